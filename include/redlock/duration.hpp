@@ -1,0 +1,56 @@
+// Durations as options take them: any std::chrono duration, whatever its representation.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "redlock/clock.hpp"
+#include "redlock/export.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+/// A span of time in nanoseconds, made from any `std::chrono::duration`.
+///
+/// What does not fit saturates (`std::chrono::hours::max()` is simply very long); fractions of a nanosecond are
+/// rounded up, so a positive time never becomes zero; NaN throws `Error` with `Errc::misconfigured`.
+class Duration {
+ public:
+  constexpr Duration() noexcept = default;
+
+  template <class Rep, class Period>
+  constexpr Duration(std::chrono::duration<Rep, Period> from) : value_{convert(from)} {}  // NOLINT: implicit
+
+  constexpr operator Clock::duration() const noexcept { return value_; }  // NOLINT: implicit
+  [[nodiscard]] constexpr Clock::duration get() const noexcept { return value_; }
+
+  friend constexpr bool operator==(Duration, Duration) noexcept = default;
+  friend constexpr auto operator<=>(Duration, Duration) noexcept = default;
+
+ private:
+  template <class Rep, class Period>
+  static constexpr Clock::duration convert(std::chrono::duration<Rep, Period> from) {
+    using Limits = std::numeric_limits<Clock::rep>;
+    // Compared in floating point: the only type in which no duration overflows.
+    const auto approximate =
+        std::chrono::duration<long double, Clock::period>(std::chrono::duration<long double, Period>(
+            static_cast<long double>(from.count()))).count();
+    if (approximate != approximate) refuse_nan();
+    if (approximate >= static_cast<long double>(Limits::max())) return Clock::duration::max();
+    if (approximate <= static_cast<long double>(Limits::min())) return Clock::duration::min();
+    if constexpr (std::is_floating_point_v<Rep>) {
+      const auto truncated = static_cast<Clock::rep>(approximate);
+      return Clock::duration{truncated + (static_cast<long double>(truncated) < approximate ? 1 : 0)};
+    } else {
+      return std::chrono::ceil<Clock::duration>(from);
+    }
+  }
+  [[noreturn]] REDLOCK_EXPORT static void refuse_nan();
+
+  Clock::duration value_{0};
+};
+
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,91 @@
+// The guard that a successful lock returns.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "redlock/clock.hpp"
+#include "redlock/export.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+namespace detail {
+class Client;
+class HeldLock;
+}  // namespace detail
+
+/// What the servers said to a release. None of them is an error.
+enum class Release : std::uint8_t {
+  released,      ///< The lease was in force until now, and a majority of the nodes deleted our value.
+  already_lost,  ///< The lease had ended before: its deadline had passed, or a majority no longer had our value.
+  unknown,       ///< Too few nodes answered to tell. Copies that could not be deleted expire by themselves.
+};
+
+enum class State : std::uint8_t { held, in_doubt, lost, released };
+
+/// A lock that is held, released when the guard goes.
+///
+/// | state    | meaning                                                          | leaves it by                           |
+/// |----------|------------------------------------------------------------------|----------------------------------------|
+/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed `extend()`, `release()` |
+/// | in_doubt | the last `extend()` got no majority; the old deadline still holds | `extend()` that succeeds; the others   |
+/// | lost     | the deadline passed, or a majority said that the copy is gone     | never                                  |
+/// | released | `release()` was called, or the guard was moved from               | never                                  |
+///
+/// The promise of *held* and *in_doubt* rests on the assumptions in docs/safety.md: clock rates within the drift
+/// allowance, and nodes that do not forget. Check `remaining()` before work that must not overlap with a successor.
+///
+/// Threads: const members may be called from any thread at any time; `extend`, `release`, move and destruction
+/// one at a time. A lease keeps the client's connections alive and may outlive the client object. In a child
+/// after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent.
+class [[nodiscard]] REDLOCK_EXPORT Lease {
+ public:
+  Lease(Lease&&) noexcept;
+  /// Releases the lease held so far, as `release()` does, then takes the other's. Self-move does nothing.
+  Lease& operator=(Lease&&) noexcept;
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  /// As `release()`. Never throws.
+  ~Lease();
+
+  /// The resource as given to the lock call; empty when moved from.
+  [[nodiscard]] const std::string& resource() const noexcept;
+  /// The random string, 40 hex digits, that proves ownership on the servers; empty when moved from.
+  [[nodiscard]] const std::string& owner_value() const noexcept;
+  /// A clock read and an atomic load; never asks the servers.
+  [[nodiscard]] State state() const noexcept;
+  /// `state()` is held or in_doubt.
+  [[nodiscard]] bool valid() const noexcept;
+  /// What is left until the deadline; zero when the lease is lost or released.
+  [[nodiscard]] Clock::duration remaining() const noexcept;
+  /// Until when exclusive use is promised; the epoch of the clock when moved from.
+  [[nodiscard]] Clock::time_point deadline() const noexcept;
+
+  /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a
+  /// majority has answered, at most the node timeout.
+  ///
+  /// True: a majority really extended, within the old validity, and `deadline()` has moved. False: the lease is
+  /// *lost* (and was released everywhere), or *in_doubt*: too few answered, the old deadline holds, try again.
+  /// A lease whose deadline has passed is never extended. Throws `Error` (misconfigured) where a majority of the
+  /// nodes refuses the script for a reason that no retry mends; the lease is then in doubt.
+  bool extend();
+  /// The same; `ec` is cleared on success, else Errc::lost, Errc::no_quorum (in doubt) or Errc::misconfigured.
+  bool extend(std::error_code& ec);
+
+  /// Compare-and-delete on all nodes: never touches a successor's lock. Blocks until a majority has answered, at
+  /// most the node timeout; nodes without a connection get the release when they are back, or the copy expires.
+  /// A second call answers as the first did.
+  Release release() noexcept;
+
+ private:
+  friend class detail::Client;
+  explicit Lease(std::unique_ptr<detail::HeldLock>) noexcept;
+
+  std::unique_ptr<detail::HeldLock> held_;
+};
+
+}  // namespace v1
+}  // namespace redlock
