@@ -1,4 +1,4 @@
 // Which symbols leave the shared library: everything else is built with hidden visibility.
 #pragma once
 
-#define REDLOCK_EXPORT __attribute__((visibility("default")))
+#define REDLOCK_EXPORT [[gnu::visibility("default")]]
