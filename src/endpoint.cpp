@@ -1,0 +1,264 @@
+#include "redlock/endpoint.hpp"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+constexpr std::uint32_t largest_port = 65535;
+constexpr std::uint32_t largest_db = std::numeric_limits<std::int32_t>::max();  // SELECT takes an int
+constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
+
+// No byte of the text goes into a message: where text is malformed, any part of it can be the password.
+[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, "endpoint: " + why); }
+
+bool is_space_or_control(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
+
+bool is_unreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::optional<std::uint32_t> number(std::string_view digits, int base = 10) {
+  std::uint32_t value = 0;
+  const auto* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::string decode(std::string_view text) {
+  std::string bytes;
+  while (!text.empty()) {
+    if (text.front() != '%') {
+      bytes += text.front();
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto value = text.size() < 3 ? std::nullopt : number(text.substr(1, 2), 16);
+    if (!value) refuse("a '%' must be followed by two hex digits; a percent sign itself is written %25");
+    bytes += static_cast<char>(*value);
+    text.remove_prefix(3);
+  }
+  return bytes;
+}
+
+std::string encode(std::string_view bytes, char kept) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  std::string text;
+  for (const char c : bytes) {
+    const auto value = static_cast<unsigned char>(c);
+    if (c == kept || is_unreserved(c)) {
+      text += c;
+    } else {
+      text.append(1, '%').append(1, hex[value >> 4U]).append(1, hex[value & 0xfU]);
+    }
+  }
+  return text;
+}
+
+struct Address {
+  std::string host{};
+  std::uint16_t port = 6379;
+};
+
+struct Credentials {
+  std::string user;
+  std::string password;
+};
+
+Credentials parse_credentials(std::string_view text) {
+  if (text.find_first_of("/?") != text.npos) {
+    refuse("'/' and '?' in front of the '@' are written %2F and %3F");
+  }
+  const auto colon = text.find(':');
+  if (colon == text.npos) {
+    refuse("in front of the '@' must stand user:password or :password (user: where the user needs none)");
+  }
+  if (text == ":") refuse("user and password in front of the '@' are both empty; leave ':' and '@' out");
+  return {.user = decode(text.substr(0, colon)), .password = decode(text.substr(colon + 1))};
+}
+
+unsigned parse_db(std::string_view text) {
+  const auto db = number(text);
+  if (!db || *db > largest_db) refuse("the db must be a number from 0 to " + std::to_string(largest_db));
+  return *db;
+}
+
+std::uint16_t parse_port(std::string_view text) {
+  const auto port = number(text);
+  if (!port || *port == 0 || *port > largest_port) {
+    refuse("the port behind the host's ':' must be a number from 1 to 65535");
+  }
+  return static_cast<std::uint16_t>(*port);
+}
+
+std::string parse_name(std::string_view text) {
+  auto name = decode(text);
+  if (name.empty()) refuse("the host is missing");
+  const auto fits = [](char c) {
+    return (is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
+  };
+  if (!std::all_of(name.begin(), name.end(), fits)) {
+    refuse("a host is made of letters, digits, '-', '.' and '_', or is an IPv6 address in brackets");
+  }
+  return name;
+}
+
+// With a zone for link-local addresses, as in fe80::1%eth0.
+std::string parse_ipv6(std::string_view text) {
+  auto host = decode(text);
+  const auto percent = host.find('%');
+  const auto zone =
+      percent == host.npos ? std::string_view{"none"} : std::string_view{host}.substr(percent + 1);
+  in6_addr ignored{};
+  const bool valid = !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
+                     ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
+  if (!valid) refuse("in brackets must stand an IPv6 address, as in [::1] or [fe80::1%25eth0]");
+  return host;
+}
+
+Address parse_address(std::string_view text) {
+  if (text.empty()) refuse("the host is missing");
+  if (text.front() == '[') {
+    const auto close = text.find(']');
+    if (close == text.npos) refuse("the ']' of an IPv6 address is missing");
+    Address address{.host = parse_ipv6(text.substr(1, close - 1))};
+    const auto behind = text.substr(close + 1);
+    if (behind.empty()) return address;
+    if (behind.front() != ':') refuse("behind the ']' of an IPv6 address may follow only ':' and the port");
+    address.port = parse_port(behind.substr(1));
+    return address;
+  }
+  const auto colon = text.find(':');
+  if (colon == text.npos) return {.host = parse_name(text)};
+  if (contains(text.substr(colon + 1), ":"))
+    refuse("an IPv6 address is written in brackets, as in [::1]:6379");
+  return {.host = parse_name(text.substr(0, colon)), .port = parse_port(text.substr(colon + 1))};
+}
+
+std::string parse_path(std::string_view text) {
+  auto path = decode(text);
+  if (path.size() < 2) refuse("the path of the unix socket is empty; it is written unix:///path");
+  if (path.size() > longest_path) {
+    refuse("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
+           std::to_string(longest_path) + " are allowed");
+  }
+  if (path.find('\0') != path.npos) refuse("the path of the unix socket contains a zero byte");
+  return path;
+}
+
+struct Parts {
+  Endpoint::Transport transport = Endpoint::Transport::tcp;
+  Address address{};
+  std::string path{};
+  unsigned db = 0;
+  Credentials credentials{};
+};
+
+// The last '@' ends the password, which may thus contain others.
+Parts parse_tcp(Endpoint::Transport transport, std::string_view text) {
+  Parts parts{.transport = transport};
+  if (const auto at = text.rfind('@'); at != text.npos) {
+    parts.credentials = parse_credentials(text.substr(0, at));
+    text.remove_prefix(at + 1);
+  }
+  if (contains(text, "?")) refuse("redis:// takes no parameters; the db is written redis://host/db");
+  const auto slash = text.find('/');
+  parts.address = parse_address(text.substr(0, slash));
+  if (slash != text.npos) parts.db = parse_db(text.substr(slash + 1));
+  return parts;
+}
+
+// An '@' behind the first '/' belongs to the path.
+Parts parse_unix(std::string_view text) {
+  Parts parts{.transport = Endpoint::Transport::unix_socket, .address = {.port = 0}};
+  const auto slash = std::min(text.find('/'), text.size());
+  if (auto login = text.substr(0, slash); !login.empty()) {
+    if (login.back() != '@') refuse("the path of a unix socket is absolute: unix:///path has three slashes");
+    login.remove_suffix(1);
+    parts.credentials = parse_credentials(login);
+  }
+  const auto question = std::min(text.find('?', slash), text.size());
+  parts.path = parse_path(text.substr(slash, question - slash));
+  if (question == text.size()) return parts;
+
+  constexpr std::string_view parameter = "?db=";
+  const auto query = text.substr(question);
+  if (!query.starts_with(parameter) || contains(query, "&")) refuse("the only parameter of unix:// is ?db=n");
+  parts.db = parse_db(query.substr(parameter.size()));
+  return parts;
+}
+
+Parts parse_bare(std::string_view text) {
+  if (contains(text, "://")) refuse("the scheme must be redis://, rediss:// or unix://");
+  if (contains(text, "@")) refuse("a user or a password needs the full form redis://user:password@host");
+  if (text.starts_with('/')) refuse("a unix socket is written unix:///path");
+  if (text.find_first_of("/?") != text.npos) refuse("a db needs the full form redis://host/db");
+  return {.address = parse_address(text)};
+}
+
+Parts parse(std::string_view text) {
+  constexpr std::string_view tcp = "redis://";
+  constexpr std::string_view tls = "rediss://";
+  constexpr std::string_view unix_socket = "unix://";
+  if (text.empty())
+    refuse("the text is empty; allowed are host, host:port, redis://host:port/db and unix:///path");
+  if (contains(text, "#") || std::any_of(text.begin(), text.end(), is_space_or_control)) {
+    refuse("'#', white space and control characters must be percent-encoded, as in %23 and %20");
+  }
+  if (text.starts_with(tcp)) return parse_tcp(Endpoint::Transport::tcp, text.substr(tcp.size()));
+  if (text.starts_with(tls)) return parse_tcp(Endpoint::Transport::tls, text.substr(tls.size()));
+  if (text.starts_with(unix_socket)) return parse_unix(text.substr(unix_socket.size()));
+  return parse_bare(text);
+}
+
+std::string_view not_null(const char* text) {
+  if (text == nullptr) refuse("the text is a null pointer");
+  return text;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(std::string_view text) {
+  auto parts = parse(text);
+  transport_ = parts.transport;
+  port_ = parts.address.port;
+  db_ = parts.db;
+  host_ = std::move(parts.address.host);
+  path_ = std::move(parts.path);
+  user_ = std::move(parts.credentials.user);
+  password_ = std::move(parts.credentials.password);
+}
+
+Endpoint::Endpoint(const char* text) : Endpoint{not_null(text)} {}
+
+Endpoint::Endpoint(const std::string& text) : Endpoint{std::string_view{text}} {}
+
+std::string Endpoint::to_string() const {
+  if (transport_ == Transport::unix_socket) {
+    return "unix://" + encode(path_, '/') + (db_ == 0 ? "" : "?db=" + std::to_string(db_));
+  }
+  const bool is_ipv6 = contains(host_, ":");
+  const auto host = is_ipv6 ? "[" + encode(host_, ':') + "]" : encode(host_, '-');
+  return (transport_ == Transport::tls ? "rediss://" : "redis://") + host + ":" + std::to_string(port_) +
+         (db_ == 0 ? "" : "/" + std::to_string(db_));
+}
+
+std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint) { return out << endpoint.to_string(); }
+
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,91 @@
+#include "limits.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Clock::duration shortest_timeout = milliseconds{1};
+constexpr Clock::duration longest_timeout = std::chrono::seconds{60};
+constexpr Clock::duration shortest_ttl = milliseconds{10};
+constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
+constexpr std::size_t longest_prefix = 1024;
+constexpr std::size_t longest_resource = 4096;
+constexpr std::string_view own_keys = "redlock:";
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, why); }
+
+// In the largest unit that says it exactly.
+std::string text(Clock::duration time) {
+  const auto count = time.count();
+  if (time % std::chrono::hours{24} == time.zero() && count != 0) {
+    return std::to_string(time / std::chrono::hours{24}) + " days";
+  }
+  if (time % std::chrono::seconds{1} == time.zero())
+    return std::to_string(time / std::chrono::seconds{1}) + " s";
+  if (time % milliseconds{1} == time.zero()) return std::to_string(time / milliseconds{1}) + " ms";
+  return std::to_string(count) + " ns";
+}
+
+void check_between(const std::string& name, Clock::duration least, Clock::duration given,
+                   Clock::duration most) {
+  if (given >= least && given <= most) return;
+  refuse(name + " is " + text(given) + "; allowed are " + text(least) + " to " + text(most));
+}
+
+void check_length(const std::string& name, std::size_t least, std::size_t given, std::size_t most) {
+  if (given >= least && given <= most) return;
+  refuse(name + " has " + std::to_string(given) + " bytes; allowed are " + std::to_string(least) + " to " +
+         std::to_string(most));
+}
+
+void check_is_not_ours(const std::string& name, std::string_view key) {
+  if (!key.starts_with(own_keys)) return;
+  refuse(name +
+         " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed");
+}
+
+}  // namespace
+
+void check(const Options& options) {
+  check_between("connect_timeout", shortest_timeout, options.connect_timeout, longest_timeout);
+  if (options.node_timeout) {
+    check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
+  }
+  if (options.drift && *options.drift < Duration{}) {
+    refuse("drift is " + text(*options.drift) + "; allowed are 0 s to less than the ttl");
+  }
+  check_length("key_prefix", 0, options.key_prefix.size(), longest_prefix);
+  check_is_not_ours("key_prefix", options.key_prefix);
+}
+
+std::string lock_key(std::string_view prefix, std::string_view resource) {
+  check_length("the resource", 1, resource.size(), longest_resource);
+  check_is_not_ours("the resource", resource);
+  auto key = std::string{prefix}.append(resource);
+  check_is_not_ours("key_prefix and resource together make a key that", key);
+  return key;
+}
+
+Timing timing(const Options& options, const LockOptions& lock) {
+  check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
+  const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
+  const Clock::duration drift = options.drift.value_or(ttl / 100 + milliseconds{2});
+  if (drift >= ttl) {
+    refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");
+  }
+  return {.ttl = ttl,
+          .drift = drift,
+          .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10))};
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace redlock
