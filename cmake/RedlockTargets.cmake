@@ -1,0 +1,51 @@
+# How redlock's own targets are built. Everything is set on targets: the flags of a project that includes redlock
+# stay as they are, and nothing but the include path, C++20 and the thread library reaches those who link it.
+
+# Warnings, sanitizers and the place of programs.
+function(redlock_configure target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  if(redlock_IS_TOP_LEVEL)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+    # g++ 12 warns of overlapping copies inside its own std::string (GCC bug 105651).
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+      target_compile_options(${target} PRIVATE -Wno-restrict)
+    endif()
+  endif()
+  if(REDLOCK_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(REDLOCK_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${REDLOCK_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC $<BUILD_INTERFACE:-fsanitize=${REDLOCK_SANITIZE}>)
+  endif()
+endfunction()
+
+# The library; the tests make a second, static one where the first is shared and so keeps its inside to itself.
+function(redlock_add_library target)
+  add_library(${target} ${ARGN})
+  redlock_configure(${target})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE redlock::hiredis)
+  # Before 1.0 every minor version may change the binary interface.
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    POSITION_INDEPENDENT_CODE ON
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endfunction()
+
+# A program that lands in bin/.
+function(redlock_add_program target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_executable(${target} ${arg_SOURCES})
+  redlock_configure(${target})
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+endfunction()
