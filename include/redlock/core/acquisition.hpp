@@ -1,0 +1,158 @@
+// One attempt at a lock.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "redlock/core/claim.hpp"
+#include "redlock/core/operation.hpp"
+#include "redlock/core/tally.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The Redlock algorithm's acquisition (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/),
+/// with all nodes asked at once:
+///
+///     voting ── a majority granted, validity left ───────────────▶ done: granted
+///        └───── not so, or it cannot be any more ──▶ giving back ─▶ done: held, no_quorum, …
+///
+/// The verdict *granted* falls with the reply that makes the majority; later grants only widen the lease. A
+/// failed attempt queues the release on **every** node at the moment that it fails: behind the SET on the same
+/// connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is certain why:
+/// as long as a majority may yet turn out to vote or not to vote, and until the nodes that denied have answered
+/// the release, because SET does not say what kind of key was in its way and the release's GET does.
+class Acquisition final : public Operation {
+ public:
+  enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
+
+  Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
+      : claim_{std::move(claim)},
+        purpose_{purpose},
+        tally_{nodes},
+        explained_(nodes, false),
+        set_{claim_.set_command()},
+        release_{claim_.release_command()} {}
+
+  void start(Time now, Outbox& outbox) override {
+    begun_ = now;
+    set_deadline(later(now, claim_.node_timeout));
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (const Trouble* refused = outbox.send(node, set_, *this, {.step = asked, .send_by = deadline()}))
+        tally_.mark(node, Tally::Mark::unknown, *refused);
+    decide(now, outbox);
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    if (step == released && is_noscript(reply)) {
+      // Sets nothing, so it may follow any release of this owner value.
+      const std::string with_source = release_script.call_with_source(claim_.key, {claim_.owner});
+      outbox.send(node, with_source, *this, {.step = released, .owed = true});
+      return;
+    }
+    if (done()) return;
+    if (step == asked && tally_.is(node, Tally::Mark::pending)) tally_.mark(node, vote_of_set(reply));
+    if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
+      tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+    if (step == released) explain(node, reply);
+    decide(now, outbox);
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
+    if (done()) return;
+    explained_[node] = true;
+    // A grant counts only as long as nothing suggests that the node may have restarted without it.
+    if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
+      tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide(now, outbox);
+  }
+
+  void timed_out(Time now, Outbox& outbox) override {
+    if (done()) return;
+    tally_.close(no_answer_within(claim_.node_timeout));
+    explained_.assign(explained_.size(), true);
+    decide(now, outbox);
+  }
+
+  void abandon(Errc why, Time now, Outbox& outbox) override {
+    if (done()) return;
+    give_back(now, outbox);
+    conclude(why);
+  }
+
+  /// Once done: granted.
+  [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
+  /// Once done and not granted: why.
+  [[nodiscard]] Errc failure() const noexcept { return *failure_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
+  [[nodiscard]] Time valid_until() const noexcept {
+    return core::valid_until(begun_, claim_.ttl, claim_.drift);
+  }
+  [[nodiscard]] const Claim& claim() const noexcept { return claim_; }
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+
+ private:
+  enum : Step { asked, timed, released };
+
+  void decide(Time now, Outbox& outbox) {
+    if (!giving_back_) {
+      if (tally_.is_hopeless()) return fail(Errc::misconfigured, now, outbox);
+      if (tally_.majority(Tally::Mark::yes)) {
+        // Taken at the very end: the servers' clocks have been running since the first SET.
+        if (now < valid_until()) return finish();
+        return fail(Errc::too_slow, now, outbox);
+      }
+      if (tally_.majority_possible(Tally::Mark::yes)) return;
+      give_back(now, outbox);
+    }
+    if (tally_.is_hopeless()) return conclude(Errc::misconfigured);
+    if (tally_.prevents_majority(Tally::Mark::unknown)) return conclude(Errc::no_quorum);
+    if (tally_.votes() >= quorum(tally_.nodes()) && all_explained()) return conclude(Errc::held);
+  }
+
+  void fail(Errc why, Time now, Outbox& outbox) {
+    give_back(now, outbox);
+    conclude(why);
+  }
+
+  void conclude(Errc why) noexcept {
+    failure_ = why;
+    finish();
+  }
+
+  void give_back(Time now, Outbox& outbox) {
+    if (std::exchange(giving_back_, true)) return;
+    const Time keep_until = later(now, claim_.ttl);
+    const std::string ask_ttl = command({"PTTL", claim_.key});
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      if (purpose_ == Purpose::wait && tally_.is(node, Tally::Mark::no))
+        outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
+      if (outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
+        explained_[node] = true;
+    }
+  }
+
+  void explain(NodeIndex node, const Reply& reply) {
+    explained_[node] = true;
+    if (!tally_.is(node, Tally::Mark::no) || !reply.is(Reply::Kind::error)) return;
+    Trouble trouble = trouble_of_error(reply.text);
+    if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
+  }
+
+  [[nodiscard]] bool all_explained() const noexcept {
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (tally_.is(node, Tally::Mark::no) && !explained_[node]) return false;
+    return true;
+  }
+
+  Claim claim_;
+  Purpose purpose_;
+  Tally tally_;
+  std::vector<bool> explained_;  // the release was answered, or will not be
+  std::string set_;
+  std::string release_;
+  Time begun_{};
+  bool giving_back_ = false;
+  std::optional<Errc> failure_;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,28 @@
+// One owner value on one key: what an attempt claims, and its holder holds.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "redlock/core/resp.hpp"
+#include "redlock/core/scripts.hpp"
+#include "redlock/core/time.hpp"
+
+namespace redlock::inline v1::core {
+
+struct Claim {
+  std::string key;
+  std::string owner;  // fresh for every attempt, else a delayed release of an earlier one frees a later one
+  std::chrono::milliseconds ttl{};
+  Span drift{};
+  Span node_timeout{};
+
+  [[nodiscard]] std::string ttl_text() const { return std::to_string(ttl.count()); }
+  [[nodiscard]] std::string set_command() const {
+    return command({"SET", key, owner, "NX", "PX", ttl_text()});
+  }
+  [[nodiscard]] std::string release_command() const { return release_script.call(key, {owner}); }
+  [[nodiscard]] std::string extend_command() const { return extend_script.call(key, {owner, ttl_text()}); }
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,108 @@
+// What is said first on every connection.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/reply.hpp"
+#include "redlock/core/resp.hpp"
+#include "redlock/core/scripts.hpp"
+#include "redlock/core/trouble.hpp"
+
+namespace redlock::inline v1::core {
+
+/// How to log in at a node.
+struct Login {
+  std::string user;
+  std::string password;
+  unsigned db = 0;
+};
+
+/// AUTH, SELECT, ROLE, INFO, SCRIPT LOAD: all written at once, one round trip; judged reply by reply.
+class Greeting {
+ public:
+  explicit Greeting(const Login& login) {
+    if (!login.password.empty()) {
+      if (login.user.empty())
+        say(Topic::auth, {"AUTH", login.password});
+      else
+        say(Topic::auth, {"AUTH", login.user, login.password});
+    }
+    if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
+    say(Topic::role, {"ROLE"});
+    say(Topic::info, {"INFO", "server"});
+    say(Topic::release_script, {"SCRIPT", "LOAD", release_script.source});
+    say(Topic::extend_script, {"SCRIPT", "LOAD", extend_script.source});
+  }
+
+  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
+  /// The server's run_id; empty where it does not tell. Once complete.
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+
+  /// Takes the next reply. A trouble ends the greeting: this server cannot vote as it is.
+  [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
+    const Topic topic = topics_[next_++];
+    if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
+    switch (topic) {
+      case Topic::auth:
+      case Topic::select: return expect_ok(reply);
+      case Topic::role: return expect_master(reply);
+      case Topic::info: return note_run_id(reply);
+      case Topic::release_script: return expect_sha(reply, release_script);
+      case Topic::extend_script: return expect_sha(reply, extend_script);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class Topic : std::uint8_t { auth, select, role, info, release_script, extend_script };
+
+  void say(Topic topic, std::initializer_list<std::string_view> arguments) {
+    topics_.push_back(topic);
+    append_command(bytes_, arguments);
+  }
+
+  static Trouble refused(Topic topic, std::string_view error) {
+    Trouble trouble = trouble_of_error(error);
+    // Before ACLs a wrong password was a plain ERR, and a needless one still is.
+    if (topic == Topic::auth && trouble.status == NodeStatus::server_error)
+      trouble.status = NodeStatus::wrong_password;
+    return trouble;
+  }
+  static std::optional<Trouble> expect_ok(const Reply& reply) {
+    if (reply.is(Reply::Kind::status)) return std::nullopt;
+    return trouble_of(reply, "an answer to AUTH or SELECT");
+  }
+  static std::optional<Trouble> expect_master(const Reply& reply) {
+    if (!reply.is(Reply::Kind::array) || reply.elements.empty()) return trouble_of(reply, "an answer to ROLE");
+    const std::string& role = reply.elements.front().text;
+    if (role == "master") return std::nullopt;
+    return Trouble{NodeStatus::replica, "the server's role is " + role + ", only masters vote"};
+  }
+  std::optional<Trouble> note_run_id(const Reply& reply) {
+    if (!reply.is(Reply::Kind::string)) return trouble_of(reply, "an answer to INFO");
+    constexpr std::string_view field = "run_id:";
+    if (const auto at = reply.text.find(field); at != std::string::npos) {
+      const auto begin = at + field.size();
+      run_id_ = reply.text.substr(begin, reply.text.find_first_of("\r\n", begin) - begin);
+    }
+    return std::nullopt;
+  }
+  static std::optional<Trouble> expect_sha(const Reply& reply, const Script& script) {
+    if (reply.text == script.sha1) return std::nullopt;
+    return trouble_of(reply, "the digest of the script");
+  }
+
+  std::string bytes_;
+  std::vector<Topic> topics_;
+  std::size_t next_ = 0;
+  std::string run_id_;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,80 @@
+// A look at who holds a lock.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "redlock/core/operation.hpp"
+#include "redlock/core/resp.hpp"
+#include "redlock/core/tally.hpp"
+
+namespace redlock::inline v1::core {
+
+/// GET and PTTL on every node; done when every node has answered or will not.
+class Inspection final : public Operation {
+ public:
+  Inspection(std::string key, std::size_t nodes, Span node_timeout)
+      : key_{std::move(key)}, node_timeout_{node_timeout}, tally_{nodes} {}
+
+  void start(Time now, Outbox& outbox) override {
+    set_deadline(later(now, node_timeout_));
+    const std::string get = command({"GET", key_});
+    const std::string ttl = command({"PTTL", key_});
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      const Trouble* refused = outbox.send(node, get, *this, {.step = owner, .send_by = deadline()});
+      if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
+      if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
+    }
+    decide();
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    if (step == owner) {
+      if (reply.is(Reply::Kind::string))
+        tally_[node].owner = reply.text;
+      else if (!reply.is(Reply::Kind::nil))
+        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to GET"));
+    } else if (!reply.is(Reply::Kind::integer)) {
+      tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to PTTL"));
+    } else {
+      // The key may expire between the two reads: then PTTL has the last word.
+      const bool there = reply.integer != -2 && tally_[node].owner;
+      if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+      if (!there) tally_[node].owner.reset();
+      tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
+    }
+    decide();
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide();
+  }
+
+  void timed_out(Time, Outbox&) override {
+    if (done()) return;
+    tally_.close(no_answer_within(node_timeout_));
+    decide();
+  }
+
+  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
+  /// Once done: yes is free, no is held.
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+
+ private:
+  enum : Step { owner, life };
+
+  void decide() noexcept {
+    if (tally_.count(Tally::Mark::pending) == 0) finish();
+  }
+
+  std::string key_;
+  Span node_timeout_;
+  Tally tally_;
+};
+
+}  // namespace redlock::inline v1::core

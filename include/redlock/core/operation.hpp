@@ -1,0 +1,90 @@
+// What every operation on the nodes is: started, answered, timed out, done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "redlock/core/quorum.hpp"
+#include "redlock/core/ref.hpp"
+#include "redlock/core/reply.hpp"
+#include "redlock/core/time.hpp"
+#include "redlock/core/trouble.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock::inline v1::core {
+
+class Operation;
+
+/// Which of an operation's commands a reply answers. Each operation has its own.
+using Step = std::uint8_t;
+
+/// How a command is to travel.
+struct Postage {
+  Step step = 0;
+  Time send_by = never;  ///< Not sent after this time: a SET that nobody waits for any more does only harm.
+  bool owed = false;     ///< A release: kept for a node without a connection until it is back.
+};
+
+/// Where operations put their commands. The engine, or a test that notes what is sent to whom.
+class Outbox {
+ public:
+  /// Queues one command behind all earlier ones to this node. Null: its reply, or `disconnected`, will come to
+  /// `sender`. Otherwise why this node does not vote now; no reply will come (an owed command is kept all the
+  /// same). The pointer is valid until the next call.
+  virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender, Postage postage) = 0;
+
+ protected:
+  ~Outbox() = default;
+};
+
+/// A state machine over one fan-out. The engine calls it under the client's mutex, in this order: `start` once,
+/// then the others in any order, `answered` also after it is done: late replies go to the operation that asked,
+/// never to its successor. It reads no clock, and sends only through the outbox it is given.
+class Operation : public Counted {
+ public:
+  virtual ~Operation() = default;
+
+  /// Sends the first commands. `now` is before the first byte of them is written.
+  virtual void start(Time now, Outbox&) = 0;
+  virtual void answered(NodeIndex, Step, const Reply&, Time now, Outbox&) = 0;
+  /// The connection is gone: no more replies come from it, and what it granted before counts no longer.
+  virtual void disconnected(NodeIndex, const Trouble&, Time now, Outbox&) = 0;
+  /// `deadline()` has passed.
+  virtual void timed_out(Time now, Outbox&) = 0;
+  /// The caller gives up. Undoes what may have been done, and is done.
+  virtual void abandon(Errc why, Time now, Outbox&) = 0;
+
+  /// How many connections are worth waiting for, as long as they are being made for the first time.
+  [[nodiscard]] virtual std::size_t connections_wanted(std::size_t nodes) const { return quorum(nodes); }
+
+  [[nodiscard]] bool done() const noexcept { return done_; }
+  /// When `timed_out` is to be called; the node timeout counts from `start`.
+  [[nodiscard]] Time deadline() const noexcept { return deadline_; }
+
+  /// When the caller stops waiting: `abandon(timed_out)` is called. Set before the operation is submitted.
+  Time give_up_at = never;
+  /// The caller's parking place; belongs to whoever waits.
+  void* waiter = nullptr;
+
+ protected:
+  void finish() noexcept { done_ = true; }
+  void set_deadline(Time deadline) noexcept { deadline_ = deadline; }
+
+ private:
+  friend class Engine;
+  bool done_ = false;
+  Time deadline_ = never;
+  // The engine's own book-keeping.
+  bool started_ = false;
+  Time submitted_at_{};
+  std::size_t position_ = 0;
+};
+
+/// What is said of nodes that did not answer in time.
+[[nodiscard]] inline Trouble no_answer_within(Span node_timeout) {
+  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(node_timeout);
+  return {NodeStatus::timed_out, "no answer within " + std::to_string(whole.count()) + " ms"};
+}
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,91 @@
+// The release of a lock.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "redlock/core/claim.hpp"
+#include "redlock/core/operation.hpp"
+#include "redlock/core/tally.hpp"
+#include "redlock/lease.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our value, or
+/// so many do not answer that neither will ever be known.
+class Removal final : public Operation {
+ public:
+  /// `valid_until`: the lease's deadline. After it exclusive use was no longer promised, whatever is deleted.
+  Removal(Claim claim, std::size_t nodes, Time valid_until)
+      : claim_{std::move(claim)},
+        tally_{nodes},
+        valid_until_{valid_until},
+        release_{claim_.release_command()} {}
+
+  void start(Time now, Outbox& outbox) override {
+    expired_ = now >= valid_until_;
+    set_deadline(later(now, claim_.node_timeout));
+    const Time keep_until = later(now, claim_.ttl);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (const Trouble* refused = outbox.send(node, release_, *this, {.send_by = keep_until, .owed = true}))
+        tally_.mark(node, Tally::Mark::unknown, *refused);
+    decide();
+  }
+
+  void answered(NodeIndex node, Step, const Reply& reply, Time, Outbox& outbox) override {
+    if (is_noscript(reply)) {
+      const std::string with_source = release_script.call_with_source(claim_.key, {claim_.owner});
+      outbox.send(node, with_source, *this, {.owed = true});
+      return;
+    }
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    Vote vote = vote_of_script(reply);
+    // A key of another type is not ours, so ours is gone.
+    if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
+    tally_.mark(node, std::move(vote));
+    decide();
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide();
+  }
+
+  void timed_out(Time, Outbox&) override {
+    if (done()) return;
+    tally_.close(no_answer_within(claim_.node_timeout));
+    decide();
+  }
+
+  /// The releases stay queued: a lock is never kept because its holder is in a hurry.
+  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  /// Once done.
+  [[nodiscard]] Release outcome() const noexcept { return expired_ ? Release::already_lost : outcome_; }
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+
+ private:
+  void decide() noexcept {
+    if (tally_.majority(Tally::Mark::yes))
+      outcome_ = Release::released;
+    else if (tally_.prevents_majority(Tally::Mark::no))
+      outcome_ = Release::already_lost;
+    else if (tally_.majority_possible(Tally::Mark::yes) || can_still_prove_loss())
+      return;
+    finish();
+  }
+
+  [[nodiscard]] bool can_still_prove_loss() const noexcept {
+    return tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
+  }
+
+  Claim claim_;
+  Tally tally_;
+  Time valid_until_;
+  std::string release_;
+  bool expired_ = false;
+  Release outcome_ = Release::unknown;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,45 @@
+// A queue that keeps its memory.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace redlock::inline v1::core {
+
+/// First in, first out, in a circle that grows by doubling and never shrinks: on the hot path no allocation.
+template <class T>
+class Ring {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  void push(T value) {
+    if (size_ == slots_.size()) grow();
+    slots_[(head_ + size_++) & (slots_.size() - 1)] = std::move(value);
+  }
+  /// Precondition: not empty.
+  T pop() {
+    T value = std::exchange(slots_[head_], T{});
+    head_ = (head_ + 1) & (slots_.size() - 1);
+    --size_;
+    return value;
+  }
+  void clear() noexcept {
+    while (!empty()) pop();
+  }
+
+ private:
+  void grow() {
+    std::vector<T> larger(slots_.empty() ? 16 : slots_.size() * 2);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = std::move(slots_[(head_ + i) & (slots_.size() - 1)]);
+    slots_.swap(larger);
+    head_ = 0;
+  }
+
+  std::vector<T> slots_;  // a power of two of them
+  std::size_t head_ = 0;
+  std::size_t size_ = 0;
+};
+
+}  // namespace redlock::inline v1::core

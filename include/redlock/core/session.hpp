@@ -1,0 +1,267 @@
+// One node's connection: greeting, pending replies, silence, redial.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/backoff.hpp"
+#include "redlock/core/greeting.hpp"
+#include "redlock/core/operation.hpp"
+#include "redlock/core/ring.hpp"
+#include "redlock/core/time.hpp"
+#include "redlock/core/trouble.hpp"
+
+namespace redlock::inline v1::core {
+
+/// What is known about a node, and what goes over its connection in which order. Bytes, replies and the time go
+/// in; bytes, errands for the shell and slots for the engine come out.
+///
+///     idle ─ first use ─▶ dialling ─ connected ─▶ greeting ─ understood ─▶ ready
+///                            ▲  └──── refused ────┬──┘ in trouble             │ lost, or silent while
+///                            └───── backoff ──── down ◀───────────────────────┘ answers are due
+///
+/// Replies come in order, so a queue of slots says whose each is. A slot is never taken out because its caller
+/// has left: its late reply is swallowed in its turn. What was sent and not answered when a connection breaks is
+/// never sent again on another one.
+class Session {
+ public:
+  struct Settings {
+    std::string name;  // for messages: the endpoint without credentials
+    Login login;
+    Span connect_timeout{};
+    Span silence{};  // answers are due and not a byte arrives for so long: the connection is given up
+    std::uint64_t seed = 0;
+  };
+  struct Slot {
+    Ref<Operation> operation;  // null: nobody's, the reply is swallowed
+    Step step = 0;
+    bool owed = false;
+  };
+  enum class State : std::uint8_t { idle, dialling, greeting, ready, down };
+
+  explicit Session(Settings settings) : settings_{std::move(settings)}, random_{settings_.seed} {}
+
+  // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
+
+  /// First use: starts dialling.
+  void wake(Time now) { if (state_ == State::idle) dial(now, Hope::yes); }
+
+  /// Queues a command behind all earlier ones, or says why not. While a connection that has not failed yet is
+  /// being made, commands wait for it. Releases wait for any connection, but then nobody waits for their reply.
+  const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
+    if (unsent().size() + waiting_bytes_ + command.size() > unsent_limit) {
+      overloaded_.status = NodeStatus::overloaded;
+      overloaded_.message = "more than 1 MiB waits to be sent";
+      return &overloaded_;
+    }
+    if (state_ == State::ready) {
+      out_ += command;
+      expect(std::move(slot), now);
+      return nullptr;
+    }
+    const bool counts = hopeful();
+    if (!counts && !slot.owed) return &trouble_;
+    if (!counts) slot.operation = {};
+    waiting_bytes_ += command.size();
+    waiting_.push_back({std::string{command}, std::move(slot), send_by});
+    return counts ? nullptr : &trouble_;
+  }
+
+  /// The server turned out to be of no use although it greets well.
+  void refuse(Trouble trouble, Time now) { fail(std::move(trouble), Leave::gracefully, now); }
+
+  // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
+
+  void connected(Time now) {
+    if (state_ != State::dialling) return;
+    state_ = State::greeting;
+    greeting_.emplace(settings_.login);
+    out_ = greeting_->bytes();
+    sent_ = 0;
+    quiet_since_ = now;
+  }
+  /// No connection, or no more: refused, reset, closed by the server, or talking nonsense.
+  void disconnected(Trouble trouble, Time now) {
+    if (is_open()) fail(std::move(trouble), Leave::at_once, now);
+  }
+  /// Bytes arrived; their replies follow one by one.
+  void heard(Time now) noexcept { quiet_since_ = now; }
+
+  /// One reply. Returns the slot whose operation it answers; none while greeting, and none for nonsense.
+  std::optional<Slot> answered(const Reply& reply, Time now) {
+    if (state_ == State::greeting) {
+      if (auto trouble = greeting_->answered(reply))
+        fail(std::move(*trouble), Leave::gracefully, now);
+      else if (greeting_->complete())
+        become_ready(now);
+      return std::nullopt;
+    }
+    if (state_ != State::ready) return std::nullopt;
+    if (pending_.empty()) {
+      fail({NodeStatus::protocol_error, "a reply to nothing: " + reply.text.substr(0, 100)}, Leave::gracefully, now);
+      return std::nullopt;
+    }
+    Slot slot = pending_.pop();
+    owed_ -= slot.owed ? 1 : 0;
+    return slot;
+  }
+
+  /// Judges silence and redials. Call only after everything readable was read: a process that was paused finds
+  /// its replies in the socket, not missing.
+  void on_time(Time now) {
+    if (now < timer()) return;
+    if (state_ == State::down) return dial(now, Hope::no);
+    const bool pending = state_ == State::ready;
+    fail({NodeStatus::timed_out, pending ? "the connection fell silent" : "no connection within the connect timeout"},
+         Leave::gracefully, now);
+  }
+  /// When `on_time` has something to do.
+  [[nodiscard]] Time timer() const noexcept {
+    switch (state_) {
+      case State::idle: return never;
+      case State::dialling:
+      case State::greeting: return dial_until_;
+      case State::down: return redial_at_;
+      case State::ready: return pending_.empty() ? never : later(quiet_since_, settings_.silence);
+    }
+    return never;
+  }
+
+  [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{out_}.substr(sent_); }
+  void sent(std::size_t bytes) noexcept {
+    sent_ += bytes;
+    if (sent_ == out_.size()) {
+      out_.clear();
+      sent_ = 0;
+    }
+  }
+
+  /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be sent,
+  /// shut down our direction, and read to the end. Closing with unread replies would send RST, and the server
+  /// might drop our last releases. To be done before `take_dial`.
+  struct Farewell {
+    bool graceful;
+    std::string unsent;
+  };
+  std::optional<Farewell> take_farewell() { return std::exchange(farewell_, std::nullopt); }
+  /// Whether to make a new connection now.
+  bool take_dial() noexcept { return std::exchange(dial_wanted_, false); }
+  [[nodiscard]] bool has_errand() const noexcept { return farewell_.has_value() || dial_wanted_; }
+
+  // ── what is known ────────────────────────────────────────────────────────────────────────────────────────
+
+  [[nodiscard]] const std::string& name() const noexcept { return settings_.name; }
+  [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] bool ready() const noexcept { return state_ == State::ready; }
+  /// Being connected, and nothing speaks against it: worth a first call's time. A redial after a failure is not.
+  [[nodiscard]] bool hopeful() const noexcept { return is_dialling() && hope_ == Hope::yes; }
+  [[nodiscard]] bool is_dialling() const noexcept {
+    return state_ == State::dialling || state_ == State::greeting;
+  }
+  [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
+  /// Releases of failed attempts are on their way, and nobody may be waiting.
+  [[nodiscard]] bool owes() const noexcept { return owed_ > 0; }
+  [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
+  /// So long unused that the peer may have gone: to be read before it is written to.
+  [[nodiscard]] bool stale(Time now) const noexcept {
+    return state_ == State::ready && now - quiet_since_ > std::chrono::seconds{1};
+  }
+
+ private:
+  enum class Hope : bool { no, yes };
+  enum class Leave : bool { at_once, gracefully };
+  struct Waiting {
+    std::string command;
+    Slot slot;
+    Time send_by;
+  };
+  static constexpr std::size_t unsent_limit = std::size_t{1} << 20U;
+
+  [[nodiscard]] bool is_open() const noexcept { return is_dialling() || state_ == State::ready; }
+
+  void dial(Time now, Hope hope) {
+    state_ = State::dialling;
+    hope_ = hope;
+    dial_wanted_ = true;
+    dial_until_ = later(now, settings_.connect_timeout);
+  }
+
+  void become_ready(Time now) {
+    state_ = State::ready;
+    ready_at_ = now;
+    run_id_ = greeting_->run_id();
+    greeting_.reset();
+    for (Waiting& waiting : std::exchange(waiting_, {})) {
+      if (now >= waiting.send_by) continue;  // its operation has timed out; a release behind it does no harm
+      out_ += waiting.command;
+      expect(std::move(waiting.slot), now);
+    }
+    waiting_bytes_ = 0;
+  }
+
+  void expect(Slot slot, Time now) {
+    if (pending_.empty()) quiet_since_ = now;
+    owed_ += slot.owed ? 1 : 0;
+    pending_.push(std::move(slot));
+  }
+
+  /// A good connection that breaks is replaced at once, and hopefully: servers close idle ones. All else waits.
+  void fail(Trouble trouble, Leave leave, Time now) {
+    const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
+    if (!farewell_) farewell_ = Farewell{leave == Leave::gracefully && state_ != State::dialling,
+                                        std::string{unsent()}};
+    trouble_ = std::move(trouble);
+    dial_wanted_ = false;
+    greeting_.reset();
+    pending_.clear();
+    owed_ = 0;
+    out_.clear();
+    sent_ = 0;
+    forget_waiting_but_releases(now);
+    if (was_good) backoff_.reset();
+    if (was_good && leave == Leave::at_once) return dial(now, Hope::yes);
+    state_ = State::down;
+    redial_at_ = later(now, backoff_.next(next_random(random_)));
+  }
+
+  void forget_waiting_but_releases(Time now) {
+    std::erase_if(waiting_, [now](const Waiting& waiting) { return !waiting.slot.owed || now >= waiting.send_by; });
+    waiting_bytes_ = 0;
+    for (Waiting& waiting : waiting_) {
+      waiting.slot.operation = {};
+      waiting_bytes_ += waiting.command.size();
+    }
+  }
+
+  Settings settings_;
+  std::uint64_t random_;
+  State state_ = State::idle;
+  Hope hope_ = Hope::no;
+  Trouble trouble_;
+  Trouble overloaded_;
+  std::optional<Greeting> greeting_;
+  std::string run_id_;
+
+  std::string out_;        // what the shell is to send, from sent_ on
+  std::size_t sent_ = 0;
+  Ring<Slot> pending_;     // whose replies are to come, in the order of out_
+  std::size_t owed_ = 0;   // of these, releases
+  std::vector<Waiting> waiting_;  // for a connection
+  std::size_t waiting_bytes_ = 0;
+
+  Time quiet_since_{};  // the last byte, or the first command after a time without pending replies
+  Time ready_at_{};
+  Time dial_until_{};
+  Time redial_at_{};
+  Backoff backoff_{std::chrono::milliseconds{50}, std::chrono::seconds{1}};
+  bool dial_wanted_ = false;
+  std::optional<Farewell> farewell_;
+};
+
+}  // namespace redlock::inline v1::core
