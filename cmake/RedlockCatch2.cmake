@@ -1,5 +1,4 @@
-# Catch2 as `redlock::catch2`, with a main(). Version 3 where it is installed, else 2.13; the tests write
-# `#include <catch2/catch.hpp>` for both.
+# Catch2 with a main() as `redlock-catch2`: version 3 where it is installed, else 2.13.
 find_package(Catch2 3 QUIET)
 if(NOT Catch2_FOUND)
   find_package(Catch2 2.13 QUIET)
@@ -11,21 +10,11 @@ endif()
 message(STATUS "Found Catch2: ${Catch2_DIR} (found version \"${Catch2_VERSION}\")")
 include(Catch)
 
-add_library(redlock-catch2 INTERFACE)
-add_library(redlock::catch2 ALIAS redlock-catch2)
-
-set(folder "${CMAKE_CURRENT_BINARY_DIR}/catch2")
 if(Catch2_VERSION VERSION_GREATER_EQUAL 3)
-  file(CONFIGURE OUTPUT "${folder}/catch2/catch.hpp" CONTENT "#include <catch2/catch_all.hpp>\n")
-  target_include_directories(redlock-catch2 SYSTEM INTERFACE "${folder}")
-endif()
-
-if(TARGET Catch2::Catch2WithMain)
+  add_library(redlock-catch2 INTERFACE)
   target_link_libraries(redlock-catch2 INTERFACE Catch2::Catch2WithMain)
 else()
-  file(CONFIGURE OUTPUT "${folder}/main.cpp"
-    CONTENT "#define CATCH_CONFIG_MAIN\n#include <catch2/catch.hpp>\n")
-  add_library(redlock-catch2-main STATIC "${folder}/main.cpp")
-  target_link_libraries(redlock-catch2-main PUBLIC Catch2::Catch2)
-  target_link_libraries(redlock-catch2 INTERFACE redlock-catch2-main)
+  # Version 2 is one large header: what it defines is compiled once for all test programs.
+  add_library(redlock-catch2 STATIC "${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp")
+  target_link_libraries(redlock-catch2 PUBLIC Catch2::Catch2)
 endif()
