@@ -1,0 +1,123 @@
+#include "local_server.hpp"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "process.hpp"
+
+namespace redlock::testing::detail {
+namespace {
+
+std::string resp(const std::vector<std::string>& command) {
+  std::string text = "*" + std::to_string(command.size()) + "\r\n";
+  for (const std::string& word : command) text += "$" + std::to_string(word.size()) + "\r\n" + word + "\r\n";
+  return text;
+}
+
+Fd connect_to_socket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    throw std::runtime_error{"the path of a unix socket is too long, set TMPDIR to a shorter one: " + path};
+  }
+  path.copy(address.sun_path, path.size());
+  Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  const timeval patience{1, 0};
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    fd.reset();
+  }
+  return fd;
+}
+
+/// As many lines as asked for, or fewer where the server is silent for a second.
+std::string read_lines(const Fd& fd, int count) {
+  std::string text;
+  char buffer[256];
+  while (std::count(text.begin(), text.end(), '\n') < count) {
+    const ssize_t size = ::recv(fd.get(), buffer, sizeof buffer, 0);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+[[noreturn]] void refuse_dead(std::uint16_t port) {
+  throw std::logic_error{"the Redis server on port " + std::to_string(port) + " is not running"};
+}
+
+}  // namespace
+
+void LocalServer::start(const ServerPlan& plan) {
+  std::filesystem::create_directories(folder_);
+  // The predecessor's socket would refuse connections; its name would look like a server that is there.
+  std::filesystem::remove(socket_path());
+  std::vector<std::string> arguments{
+      plan.program,   "--port",      std::to_string(port()), "--bind", "127.0.0.1", "--dir", folder_,
+      "--unixsocket", socket_path(), "--daemonize",          "no",     "--logfile", ""};
+  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  pid_ = launch({.arguments = std::move(arguments), .output = log_path(), .group = plan.group});
+}
+
+bool LocalServer::answers(const ServerPlan& plan) const {
+  const Fd fd = connect_to_socket(socket_path());
+  if (!fd) return false;
+  std::string request = resp({"PING"});
+  if (!plan.password.empty()) request.insert(0, resp({"AUTH", plan.password}));
+  if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
+  const int lines = plan.password.empty() ? 1 : 2;
+  const std::string reply = read_lines(fd, lines);
+  // Other errors are the user's own arguments at work (users without permissions, say): the server is up.
+  return std::count(reply.begin(), reply.end(), '\n') == lines && reply.find("-LOADING") == std::string::npos;
+}
+
+bool LocalServer::running() noexcept {
+  if (pid_ != 0 && reap(pid_, WNOHANG)) pid_ = 0;
+  if (pid_ == 0) paused_ = false;
+  return pid_ != 0;
+}
+
+void LocalServer::kill() noexcept {
+  if (!running()) return;
+  ::kill(pid_, SIGKILL);
+  reap(pid_);
+  pid_ = 0;
+  paused_ = false;
+}
+
+void LocalServer::pause() {
+  if (!running()) refuse_dead(port());
+  if (paused_) return;
+  ::kill(pid_, SIGSTOP);
+  int status = 0;
+  pid_t result = 0;
+  do {
+    result = ::waitpid(pid_, &status, WUNTRACED);
+  } while (result < 0 && errno == EINTR);
+  paused_ = result == pid_ && WIFSTOPPED(status);
+  if (paused_) return;
+  pid_ = 0;
+  refuse_dead(port());
+}
+
+void LocalServer::resume() {
+  if (!running()) refuse_dead(port());
+  if (paused_) ::kill(pid_, SIGCONT);
+  paused_ = false;
+}
+
+void LocalServer::forget_data() { std::filesystem::remove_all(folder_); }
+
+}  // namespace redlock::testing::detail

@@ -1,0 +1,68 @@
+#include "process_group.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "process.hpp"
+
+namespace redlock::testing::detail {
+namespace {
+
+std::string make_temp_folder() {
+  std::string path = (std::filesystem::temp_directory_path() / "redlock-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw std::system_error{errno, std::generic_category(), "cannot make a temp folder " + path};
+  }
+  return path;
+}
+
+// The second removal is for a file that a process created while it was being killed.
+constexpr const char* kWatch =
+    "trap '' HUP INT QUIT TERM; read -r line; kill -s KILL -- \"-$1\"; "
+    "rm -rf -- \"$2\" || { sleep 1; rm -rf -- \"$2\"; }";
+
+}  // namespace
+
+ProcessGroup::ProcessGroup() : owner_{::getpid()}, folder_{make_temp_folder()} {
+  try {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      throw std::system_error{errno, std::generic_category(), "cannot make a pair of sockets"};
+    }
+    const Fd reading{ends[0]};
+    lifeline_ = Fd{ends[1]};
+    anchor_ = launch({.arguments = {"/bin/sh", "-c", "kill -s STOP $$"}});
+    watchdog_ =
+        launch({.arguments = {"/bin/sh", "-c", kWatch, "redlock-watchdog", std::to_string(anchor_), folder_},
+                .input = reading.get()});
+  } catch (...) {
+    end_by_hand();
+    if (anchor_ > 0) reap(anchor_);
+    throw;
+  }
+}
+
+ProcessGroup::~ProcessGroup() {
+  if (!is_ours()) return;
+  // A line, not only the end of the stream: a forked child may still hold a copy of our end.
+  const bool told = ::send(lifeline_.get(), "\n", 1, MSG_NOSIGNAL) == 1;
+  reap(watchdog_);
+  if (!told) end_by_hand();
+  reap(anchor_);
+}
+
+void ProcessGroup::end_by_hand() noexcept {
+  if (anchor_ > 0) ::kill(-anchor_, SIGKILL);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+bool ProcessGroup::is_ours() const noexcept { return ::getpid() == owner_; }
+
+}  // namespace redlock::testing::detail
