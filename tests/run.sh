@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds everything and runs every test:
+#
+#   tests/run.sh [--preset release|dev|clang|asan|tsan|coverage] [arguments for ctest…]
+#
+# `tests/run.sh -R endpoint` runs the tests with "endpoint" in their names.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset=release
+if [ "${1:-}" = --preset ]; then
+  preset=${2:?a preset is needed after --preset}
+  shift 2
+fi
+
+.ci/install g++ make cmake libhiredis-dev catch2 redis-server redis-tools
+
+echo "== Configuring ($preset)"
+cmake --preset "$preset"
+echo "== Building"
+cmake --build --preset "$preset" --parallel "$(nproc)"
+echo "== Testing"
+folder=build
+[ "$preset" = release ] || folder=build-$preset
+results=$PWD/$folder/test-results.xml
+rm -f "$results"
+outcome=0
+ctest --preset "$preset" --output-junit "$results" "$@" || outcome=$?
+
+# Counted from what ctest wrote down: a test that could not be started has failed.
+[ -f "$results" ] || exit "$outcome"
+all=$(grep -c '<testcase ' "$results" || true)
+passed=$(grep -c '<testcase .* status="run"' "$results" || true)
+echo "$passed passed, $((all - passed)) failed"
+exit "$outcome"
