@@ -27,7 +27,7 @@ class Category final : public std::error_category {
       case Errc::cancelled:
         return "cancelled: stop was requested";
       case Errc::misconfigured:
-        return "misconfigured: the program or a server needs another setting";
+        return "misconfigured (the program or a server)";
     }
     return "not an error of redlock: " + std::to_string(value);
   }

@@ -77,7 +77,6 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "wrong type";
     case NodeStatus::same_node:
       return "same node";
-    case NodeStatus::tls_unavailable:
       return "tls unavailable";
   }
   return "unknown status";
@@ -92,7 +91,6 @@ bool is_misconfiguration(NodeStatus status) noexcept {
     case NodeStatus::replica:
     case NodeStatus::wrong_type:
     case NodeStatus::same_node:
-    case NodeStatus::tls_unavailable:
       return true;
     default:
       return false;

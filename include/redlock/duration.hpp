@@ -14,8 +14,8 @@ inline namespace v1 {
 
 /// A span of time in nanoseconds, made from any `std::chrono::duration`.
 ///
-/// What does not fit saturates (`std::chrono::hours::max()` is simply very long); fractions of a nanosecond are
-/// rounded up, so a positive time never becomes zero; NaN throws `Error` with `Errc::misconfigured`.
+/// What does not fit saturates (`std::chrono::hours::max()` is simply very long); fractions of a nanosecond
+/// are rounded up, so a positive time never becomes zero; NaN throws `Error` with `Errc::misconfigured`.
 class Duration {
  public:
   constexpr Duration() noexcept = default;
@@ -35,8 +35,9 @@ class Duration {
     using Limits = std::numeric_limits<Clock::rep>;
     // Compared in floating point: the only type in which no duration overflows.
     const auto approximate =
-        std::chrono::duration<long double, Clock::period>(std::chrono::duration<long double, Period>(
-            static_cast<long double>(from.count()))).count();
+        std::chrono::duration<long double, Clock::period>(
+            std::chrono::duration<long double, Period>(static_cast<long double>(from.count())))
+            .count();
     if (approximate != approximate) refuse_nan();
     if (approximate >= static_cast<long double>(Limits::max())) return Clock::duration::max();
     if (approximate <= static_cast<long double>(Limits::min())) return Clock::duration::min();

@@ -23,14 +23,14 @@ inline namespace v1 {
 /// order, as with any object. One client per process is enough: its connections, one per node, are shared by
 /// all threads and locks. Connections are made by the first call that needs them.
 ///
-/// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh owner
-/// value. An attempt that fails has queued its releases on every node before the call returns, so nothing stays
-/// behind but on nodes whose connection broke, where the copy expires after at most the ttl.
+/// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh
+/// owner value. An attempt that fails has queued its releases on every node before the call returns, so
+/// nothing stays behind but on nodes whose connection broke, where the copy expires after at most the ttl.
 ///
 /// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. The
 /// overloads with `std::error_code&` throw for lack of memory only, set `ec` to the outcome (`Errc::held` and
-/// `Errc::timed_out` included), and clear it on success. No call may be made in a child of `fork()` on a client
-/// made before it: such a call fails with `misconfigured`.
+/// `Errc::timed_out` included), and clear it on success. No call may be made in a child of `fork()` on a
+/// client made before it: such a call fails with `misconfigured`.
 class REDLOCK_EXPORT Locker {
  public:
   Locker(Locker&&) noexcept;
@@ -45,8 +45,8 @@ class REDLOCK_EXPORT Locker {
 
   /// Attempts, with growing random pauses, until the lock is acquired or the time is over. Empty: still held.
   /// When at the end too few nodes voted, that is what is thrown (no_quorum); misconfiguration of a majority
-  /// ends the call at once. A time of zero or less is one whole attempt, as `try_lock`. A stop request ends the
-  /// call at once with `cancelled`.
+  /// ends the call at once. A time of zero or less is one whole attempt, as `try_lock`. A stop request ends
+  /// the call at once with `cancelled`.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                                     std::stop_token stop = {});
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
@@ -57,9 +57,10 @@ class REDLOCK_EXPORT Locker {
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
 
-  /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all have answered,
-  /// at most the node timeout (250 ms unless set) after the connect timeout. Throws for bad arguments only;
-  /// what is wrong with a node stands in its report. The answer is old when it arrives: never decide by it.
+  /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all have
+  /// answered, at most the node timeout (250 ms unless set) after the connect timeout. Throws for bad
+  /// arguments only; what is wrong with a node stands in its report. The answer is old when it arrives: never
+  /// decide by it.
   std::vector<NodeReport> inspect(std::string_view resource);
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 

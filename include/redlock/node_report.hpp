@@ -16,27 +16,26 @@ inline namespace v1 {
 /// What became of a request to one node. The first three are votes; every other value means that the node did
 /// not vote, and why.
 enum class NodeStatus : std::uint8_t {
-  granted,            ///< The node holds our value now.
-  held,               ///< The node holds somebody else's value.
-  free,               ///< The node has no value for the resource.
-  timed_out,          ///< No answer within the node timeout (or no connection within the connect timeout).
-  unreachable,        ///< No connection: refused, no route, name not found. Being redialled.
-  connection_lost,    ///< The connection broke before the answer came. Being redialled.
-  overloaded,         ///< More than 1 MiB waits to be sent to this node: it does not keep up.
-  loading,            ///< LOADING: the server is reading its data from disk.
-  busy,               ///< BUSY: the server is stuck in somebody's script.
-  out_of_memory,      ///< OOM: maxmemory is reached.
-  not_persisting,     ///< MISCONF: the server cannot save and refuses writes.
-  server_error,       ///< Another error reply; the text is in the report.
-  protocol_error,     ///< What came back is not RESP2, or not an answer to what was asked.
-  auth_required,      ///< NOAUTH: the server wants a password. *Misconfigured.*
-  wrong_password,     ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
-  no_permission,      ///< NOPERM: the ACL forbids a command or key that is needed. *Misconfigured.*
-  read_only,          ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
-  replica,            ///< ROLE says that it is a replica or a sentinel, not a master. *Misconfigured.*
-  wrong_type,         ///< WRONGTYPE: the key is not a string: not a lock of this kind. *Misconfigured.*
-  same_node,          ///< The same server as another endpoint of the list. *Misconfigured.*
-  tls_unavailable,    ///< rediss:// in a build without TLS. *Misconfigured.*
+  granted,          ///< The node holds our value now.
+  held,             ///< The node holds somebody else's value.
+  free,             ///< The node has no value for the resource.
+  timed_out,        ///< No answer within the node timeout (or no connection within the connect timeout).
+  unreachable,      ///< No connection: refused, no route, name not found. Being redialled.
+  connection_lost,  ///< The connection broke before the answer came. Being redialled.
+  overloaded,       ///< More than 1 MiB waits to be sent to this node: it does not keep up.
+  loading,          ///< LOADING: the server is reading its data from disk.
+  busy,             ///< BUSY: the server is stuck in somebody's script.
+  out_of_memory,    ///< OOM: maxmemory is reached.
+  not_persisting,   ///< MISCONF: the server cannot save and refuses writes.
+  server_error,     ///< Another error reply; the text is in the report.
+  protocol_error,   ///< What came back is not RESP2, or not an answer to what was asked.
+  auth_required,    ///< NOAUTH: the server wants a password. *Misconfigured.*
+  wrong_password,   ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
+  no_permission,    ///< NOPERM: the ACL forbids a command or key that is needed. *Misconfigured.*
+  read_only,        ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
+  replica,          ///< ROLE says that it is a replica or a sentinel, not a master. *Misconfigured.*
+  wrong_type,       ///< WRONGTYPE: the key is not a string: not a lock of this kind. *Misconfigured.*
+  same_node,        ///< The same server as another endpoint of the list. *Misconfigured.*
 };
 
 /// The enumerator's name with spaces: `"timed out"`. Never fails.

@@ -12,22 +12,25 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Per client. Checked when the client is made; what is out of range throws `Error` with `Errc::misconfigured`.
+/// Per client. Checked when the client is made; what is out of range throws `Error` with
+/// `Errc::misconfigured`.
 struct Options {
-  /// How long a node may take from the first byte of dialling to the end of the login, names included, and the
-  /// longest that a first call waits for connections. 1 ms to 60 s.
+  /// How long a node may take from the first byte of dialling to the end of the login, names included, and
+  /// the longest that a first call waits for connections. 1 ms to 60 s.
   Duration connect_timeout = std::chrono::milliseconds{500};
 
   /// How long one node may take to answer before an operation goes on without it. 1 ms to 60 s. Unset: the
   /// smaller of 250 ms and a tenth of the ttl, so that a hung node never eats the validity. A connection on
-  /// which answers are due and nothing arrives for four node timeouts (1 s when unset) is given up and redialled.
+  /// which answers are due and nothing arrives for four node timeouts (1 s when unset) is given up and
+  /// redialled.
   std::optional<Duration> node_timeout;
 
-  /// How far clock rates may differ over one ttl: subtracted from every validity. From 0 to less than the ttl.
-  /// Unset: a hundredth of the ttl plus 2 ms.
+  /// How far clock rates may differ over one ttl: subtracted from every validity. From 0 to less than the
+  /// ttl. Unset: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift;
 
-  /// Put before every resource to make the key. Any bytes, up to 1024 of them. All users of a lock must agree.
+  /// Put before every resource to make the key. Any bytes, up to 1024 of them. All users of a lock must
+  /// agree.
   std::string key_prefix;
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
@@ -37,9 +40,9 @@ struct Options {
 
 /// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to 365 days, sent in whole
-  /// milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the sooner a pause
-  /// of the process costs the lock.
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to 365 days, sent in
+  /// whole milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the
+  /// sooner a pause of the process costs the lock.
   Duration ttl = std::chrono::seconds{30};
 };
 

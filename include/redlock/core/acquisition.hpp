@@ -10,17 +10,18 @@
 
 namespace redlock::inline v1::core {
 
-/// The Redlock algorithm's acquisition (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/),
-/// with all nodes asked at once:
+/// The Redlock algorithm's acquisition
+/// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/), with all nodes asked at once:
 ///
 ///     voting ── a majority granted, validity left ───────────────▶ done: granted
 ///        └───── not so, or it cannot be any more ──▶ giving back ─▶ done: held, no_quorum, …
 ///
 /// The verdict *granted* falls with the reply that makes the majority; later grants only widen the lease. A
-/// failed attempt queues the release on **every** node at the moment that it fails: behind the SET on the same
-/// connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is certain why:
-/// as long as a majority may yet turn out to vote or not to vote, and until the nodes that denied have answered
-/// the release, because SET does not say what kind of key was in its way and the release's GET does.
+/// failed attempt queues the release on **every** node at the moment that it fails: behind the SET on the
+/// same connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is
+/// certain why: as long as a majority may yet turn out to vote or not to vote, and until the nodes that
+/// denied have answered the release, because SET does not say what kind of key was in its way and the
+/// release's GET does.
 class Acquisition final : public Operation {
  public:
   enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
@@ -75,7 +76,8 @@ class Acquisition final : public Operation {
 
   void abandon(Errc why, Time now, Outbox& outbox) override {
     if (done()) return;
-    give_back(now, outbox);
+    const bool started = deadline() != never;
+    if (started) give_back(now, outbox);
     conclude(why);
   }
 

@@ -8,8 +8,8 @@
 
 namespace redlock::inline v1::core {
 
-/// Exponential backoff with jitter: each wait lies between half a window and the whole window, which doubles up
-/// to a bound. The random number is the caller's: core code has none of its own.
+/// Exponential backoff with jitter: each wait lies between half a window and the whole window, which doubles
+/// up to a bound. The random number is the caller's: core code has none of its own.
 class Backoff {
  public:
   constexpr Backoff(Span first, Span last) noexcept : first_{first}, last_{last}, window_{first} {}

@@ -11,13 +11,13 @@
 
 namespace redlock::inline v1::core {
 
-/// Hands operations' commands to the sessions, replies to the operations, and the time to both. Everything that
-/// the client decides happens in here; the shell moves bytes and keeps one timer. Not thread safe: all calls
-/// under the client's mutex.
+/// Hands operations' commands to the sessions, replies to the operations, and the time to both. Everything
+/// that the client decides happens in here; the shell moves bytes and keeps one timer. Not thread safe: all
+/// calls under the client's mutex.
 ///
 /// An operation that comes while connections are being made for the first time waits until enough of them are
-/// ready, and then as long again as that took, so that the slower ones are not left out by a hair; at most the
-/// connect timeout. Its validity counts from the end of that wait, when its first byte is written.
+/// ready, and then as long again as that took, so that the slower ones are not left out by a hair; at most
+/// the connect timeout. Its validity counts from the end of that wait, when its first byte is written.
 class Engine final : public Outbox {
  public:
   Engine(std::vector<Session::Settings> nodes, Span connect_timeout) : connect_timeout_{connect_timeout} {
@@ -165,12 +165,14 @@ class Engine final : public Outbox {
     return std::min(latest, later(operation.submitted_at_, 2 * taken));
   }
 
-  /// When the last connection that the operation wanted became ready; its submission if they were there already.
+  /// When the last connection that the operation wanted became ready; its submission if they were there
+  /// already.
   [[nodiscard]] Time enough_ready_at(const Operation& operation) const noexcept {
     std::vector<Time> times;
     for (const Session& session : sessions_)
       if (session.ready()) times.push_back(std::max(session.ready_at(), operation.submitted_at_));
-    const auto wanted = times.begin() + static_cast<std::ptrdiff_t>(operation.connections_wanted(nodes()) - 1);
+    const auto wanted =
+        times.begin() + static_cast<std::ptrdiff_t>(operation.connections_wanted(nodes()) - 1);
     std::nth_element(times.begin(), wanted, times.end());
     return *wanted;
   }
@@ -194,7 +196,8 @@ class Engine final : public Outbox {
   /// Takes a finished operation off the list.
   void settle(const Ref<Operation>& operation) {
     const std::size_t position = operation->position_;
-    if (!operation->done() || position >= active_.size() || active_[position].get() != operation.get()) return;
+    if (!operation->done() || position >= active_.size() || active_[position].get() != operation.get())
+      return;
     finished_.push_back(operation);
     if (position + 1 != active_.size()) {
       active_[position] = std::move(active_.back());

@@ -11,10 +11,11 @@
 
 namespace redlock::inline v1::core {
 
-/// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the deadline.
-/// A node that no longer has our value never gets it back here. When so many have lost it that no majority can
-/// hold it, or the old deadline passes first, the lease is lost, and what is left of it is released everywhere.
-/// Otherwise the outcome is in doubt: the old deadline stands, and the holder may try again.
+/// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the
+/// deadline. A node that no longer has our value never gets it back here. When so many have lost it that no
+/// majority can hold it, or the old deadline passes first, the lease is lost, and what is left of it is
+/// released everywhere. Otherwise the outcome is in doubt: the old deadline stands, and the holder may try
+/// again.
 class Extension final : public Operation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
@@ -29,8 +30,7 @@ class Extension final : public Operation {
     begun_ = now;
     if (now >= valid_until_) return lose(now, outbox);
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until_));
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      ask(node, extend_, outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extend_, outbox);
     decide(now, outbox);
   }
 

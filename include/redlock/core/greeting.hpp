@@ -36,8 +36,8 @@ class Greeting {
     if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
     say(Topic::role, {"ROLE"});
     say(Topic::info, {"INFO", "server"});
-    say(Topic::release_script, {"SCRIPT", "LOAD", release_script.source});
-    say(Topic::extend_script, {"SCRIPT", "LOAD", extend_script.source});
+    say(Topic::load_release, {"SCRIPT", "LOAD", release_script.source});
+    say(Topic::load_extend, {"SCRIPT", "LOAD", extend_script.source});
   }
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
@@ -51,17 +51,22 @@ class Greeting {
     if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
     switch (topic) {
       case Topic::auth:
-      case Topic::select: return expect_ok(reply);
-      case Topic::role: return expect_master(reply);
-      case Topic::info: return note_run_id(reply);
-      case Topic::release_script: return expect_sha(reply, release_script);
-      case Topic::extend_script: return expect_sha(reply, extend_script);
+      case Topic::select:
+        return expect_ok(reply);
+      case Topic::role:
+        return expect_master(reply);
+      case Topic::info:
+        return note_run_id(reply);
+      case Topic::load_release:
+        return expect_sha(reply, release_script);
+      case Topic::load_extend:
+        return expect_sha(reply, extend_script);
     }
     return std::nullopt;
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, select, role, info, release_script, extend_script };
+  enum class Topic : std::uint8_t { auth, select, role, info, load_release, load_extend };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);
@@ -80,7 +85,8 @@ class Greeting {
     return trouble_of(reply, "an answer to AUTH or SELECT");
   }
   static std::optional<Trouble> expect_master(const Reply& reply) {
-    if (!reply.is(Reply::Kind::array) || reply.elements.empty()) return trouble_of(reply, "an answer to ROLE");
+    if (!reply.is(Reply::Kind::array) || reply.elements.empty())
+      return trouble_of(reply, "an answer to ROLE");
     const std::string& role = reply.elements.front().text;
     if (role == "master") return std::nullopt;
     return Trouble{NodeStatus::replica, "the server's role is " + role + ", only masters vote"};

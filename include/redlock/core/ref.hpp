@@ -6,20 +6,25 @@
 
 namespace redlock::inline v1::core {
 
-/// A counted reference to an object that counts for itself (`Counted`). Not atomic: all references to an object
-/// are made, copied and dropped under the client's mutex, so that a reply slot costs no atomic operation.
+/// A counted reference to an object that counts for itself (`Counted`). Not atomic: all references to an
+/// object are made, copied and dropped under the client's mutex, so that a reply slot costs no atomic
+/// operation.
 template <class T>
 class Ref {
  public:
   Ref() noexcept = default;
-  explicit Ref(T* object) noexcept : object_{object} { if (object_) ++object_->references_; }
+  explicit Ref(T* object) noexcept : object_{object} {
+    if (object_) ++object_->references_;
+  }
   Ref(const Ref& other) noexcept : Ref{other.object_} {}
   Ref(Ref&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
   Ref& operator=(Ref other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() { if (object_ && --object_->references_ == 0) delete object_; }
+  ~Ref() {
+    if (object_ && --object_->references_ == 0) delete object_;
+  }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   T* operator->() const noexcept { return object_; }
@@ -38,7 +43,8 @@ class Counted {
   Counted& operator=(const Counted&) = delete;
 
  private:
-  template <class T> friend class Ref;
+  template <class T>
+  friend class Ref;
   std::size_t references_ = 0;
 };
 

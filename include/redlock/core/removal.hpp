@@ -11,8 +11,8 @@
 
 namespace redlock::inline v1::core {
 
-/// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our value, or
-/// so many do not answer that neither will ever be known.
+/// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our
+/// value, or so many do not answer that neither will ever be known.
 class Removal final : public Operation {
  public:
   /// `valid_until`: the lease's deadline. After it exclusive use was no longer promised, whatever is deleted.

@@ -27,14 +27,14 @@ namespace redlock::inline v1::core {
   return times[wanted - 1];
 }
 
-/// Polling with jittered exponential pauses, no longer than until the holder's copies expire. The jitter is what
-/// lets contenders who split the vote come apart.
+/// Polling with jittered exponential pauses, no longer than until the holder's copies expire. The jitter is
+/// what lets contenders who split the vote come apart.
 class Retry {
  public:
   explicit Retry(Time give_up_at) noexcept : give_up_at_{give_up_at} {}
 
-  /// When to try again after an attempt that took from `begun` to `now` and failed; none: report `why`. When the
-  /// next pause would outlast the call, the last attempt is made just early enough to be heard.
+  /// When to try again after an attempt that took from `begun` to `now` and failed; none: report `why`. When
+  /// the next pause would outlast the call, the last attempt is made just early enough to be heard.
   [[nodiscard]] std::optional<Time> after(Errc why, const Tally& tally, Time begun, Time now,
                                           std::uint64_t random) {
     if (why == Errc::misconfigured || why == Errc::cancelled || now >= give_up_at_) return std::nullopt;

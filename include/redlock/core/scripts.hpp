@@ -37,8 +37,8 @@ inline constexpr Script release_script{
     "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0",
     "5c714dd8ed5b943a1f472132e06290c53ab22693"};
 
-/// Prolongs the key to ARGV[2] ms if it still holds our value: 1, else 0. Never shortens: a longer life may come
-/// from an extension that overtook this one.
+/// Prolongs the key to ARGV[2] ms if it still holds our value: 1, else 0. Never shortens: a longer life may
+/// come from an extension that overtook this one.
 inline constexpr Script extend_script{
     "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end "
     "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) end return 1",

@@ -17,16 +17,16 @@
 
 namespace redlock::inline v1::core {
 
-/// What is known about a node, and what goes over its connection in which order. Bytes, replies and the time go
-/// in; bytes, errands for the shell and slots for the engine come out.
+/// What is known about a node, and what goes over its connection in which order. Bytes, replies and the time
+/// go in; bytes, errands for the shell and slots for the engine come out.
 ///
 ///     idle ─ first use ─▶ dialling ─ connected ─▶ greeting ─ understood ─▶ ready
 ///                            ▲  └──── refused ────┬──┘ in trouble             │ lost, or silent while
 ///                            └───── backoff ──── down ◀───────────────────────┘ answers are due
 ///
-/// Replies come in order, so a queue of slots says whose each is. A slot is never taken out because its caller
-/// has left: its late reply is swallowed in its turn. What was sent and not answered when a connection breaks is
-/// never sent again on another one.
+/// Replies come in order, so a queue of slots says whose each is. A slot is never taken out because its
+/// caller has left: its late reply is swallowed in its turn. What was sent and not answered when a connection
+/// breaks is never sent again on another one.
 class Session {
  public:
   struct Settings {
@@ -48,10 +48,13 @@ class Session {
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
   /// First use: starts dialling.
-  void wake(Time now) { if (state_ == State::idle) dial(now, Hope::yes); }
+  void wake(Time now) {
+    if (state_ == State::idle) dial(now, Hope::yes);
+  }
 
   /// Queues a command behind all earlier ones, or says why not. While a connection that has not failed yet is
-  /// being made, commands wait for it. Releases wait for any connection, but then nobody waits for their reply.
+  /// being made, commands wait for it. Releases wait for any connection, but then nobody waits for their
+  /// reply.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
     if (unsent().size() + waiting_bytes_ + command.size() > unsent_limit) {
       overloaded_.status = NodeStatus::overloaded;
@@ -102,7 +105,8 @@ class Session {
     }
     if (state_ != State::ready) return std::nullopt;
     if (pending_.empty()) {
-      fail({NodeStatus::protocol_error, "a reply to nothing: " + reply.text.substr(0, 100)}, Leave::gracefully, now);
+      fail({NodeStatus::protocol_error, "a reply to nothing: " + reply.text.substr(0, 100)},
+           Leave::gracefully, now);
       return std::nullopt;
     }
     Slot slot = pending_.pop();
@@ -110,23 +114,28 @@ class Session {
     return slot;
   }
 
-  /// Judges silence and redials. Call only after everything readable was read: a process that was paused finds
-  /// its replies in the socket, not missing.
+  /// Judges silence and redials. Call only after everything readable was read: a process that was paused
+  /// finds its replies in the socket, not missing.
   void on_time(Time now) {
     if (now < timer()) return;
     if (state_ == State::down) return dial(now, Hope::no);
     const bool pending = state_ == State::ready;
-    fail({NodeStatus::timed_out, pending ? "the connection fell silent" : "no connection within the connect timeout"},
+    fail({NodeStatus::timed_out,
+          pending ? "the connection fell silent" : "no connection within the connect timeout"},
          Leave::gracefully, now);
   }
   /// When `on_time` has something to do.
   [[nodiscard]] Time timer() const noexcept {
     switch (state_) {
-      case State::idle: return never;
+      case State::idle:
+        return never;
       case State::dialling:
-      case State::greeting: return dial_until_;
-      case State::down: return redial_at_;
-      case State::ready: return pending_.empty() ? never : later(quiet_since_, settings_.silence);
+      case State::greeting:
+        return dial_until_;
+      case State::down:
+        return redial_at_;
+      case State::ready:
+        return pending_.empty() ? never : later(quiet_since_, settings_.silence);
     }
     return never;
   }
@@ -140,9 +149,9 @@ class Session {
     }
   }
 
-  /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be sent,
-  /// shut down our direction, and read to the end. Closing with unread replies would send RST, and the server
-  /// might drop our last releases. To be done before `take_dial`.
+  /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be
+  /// sent, shut down our direction, and read to the end. Closing with unread replies would send RST, and the
+  /// server might drop our last releases. To be done before `take_dial`.
   struct Farewell {
     bool graceful;
     std::string unsent;
@@ -157,7 +166,8 @@ class Session {
   [[nodiscard]] const std::string& name() const noexcept { return settings_.name; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool ready() const noexcept { return state_ == State::ready; }
-  /// Being connected, and nothing speaks against it: worth a first call's time. A redial after a failure is not.
+  /// Being connected, and nothing speaks against it: worth a first call's time. A redial after a failure is
+  /// not.
   [[nodiscard]] bool hopeful() const noexcept { return is_dialling() && hope_ == Hope::yes; }
   [[nodiscard]] bool is_dialling() const noexcept {
     return state_ == State::dialling || state_ == State::greeting;
@@ -211,11 +221,12 @@ class Session {
     pending_.push(std::move(slot));
   }
 
-  /// A good connection that breaks is replaced at once, and hopefully: servers close idle ones. All else waits.
+  /// A good connection that breaks is replaced at once, and hopefully: servers close idle ones. All else
+  /// waits.
   void fail(Trouble trouble, Leave leave, Time now) {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
-    if (!farewell_) farewell_ = Farewell{leave == Leave::gracefully && state_ != State::dialling,
-                                        std::string{unsent()}};
+    if (!farewell_)
+      farewell_ = Farewell{leave == Leave::gracefully && state_ != State::dialling, std::string{unsent()}};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;
     greeting_.reset();
@@ -231,7 +242,8 @@ class Session {
   }
 
   void forget_waiting_but_releases(Time now) {
-    std::erase_if(waiting_, [now](const Waiting& waiting) { return !waiting.slot.owed || now >= waiting.send_by; });
+    std::erase_if(waiting_,
+                  [now](const Waiting& waiting) { return !waiting.slot.owed || now >= waiting.send_by; });
     waiting_bytes_ = 0;
     for (Waiting& waiting : waiting_) {
       waiting.slot.operation = {};
@@ -248,10 +260,10 @@ class Session {
   std::optional<Greeting> greeting_;
   std::string run_id_;
 
-  std::string out_;        // what the shell is to send, from sent_ on
+  std::string out_;  // what the shell is to send, from sent_ on
   std::size_t sent_ = 0;
-  Ring<Slot> pending_;     // whose replies are to come, in the order of out_
-  std::size_t owed_ = 0;   // of these, releases
+  Ring<Slot> pending_;            // whose replies are to come, in the order of out_
+  std::size_t owed_ = 0;          // of these, releases
   std::vector<Waiting> waiting_;  // for a connection
   std::size_t waiting_bytes_ = 0;
 

@@ -65,8 +65,8 @@ class Tally {
       sum += ballot.mark == Mark::unknown && is_misconfiguration(ballot.trouble.status) ? 1 : 0;
     return sum;
   }
-  /// No retry helps: a majority is misconfigured, or one server stands in the list twice, so that the majority
-  /// is not one.
+  /// No retry helps: a majority is misconfigured, or one server stands in the list twice, so that the
+  /// majority is not one.
   [[nodiscard]] bool is_hopeless() const noexcept {
     if (count(Mark::unknown) == 0) return false;
     for (const Ballot& ballot : ballots_)

@@ -17,7 +17,7 @@ struct Trouble {
 };
 
 namespace detail {
-inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 11> error_codes{{
+inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 10> error_codes{{
     {"LOADING", NodeStatus::loading},
     {"BUSY", NodeStatus::busy},
     {"OOM", NodeStatus::out_of_memory},
@@ -28,7 +28,6 @@ inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 11> error_c
     {"READONLY", NodeStatus::read_only},
     {"WRONGTYPE", NodeStatus::wrong_type},
     {"MASTERDOWN", NodeStatus::replica},
-    {"NOREPLICAS", NodeStatus::not_persisting},
 }};
 
 inline NodeStatus status_of_code(std::string_view code) noexcept {
@@ -43,9 +42,9 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("NOSCRIPT");
 }
 
-/// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of a
-/// command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that follows
-/// a colon is tried as well.
+/// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
+/// a command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that
+/// follows a colon is tried as well.
 [[nodiscard]] inline Trouble trouble_of_error(std::string_view text) {
   NodeStatus status = detail::status_of_code(text.substr(0, text.find(' ')));
   if (status == NodeStatus::server_error && text.starts_with("ERR Error running script"))

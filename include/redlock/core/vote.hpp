@@ -24,8 +24,8 @@ struct Vote {
   return {Vote::Kind::unknown, trouble_of(reply, "an answer to SET")};
 }
 
-/// The answer of a script that compares the owner value first: yes where it was ours, no where it was not. A key
-/// of another type cannot hold our value: the caller decides whether that is a no.
+/// The answer of a script that compares the owner value first: yes where it was ours, no where it was not. A
+/// key of another type cannot hold our value: the caller decides whether that is a no.
 [[nodiscard]] inline Vote vote_of_script(const Reply& reply) {
   if (reply.is(Reply::Kind::integer) && reply.integer == 1) return {Vote::Kind::yes, {}};
   if (reply.is(Reply::Kind::integer) && reply.integer == 0) return {Vote::Kind::no, {}};

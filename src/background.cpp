@@ -1,0 +1,47 @@
+#include "background.hpp"
+
+#include <poll.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "quiet_thread.hpp"
+
+namespace redlock::inline v1::detail {
+
+Background::Background() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)}, thread_{} {
+  if (!timer_) throw std::system_error{errno, std::system_category(), "timerfd_create"};
+}
+
+void Background::wake_by(core::Time when, const std::function<void()>& body) noexcept try {
+  if (when < armed_) arm(when);
+  if (!thread_.joinable()) thread_ = quiet_thread(body);
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): see the declaration
+}
+
+void Background::arm(core::Time when) {
+  armed_ = when;
+  itimerspec spec{};  // all zero: disarmed
+  if (when != core::never) {
+    const auto since_boot = std::max(when.time_since_epoch(), core::Span{1});
+    spec.it_value.tv_sec = since_boot / std::chrono::seconds{1};
+    spec.it_value.tv_nsec = (since_boot % std::chrono::seconds{1}).count();
+  }
+  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+}
+
+void Background::sleep() const {
+  pollfd polls[] = {{called_.fd(), POLLIN, 0}, {timer_.get(), POLLIN, 0}};
+  ::poll(polls, 2, -1);
+}
+
+void Background::awake() {
+  called_.clear();
+  std::uint64_t expirations = 0;
+  [[maybe_unused]] const auto read = ::read(timer_.get(), &expirations, sizeof expirations);
+}
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,52 @@
+// The thread that looks after connections while nobody waits.
+#pragma once
+
+#include <functional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "descriptor.hpp"
+#include "redlock/core/time.hpp"
+#include "wake.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Sleeps until a time on the clock that also runs while the machine is suspended, or until it is called.
+/// All but `sleep` under the client's mutex.
+class Background {
+ public:
+  Background();
+  /// Precondition: joined, or this is a child of fork(), where there is no thread to join.
+  ~Background() {}
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+
+  /// Makes sure that the thread runs `body` and looks about at `when` or earlier. From any thread, without
+  /// waking it. When no thread can be had, the next caller will do the work.
+  void wake_by(core::Time when, const std::function<void()>& body) noexcept;
+  void arm(core::Time when);
+  /// Ends its poll now: this one, or the next.
+  void call() const noexcept { called_.set(); }
+  /// Blocks the background thread, without the mutex.
+  void sleep() const;
+  /// After `sleep`.
+  void awake();
+
+  /// Readable when it is called: to be polled beside sockets, and cleared by this thread only.
+  [[nodiscard]] const Wake& called() const noexcept { return called_; }
+
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  Wake called_;
+  Descriptor timer_;
+  core::Time armed_ = core::never;
+  union {
+    std::thread thread_;  // never destroyed: see the destructor
+  };
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,212 @@
+#include "client.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "fork_guard.hpp"
+#include "limits.hpp"
+#include "random.hpp"
+#include "redlock/core/removal.hpp"
+#include "redlock/core/retry.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::NodeIndex;
+using core::Tally;
+using core::Time;
+
+constexpr std::size_t most_nodes = 31;
+
+std::vector<Endpoint> checked(std::vector<Endpoint> nodes) {
+  if (nodes.empty() || nodes.size() > most_nodes)
+    throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given, 1 to 31 are allowed"};
+  std::set<std::string> seen;
+  for (const Endpoint& node : nodes) {
+    if (node.transport() == Endpoint::Transport::tls)
+      throw Error{Errc::misconfigured, node.to_string() + ": this build has no TLS, use redis:// or unix://"};
+    if (!seen.insert(node.to_string()).second)
+      throw Error{Errc::misconfigured,
+                  node.to_string() + " was given twice, every node must be another server"};
+  }
+  return nodes;
+}
+
+Options checked(Options options) {
+  check(options);
+  return options;
+}
+
+void warn(const Options& options, std::size_t nodes) {
+  if (nodes % 2 != 0 || !options.on_warning) return;
+  options.on_warning(std::to_string(nodes) + " nodes tolerate no more failures than " +
+                     std::to_string(nodes - 1) + " do: use an odd number");
+}
+
+std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
+  std::vector<std::string> names;
+  for (const Endpoint& node : nodes) names.push_back(node.to_string());
+  return names;
+}
+
+std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options) {
+  std::vector<core::Session::Settings> settings;
+  for (const Endpoint& node : nodes)
+    settings.push_back({.name = node.to_string(),
+                        .login = {node.user(), node.password(), node.db()},
+                        .connect_timeout = options.connect_timeout,
+                        .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
+                        .seed = random_number()});
+  return settings;
+}
+
+/// Sleeps without blocking anybody's I/O. False when stop was requested.
+bool sleep_until(Time until, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never_notified;
+  std::unique_lock lock{mutex};
+  const auto left = until - Clock::now();
+  if (left > core::Span::zero()) never_notified.wait_for(lock, stop, left, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace
+
+Client::Client(std::vector<Endpoint> nodes, Options options)
+    : options_{checked(std::move(options))},
+      names_{names_of(checked(nodes))},
+      generation_{fork_generation()},
+      reactor_{nodes, settings_of(nodes, options_), options_.connect_timeout} {
+  warn(options_, nodes.size());
+}
+
+void Client::check_process() const {
+  if (fork_generation() != generation_)
+    throw Error{Errc::misconfigured, "the client was made before fork(): make a new one in the child"};
+}
+
+// ── acquiring
+// ────────────────────────────────────────────────────────────────────────────────────────────────
+
+struct Client::Attempt {
+  bool granted = false;
+  Errc why{};
+  Tally tally{0};  // where it failed
+  Time begun{};
+  Time valid_until{};
+};
+
+Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose purpose, Time give_up_at,
+                                const std::stop_token& stop) {
+  auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
+  acquisition->give_up_at = give_up_at;
+  return reactor_.run(std::move(acquisition), stop, [](const core::Acquisition& ended) {
+    if (ended.granted()) return Attempt{true, {}, Tally{0}, ended.begun(), ended.valid_until()};
+    return Attempt{false, ended.failure(), ended.tally(), ended.begun(), {}};
+  });
+}
+
+Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Patience patience,
+                                Time give_up_at, const std::stop_token& stop) {
+  check_process();
+  const Timing times = timing(options_, options);
+  core::Claim claim{.key = lock_key(options_.key_prefix, resource),
+                    .owner = {},
+                    .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
+                    .drift = times.drift,
+                    .node_timeout = times.node_timeout};
+  const bool waits = patience == Patience::until_time;
+  const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
+  core::Retry retry{give_up_at};
+  std::optional<Failure> last;  // of an attempt that came to its own end
+  for (;;) {
+    claim.owner = random_owner_value();
+    const Attempt ended = attempt(claim, purpose, give_up_at, stop);
+    if (ended.granted) return {make_lease(resource, std::move(claim), ended.valid_until), {}};
+    if (ended.why != Errc::timed_out || !last) last = explain(ended.why, ended.tally);
+    if (!waits) return {std::nullopt, std::move(*last)};
+    const auto again = retry.after(ended.why, ended.tally, ended.begun, Clock::now(), random_number());
+    if (again && !sleep_until(*again, stop)) return {std::nullopt, explain(Errc::cancelled, ended.tally)};
+    if (again && !retry.over(Clock::now())) continue;
+    if (last->code == Errc::held) last->code = Errc::timed_out;
+    return {std::nullopt, std::move(*last)};
+  }
+}
+
+Lease Client::make_lease(std::string_view resource, core::Claim claim, Time valid_until) {
+  return Lease{
+      std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, std::move(claim), valid_until)};
+}
+
+// ── holding
+// ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::optional<Client::Failure> Client::extend(HeldLock& held) {
+  check_process();
+  if (held.state() == State::released) return Failure{Errc::lost, "the lease was released", {}};
+  auto extension = std::make_unique<core::Extension>(held.claim, names_.size(), held.deadline());
+  return reactor_.run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
+    switch (ended.outcome()) {
+      case core::Extension::Outcome::extended:
+        held.set_extended(ended.valid_until());
+        return std::nullopt;
+      case core::Extension::Outcome::lost:
+        held.set_lost();
+        return explain(Errc::lost, ended.tally());
+      case core::Extension::Outcome::in_doubt:
+        held.set_in_doubt();
+        break;
+    }
+    return explain(ended.tally().is_hopeless() ? Errc::misconfigured : Errc::no_quorum, ended.tally());
+  });
+}
+
+Release Client::release(HeldLock& held) noexcept try {
+  const Time deadline = held.state() == State::lost ? Time::min() : held.deadline();
+  held.set_released();
+  check_process();
+  auto removal = std::make_unique<core::Removal>(held.claim, names_.size(), deadline);
+  return reactor_.run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
+} catch (const std::exception&) {
+  return Release::unknown;  // no memory, or not this process's lock: the copies expire
+}
+
+// ── telling
+// ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::vector<NodeReport> Client::inspect(std::string_view resource) {
+  check_process();
+  auto inspection =
+      std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
+                                         options_.node_timeout.value_or(default_node_timeout).get());
+  return reactor_.run(std::move(inspection), {}, [this](const core::Inspection& ended) {
+    return reports(ended.tally(), NodeStatus::free);
+  });
+}
+
+Client::Failure Client::explain(Errc code, const Tally& tally) const {
+  const std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
+                              " nodes voted, " + std::to_string(core::quorum(tally.nodes())) +
+                              " are a majority";
+  return {code, details, reports(tally, NodeStatus::granted)};
+}
+
+std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) const {
+  std::vector<NodeReport> reports;
+  reports.reserve(tally.nodes());
+  for (NodeIndex node = 0; node < tally.nodes(); ++node) {
+    const Tally::Ballot& ballot = tally[node];
+    NodeReport& report = reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl});
+    if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
+    if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
+    if (ballot.mark == Tally::Mark::unknown) report.message = ballot.trouble.message;
+    if (ballot.mark != Tally::Mark::pending) continue;
+    report.status = NodeStatus::timed_out;
+    report.message = "no answer yet when the call ended";
+  }
+  return reports;
+}
+
+}  // namespace redlock::inline v1::detail

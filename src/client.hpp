@@ -1,0 +1,69 @@
+// What a Redlock or SingleNodeLock is inside.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "held_lock.hpp"
+#include "reactor.hpp"
+#include "redlock/core/acquisition.hpp"
+#include "redlock/core/extension.hpp"
+#include "redlock/core/inspection.hpp"
+#include "redlock/endpoint.hpp"
+#include "redlock/error.hpp"
+#include "redlock/lease.hpp"
+#include "redlock/options.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Turns calls into operations on the reactor, and operations' ends into leases and failures. Shared by the
+/// client object and all its leases. Thread safe.
+class Client : public std::enable_shared_from_this<Client> {
+ public:
+  /// Throws Error (misconfigured).
+  Client(std::vector<Endpoint> nodes, Options options);
+
+  /// Why there is no lease.
+  struct Failure {
+    Errc code{};
+    std::string details;
+    std::vector<NodeReport> nodes;
+  };
+  struct Outcome {
+    std::optional<Lease> lease;
+    Failure failure;  // without a lease
+  };
+  enum class Patience : bool { one_attempt, until_time };
+
+  /// Throws Error (misconfigured) for bad arguments.
+  Outcome acquire(std::string_view resource, const LockOptions&, Patience, core::Time give_up_at,
+                  const std::stop_token&);
+  std::vector<NodeReport> inspect(std::string_view resource);
+
+  /// None: extended. The held lock's state and deadline are up to date.
+  std::optional<Failure> extend(HeldLock&);
+  /// Once per held lock.
+  Release release(HeldLock&) noexcept;
+
+  [[nodiscard]] Reactor& reactor() noexcept { return reactor_; }
+
+ private:
+  struct Attempt;
+
+  void check_process() const;
+  Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
+  Lease make_lease(std::string_view resource, core::Claim, core::Time valid_until);
+  [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
+  [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
+
+  const Options options_;
+  const std::vector<std::string> names_;  // of the nodes
+  const unsigned generation_;
+  Reactor reactor_;
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,94 @@
+#include "redlock/locker.hpp"
+
+#include <utility>
+
+#include "client.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+using Patience = detail::Client::Patience;
+
+Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::now(), wait); }
+
+/// Held and timed out are values; everything else is exceptional.
+std::optional<Lease> lease_or_throw(detail::Client::Outcome outcome) {
+  const Errc code = outcome.failure.code;
+  if (outcome.lease || code == Errc::held || code == Errc::timed_out) return std::move(outcome.lease);
+  throw Error{code, outcome.failure.details, std::move(outcome.failure.nodes)};
+}
+
+/// Runs a call that returns an outcome or throws Error, and turns both into a code.
+template <class Call>
+std::optional<Lease> lease_or_code(std::error_code& ec, Call&& call) {
+  ec.clear();
+  try {
+    detail::Client::Outcome outcome = std::forward<Call>(call)();
+    if (!outcome.lease) ec = outcome.failure.code;
+    return std::move(outcome.lease);
+  } catch (const Error& error) {
+    ec = error.code();
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Locker::Locker(std::shared_ptr<detail::Client> client) noexcept : client_{std::move(client)} {}
+Locker::Locker(Locker&&) noexcept = default;
+Locker& Locker::operator=(Locker&&) noexcept = default;
+Locker::~Locker() = default;
+
+std::optional<Lease> Locker::try_lock(std::string_view resource, const LockOptions& options) {
+  return lease_or_throw(client_->acquire(resource, options, Patience::one_attempt, core::never, {}));
+}
+
+std::optional<Lease> Locker::try_lock(std::string_view resource, const LockOptions& options,
+                                      std::error_code& ec) {
+  return lease_or_code(
+      ec, [&] { return client_->acquire(resource, options, Patience::one_attempt, core::never, {}); });
+}
+
+std::optional<Lease> Locker::try_lock_for(std::string_view resource, Duration wait,
+                                          const LockOptions& options, std::stop_token stop) {
+  if (wait <= Duration{})
+    return lease_or_throw(client_->acquire(resource, options, Patience::one_attempt, core::never, stop));
+  return lease_or_throw(client_->acquire(resource, options, Patience::until_time, from_now(wait), stop));
+}
+
+std::optional<Lease> Locker::try_lock_for(std::string_view resource, Duration wait,
+                                          const LockOptions& options, std::stop_token stop,
+                                          std::error_code& ec) {
+  return lease_or_code(ec, [&] {
+    if (wait <= Duration{})
+      return client_->acquire(resource, options, Patience::one_attempt, core::never, stop);
+    return client_->acquire(resource, options, Patience::until_time, from_now(wait), stop);
+  });
+}
+
+Lease Locker::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
+  return *lease_or_throw(client_->acquire(resource, options, Patience::until_time, core::never, stop));
+}
+
+std::optional<Lease> Locker::lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
+                                  std::error_code& ec) {
+  return lease_or_code(
+      ec, [&] { return client_->acquire(resource, options, Patience::until_time, core::never, stop); });
+}
+
+std::vector<NodeReport> Locker::inspect(std::string_view resource) { return client_->inspect(resource); }
+
+std::vector<NodeReport> Locker::inspect(std::string_view resource, std::error_code& ec) {
+  ec.clear();
+  try {
+    return inspect(resource);
+  } catch (const Error& error) {
+    ec = error.code();
+    return {};
+  }
+}
+
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,25 @@
+// Threads that leave the program's signals to the program.
+#pragma once
+
+#include <csignal>
+#include <thread>
+#include <utility>
+
+namespace redlock::inline v1::detail {
+
+/// Starts a thread with all signals blocked: handlers run on threads that the program made.
+template <class Body>
+[[nodiscard]] std::thread quiet_thread(Body&& body) {
+  struct Blocked {
+    sigset_t before{};
+    Blocked() noexcept {
+      sigset_t all;
+      sigfillset(&all);
+      pthread_sigmask(SIG_SETMASK, &all, &before);
+    }
+    ~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+  } const blocked;
+  return std::thread{std::forward<Body>(body)};
+}
+
+}  // namespace redlock::inline v1::detail

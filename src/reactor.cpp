@@ -1,0 +1,328 @@
+#include "reactor.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "fork_guard.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::NodeIndex;
+using core::Span;
+using core::Time;
+
+/// How long work that nobody waits for may lie about before the background looks at it. While callers come
+/// and go they do it on the way; waking the background at each leave would cost them two context switches.
+constexpr Span linger = std::chrono::milliseconds{5};
+/// How long a server may take to read our last words.
+constexpr Span farewell_time = std::chrono::seconds{5};
+/// How long the last owner waits for that.
+constexpr Span patience = std::chrono::milliseconds{250};
+/// Up to this many operations under way a caller sends its own commands while another one polls; with more,
+/// the driver is woken to send them together.
+constexpr std::size_t few = 3;
+
+void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
+  const Span left = std::clamp(until - now, Span::zero(), Span{std::chrono::hours{1}});
+  const timespec timeout{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
+  ::ppoll(polls.data(), polls.size(), &timeout, nullptr);  // an error is a spurious wake-up
+}
+
+}  // namespace
+
+Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
+                 Span connect_timeout)
+    : engine_{std::move(sessions), connect_timeout}, generation_{fork_generation()} {
+  connections_.reserve(endpoints.size());
+  for (const Endpoint& endpoint : endpoints) connections_.emplace_back(endpoint);
+}
+
+Reactor::~Reactor() {
+  // In a child the descriptors are closed, and not a byte is sent on what belongs to the parent.
+  if (fork_generation() != generation_) return;
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+    background_.call();
+  }
+  background_.join();
+  const Time start = Clock::now();
+  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+    core::Session& session = engine_.session(node);
+    if (connections_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
+      farewells_.add(connections_[node].release(), std::string{session.unsent()}, start + patience);
+  }
+  for (Time now = start; !farewells_.empty() && now < start + patience; now = Clock::now()) {
+    polls_.clear();
+    farewells_.append_to(polls_);
+    poll_until(polls_, start + patience, now);
+    farewells_.proceed(Clock::now());
+  }
+}
+
+// ── callers
+// ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A caller's stay: its spot goes back, and the driver's place to the next, however it ends.
+class Reactor::Visit {
+ public:
+  Visit(Reactor& reactor, Lock& lock, Heir& heir)
+      : spot{reactor.spots_.take()}, reactor_{reactor}, lock_{lock}, heir_{heir} {}
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() {
+    if (!lock_.owns_lock()) lock_.lock();
+    reactor_.leave(spot, heir_);
+  }
+  Spot& spot;
+
+ private:
+  Reactor& reactor_;
+  Lock& lock_;
+  Heir& heir_;
+};
+
+/// Abandons an operation on a stop request. The callback takes the mutex, and may run inside its registration
+/// or be waited for by its removal: so both happen without the mutex.
+class Reactor::OnStop {
+ public:
+  OnStop(Reactor& reactor, const Operation& operation, const std::stop_token& token, Lock& lock)
+      : lock_{lock} {
+    if (!token.stop_possible() || operation->done()) return;
+    lock_.unlock();
+    callback_.emplace(token, Stop{reactor, operation});
+    lock_.lock();
+  }
+  OnStop(const OnStop&) = delete;
+  OnStop& operator=(const OnStop&) = delete;
+  ~OnStop() {
+    if (!callback_) return;
+    if (lock_.owns_lock()) lock_.unlock();
+    callback_.reset();
+    lock_.lock();
+  }
+
+ private:
+  struct Stop {
+    Reactor& reactor;
+    const Operation& operation;
+    void operator()() const { reactor.stop(operation); }
+  };
+  Lock& lock_;
+  std::optional<std::stop_callback<Stop>> callback_;
+};
+
+void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_token, Lock& lock,
+                       Heir& heir) {
+  const Visit visit{*this, lock, heir};
+  operation->waiter = &visit.spot;
+  submit(operation, visit.spot);
+  wake_finished(lock);
+  const OnStop on_stop{*this, operation, stop_token, lock};
+  while (!operation->done()) {
+    if (driver_ == &visit.spot) {
+      drive(lock, visit.spot);
+    } else {
+      parked_.add(visit.spot);
+      lock.unlock();
+      visit.spot.park();
+      lock.lock();
+    }
+  }
+}
+
+void Reactor::submit(const Operation& operation, Spot& me) {
+  Time now = Clock::now();
+  if (!driver_ || is_background(*driver_)) {
+    if (polling_) background_.call();
+    polling_ = false;
+    driver_ = &me;
+    read_stale(now);
+    now = Clock::now();
+  }
+  engine_.submit(operation, now);
+  if (!polling_) return;  // the driver, perhaps me, sends before it polls
+  if (engine_.active() <= few) flush(now);
+  const auto has_errand = [this](NodeIndex node) { return engine_.session(node).has_errand(); };
+  bool needed = engine_.timer() < polls_until_;
+  for (NodeIndex node = 0; node < engine_.nodes() && !needed; ++node)
+    needed = has_errand(node) || (!polls_for_output_ && !engine_.session(node).unsent().empty());
+  if (needed) kick();
+}
+
+void Reactor::stop(const Operation& operation) {
+  Lock lock{mutex_};
+  engine_.abandon(operation, Errc::cancelled, Clock::now());
+  if (polling_) kick();  // the driver sends the releases, and may be the one who is to stop
+  wake_finished(lock);
+}
+
+void Reactor::leave(Spot& me, Heir& heir) {
+  parked_.remove(me);
+  if (driver_ == &me) {
+    polling_ = false;
+    driver_ = heir.spot = parked_.take_first();
+    if (!driver_) ask_background(Clock::now());
+  }
+  spots_.give(me);
+}
+
+// ── the background
+// ───────────────────────────────────────────────────────────────────────────────────────────
+
+void Reactor::ask_background(Time now) {
+  const Time when = needs_attention() ? now + linger : engine_.background_timer();
+  if (when != core::never) background_.wake_by(when, [this] { background(); });
+}
+
+void Reactor::background() {
+  Lock lock{mutex_};
+  while (!stopping_) {
+    const Time now = Clock::now();
+    if (!driver_ && (needs_attention() || engine_.background_timer() <= now)) driver_ = &background_spot_;
+    if (driver_ == &background_spot_) {
+      drive(lock, background_spot_);
+      if (driver_ == &background_spot_ && !needs_attention()) driver_ = nullptr;
+      continue;
+    }
+    background_.arm(needs_attention() ? now + linger : engine_.background_timer());
+    lock.unlock();
+    background_.sleep();
+    lock.lock();
+    background_.awake();
+  }
+}
+
+// ── the driver
+// ───────────────────────────────────────────────────────────────────────────────────────────────
+
+void Reactor::drive(Lock& lock, Spot& me) {
+  const Wake& wake = is_background(me) ? background_.called() : wake_;
+  std::vector<pollfd>& polls = is_background(me) ? background_polls_ : polls_;
+  const Time before = Clock::now();
+  run_errands(before);
+  flush(before);
+  run_errands(before);  // of connections that broke while sending
+  const Time until = take_snapshot(polls, wake, before);
+  polling_ = true;
+  lock.unlock();
+  poll_until(polls, until, before);
+  lock.lock();
+  if (polls[connections_.size()].revents != 0) {
+    wake.clear();
+    if (!is_background(me)) kicked_ = false;
+  }
+  if (driver_ != &me) return;  // a caller took over from the background: what was polled is its now
+  polling_ = false;
+  handle(polls, Clock::now());
+  wake_finished(lock);
+}
+
+Time Reactor::take_snapshot(std::vector<pollfd>& polls, const Wake& wake, Time now) {
+  polls.clear();
+  polls_for_output_ = false;
+  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+    const bool has_unsent = !engine_.session(node).unsent().empty();
+    polls_for_output_ |= has_unsent;
+    polls.push_back({connections_[node].fd(), connections_[node].events(has_unsent), 0});
+  }
+  polls.push_back({wake.fd(), POLLIN, 0});
+  farewells_.append_to(polls);
+  polls_until_ = std::min(engine_.timer(), farewells_.timer());
+  const bool has_finished = !engine_.finished().empty();
+  return has_finished ? now : polls_until_;
+}
+
+void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
+  for (NodeIndex node = 0; node < connections_.size(); ++node)
+    if (polls[node].revents != 0) handle_node(node, now);
+  if (!farewells_.empty()) farewells_.proceed(now);
+  engine_.on_time(now);  // judged only now that everything was read
+}
+
+void Reactor::handle_node(NodeIndex node, Time now) {
+  if (connections_[node].is_open())
+    read(node, now);
+  else if (engine_.session(node).state() == core::Session::State::dialling)
+    dial(node, connections_[node].proceed(), now);
+}
+
+void Reactor::read(NodeIndex node, Time now) {
+  const auto outcome =
+      connections_[node].receive([&] { engine_.heard(node, now); },
+                                 [&](const core::Reply& reply) { engine_.answered(node, reply, now); });
+  if (outcome == Connection::Received::broken) engine_.disconnected(node, connections_[node].trouble(), now);
+}
+
+/// What has not been used for a while is read first: a connection that the server has closed meanwhile is
+/// replaced before the fan-out, not found out by it.
+void Reactor::read_stale(Time now) {
+  for (NodeIndex node = 0; node < connections_.size(); ++node)
+    if (connections_[node].is_open() && engine_.session(node).stale(now)) read(node, now);
+}
+
+void Reactor::flush(Time now) {
+  for (NodeIndex node = 0; node < connections_.size(); ++node)
+    if (connections_[node].is_open() && !engine_.session(node).unsent().empty()) flush_node(node, now);
+}
+
+void Reactor::flush_node(NodeIndex node, Time now) {
+  if (const auto sent = connections_[node].send(engine_.session(node).unsent()))
+    engine_.session(node).sent(*sent);
+  else
+    engine_.disconnected(node, connections_[node].trouble(), now);
+}
+
+void Reactor::run_errands(Time now) {
+  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+    core::Session& session = engine_.session(node);
+    while (session.has_errand()) {
+      if (auto farewell = session.take_farewell()) {
+        Descriptor socket = connections_[node].release();
+        if (farewell->graceful)
+          farewells_.add(std::move(socket), std::move(farewell->unsent), now + farewell_time);
+      }
+      if (session.take_dial()) dial(node, connections_[node].dial(), now);
+    }
+  }
+}
+
+void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
+  if (outcome == Connection::Dial::connected) engine_.connected(node, now);
+  if (outcome == Connection::Dial::failed) engine_.disconnected(node, connections_[node].trouble(), now);
+}
+
+// ── waking
+// ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+void Reactor::take_finished(std::vector<Spot*>& awake) {
+  for (const Operation& operation : engine_.finished()) {
+    auto* const spot = static_cast<Spot*>(operation->waiter);
+    if (parked_.remove(*spot)) awake.push_back(spot);
+  }
+  engine_.finished().clear();
+}
+
+/// Wakes those whose operations are done, without the mutex.
+void Reactor::wake_finished(Lock& lock) {
+  if (engine_.finished().empty()) return;
+  std::vector<Spot*> awake = std::exchange(awake_, {});
+  take_finished(awake);
+  if (!awake.empty()) {
+    lock.unlock();
+    for (Spot* const spot : awake) spot->unpark();
+    lock.lock();
+  }
+  awake.clear();
+  awake_ = std::move(awake);
+}
+
+void Reactor::kick() {
+  if (std::exchange(kicked_, true)) return;
+  wake_.set();
+}
+
+}  // namespace redlock::inline v1::detail

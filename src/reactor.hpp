@@ -1,0 +1,119 @@
+// Whoever waits, drives.
+#pragma once
+
+#include <poll.h>
+
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "background.hpp"
+#include "connection.hpp"
+#include "farewells.hpp"
+#include "redlock/core/engine.hpp"
+#include "spot.hpp"
+#include "wake.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Runs operations on the nodes for the threads that call it.
+///
+/// There is no I/O thread: a thread that waits for its operation polls the sockets itself and, on the way,
+/// completes whatever else is ready. It is the *driver*; other waiters park until their operation is done or
+/// the driver hands over. A hand-off to an I/O thread would cost two context switches for every operation.
+/// Only when something must happen while nobody waits (redialling, releases that are not sent or answered
+/// yet) a background thread drives; it gives way to every caller.
+///
+/// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
+class Reactor {
+ public:
+  Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
+          core::Span connect_timeout);
+  /// Sends what is queued and reads to the end, at most `patience`.
+  ~Reactor();
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+
+  /// Submits an operation, blocks until it is done, and returns what `take(operation)` made of it under the
+  /// mutex. A stop request abandons it.
+  template <class Operation, class Take>
+  auto run(std::unique_ptr<Operation> fresh, const std::stop_token& stop, Take&& take) {
+    Operation& operation = *fresh;
+    Heir heir;  // woken last: after the mutex is free again
+    std::unique_lock lock{mutex_};
+    const core::Ref<core::Operation> kept{fresh.release()};
+    wait_for(kept, stop, lock, heir);
+    return std::forward<Take>(take)(operation);
+  }
+
+  /// For tests: what the engine knows, under the mutex.
+  template <class Look>
+  auto look(Look&& look) {
+    const std::lock_guard lock{mutex_};
+    return std::forward<Look>(look)(std::as_const(engine_));
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Operation = core::Ref<core::Operation>;
+  struct Heir {
+    Spot* spot = nullptr;
+    ~Heir() {
+      if (spot) spot->unpark();
+    }
+  };
+  class Visit;
+  class OnStop;
+
+  void wait_for(const Operation&, const std::stop_token&, Lock&, Heir&);
+  void submit(const Operation&, Spot& me);
+  void stop(const Operation&);
+  void leave(Spot& me, Heir&);
+  void ask_background(core::Time now);
+  void background();
+
+  void drive(Lock&, Spot& me);
+  core::Time take_snapshot(std::vector<pollfd>& polls, const Wake& wake, core::Time now);
+  void handle(const std::vector<pollfd>& polls, core::Time now);
+  void handle_node(core::NodeIndex, core::Time now);
+  void read(core::NodeIndex, core::Time now);
+  void read_stale(core::Time now);
+  void flush(core::Time now);
+  void flush_node(core::NodeIndex, core::Time now);
+  void run_errands(core::Time now);
+  void dial(core::NodeIndex, Connection::Dial, core::Time now);
+  void take_finished(std::vector<Spot*>& awake);
+  void wake_finished(Lock&);
+  void kick();
+  [[nodiscard]] bool needs_attention() const noexcept {
+    return engine_.needs_attention() || !farewells_.empty();
+  }
+  [[nodiscard]] bool is_background(const Spot& spot) const noexcept { return &spot == &background_spot_; }
+
+  std::mutex mutex_;
+  // All that follows is read and written under mutex_, but for polls_, the driver's own while it polls.
+  core::Engine engine_;
+  std::vector<Connection> connections_;
+  Farewells farewells_;
+
+  Spot* driver_ = nullptr;         // who polls and reads, or is about to
+  bool polling_ = false;           // the driver is in ppoll, without the mutex
+  bool kicked_ = false;            // wake_ is set already
+  bool polls_for_output_ = false;  // that poll wakes when a full socket has room again
+  core::Time polls_until_{};       // that poll ends by itself
+  Wake wake_;                      // ends the poll of a driver who is a caller
+  SpotPool spots_;
+  SpotList parked_;
+  std::vector<pollfd> polls_;  // the callers' driver's
+  std::vector<pollfd>
+      background_polls_;      // the background's: it may still be in poll when a caller takes over
+  std::vector<Spot*> awake_;  // scratch
+  Spot background_spot_;
+  Background background_;
+  bool stopping_ = false;
+  const unsigned generation_;
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,17 @@
+#include "redlock/redlock.hpp"
+
+#include <utility>
+
+#include "client.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+Redlock::Redlock(std::vector<Endpoint> nodes, Options options)
+    : Locker{std::make_shared<detail::Client>(std::move(nodes), std::move(options))} {}
+
+SingleNodeLock::SingleNodeLock(Endpoint node, Options options)
+    : Locker{std::make_shared<detail::Client>(std::vector{std::move(node)}, std::move(options))} {}
+
+}  // namespace v1
+}  // namespace redlock
