@@ -1,0 +1,19 @@
+// One Redis is enough when a lock only saves work: here, warming the same cache twice would cost time, not
+// money.
+#include <chrono>
+#include <iostream>
+#include <redlock/redlock.hpp>
+
+using namespace std::chrono_literals;
+
+int main(int argc, char** argv) try {
+  redlock::SingleNodeLock locks{argc > 1 ? argv[1] : "redis://localhost:6379"};
+
+  if (const auto lease = locks.try_lock("cache/front-page", {.ttl = 5s}))
+    std::cout << "warming the cache\n";
+  else
+    std::cout << "somebody is at it already\n";
+} catch (const redlock::Error& error) {
+  std::cerr << error.what() << '\n';
+  return 1;
+}
