@@ -1,0 +1,105 @@
+#include "redlock/node_report.hpp"
+
+#include <chrono>
+#include <ios>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using redlock::NodeReport;
+using redlock::NodeStatus;
+
+std::string line(const NodeReport& report) {
+  std::ostringstream out;
+  out << report;
+  return out.str();
+}
+
+NodeReport held_by_another() {
+  NodeReport report;
+  report.node = "redis://a:1";
+  report.status = NodeStatus::held;
+  return report;
+}
+
+struct Row {
+  NodeStatus status;
+  std::string_view name;
+  bool misconfiguration;
+};
+
+const std::vector<Row> all_statuses{
+    {NodeStatus::granted, "granted", false},
+    {NodeStatus::held, "held", false},
+    {NodeStatus::free, "free", false},
+    {NodeStatus::timed_out, "timed out", false},
+    {NodeStatus::unreachable, "unreachable", false},
+    {NodeStatus::connection_lost, "connection lost", false},
+    {NodeStatus::overloaded, "overloaded", false},
+    {NodeStatus::loading, "loading", false},
+    {NodeStatus::busy, "busy", false},
+    {NodeStatus::out_of_memory, "out of memory", false},
+    {NodeStatus::not_persisting, "not persisting", false},
+    {NodeStatus::server_error, "server error", false},
+    {NodeStatus::protocol_error, "protocol error", false},
+    {NodeStatus::auth_required, "auth required", true},
+    {NodeStatus::wrong_password, "wrong password", true},
+    {NodeStatus::no_permission, "no permission", true},
+    {NodeStatus::read_only, "read only", true},
+    {NodeStatus::replica, "replica", true},
+    {NodeStatus::wrong_type, "wrong type", true},
+    {NodeStatus::same_node, "same node", true},
+};
+
+}  // namespace
+
+TEST_CASE("every_status_has_a_name_and_is_or_is_not_a_misconfiguration") {
+  for (const auto& row : all_statuses) {
+    CHECK(to_string(row.status) == row.name);
+    CHECK(is_misconfiguration(row.status) == row.misconfiguration);
+  }
+  // The list above is complete: what follows the last status has no name.
+  CHECK(to_string(static_cast<NodeStatus>(all_statuses.size())) == "unknown status");
+}
+
+TEST_CASE("a_report_is_one_line_with_what_is_known") {
+  NodeReport report = held_by_another();
+  CHECK(line(report) == "redis://a:1: held");
+  report.message = "since a while";
+  CHECK(line(report) == "redis://a:1: held (since a while)");
+  report.owner = "0123abcd";
+  CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd)");
+  report.ttl = std::chrono::milliseconds{1500};
+  CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd; 1500 ms left)");
+  report.message.clear();
+  report.owner.reset();
+  CHECK(line(report) == "redis://a:1: held (1500 ms left)");
+}
+
+TEST_CASE("bytes_of_servers_and_other_programs_do_not_break_the_line") {
+  NodeReport report = held_by_another();
+  report.message = "two\r\nlines";
+  report.owner = std::string{"\x1b[31m\0\x7f", 7};
+  CHECK(line(report) == "redis://a:1: held (two\\x0d\\x0alines; owner \\x1b[31m\\x00\\x7f)");
+}
+
+TEST_CASE("long_bytes_of_servers_are_cut") {
+  NodeReport report = held_by_another();
+  report.message = std::string(200, 'x');
+  CHECK(line(report) == "redis://a:1: held (" + report.message + ")");
+  report.message += "y";
+  CHECK(line(report) == "redis://a:1: held (" + std::string(200, 'x') + "...)");
+}
+
+TEST_CASE("numbers_in_a_report_do_not_follow_the_format_of_the_stream") {
+  NodeReport report = held_by_another();
+  report.ttl = std::chrono::milliseconds{255};
+  std::ostringstream out;
+  out << std::hex << std::showbase << report;
+  CHECK(out.str() == "redis://a:1: held (255 ms left)");
+}
