@@ -1,6 +1,6 @@
 #include "redlock/clock.hpp"
 
-#include <time.h>
+#include <ctime>
 
 namespace redlock {
 inline namespace v1 {

@@ -10,9 +10,9 @@ namespace {
 
 class Category final : public std::error_category {
  public:
-  const char* name() const noexcept override { return "redlock"; }
+  [[nodiscard]] const char* name() const noexcept override { return "redlock"; }
 
-  std::string message(int value) const override {
+  [[nodiscard]] std::string message(int value) const override {
     switch (static_cast<Errc>(value)) {
       case Errc::held:
         return "held: somebody else has the lock";
@@ -32,7 +32,7 @@ class Category final : public std::error_category {
     return "not an error of redlock: " + std::to_string(value);
   }
 
-  std::error_condition default_error_condition(int value) const noexcept override {
+  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
     switch (static_cast<Errc>(value)) {
       case Errc::held:
         return std::errc::device_or_resource_busy;

@@ -12,7 +12,7 @@
 namespace {
 
 using redlock::Endpoint;
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 // What parsing says against the text; empty when it is accepted.
 std::string refusal(const std::string& text) {

@@ -12,7 +12,7 @@ namespace {
 
 using redlock::Endpoint;
 using Transport = Endpoint::Transport;
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 void check_survives_round_trip(const Endpoint& endpoint) {
   const Endpoint again{endpoint.to_string()};

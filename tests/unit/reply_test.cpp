@@ -18,7 +18,7 @@ using redlock::NodeStatus;
 using redlock::core::Reply;
 using redlock::core::Vote;
 using Kind = Reply::Kind;
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 Reply reply(Kind kind, std::string text = {}) {
   Reply made;
