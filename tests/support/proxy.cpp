@@ -171,9 +171,10 @@ void Proxy::Loop::run() {
   while (!over_) {
     wait();
     accept_all();
-    run_requests();
     const auto now = ProxyClock::now();
     links.remove_if([now](Link& link) { return !link.step(now); });
+    // Last, so that a request finds everything done that could be done before it was made.
+    run_requests();
   }
 }
 

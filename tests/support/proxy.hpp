@@ -32,7 +32,8 @@ struct ProxyCounters {
 /// about 1 MiB per direction waits in a connection; then its sender is made to wait.
 ///
 /// Threads: every call from any thread. All work is done by one thread of the proxy's own, also that of the
-/// calls below: when one returns, it is in effect for all connections that were made before it.
+/// calls below: what arrived before one was made has had its turn as things were, and when it returns it is
+/// in effect for all connections made before.
 class Proxy {
  public:
   using Duration = std::chrono::nanoseconds;

@@ -1,0 +1,50 @@
+#include "own_process.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "eventually.hpp"
+
+namespace redlock::testing {
+
+std::size_t count_descriptors() {
+  const std::filesystem::directory_iterator all{"/proc/self/fd"};
+  return static_cast<std::size_t>(std::distance(begin(all), end(all))) - 1;  // one of them reads the folder
+}
+
+std::set<pid_t> threads() {
+  std::set<pid_t> result;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/task"})
+    result.insert(std::stoi(entry.path().filename().string()));
+  return result;
+}
+
+std::string status_of(pid_t thread, const std::string& field) {
+  std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/status"};
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(field + ":")) return line.substr(line.find_first_not_of(" \t", field.size() + 1));
+  return {};
+}
+
+std::uint64_t sleeps_of(pid_t thread) { return std::stoull(status_of(thread, "voluntary_ctxt_switches")); }
+
+int exit_code_of_child(int (*body)(void*), void* argument) {
+  const pid_t child = ::fork();
+  if (child < 0) throw std::system_error{errno, std::system_category(), "fork"};
+  if (child == 0) ::_exit(body(argument));
+  int status = 0;
+  const auto is_over = [&] { return ::waitpid(child, &status, WNOHANG) == child; };
+  if (eventually(is_over, std::chrono::minutes{1})) return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return -2;
+}
+
+}  // namespace redlock::testing
