@@ -35,7 +35,9 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
                  Span connect_timeout)
-    : engine_{std::move(sessions), connect_timeout}, generation_{fork_generation()} {
+    : engine_{std::move(sessions), connect_timeout},
+      polls_for_output_(endpoints.size(), false),
+      generation_{fork_generation()} {
   connections_.reserve(endpoints.size());
   for (const Endpoint& endpoint : endpoints) connections_.emplace_back(endpoint);
 }
@@ -123,6 +125,7 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   wake_finished(lock);
   const OnStop on_stop{*this, operation, stop_token, lock};
   while (!operation->done()) {
+    if (can_drive()) take_over(visit.spot);
     if (driver_ == &visit.spot) {
       drive(lock, visit.spot);
     } else {
@@ -134,22 +137,30 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   }
 }
 
+/// Nobody drives, or only the background, which gives way to callers.
+bool Reactor::can_drive() const noexcept { return !driver_ || is_background(*driver_); }
+
+void Reactor::take_over(Spot& me) {
+  if (polling_) background_.call();
+  polling_ = false;
+  driver_ = &me;
+}
+
 void Reactor::submit(const Operation& operation, Spot& me) {
   Time now = Clock::now();
-  if (!driver_ || is_background(*driver_)) {
-    if (polling_) background_.call();
-    polling_ = false;
-    driver_ = &me;
+  if (can_drive()) {
+    take_over(me);
     read_stale(now);
     now = Clock::now();
   }
   engine_.submit(operation, now);
   if (!polling_) return;  // the driver, perhaps me, sends before it polls
   if (engine_.active() <= few) flush(now);
-  const auto has_errand = [this](NodeIndex node) { return engine_.session(node).has_errand(); };
   bool needed = engine_.timer() < polls_until_;
-  for (NodeIndex node = 0; node < engine_.nodes() && !needed; ++node)
-    needed = has_errand(node) || (!polls_for_output_ && !engine_.session(node).unsent().empty());
+  for (NodeIndex node = 0; node < engine_.nodes() && !needed; ++node) {
+    const core::Session& session = engine_.session(node);
+    needed = session.has_errand() || (!polls_for_output_[node] && !session.unsent().empty());
+  }
   if (needed) kick();
 }
 
@@ -223,10 +234,9 @@ void Reactor::drive(Lock& lock, Spot& me) {
 
 Time Reactor::take_snapshot(std::vector<pollfd>& polls, const Wake& wake, Time now) {
   polls.clear();
-  polls_for_output_ = false;
   for (NodeIndex node = 0; node < connections_.size(); ++node) {
     const bool has_unsent = !engine_.session(node).unsent().empty();
-    polls_for_output_ |= has_unsent;
+    polls_for_output_[node] = has_unsent;
     polls.push_back({connections_[node].fd(), connections_[node].events(has_unsent), 0});
   }
   polls.push_back({wake.fd(), POLLIN, 0});

@@ -69,6 +69,8 @@ class Reactor {
 
   void wait_for(const Operation&, const std::stop_token&, Lock&, Heir&);
   void submit(const Operation&, Spot& me);
+  [[nodiscard]] bool can_drive() const noexcept;
+  void take_over(Spot& me);
   void stop(const Operation&);
   void leave(Spot& me, Heir&);
   void ask_background(core::Time now);
@@ -98,12 +100,12 @@ class Reactor {
   std::vector<Connection> connections_;
   Farewells farewells_;
 
-  Spot* driver_ = nullptr;         // who polls and reads, or is about to
-  bool polling_ = false;           // the driver is in ppoll, without the mutex
-  bool kicked_ = false;            // wake_ is set already
-  bool polls_for_output_ = false;  // that poll wakes when a full socket has room again
-  core::Time polls_until_{};       // that poll ends by itself
-  Wake wake_;                      // ends the poll of a driver who is a caller
+  Spot* driver_ = nullptr;              // who polls and reads, or is about to
+  bool polling_ = false;                // the driver is in ppoll, without the mutex
+  bool kicked_ = false;                 // wake_ is set already
+  std::vector<bool> polls_for_output_;  // nodes whose full sockets end that poll when they have room again
+  core::Time polls_until_{};            // that poll ends by itself
+  Wake wake_;                           // ends the poll of a driver who is a caller
   SpotPool spots_;
   SpotList parked_;
   std::vector<pollfd> polls_;  // the callers' driver's
