@@ -1,0 +1,43 @@
+#include <chrono>
+
+#include "library_cycle.hpp"
+#include "measurements.hpp"
+#include "servers.hpp"
+
+namespace redlock::benchmark {
+namespace {
+
+// Longer than a connection may owe answers before the library gives it up.
+constexpr std::chrono::seconds time_to_notice{3};
+
+void hit_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
+  for (int i = 0; i < static_cast<int>(count); ++i)
+    if (outage == Outage::kill)
+      servers.kill(i);
+    else
+      servers.pause(i);
+}
+
+}  // namespace
+
+Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles) {
+  testing::LocalNodes servers{static_cast<int>(nodes)};
+  Redlock redlock{endpoints_of(servers)};
+  const auto run = [&redlock, resource = ResourceName{'d', 0}](std::size_t count, Samples& samples) mutable {
+    measure_cycles(redlock, resource, count, samples);
+  };
+  Contestant healthy{"healthy", nodes, 1, run};
+  warm_up(healthy, cycles / 10 + 1);
+  measure(healthy, cycles);
+
+  hit_nodes(servers, outage, hit);
+  Contestant after{"degraded", nodes, 1, healthy.run};
+  const auto noticed = Stopwatch::now() + time_to_notice;
+  while (Stopwatch::now() < noticed) warm_up(after, 1);
+  measure(after, cycles);
+
+  const double ratio = after.samples.percentile_us(0.5) / healthy.samples.percentile_us(0.5);
+  return {{{healthy, 1.0}, {after, ratio}}, "ratio_to_healthy"};
+}
+
+}  // namespace redlock::benchmark

@@ -1,0 +1,47 @@
+#include <utility>
+
+#include "floor.hpp"
+#include "library_cycle.hpp"
+#include "measurements.hpp"
+#include "servers.hpp"
+
+namespace redlock::benchmark {
+namespace {
+
+Contestant raw(std::string name, unsigned nodes, Floor& floor) {
+  return {std::move(name), nodes, 1,
+          [&floor](std::size_t cycles, Samples& samples) { floor.run(cycles, samples); }};
+}
+
+Contestant library(std::string name, unsigned nodes, Locker& locks, ResourceName resource) {
+  return {std::move(name), nodes, 1, [&locks, resource](std::size_t cycles, Samples& samples) mutable {
+            measure_cycles(locks, resource, cycles, samples);
+          }};
+}
+
+Row compare(const Contestant& contestant, const Contestant& floor) {
+  return {contestant, contestant.samples.percentile_us(0.5) / floor.samples.percentile_us(0.5)};
+}
+
+}  // namespace
+
+Report latency(unsigned nodes, std::size_t cycles) {
+  const testing::LocalNodes servers{static_cast<int>(nodes)};
+  Floor floor{ports_of(servers), 'f'};
+  Floor single_floor{{servers.port(0)}, 'g'};
+  Redlock redlock{endpoints_of(servers)};
+  SingleNodeLock single{servers.url(0)};
+  std::vector<Contestant> contestants{
+      raw("floor", nodes, floor),
+      library("redlock", nodes, redlock, {'r', 0}),
+      raw("single-floor", 1, single_floor),
+      library("single", 1, single, {'s', 0}),
+  };
+  measure_by_turns(contestants, cycles);
+  Report report;
+  for (std::size_t i = 0; i < contestants.size(); ++i)
+    report.rows.push_back(compare(contestants[i], contestants[i - i % 2]));
+  return report;
+}
+
+}  // namespace redlock::benchmark

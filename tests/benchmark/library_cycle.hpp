@@ -1,0 +1,17 @@
+// What users of the library do: lock and release.
+#pragma once
+
+#include "cycle_commands.hpp"
+#include "redlock/redlock.hpp"
+#include "resource_name.hpp"
+#include "samples.hpp"
+
+namespace redlock::benchmark {
+
+/// One measured cycle, which is a sample when it locked and released, and else a failure.
+void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples);
+
+/// So many cycles by one caller.
+void measure_cycles(Locker& locks, ResourceName& resource, std::size_t cycles, Samples& samples);
+
+}  // namespace redlock::benchmark

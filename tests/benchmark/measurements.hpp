@@ -1,0 +1,22 @@
+// The three questions that the benchmark answers, each on servers that it starts and ends itself.
+#pragma once
+
+#include <cstddef>
+
+#include "report.hpp"
+
+namespace redlock::benchmark {
+
+/// How long one caller takes for a cycle, beside the raw floor, on all nodes and on one.
+Report latency(unsigned nodes, std::size_t cycles);
+
+/// How many cycles many callers get done, beside the raw floor.
+Report throughput(unsigned nodes, unsigned callers, std::size_t cycles);
+
+enum class Outage { stop, kill };
+
+/// What a cycle takes once the client has noticed that some nodes hang or are dead. Requires that a majority
+/// is left.
+Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles);
+
+}  // namespace redlock::benchmark

@@ -1,0 +1,35 @@
+// Names of resources that nobody else locks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace redlock::benchmark {
+
+/// Fresh names of one length, the same for all contestants, so that all send equally many bytes.
+class ResourceName {
+ public:
+  static constexpr std::size_t size = sizeof "bench/x/0000/00000000" - 1;
+
+  /// `contestant`: one letter each, so that a straggling release never meets another contestant's lock.
+  ResourceName(char contestant, unsigned caller) {
+    text_[6] = contestant;
+    write(caller, 8, 4);
+  }
+
+  std::string_view next() {
+    write(++count_, 13, 8);
+    return text_;
+  }
+
+ private:
+  void write(std::uint32_t number, std::size_t at, std::size_t digits) {
+    for (std::size_t i = at + digits; i-- > at; number /= 10) text_[i] = static_cast<char>('0' + number % 10);
+  }
+
+  std::string text_ = "bench/x/0000/00000000";
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace redlock::benchmark

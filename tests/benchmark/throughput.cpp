@@ -1,0 +1,27 @@
+#include "locking_threads.hpp"
+#include "measurements.hpp"
+#include "pipelined_floor.hpp"
+#include "servers.hpp"
+
+namespace redlock::benchmark {
+
+Report throughput(unsigned nodes, unsigned callers, std::size_t cycles) {
+  const testing::LocalNodes servers{static_cast<int>(nodes)};
+  PipelinedFloor floor{ports_of(servers), callers, 'p'};
+  Redlock redlock{endpoints_of(servers)};
+  LockingThreads threads{redlock, callers, 't'};
+  std::vector<Contestant> contestants{
+      {"pipelined-floor", nodes, callers,
+       [&floor](std::size_t count, Samples& samples) { floor.run(count, samples); }},
+      {"redlock-threads", nodes, callers,
+       [&threads](std::size_t count, Samples& samples) { threads.run(count, samples); }},
+  };
+  measure_by_turns(contestants, cycles);
+  const double reference = contestants.front().samples.cycles_per_second();
+  Report report;
+  for (const Contestant& contestant : contestants)
+    report.rows.emplace_back(contestant, contestant.samples.cycles_per_second() / reference);
+  return report;
+}
+
+}  // namespace redlock::benchmark
