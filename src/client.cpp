@@ -62,14 +62,13 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
   return settings;
 }
 
-/// Sleeps without blocking anybody's I/O. False when stop was requested.
-bool sleep_until(Time until, const std::stop_token& stop) {
+/// Sleeps without blocking anybody's I/O, until a stop request at the latest.
+void sleep_until(Time until, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never_notified;
   std::unique_lock lock{mutex};
   const auto left = until - Clock::now();
   if (left > core::Span::zero()) never_notified.wait_for(lock, stop, left, [] { return false; });
-  return !stop.stop_requested();
 }
 
 }  // namespace
@@ -122,13 +121,14 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
   core::Retry retry{give_up_at};
   std::optional<Failure> last;  // of an attempt that came to its own end
   for (;;) {
+    if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     claim.owner = random_owner_value();
     const Attempt ended = attempt(claim, purpose, give_up_at, stop);
     if (ended.granted) return {make_lease(resource, std::move(claim), ended.valid_until), {}};
     if (ended.why != Errc::timed_out || !last) last = explain(ended.why, ended.tally);
     if (!waits) return {std::nullopt, std::move(*last)};
     const auto again = retry.after(ended.why, ended.tally, ended.begun, Clock::now(), random_number());
-    if (again && !sleep_until(*again, stop)) return {std::nullopt, explain(Errc::cancelled, ended.tally)};
+    if (again) sleep_until(*again, stop);
     if (again && !retry.over(Clock::now())) continue;
     if (last->code == Errc::held) last->code = Errc::timed_out;
     return {std::nullopt, std::move(*last)};

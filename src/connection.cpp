@@ -27,7 +27,7 @@ short Connection::events(bool has_unsent) const noexcept {
   return static_cast<short>(has_unsent && state_ == State::open ? POLLIN | POLLOUT : POLLIN);
 }
 
-Connection::Dial Connection::dial() {
+Connection::Dial Connection::dial() try {
   next_address_ = 0;
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
     addresses_ = unix_address();
@@ -37,6 +37,9 @@ Connection::Dial Connection::dial() {
   // A question that was not answered in time is still under way: a second one would only wait beside it.
   if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port());
   return proceed();
+} catch (const std::system_error& error) {  // no thread, no descriptor
+  state_ = State::closed;
+  return fail({NodeStatus::unreachable, error.what()});
 }
 
 Connection::Dial Connection::proceed() {

@@ -330,7 +330,9 @@ void Reactor::wake_finished(Lock& lock) {
   awake_ = std::move(awake);
 }
 
+/// Ends the poll under way. Precondition: `polling_`.
 void Reactor::kick() {
+  if (is_background(*driver_)) return background_.call();
   if (std::exchange(kicked_, true)) return;
   wake_.set();
 }

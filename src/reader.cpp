@@ -7,16 +7,22 @@
 #include <type_traits>
 
 namespace redlock::inline v1::detail {
-namespace {
 
 using core::Reply;
 
+struct ReplyInProgress {
+  Reply root;
+  std::size_t elements = 0;  // of all arrays in it
+};
+
+namespace {
+
 constexpr std::size_t longest_reply = std::size_t{1} << 20U;
-constexpr std::size_t longest_array = 1024;
+constexpr std::size_t most_elements = 4096;  // a master with hundreds of replicas names them all
 
 /// Where the reader wants the next object: the root, or its place in the array above. Null refuses it.
 Reply* place(const redisReadTask* task) noexcept {
-  if (!task->parent) return static_cast<Reply*>(task->privdata);
+  if (!task->parent) return &static_cast<ReplyInProgress*>(task->privdata)->root;
   auto* const parent = static_cast<Reply*>(task->parent->obj);
   const auto index = static_cast<std::size_t>(task->idx);
   return index < parent->elements.size() ? &parent->elements[index] : nullptr;
@@ -48,9 +54,13 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
 // The type of the size changed from int to size_t with hiredis 1.0.
 template <class Size>
 void* put_array(const redisReadTask* task, Size size) noexcept try {
-  if (static_cast<std::size_t>(size) > longest_array) return nullptr;
+  const auto wanted = static_cast<std::size_t>(size);
+  std::size_t& elements = static_cast<ReplyInProgress*>(task->privdata)->elements;
+  if (wanted > most_elements - elements) return nullptr;
   Reply* const reply = put(task, Reply::Kind::array);
-  if (reply) reply->elements.resize(static_cast<std::size_t>(size));
+  if (!reply) return nullptr;
+  reply->elements.resize(wanted);
+  elements += wanted;
   return reply;
 } catch (const std::bad_alloc&) {
   return nullptr;
@@ -83,19 +93,24 @@ redisReplyObjectFunctions make_functions() noexcept {
 
 void Reader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
 
-Reader::Reader() : root_{std::make_unique<Reply>()} {
+Reader::Reader() : in_progress_{std::make_unique<ReplyInProgress>()} {
   static redisReplyObjectFunctions functions = make_functions();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc{};
-  reader_->privdata = root_.get();
+  reader_->privdata = in_progress_.get();
 }
+
+Reader::~Reader() = default;
 
 void Reader::feed(const char* bytes, std::size_t size) { redisReaderFeed(reader_.get(), bytes, size); }
 
 const Reply* Reader::next() {
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;
-  if (!reply) too_long_ = reader_->len - reader_->pos > longest_reply;
+  if (reply)
+    in_progress_->elements = 0;
+  else
+    too_long_ = reader_->len - reader_->pos > longest_reply;
   return static_cast<const Reply*>(reply);
 }
 

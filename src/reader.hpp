@@ -11,11 +11,14 @@ struct redisReader;
 
 namespace redlock::inline v1::detail {
 
+struct ReplyInProgress;
+
 /// Parses RESP2 from a server that may be malicious: what is larger than any answer to our commands is
 /// refused before memory is spent on it.
 class Reader {
  public:
   Reader();
+  ~Reader();
 
   void feed(const char* bytes, std::size_t size);
   /// The next whole reply; null when more bytes are needed, or after nonsense (see `error`). Valid until the
@@ -29,7 +32,7 @@ class Reader {
     void operator()(redisReader*) const noexcept;
   };
   std::unique_ptr<redisReader, Free> reader_;
-  std::unique_ptr<core::Reply> root_;  // at a fixed address: the reader's functions know it
+  std::unique_ptr<ReplyInProgress> in_progress_;  // at a fixed address: the reader's functions know it
   bool too_long_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <ratio>
 #include <type_traits>
 
 #include "redlock/clock.hpp"
@@ -41,7 +42,8 @@ class Duration {
     if (approximate != approximate) refuse_nan();
     if (approximate >= static_cast<long double>(Limits::max())) return Clock::duration::max();
     if (approximate <= static_cast<long double>(Limits::min())) return Clock::duration::min();
-    if constexpr (std::is_floating_point_v<Rep>) {
+    constexpr bool whole = std::ratio_divide<Period, Clock::period>::den == 1;
+    if constexpr (std::is_floating_point_v<Rep> || !whole) {
       const auto truncated = static_cast<Clock::rep>(approximate);
       return Clock::duration{truncated + (static_cast<long double>(truncated) < approximate ? 1 : 0)};
     } else {

@@ -16,7 +16,7 @@ inline namespace v1 {
 ///
 /// | text                                              | means                                              |
 /// |---------------------------------------------------|----------------------------------------------------|
-/// | `redis://[user[:password]@]host[:port][/db]`       | TCP; the port is 6379 and the db 0 unless given |
+/// | `redis://[[user]:password@]host[:port][/db]`       | TCP; the port is 6379 and the db 0 unless given |
 /// | `redis://:password@host`                           | TCP with a password for the default user | |
 /// `rediss://…`                                       | the same over TLS: parsed, and refused by the client
 /// where this build has no TLS | | `unix:///path[?db=n]`                              | unix socket;

@@ -23,19 +23,19 @@ struct Options {
   /// smaller of 250 ms and a tenth of the ttl, so that a hung node never eats the validity. A connection on
   /// which answers are due and nothing arrives for four node timeouts (1 s when unset) is given up and
   /// redialled.
-  std::optional<Duration> node_timeout;
+  std::optional<Duration> node_timeout = std::nullopt;
 
   /// How far clock rates may differ over one ttl: subtracted from every validity. From 0 to less than the
   /// ttl. Unset: a hundredth of the ttl plus 2 ms.
-  std::optional<Duration> drift;
+  std::optional<Duration> drift = std::nullopt;
 
   /// Put before every resource to make the key. Any bytes, up to 1024 of them. All users of a lock must
   /// agree.
-  std::string key_prefix;
+  std::string key_prefix = {};
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
   /// number of nodes). Unset: nobody is told. What it throws leaves the constructor.
-  std::function<void(std::string_view warning)> on_warning;
+  std::function<void(std::string_view warning)> on_warning = nullptr;
 };
 
 /// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.

@@ -27,7 +27,7 @@ struct Login {
 class Greeting {
  public:
   explicit Greeting(const Login& login) {
-    if (!login.password.empty()) {
+    if (!login.user.empty() || !login.password.empty()) {
       if (login.user.empty())
         say(Topic::auth, {"AUTH", login.password});
       else
@@ -75,10 +75,10 @@ class Greeting {
 
   static Trouble refused(Topic topic, std::string_view error) {
     Trouble trouble = trouble_of_error(error);
-    // Before ACLs a wrong password was a plain ERR, and a needless one still is.
-    if (topic == Topic::auth && trouble.status == NodeStatus::server_error)
-      trouble.status = NodeStatus::wrong_password;
-    return trouble;
+    if (topic != Topic::auth || trouble.status != NodeStatus::server_error) return trouble;
+    // Before ACLs a wrong password was a plain ERR, and a needless one still is. The server's words are not
+    // repeated: for a renamed AUTH they quote its arguments.
+    return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
   }
   static std::optional<Trouble> expect_ok(const Reply& reply) {
     if (reply.is(Reply::Kind::status)) return std::nullopt;
