@@ -254,6 +254,8 @@ void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
 }
 
 void Reactor::handle_node(NodeIndex node, Time now) {
+  // What has been given up while another thread sent on it says nothing about its successor.
+  if (engine_.session(node).has_errand()) return;
   if (connections_[node].is_open())
     read(node, now);
   else if (engine_.session(node).state() == core::Session::State::dialling)
