@@ -247,8 +247,10 @@ Time Reactor::take_snapshot(std::vector<pollfd>& polls, const Wake& wake, Time n
 }
 
 void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
+  // A poll that was interrupted, or over long ago when this thread came to run, has not seen everything.
+  const bool judging = now >= engine_.timer();
   for (NodeIndex node = 0; node < connections_.size(); ++node)
-    if (polls[node].revents != 0) handle_node(node, now);
+    if (polls[node].revents != 0 || (judging && connections_[node].is_open())) handle_node(node, now);
   if (!farewells_.empty()) farewells_.proceed(now);
   engine_.on_time(now);  // judged only now that everything was read
 }
