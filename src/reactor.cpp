@@ -165,6 +165,7 @@ void Reactor::submit(const Operation& operation, Spot& me) {
 }
 
 void Reactor::stop(const Operation& operation) {
+  if (fork_generation() != generation_) return;  // the operation is the parent's, as the mutex is
   Lock lock{mutex_};
   engine_.abandon(operation, Errc::cancelled, Clock::now());
   if (polling_) kick();  // the driver sends the releases, and may be the one who is to stop
@@ -199,7 +200,7 @@ void Reactor::background() {
       if (driver_ == &background_spot_ && !needs_attention()) driver_ = nullptr;
       continue;
     }
-    background_.arm(needs_attention() ? now + linger : engine_.background_timer());
+    background_.arm(driver_ ? core::never : engine_.background_timer());  // a caller asks when it leaves
     lock.unlock();
     background_.sleep();
     lock.lock();
