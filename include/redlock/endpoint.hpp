@@ -11,16 +11,15 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The address of one Redis node. Made from text, implicitly, so that a list of strings is a list of
-/// endpoints:
+/// The address of one Redis node. Made from text, implicitly, so that a list of strings is a list of endpoints:
 ///
 /// | text                                              | means                                              |
 /// |---------------------------------------------------|----------------------------------------------------|
-/// | `redis://[[user]:password@]host[:port][/db]`       | TCP; the port is 6379 and the db 0 unless given |
-/// | `redis://:password@host`                           | TCP with a password for the default user | |
-/// `rediss://…`                                       | the same over TLS: parsed, and refused by the client
-/// where this build has no TLS | | `unix:///path[?db=n]`                              | unix socket;
-/// `unix://user:password@/path` logs in   | | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP |
+/// | `redis://[[user]:password@]host[:port][/db]`      | TCP; the port is 6379 and the db 0 unless given     |
+/// | `redis://:password@host`                           | TCP with a password for the default user            |
+/// | `rediss://…`                                      | the same over TLS: refused by a client without TLS |
+/// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
+/// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
 /// User, password, host and path are percent-decoded. Text that is none of these throws `Error` with
 /// `Errc::misconfigured`, which says what is wrong and what is allowed and never repeats a password.

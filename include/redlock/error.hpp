@@ -12,16 +12,15 @@
 namespace redlock {
 inline namespace v1 {
 
-/// | code          | meaning                                                   | what the caller does next |
+/// | code          | meaning                                                   | what the caller does next     |
 /// |---------------|-----------------------------------------------------------|-------------------------------|
-/// | held          | somebody else has the lock                                | try later, or wait | |
-/// timed_out     | a waiting call's time was over and the lock was still held| try later | | no_quorum     |
-/// fewer than a majority of the nodes voted                  | look at the nodes, or retry   | | too_slow | a
-/// majority granted, but the validity was already used up  | longer ttl, or nearer nodes   | | lost | the
-/// lease is gone                                         | stop touching the resource    | | cancelled     |
-/// stop was requested                                        | –                             | |
-/// misconfigured | a bad option, or a server that can never vote as it is    | fix the program or the server
-/// |
+/// | held          | somebody else has the lock                                | try later, or wait            |
+/// | timed_out     | a waiting call's time was over and the lock was still held| try later                     |
+/// | no_quorum     | fewer than a majority of the nodes voted                  | look at the nodes, or retry   |
+/// | too_slow      | a majority granted, but the validity was already used up  | longer ttl, or nearer nodes   |
+/// | lost          | the lease is gone                                         | stop touching the resource    |
+/// | cancelled     | stop was requested                                        | –                             |
+/// | misconfigured | a bad option, or a server that can never vote as it is    | fix the program or the server |
 ///
 /// *held* and *timed_out* are ordinary: calls that return an optional return an empty one and throw nothing.
 /// After every one of these outcomes the releases for whatever was granted have been queued on every node.
@@ -33,8 +32,8 @@ enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, mis
 [[nodiscard]] REDLOCK_EXPORT const std::error_category& category() noexcept;
 [[nodiscard]] REDLOCK_EXPORT std::error_code make_error_code(Errc) noexcept;
 
-/// What exceptional outcomes throw. `what()` names the outcome, the details and every node on a line of its
-/// own; no password is in it.
+/// What exceptional outcomes throw. `what()` names the outcome, the details and every node on a line of its own;
+/// no password is in it.
 class REDLOCK_EXPORT Error : public std::system_error {
  public:
   Error(Errc code, const std::string& details, std::vector<NodeReport> nodes = {});

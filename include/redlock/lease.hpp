@@ -20,8 +20,7 @@ class HeldLock;
 /// What the servers said to a release. None of them is an error.
 enum class Release : std::uint8_t {
   released,      ///< The lease was in force until now, and a majority of the nodes deleted our value.
-  already_lost,  ///< The lease had ended before: its deadline had passed, or a majority no longer had our
-                 ///< value.
+  already_lost,  ///< The lease had ended before: its deadline had passed, or a majority no longer had our value.
   unknown,       ///< Too few nodes answered to tell. Copies that could not be deleted expire by themselves.
 };
 
@@ -29,21 +28,19 @@ enum class State : std::uint8_t { held, in_doubt, lost, released };
 
 /// A lock that is held, released when the guard goes.
 ///
-/// | state    | meaning                                                          | leaves it by |
+/// | state    | meaning                                                          | leaves it by                           |
 /// |----------|------------------------------------------------------------------|----------------------------------------|
-/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed
-/// `extend()`, `release()` | | in_doubt | the last `extend()` got no majority; the old deadline still holds |
-/// `extend()` that succeeds; the others   | | lost     | the deadline passed, or a majority said that the
-/// copy is gone     | never                                  | | released | `release()` was called, or the
-/// guard was moved from               | never                                  |
+/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed `extend()`, `release()` |
+/// | in_doubt | the last `extend()` got no majority; the old deadline still holds | `extend()` that succeeds; the others   |
+/// | lost     | the deadline passed, or a majority said that the copy is gone     | never                                  |
+/// | released | `release()` was called, or the guard was moved from               | never                                  |
 ///
-/// The promise of *held* and *in_doubt* rests on the assumptions in docs/safety.md: clock rates within the
-/// drift allowance, and nodes that do not forget. Check `remaining()` before work that must not overlap with
-/// a successor.
+/// The promise of *held* and *in_doubt* rests on the assumptions in docs/safety.md: clock rates within the drift
+/// allowance, and nodes that do not forget. Check `remaining()` before work that must not overlap with a successor.
 ///
-/// Threads: const members may be called from any thread at any time; `extend`, `release`, move and
-/// destruction one at a time. A lease keeps the client's connections alive and may outlive the client object.
-/// In a child after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent.
+/// Threads: const members may be called from any thread at any time; `extend`, `release`, move and destruction
+/// one at a time. A lease keeps the client's connections alive and may outlive the client object. In a child
+/// after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent.
 class [[nodiscard]] REDLOCK_EXPORT Lease {
  public:
   Lease(Lease&&) noexcept;
@@ -67,21 +64,20 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// Until when exclusive use is promised; the epoch of the clock when moved from.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
-  /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks
-  /// until a majority has answered, at most the node timeout.
+  /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a
+  /// majority has answered, at most the node timeout.
   ///
-  /// True: a majority really extended, within the old validity, and `deadline()` has moved. False: the lease
-  /// is *lost* (and was released everywhere), or *in_doubt*: too few answered, the old deadline holds, try
-  /// again. A lease whose deadline has passed is never extended. Throws `Error` (misconfigured) where a
-  /// majority of the nodes refuses the script for a reason that no retry mends; the lease is then in doubt.
+  /// True: a majority really extended, within the old validity, and `deadline()` has moved. False: the lease is
+  /// *lost* (and was released everywhere), or *in_doubt*: too few answered, the old deadline holds, try again.
+  /// A lease whose deadline has passed is never extended. Throws `Error` (misconfigured) where a majority of the
+  /// nodes refuses the script for a reason that no retry mends; the lease is then in doubt.
   bool extend();
-  /// The same; `ec` is cleared on success, else Errc::lost, Errc::no_quorum (in doubt) or
-  /// Errc::misconfigured.
+  /// The same; `ec` is cleared on success, else Errc::lost, Errc::no_quorum (in doubt) or Errc::misconfigured.
   bool extend(std::error_code& ec);
 
-  /// Compare-and-delete on all nodes: never touches a successor's lock. Blocks until a majority has answered,
-  /// at most the node timeout; nodes without a connection get the release when they are back, or the copy
-  /// expires. A second call answers as the first did.
+  /// Compare-and-delete on all nodes: never touches a successor's lock. Blocks until a majority has answered, at
+  /// most the node timeout; nodes without a connection get the release when they are back, or the copy expires.
+  /// A second call answers as the first did.
   Release release() noexcept;
 
  private:
