@@ -1,10 +1,7 @@
 // That the bad network of the other tests is bad in the way that those tests say.
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <cerrno>
+#include <chrono>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,9 +10,9 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/local_nodes.hpp"
-#include "support/loopback_port.hpp"
 #include "support/proxy.hpp"
 #include "support/raw_client.hpp"
+#include "wire.hpp"
 
 using namespace std::chrono_literals;
 using redlock::testing::Cut;
@@ -24,62 +21,9 @@ using redlock::testing::eventually;
 using redlock::testing::LocalNodes;
 using redlock::testing::Proxy;
 using redlock::testing::RawClient;
-using redlock::testing::detail::connect_to_loopback;
-using redlock::testing::detail::Fd;
+using redlock::testing::Wire;
 
 namespace {
-
-/// A connection of which a test sees every byte and how it ends.
-class Wire {
- public:
-  explicit Wire(std::uint16_t port) : fd_{connect_to_loopback(port)} {}
-
-  void send(const std::string& line) {
-    const std::string bytes = line + "\r\n";
-    REQUIRE(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes));
-  }
-
-  /// Exactly so many bytes.
-  std::string receive(std::size_t size) {
-    std::string all;
-    while (all.size() < size) {
-      std::string more(size - all.size(), '\0');
-      const ssize_t count = next(more);
-      REQUIRE(count > 0);
-      all.append(more, 0, static_cast<std::size_t>(count));
-    }
-    return all;
-  }
-
-  /// What the connection ends with: 0 for FIN, else the error.
-  int end() {
-    std::string byte(1, '\0');
-    const ssize_t count = next(byte);
-    REQUIRE(count <= 0);
-    return count == 0 ? 0 : errno;
-  }
-
-  [[nodiscard]] bool silent() const {
-    char byte = 0;
-    return ::recv(fd_.get(), &byte, 1, MSG_PEEK) == -1 && errno == EAGAIN;
-  }
-
-  [[nodiscard]] unsigned segments_received() const {
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    REQUIRE(::getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) == 0);
-    return info.tcpi_data_segs_in;
-  }
-
- private:
-  ssize_t next(std::string& buffer) {
-    pollfd polled{fd_.get(), POLLIN, 0};
-    REQUIRE(::poll(&polled, 1, 20'000) == 1);
-    return ::recv(fd_.get(), buffer.data(), buffer.size(), 0);
-  }
-
-  Fd fd_;
-};
 
 struct Path {
   LocalNodes nodes{1};
@@ -286,6 +230,7 @@ TEST_CASE("single_bytes_are_writes_of_their_own_and_arrive_whole") {
 TEST_CASE("threads_may_change_the_network_while_it_is_used") {
   Path path;
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (std::uint64_t i = 0; i < 3; ++i) {
     threads.emplace_back([&path, i] {
       for (int round = 0; round < 50; ++round) {

@@ -203,8 +203,8 @@ TEST_CASE("the_environment_chooses_the_server_program") {
 }
 
 TEST_CASE("servers_inherit_no_descriptor_of_the_program") {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);  // On purpose without close-on-exec.
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);  // On purpose without close-on-exec.
   const Fd reading{ends[0]};
   Fd writing{ends[1]};
   const LocalNodes nodes{1};
@@ -222,6 +222,7 @@ TEST_CASE("servers_outlive_the_thread_that_started_them") {
 TEST_CASE("threads_may_kill_pause_and_restart_nodes_at_the_same_time") {
   LocalNodes nodes{2};
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&nodes, node = i % 2] {
       for (int round = 0; round < 5; ++round) {
@@ -268,8 +269,8 @@ TEST_CASE("a_process_killed_by_sigkill_leaves_no_server_and_no_file_behind") {
     std::array<std::uint16_t, 3> ports;
     std::array<char, 200> folder;
   };
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
+  std::array<int, 2> ends{};
+  REQUIRE(::pipe(ends.data()) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     LocalNodes nodes{3, {.persist = true}};

@@ -181,6 +181,7 @@ std::string LocalNodes::url(int node) const {
 
 std::vector<std::string> LocalNodes::urls() const {
   std::vector<std::string> all;
+  all.reserve(static_cast<std::size_t>(size()));
   for (int i = 0; i < size(); ++i) all.push_back(url(i));
   return all;
 }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -44,12 +45,12 @@ Fd connect_to_socket(const std::string& path) {
 /// As many lines as asked for, or fewer where the server is silent for a second.
 std::string read_lines(const Fd& fd, int count) {
   std::string text;
-  char buffer[256];
+  std::array<char, 256> buffer{};
   while (std::count(text.begin(), text.end(), '\n') < count) {
-    const ssize_t size = ::recv(fd.get(), buffer, sizeof buffer, 0);
+    const ssize_t size = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    text.append(buffer, static_cast<std::size_t>(size));
+    text.append(buffer.data(), static_cast<std::size_t>(size));
   }
   return text;
 }

@@ -90,6 +90,7 @@ pid_t launch(const Launch& launch) {
   const Attributes attributes{launch};
   std::vector<std::string> arguments = launch.arguments;
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   pid_t child = 0;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -31,8 +32,8 @@ constexpr const char* kWatch =
 
 ProcessGroup::ProcessGroup() : owner_{::getpid()}, folder_{make_temp_folder()} {
   try {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    std::array<int, 2> ends{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw std::system_error{errno, std::generic_category(), "cannot make a pair of sockets"};
     }
     const Fd reading{ends[0]};

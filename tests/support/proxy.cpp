@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <deque>
 #include <functional>
@@ -66,9 +67,9 @@ class Link {
 
   /// Closing then sends FIN: RST is what a socket with unread bytes sends.
   void discard_input() {
-    char buffer[16384];
+    std::array<char, 16384> buffer;
     for (const Fd* fd : {&client_, &server_}) {
-      while (::recv(fd->get(), buffer, sizeof buffer, 0) > 0) continue;
+      while (::recv(fd->get(), buffer.data(), buffer.size(), 0) > 0) continue;
     }
   }
 

@@ -46,10 +46,10 @@ void Flow::push(Kind kind, std::string bytes, ProxyClock::time_point now) {
 
 void Flow::take(ProxyClock::time_point now) {
   if (!wants_input()) return;
-  char buffer[16384];
-  const ssize_t size = ::recv(from_, buffer, sizeof buffer, 0);
+  std::array<char, 16384> buffer;
+  const ssize_t size = ::recv(from_, buffer.data(), buffer.size(), 0);
   if (size > 0) {
-    push(Kind::bytes, std::string{buffer, static_cast<std::size_t>(size)}, now);
+    push(Kind::bytes, std::string{buffer.data(), static_cast<std::size_t>(size)}, now);
   } else if (size == 0) {
     ended_ = true;
     push(Kind::fin, {}, now);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -93,12 +94,13 @@ class RawClient::Connection {
   }
 
   void receive(Time deadline) {
-    char buffer[16384];
+    std::array<char, 16384> buffer;
     wait_for(POLLIN, deadline);
-    const ssize_t size = ::recv(socket_.get(), buffer, sizeof buffer, 0);
+    const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
     if (size == 0) fail("the connection was closed");
     if (size < 0 && errno != EAGAIN && errno != EINTR) fail(std::strerror(errno));
-    if (size > 0 && ::redisReaderFeed(reader_.get(), buffer, static_cast<std::size_t>(size)) != REDIS_OK) {
+    if (size > 0 &&
+        ::redisReaderFeed(reader_.get(), buffer.data(), static_cast<std::size_t>(size)) != REDIS_OK) {
       fail(reader_->errstr);
     }
   }
