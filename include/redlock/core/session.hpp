@@ -143,10 +143,9 @@ class Session {
   [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{out_}.substr(sent_); }
   void sent(std::size_t bytes) noexcept {
     sent_ += bytes;
-    if (sent_ == out_.size()) {
-      out_.clear();
-      sent_ = 0;
-    }
+    if (sent_ < out_.size() - sent_) return;  // moving what is left costs less than sending it did
+    out_.erase(0, sent_);
+    sent_ = 0;
   }
 
   /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be
