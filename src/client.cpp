@@ -86,13 +86,11 @@ void Client::check_process() const {
     throw Error{Errc::misconfigured, "the client was made before fork(): make a new one in the child"};
 }
 
-// ── acquiring
-// ────────────────────────────────────────────────────────────────────────────────────────────────
+// ── acquiring ───────────────────────────────────────────────────────────────────────────────────────────────
 
 struct Client::Attempt {
-  bool granted = false;
-  Errc why{};
-  Tally tally{0};  // where it failed
+  std::optional<Errc> failure;  // none: granted
+  Tally tally;
   Time begun{};
   Time valid_until{};
 };
@@ -101,9 +99,8 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
                                 const std::stop_token& stop) {
   auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
   acquisition->give_up_at = give_up_at;
-  return reactor_.run(std::move(acquisition), stop, [](const core::Acquisition& ended) {
-    if (ended.granted()) return Attempt{true, {}, Tally{0}, ended.begun(), ended.valid_until()};
-    return Attempt{false, ended.failure(), ended.tally(), ended.begun(), {}};
+  return reactor_.run(std::move(acquisition), stop, [](core::Acquisition& ended) {
+    return Attempt{ended.failure(), ended.take_tally(), ended.begun(), ended.valid_until()};
   });
 }
 
@@ -124,10 +121,18 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
     if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     claim.owner = random_owner_value();
     const Attempt ended = attempt(claim, purpose, give_up_at, stop);
-    if (ended.granted) return {make_lease(resource, std::move(claim), ended.valid_until), {}};
-    if (ended.why != Errc::timed_out || !last) last = explain(ended.why, ended.tally);
+    const Errc why = ended.failure.value_or(Errc::too_slow);
+    if (!ended.failure) {
+      // The validity is judged where it is handed over: this thread may have slept since the last grant.
+      Lease lease = make_lease(resource, claim, ended.valid_until);
+      if (lease.valid()) return {std::move(lease), {}};
+    }
+    // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
+    if (why != Errc::timed_out || !last) last = explain(why, ended.tally);
+    if (last->code == Errc::timed_out && ended.tally.votes() < core::quorum(names_.size()))
+      last->code = Errc::no_quorum;
     if (!waits) return {std::nullopt, std::move(*last)};
-    const auto again = retry.after(ended.why, ended.tally, ended.begun, Clock::now(), random_number());
+    const auto again = retry.after(why, ended.tally, ended.begun, Clock::now(), random_number());
     if (again) sleep_until(*again, stop);
     if (again && !retry.over(Clock::now())) continue;
     if (last->code == Errc::held) last->code = Errc::timed_out;
@@ -140,12 +145,11 @@ Lease Client::make_lease(std::string_view resource, core::Claim claim, Time vali
       std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, std::move(claim), valid_until)};
 }
 
-// ── holding
-// ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── holding ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::optional<Client::Failure> Client::extend(HeldLock& held) {
   check_process();
-  if (held.state() == State::released) return Failure{Errc::lost, "the lease was released", {}};
+  if (held.is_over()) return Failure{Errc::lost, "the lease was lost or released before", {}};
   auto extension = std::make_unique<core::Extension>(held.claim, names_.size(), held.deadline());
   return reactor_.run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
@@ -173,8 +177,7 @@ Release Client::release(HeldLock& held) noexcept try {
   return Release::unknown;  // no memory, or not this process's lock: the copies expire
 }
 
-// ── telling
-// ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();

@@ -28,9 +28,9 @@ short Connection::events(bool has_unsent) const noexcept {
 }
 
 Connection::Dial Connection::dial() try {
-  next_address_ = 0;
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
     addresses_ = unix_address();
+    next_address_ = 0;
     return connect_next();
   }
   state_ = State::resolving;
@@ -48,6 +48,7 @@ Connection::Dial Connection::proceed() {
     if (!answer.there) return Dial::pending;
     resolution_.reset();
     addresses_ = std::move(answer.addresses);
+    if (next_address_ >= addresses_.size()) next_address_ = 0;
     if (addresses_.empty())
       return fail({NodeStatus::unreachable, "the name cannot be resolved: " + answer.error});
     return connect_next();
@@ -56,14 +57,13 @@ Connection::Dial Connection::proceed() {
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error == 0) {
-    state_ = State::open;
-    return Dial::connected;
-  }
+  if (error == 0) return open();
   trouble_ = {NodeStatus::unreachable, text_of(error)};
   return connect_next();
 }
 
+/// From where the last dial left off: when the connect timeout was spent on an address that does not answer, it
+/// is the next one's turn.
 Connection::Dial Connection::connect_next() {
   while (next_address_ < addresses_.size()) {
     const Address& address = addresses_[next_address_++];
@@ -75,18 +75,23 @@ Connection::Dial Connection::connect_next() {
     }
     reader_ = std::make_unique<Reader>();
     state_ = State::connecting;
-    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0) {
-      state_ = State::open;
-      return Dial::connected;
-    }
+    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
+      return open();
     if (errno == EINPROGRESS || errno == EINTR) return Dial::pending;
     trouble_ = {NodeStatus::unreachable, text_of(errno)};
   }
   return fail(trouble_);
 }
 
+Connection::Dial Connection::open() noexcept {
+  state_ = State::open;
+  next_address_ = 0;
+  return Dial::connected;
+}
+
 Connection::Dial Connection::fail(core::Trouble trouble) {
   trouble_ = std::move(trouble);
+  next_address_ = 0;
   close();
   return Dial::failed;
 }

@@ -69,6 +69,7 @@ class Connection {
   };
 
   Dial connect_next();
+  Dial open() noexcept;
   Dial fail(core::Trouble trouble);
   [[nodiscard]] std::vector<Address> unix_address() const;
   Chunk receive_some(char* bytes, std::size_t size);

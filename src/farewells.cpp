@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -33,12 +34,13 @@ void Farewells::proceed(core::Time now) {
 
 bool Farewells::is_finished(Leaving& leaving) {
   if (leaving.sent < leaving.unsent.size()) send_rest(leaving);
-  char ignored[4096];
-  for (;;) {
-    const ssize_t got = ::recv(leaving.socket.get(), ignored, sizeof ignored, MSG_DONTWAIT);
-    if (got > 0 || (got < 0 && errno == EINTR)) continue;
-    return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+  std::array<char, 16384> ignored;
+  for (int part = 0; part < 4; ++part) {
+    const ssize_t got = ::recv(leaving.socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
+    if (got == 0) return true;
+    if (got < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
   }
+  return false;
 }
 
 void Farewells::send_rest(Leaving& leaving) {

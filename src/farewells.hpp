@@ -24,8 +24,6 @@ class Farewells {
   void append_to(std::vector<pollfd>& polls) const;
   /// Sends and reads what can be without blocking; closes what is finished or overdue.
   void proceed(core::Time now);
-  /// Closes everything now, without a byte more.
-  void drop() noexcept { leaving_.clear(); }
 
  private:
   struct Leaving {

@@ -38,6 +38,11 @@ class HeldLock {
     const bool in_force = state == State::held || state == State::in_doubt;
     return in_force && Clock::now() >= deadline() ? State::lost : state;
   }
+  /// Lost by the word of a majority, or released: for ever, wherever the deadline is.
+  [[nodiscard]] bool is_over() const noexcept {
+    const State state = state_.load(std::memory_order_acquire);
+    return state == State::lost || state == State::released;
+  }
   void set_released() noexcept { state_.store(State::released, std::memory_order_release); }
   void set_lost() noexcept { state_.store(State::lost, std::memory_order_release); }
   void set_in_doubt() noexcept { state_.store(State::in_doubt, std::memory_order_release); }

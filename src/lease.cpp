@@ -55,7 +55,7 @@ bool Lease::extend(std::error_code& ec) {
   } else {
     try {
       if (const auto failure = held_->client->extend(*held_)) ec = failure->code;
-    } catch (const Error& error) {
+    } catch (const std::system_error& error) {
       ec = error.code();
     }
   }

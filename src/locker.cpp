@@ -28,7 +28,7 @@ std::optional<Lease> lease_or_code(std::error_code& ec, Call&& call) {
     detail::Client::Outcome outcome = std::forward<Call>(call)();
     if (!outcome.lease) ec = outcome.failure.code;
     return std::move(outcome.lease);
-  } catch (const Error& error) {
+  } catch (const std::system_error& error) {  // Error, or the system has no more threads or randomness
     ec = error.code();
     return std::nullopt;
   }
@@ -84,7 +84,7 @@ std::vector<NodeReport> Locker::inspect(std::string_view resource, std::error_co
   ec.clear();
   try {
     return inspect(resource);
-  } catch (const Error& error) {
+  } catch (const std::system_error& error) {
     ec = error.code();
     return {};
   }

@@ -77,7 +77,6 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "wrong type";
     case NodeStatus::same_node:
       return "same node";
-      return "tls unavailable";
   }
   return "unknown status";
 }

@@ -1,6 +1,8 @@
 #include "reactor.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -17,6 +19,8 @@ using core::Time;
 /// How long work that nobody waits for may lie about before the background looks at it. While callers come
 /// and go they do it on the way; waking the background at each leave would cost them two context switches.
 constexpr Span linger = std::chrono::milliseconds{5};
+/// How long the background waits after it ran out of memory or descriptors.
+constexpr Span pause_after_failure = std::chrono::milliseconds{100};
 /// How long a server may take to read our last words.
 constexpr Span farewell_time = std::chrono::seconds{5};
 /// How long the last owner waits for that.
@@ -65,24 +69,26 @@ Reactor::~Reactor() {
   }
 }
 
-// ── callers
-// ──────────────────────────────────────────────────────────────────────────────────────────────────
+// ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// A caller's stay: its spot goes back, and the driver's place to the next, however it ends.
 class Reactor::Visit {
  public:
-  Visit(Reactor& reactor, Lock& lock, Heir& heir)
-      : spot{reactor.spots_.take()}, reactor_{reactor}, lock_{lock}, heir_{heir} {}
+  Visit(Reactor& reactor, const Operation& operation, Lock& lock, Heir& heir)
+      : spot{reactor.spots_.take()}, reactor_{reactor}, operation_{operation}, lock_{lock}, heir_{heir} {
+    operation->waiter = &spot;
+  }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() {
     if (!lock_.owns_lock()) lock_.lock();
-    reactor_.leave(spot, heir_);
+    reactor_.leave(operation_, spot, heir_);
   }
   Spot& spot;
 
  private:
   Reactor& reactor_;
+  const Operation& operation_;
   Lock& lock_;
   Heir& heir_;
 };
@@ -119,8 +125,7 @@ class Reactor::OnStop {
 
 void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_token, Lock& lock,
                        Heir& heir) {
-  const Visit visit{*this, lock, heir};
-  operation->waiter = &visit.spot;
+  const Visit visit{*this, operation, lock, heir};
   submit(operation, visit.spot);
   wake_finished(lock);
   const OnStop on_stop{*this, operation, stop_token, lock};
@@ -172,18 +177,23 @@ void Reactor::stop(const Operation& operation) {
   wake_finished(lock);
 }
 
-void Reactor::leave(Spot& me, Heir& heir) {
+void Reactor::leave(const Operation& operation, Spot& me, Heir& heir) noexcept {
   parked_.remove(me);
   if (driver_ == &me) {
     polling_ = false;
     driver_ = heir.spot = parked_.take_first();
-    if (!driver_) ask_background(Clock::now());
+  }
+  try {
+    const Time now = Clock::now();
+    engine_.abandon(operation, Errc::cancelled, now);  // done as a rule; not when an exception ended the stay
+    if (!driver_) flush(now);
+    if (!driver_) ask_background(now);
+  } catch (const std::bad_alloc&) {  // what is left to do waits for the next caller
   }
   spots_.give(me);
 }
 
-// ── the background
-// ───────────────────────────────────────────────────────────────────────────────────────────
+// ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::ask_background(Time now) {
   const Time when = needs_attention() ? now + linger : engine_.background_timer();
@@ -193,6 +203,20 @@ void Reactor::ask_background(Time now) {
 void Reactor::background() {
   Lock lock{mutex_};
   while (!stopping_) {
+    try {
+      look_after(lock);
+    } catch (
+        const std::exception&) {  // no memory or descriptors: callers are told, and this thread tries later
+      if (!lock.owns_lock()) lock.lock();
+      if (driver_ == &background_spot_) driver_ = nullptr;
+      background_.arm(Clock::now() + pause_after_failure);
+      nap(lock);
+    }
+  }
+}
+
+void Reactor::look_after(Lock& lock) {
+  while (!stopping_) {
     const Time now = Clock::now();
     if (!driver_ && (needs_attention() || engine_.background_timer() <= now)) driver_ = &background_spot_;
     if (driver_ == &background_spot_) {
@@ -201,15 +225,18 @@ void Reactor::background() {
       continue;
     }
     background_.arm(driver_ ? core::never : engine_.background_timer());  // a caller asks when it leaves
-    lock.unlock();
-    background_.sleep();
-    lock.lock();
-    background_.awake();
+    nap(lock);
   }
 }
 
-// ── the driver
-// ───────────────────────────────────────────────────────────────────────────────────────────────
+void Reactor::nap(Lock& lock) {
+  lock.unlock();
+  background_.sleep();
+  lock.lock();
+  background_.awake();
+}
+
+// ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::drive(Lock& lock, Spot& me) {
   const Wake& wake = is_background(me) ? background_.called() : wake_;
@@ -310,8 +337,7 @@ void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
   if (outcome == Connection::Dial::failed) engine_.disconnected(node, connections_[node].trouble(), now);
 }
 
-// ── waking
-// ───────────────────────────────────────────────────────────────────────────────────────────────────
+// ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::take_finished(std::vector<Spot*>& awake) {
   for (const Operation& operation : engine_.finished()) {

@@ -72,9 +72,11 @@ class Reactor {
   [[nodiscard]] bool can_drive() const noexcept;
   void take_over(Spot& me);
   void stop(const Operation&);
-  void leave(Spot& me, Heir&);
+  void leave(const Operation&, Spot& me, Heir&) noexcept;
   void ask_background(core::Time now);
   void background();
+  void look_after(Lock&);
+  void nap(Lock&);
 
   void drive(Lock&, Spot& me);
   core::Time take_snapshot(std::vector<pollfd>& polls, const Wake& wake, core::Time now);

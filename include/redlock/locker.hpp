@@ -20,7 +20,7 @@ inline namespace v1 {
 /// The surface of `Redlock` and `SingleNodeLock`. Not made directly.
 ///
 /// Threads: every call from any thread at any time, on one object. Move and destruction are the caller's to
-/// order, as with any object. One client per process is enough: its connections, one per node, are shared by
+/// order, as with any object; one that was moved from can only be assigned to or destroyed. One client per process is enough: its connections, one per node, are shared by
 /// all threads and locks. Connections are made by the first call that needs them.
 ///
 /// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh
@@ -29,7 +29,7 @@ inline namespace v1 {
 ///
 /// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. The
 /// overloads with `std::error_code&` throw for lack of memory only, set `ec` to the outcome (`Errc::held` and
-/// `Errc::timed_out` included), and clear it on success. No call may be made in a child of `fork()` on a
+/// `Errc::timed_out` included, or the system's error when it has no threads), and clear it on success. No call may be made in a child of `fork()` on a
 /// client made before it: such a call fails with `misconfigured`.
 class REDLOCK_EXPORT Locker {
  public:

@@ -43,7 +43,7 @@ class REDLOCK_EXPORT Mutex {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};
     for (;;) {
-      const Duration left = deadline - AnyClock::now();
+      const Duration left = time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
       if (left <= round) return try_lock_for(left);
       if (try_lock_for(round, Unreachable::keep_trying)) return true;
     }
@@ -61,6 +61,11 @@ class REDLOCK_EXPORT Mutex {
   /// Whether too few nodes at the end of a round end the whole call.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);
+  /// Saturates: a time point may be as far away as its type allows, and now may be negative.
+  static Duration time_left(Duration deadline, Duration now) {
+    using Nanoseconds = std::chrono::duration<long double, std::nano>;
+    return deadline <= now ? Duration{} : Duration{Nanoseconds{deadline.get()} - Nanoseconds{now.get()}};
+  }
 
   Locker& client_;
   const std::string resource_;

@@ -16,7 +16,7 @@ inline namespace v1 {
 /// What became of a request to one node. The first three are votes; every other value means that the node did
 /// not vote, and why.
 enum class NodeStatus : std::uint8_t {
-  granted,          ///< The node holds our value now.
+  granted,          ///< The node granted; it was asked to release when the attempt failed.
   held,             ///< The node holds somebody else's value.
   free,             ///< The node has no value for the resource.
   timed_out,        ///< No answer within the node timeout (or no connection within the connect timeout).

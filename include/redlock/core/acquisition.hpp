@@ -1,8 +1,11 @@
 // One attempt at a lock.
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
@@ -36,7 +39,7 @@ class Acquisition final : public Operation {
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
-    set_deadline(later(now, claim_.node_timeout));
+    set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused = outbox.send(node, set_, *this, {.step = asked, .send_by = deadline()}))
         tally_.mark(node, Tally::Mark::unknown, *refused);
@@ -45,16 +48,14 @@ class Acquisition final : public Operation {
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
     if (step == released && is_noscript(reply)) {
-      // Sets nothing, so it may follow any release of this owner value.
-      const std::string with_source = release_script.call_with_source(claim_.key, {claim_.owner});
-      outbox.send(node, with_source, *this, {.step = released, .owed = true});
+      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
       return;
     }
     if (done()) return;
     if (step == asked && tally_.is(node, Tally::Mark::pending)) tally_.mark(node, vote_of_set(reply));
     if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
       tally_[node].ttl = std::chrono::milliseconds{reply.integer};
-    if (step == released) explain(node, reply);
+    if (step == released || step == released_again) explain(node, reply);
     decide(now, outbox);
   }
 
@@ -81,19 +82,18 @@ class Acquisition final : public Operation {
     conclude(why);
   }
 
-  /// Once done: granted.
-  [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
-  /// Once done and not granted: why.
-  [[nodiscard]] Errc failure() const noexcept { return *failure_; }
+  /// Once done: why it failed; none when it was granted.
+  [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }
   [[nodiscard]] Time valid_until() const noexcept {
     return core::valid_until(begun_, claim_.ttl, claim_.drift);
   }
-  [[nodiscard]] const Claim& claim() const noexcept { return claim_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  /// Once done, once.
+  [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
 
  private:
-  enum : Step { asked, timed, released };
+  enum : Step { asked, timed, released, released_again };
 
   void decide(Time now, Outbox& outbox) {
     if (!giving_back_) {

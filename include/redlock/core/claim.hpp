@@ -22,7 +22,15 @@ struct Claim {
     return command({"SET", key, owner, "NX", "PX", ttl_text()});
   }
   [[nodiscard]] std::string release_command() const { return release_script.call(key, {owner}); }
+  /// After NOSCRIPT. Sets nothing, so it may follow any release of this owner value.
+  [[nodiscard]] std::string release_with_source() const {
+    return release_script.call_with_source(key, {owner});
+  }
   [[nodiscard]] std::string extend_command() const { return extend_script.call(key, {owner, ttl_text()}); }
+  /// After NOSCRIPT. Sets nothing, so it may follow any release of this owner value.
+  [[nodiscard]] std::string extend_with_source() const {
+    return extend_script.call_with_source(key, {owner, ttl_text()});
+  }
 };
 
 }  // namespace redlock::inline v1::core

@@ -158,9 +158,10 @@ class Engine final : public Outbox {
       ready += session.ready() ? 1 : 0;
       hopeful += session.hopeful() ? 1 : 0;
     }
-    if (hopeful == 0) return now_;
+    const std::size_t wanted = operation.connections_wanted(nodes());
+    if (wanted == 0 || hopeful == 0 || ready + hopeful < wanted) return now_;
     const Time latest = later(operation.submitted_at_, connect_timeout_);
-    if (ready < operation.connections_wanted(nodes())) return latest;
+    if (ready < wanted) return latest;
     const Span taken = enough_ready_at(operation) - operation.submitted_at_;
     return std::min(latest, later(operation.submitted_at_, 2 * taken));
   }

@@ -30,13 +30,14 @@ class Extension final : public Operation {
     begun_ = now;
     if (now >= valid_until_) return lose(now, outbox);
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until_));
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extend_, outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extended, extend_, outbox);
     decide(now, outbox);
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    if (is_noscript(reply)) return ask_again(node, step, outbox);
-    if (step == released || done() || !tally_.is(node, Tally::Mark::pending)) return;
+    if (is_noscript(reply) && ask_again(node, step, outbox)) return;
+    if (step == released || step == released_again || done() || !tally_.is(node, Tally::Mark::pending))
+      return;
     Vote vote = vote_of_script(reply);
     // A key of another type is not ours, so ours is gone.
     if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
@@ -60,6 +61,8 @@ class Extension final : public Operation {
 
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
+  /// Waits for no connection: the old deadline does not wait either.
+  [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Once done.
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   /// The deadline after it: a new one only if extended.
@@ -67,21 +70,20 @@ class Extension final : public Operation {
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
-  enum : Step { extended, released };
+  enum : Step { extended, extended_again, released, released_again };
 
-  void ask(NodeIndex node, const std::string& command, Outbox& outbox) {
-    if (const Trouble* refused = outbox.send(node, command, *this, {.step = extended, .send_by = deadline()}))
+  void ask(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
+    if (const Trouble* refused = outbox.send(node, command, *this, {.step = step, .send_by = deadline()}))
       tally_.mark(node, Tally::Mark::unknown, *refused);
   }
 
-  /// After NOSCRIPT. Neither script ever sets a key, so both may follow a release of this owner value.
-  void ask_again(NodeIndex node, Step step, Outbox& outbox) {
-    if (step == released) {
-      const std::string with_source = release_script.call_with_source(claim_.key, {claim_.owner});
-      outbox.send(node, with_source, *this, {.step = released, .owed = true});
-    } else if (!done()) {
-      ask(node, extend_script.call_with_source(claim_.key, {claim_.owner, claim_.ttl_text()}), outbox);
-    }
+  /// After NOSCRIPT, once.
+  bool ask_again(NodeIndex node, Step step, Outbox& outbox) {
+    if (step == released)
+      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
+    else if (step == extended && !done())
+      ask(node, extended_again, claim_.extend_with_source(), outbox);
+    return step == released || step == extended;
   }
 
   void decide(Time now, Outbox& outbox) {

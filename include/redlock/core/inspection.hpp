@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "redlock/core/operation.hpp"
@@ -10,7 +11,8 @@
 
 namespace redlock::inline v1::core {
 
-/// GET and PTTL on every node; done when every node has answered or will not.
+/// The value's beginning and PTTL on every node; done when every node has answered or will not. A data key of
+/// the same name may be huge: GET would move all of it over a connection that others wait for.
 class Inspection final : public Operation {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
@@ -18,10 +20,10 @@ class Inspection final : public Operation {
 
   void start(Time now, Outbox& outbox) override {
     set_deadline(later(now, node_timeout_));
-    const std::string get = command({"GET", key_});
+    const std::string beginning = command({"GETRANGE", key_, "0", longest_owner});
     const std::string ttl = command({"PTTL", key_});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      const Trouble* refused = outbox.send(node, get, *this, {.step = owner, .send_by = deadline()});
+      const Trouble* refused = outbox.send(node, beginning, *this, {.step = owner, .send_by = deadline()});
       if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
       if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
     }
@@ -33,13 +35,13 @@ class Inspection final : public Operation {
     if (step == owner) {
       if (reply.is(Reply::Kind::string))
         tally_[node].owner = reply.text;
-      else if (!reply.is(Reply::Kind::nil))
-        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to GET"));
+      else
+        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to GETRANGE"));
     } else if (!reply.is(Reply::Kind::integer)) {
       tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to PTTL"));
     } else {
-      // The key may expire between the two reads: then PTTL has the last word.
-      const bool there = reply.integer != -2 && tally_[node].owner;
+      // GETRANGE answers an empty string for a missing key: whether it is there, PTTL knows.
+      const bool there = reply.integer != -2;
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
       tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
@@ -67,6 +69,7 @@ class Inspection final : public Operation {
 
  private:
   enum : Step { owner, life };
+  static constexpr std::string_view longest_owner = "1023";
 
   void decide() noexcept {
     if (tally_.count(Tally::Mark::pending) == 0) finish();

@@ -27,15 +27,15 @@ class Removal final : public Operation {
     set_deadline(later(now, claim_.node_timeout));
     const Time keep_until = later(now, claim_.ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* refused = outbox.send(node, release_, *this, {.send_by = keep_until, .owed = true}))
+      if (const Trouble* refused =
+              outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
         tally_.mark(node, Tally::Mark::unknown, *refused);
     decide();
   }
 
-  void answered(NodeIndex node, Step, const Reply& reply, Time, Outbox& outbox) override {
-    if (is_noscript(reply)) {
-      const std::string with_source = release_script.call_with_source(claim_.key, {claim_.owner});
-      outbox.send(node, with_source, *this, {.owed = true});
+  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
+    if (step == released && is_noscript(reply)) {
+      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
       return;
     }
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
@@ -61,11 +61,15 @@ class Removal final : public Operation {
   /// The releases stay queued: a lock is never kept because its holder is in a hurry.
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
+  /// Waits for no connection: releases are queued for those that come.
+  [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Once done.
   [[nodiscard]] Release outcome() const noexcept { return expired_ ? Release::already_lost : outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
+  enum : Step { released, released_again };
+
   void decide() noexcept {
     if (tally_.majority(Tally::Mark::yes))
       outcome_ = Release::released;

@@ -19,6 +19,8 @@ class Ring {
     slots_[(head_ + size_++) & (slots_.size() - 1)] = std::move(value);
   }
   /// Precondition: not empty.
+  [[nodiscard]] const T& front() const noexcept { return slots_[head_]; }
+  /// Precondition: not empty.
   T pop() {
     T value = std::exchange(slots_[head_], T{});
     head_ = (head_ + 1) & (slots_.size() - 1);

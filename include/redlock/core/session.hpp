@@ -11,6 +11,7 @@
 #include "redlock/core/backoff.hpp"
 #include "redlock/core/greeting.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/outgoing.hpp"
 #include "redlock/core/ring.hpp"
 #include "redlock/core/time.hpp"
 #include "redlock/core/trouble.hpp"
@@ -56,22 +57,22 @@ class Session {
   /// being made, commands wait for it. Releases wait for any connection, but then nobody waits for their
   /// reply.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
-    if (unsent().size() + waiting_bytes_ + command.size() > unsent_limit) {
-      overloaded_.status = NodeStatus::overloaded;
-      overloaded_.message = "more than 1 MiB waits to be sent";
-      return &overloaded_;
-    }
+    const bool is_waiting = hopeful();
+    if (state_ != State::ready && !is_waiting && !slot.owed) return &trouble_;
+    // What sets something leaves room for its release, so that an accepted SET can always be undone.
+    if (out_.size() + waiting_bytes_ + command.size() > (slot.owed ? unsent_limit : unsent_limit / 2))
+      return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
     if (state_ == State::ready) {
-      out_ += command;
+      out_.add(command, slot.owed);
       expect(std::move(slot), now);
       return nullptr;
     }
-    const bool counts = hopeful();
-    if (!counts && !slot.owed) return &trouble_;
-    if (!counts) slot.operation = {};
+    // Behind a SET on the connection that is being left, a release undoes it there; it may also have run.
+    if (slot.owed && farewell_ && farewell_->graceful) farewell_->unsent += command;
+    if (!is_waiting) slot.operation = {};
     waiting_bytes_ += command.size();
     waiting_.push_back({std::string{command}, std::move(slot), send_by});
-    return counts ? nullptr : &trouble_;
+    return is_waiting ? nullptr : &trouble_;
   }
 
   /// The server turned out to be of no use although it greets well.
@@ -83,8 +84,8 @@ class Session {
     if (state_ != State::dialling) return;
     state_ = State::greeting;
     greeting_.emplace(settings_.login);
-    out_ = greeting_->bytes();
-    sent_ = 0;
+    out_.clear();
+    out_.add(greeting_->bytes(), false);
     quiet_since_ = now;
   }
   /// No connection, or no more: refused, reset, closed by the server, or talking nonsense.
@@ -140,13 +141,8 @@ class Session {
     return never;
   }
 
-  [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{out_}.substr(sent_); }
-  void sent(std::size_t bytes) noexcept {
-    sent_ += bytes;
-    if (sent_ < out_.size() - sent_) return;  // moving what is left costs less than sending it did
-    out_.erase(0, sent_);
-    sent_ = 0;
-  }
+  [[nodiscard]] std::string_view unsent() const noexcept { return out_.unsent(); }
+  void sent(std::size_t bytes) { out_.sent(bytes); }
 
   /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be
   /// sent, shut down our direction, and read to the end. Closing with unread replies would send RST, and the
@@ -208,7 +204,7 @@ class Session {
     greeting_.reset();
     for (Waiting& waiting : std::exchange(waiting_, {})) {
       if (now >= waiting.send_by) continue;  // its operation has timed out; a release behind it does no harm
-      out_ += waiting.command;
+      out_.add(waiting.command, waiting.slot.owed);
       expect(std::move(waiting.slot), now);
     }
     waiting_bytes_ = 0;
@@ -220,19 +216,25 @@ class Session {
     pending_.push(std::move(slot));
   }
 
+  const Trouble& overloaded() {
+    overloaded_ = {NodeStatus::overloaded, "more than 1 MiB waits to be sent"};
+    return overloaded_;
+  }
+
   /// A good connection that breaks is replaced at once, and hopefully: servers close idle ones. All else
   /// waits.
   void fail(Trouble trouble, Leave leave, Time now) {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
-    if (!farewell_)
-      farewell_ = Farewell{leave == Leave::gracefully && state_ != State::dialling, std::string{unsent()}};
+    const bool polite = leave == Leave::gracefully && state_ != State::dialling;
+    const bool greeted = state_ == State::ready;
+    std::string last_words = greeted ? out_.take_last_words() : std::string{};
+    if (!farewell_) farewell_ = Farewell{polite, std::move(last_words)};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;
     greeting_.reset();
     pending_.clear();
     owed_ = 0;
     out_.clear();
-    sent_ = 0;
     forget_waiting_but_releases(now);
     if (was_good) backoff_.reset();
     if (was_good && leave == Leave::at_once) return dial(now, Hope::yes);
@@ -259,8 +261,7 @@ class Session {
   std::optional<Greeting> greeting_;
   std::string run_id_;
 
-  std::string out_;  // what the shell is to send, from sent_ on
-  std::size_t sent_ = 0;
+  Outgoing out_;
   Ring<Slot> pending_;            // whose replies are to come, in the order of out_
   std::size_t owed_ = 0;          // of these, releases
   std::vector<Waiting> waiting_;  // for a connection
