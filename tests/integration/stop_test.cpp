@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "observers.hpp"
+#include "integration/observers.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
