@@ -82,6 +82,7 @@ class Acquisition final : public Operation {
     conclude(why);
   }
 
+  [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Once done: why it failed; none when it was granted.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }
