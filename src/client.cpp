@@ -90,6 +90,7 @@ void Client::check_process() const {
 
 struct Client::Attempt {
   std::optional<Errc> failure;  // none: granted
+  core::Claim claim;            // if granted
   Tally tally;
   Time begun{};
   Time valid_until{};
@@ -100,7 +101,9 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
   auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
   acquisition->give_up_at = give_up_at;
   return reactor_.run(std::move(acquisition), stop, [](core::Acquisition& ended) {
-    return Attempt{ended.failure(), ended.take_tally(), ended.begun(), ended.valid_until()};
+    const Time valid_until = ended.valid_until();
+    return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
+                   ended.begun(), valid_until};
   });
 }
 
@@ -120,11 +123,11 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
   for (;;) {
     if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     claim.owner = random_owner_value();
-    const Attempt ended = attempt(claim, purpose, give_up_at, stop);
+    Attempt ended = attempt(claim, purpose, give_up_at, stop);
     const Errc why = ended.failure.value_or(Errc::too_slow);
     if (!ended.failure) {
       // The validity is judged where it is handed over: this thread may have slept since the last grant.
-      Lease lease = make_lease(resource, claim, ended.valid_until);
+      Lease lease = make_lease(resource, std::move(ended.claim), ended.valid_until);
       if (lease.valid()) return {std::move(lease), {}};
     }
     // An attempt that the call's end cut short tells of the nodes only when there is no whole one.

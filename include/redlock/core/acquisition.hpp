@@ -30,12 +30,7 @@ class Acquisition final : public Operation {
   enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
 
   Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
-      : claim_{std::move(claim)},
-        purpose_{purpose},
-        tally_{nodes},
-        explained_(nodes, false),
-        set_{claim_.set_command()},
-        release_{claim_.release_command()} {}
+      : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, set_{claim_.set_command()} {}
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
@@ -61,7 +56,7 @@ class Acquisition final : public Operation {
 
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
     if (done()) return;
-    explained_[node] = true;
+    if (giving_back_) explained_[node] = true;
     // A grant counts only as long as nothing suggests that the node may have restarted without it.
     if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
       tally_.mark(node, Tally::Mark::unknown, trouble);
@@ -71,8 +66,9 @@ class Acquisition final : public Operation {
   void timed_out(Time now, Outbox& outbox) override {
     if (done()) return;
     tally_.close(no_answer_within(claim_.node_timeout));
-    explained_.assign(explained_.size(), true);
-    decide(now, outbox);
+    if (!giving_back_) decide(now, outbox);
+    explained_.assign(tally_.nodes(), true);  // no answer is waited for any longer
+    if (!done()) decide(now, outbox);
   }
 
   void abandon(Errc why, Time now, Outbox& outbox) override {
@@ -92,6 +88,8 @@ class Acquisition final : public Operation {
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
   /// Once done, once.
   [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
+  /// Once granted, once: then no release of this attempt will be sent.
+  [[nodiscard]] Claim take_claim() noexcept { return std::move(claim_); }
 
  private:
   enum : Step { asked, timed, released, released_again };
@@ -124,12 +122,14 @@ class Acquisition final : public Operation {
 
   void give_back(Time now, Outbox& outbox) {
     if (std::exchange(giving_back_, true)) return;
+    explained_.assign(tally_.nodes(), false);
+    const std::string release = claim_.release_command();
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
       if (purpose_ == Purpose::wait && tally_.is(node, Tally::Mark::no))
         outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
-      if (outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
+      if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
         explained_[node] = true;
     }
   }
@@ -150,9 +150,8 @@ class Acquisition final : public Operation {
   Claim claim_;
   Purpose purpose_;
   Tally tally_;
-  std::vector<bool> explained_;  // the release was answered, or will not be
+  std::vector<bool> explained_;  // giving back: the release was answered, or will not be
   std::string set_;
-  std::string release_;
   Time begun_{};
   bool giving_back_ = false;
   std::optional<Errc> failure_;

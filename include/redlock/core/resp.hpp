@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ inline void append_number(std::string& out, long long number) {
 
 /// Appends one command. Arguments may hold any bytes.
 inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+  constexpr std::size_t framing = 16;  // of an argument: a mark, the digits of its length, two line ends
+  std::size_t size = out.size() + framing;
+  for (const std::string_view argument : arguments) size += framing + argument.size();
+  out.reserve(size);
   out += '*';
   append_number(out, static_cast<long long>(arguments.size()));
   out += "\r\n";
