@@ -38,11 +38,11 @@ struct LocalNodesOptions {
 ///     nodes.kill(0);
 ///     nodes.pause(1);
 ///
-/// | a node is | after                                     | its port |
-/// |-----------|-------------------------------------------|---------------------------------------------------|
-/// | running   | construction, `restart_…()`, `resume()`   | answers | | paused    | `pause()` | accepts
-/// connections and bytes, answers nothing    | | dead      | `kill()`, or it ended by itself           |
-/// refuses connections; nobody else is given the port|
+/// | a node is | after                                   | its port                                       |
+/// |-----------|-----------------------------------------|------------------------------------------------|
+/// | running   | construction, `restart_*()`, `resume()` | answers                                        |
+/// | paused    | `pause()`                               | accepts connections and bytes, answers nothing |
+/// | dead      | `kill()`, or it ended by itself         | refuses connections; nobody else gets the port |
 ///
 /// Guarantees: a node keeps its port and paths for the lifetime of this object. When this object ends, or the
 /// process, by whatever means (kill -9 included), all servers are killed and their files removed. In a child

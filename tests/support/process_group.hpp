@@ -11,8 +11,8 @@ namespace redlock::testing::detail {
 
 /// A process group for our children, and a temp folder for their files.
 ///
-/// Guarantees, once constructed: when this object or this process ends, kill -9 and exec included, every process
-/// of the group (stopped ones too) is killed and the folder is removed.
+/// Guarantees, once constructed: when this object or this process ends, kill -9 and exec included, every
+/// process of the group (stopped ones too) is killed and the folder is removed.
 ///
 /// How: a watchdog, in a group of its own, reads a stream whose other end is here. When the stream ends it
 /// kills the group by its number. The number stays ours because an *anchor*, a process that is merely
