@@ -65,7 +65,7 @@ class Acquisition final : public Operation {
 
   void timed_out(Time now, Outbox& outbox) override {
     if (done()) return;
-    tally_.close(no_answer_within(claim_.node_timeout));
+    tally_.close(no_answer_within(deadline() - begun_));
     if (!giving_back_) decide(now, outbox);
     explained_.assign(tally_.nodes(), true);  // no answer is waited for any longer
     if (!done()) decide(now, outbox);

@@ -55,7 +55,7 @@ class Extension final : public Operation {
 
   void timed_out(Time now, Outbox& outbox) override {
     if (done()) return;
-    tally_.close(no_answer_within(claim_.node_timeout));
+    tally_.close(no_answer_within(deadline() - begun_));
     decide(now, outbox);
   }
 

@@ -83,8 +83,8 @@ class Operation : public Counted {
 };
 
 /// What is said of nodes that did not answer in time.
-[[nodiscard]] inline Trouble no_answer_within(Span node_timeout) {
-  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(node_timeout);
+[[nodiscard]] inline Trouble no_answer_within(Span waited) {
+  const auto whole = std::chrono::ceil<std::chrono::milliseconds>(waited);
   return {NodeStatus::timed_out, "no answer within " + std::to_string(whole.count()) + " ms"};
 }
 
