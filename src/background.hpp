@@ -18,7 +18,7 @@ class Background {
  public:
   Background();
   /// Precondition: joined, or this is a child of fork(), where there is no thread to join.
-  ~Background() {}
+  ~Background() {}  // NOLINT(modernize-use-equals-default): of a union's member that would be deleted
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 

@@ -20,7 +20,7 @@ using core::Time;
 
 constexpr std::size_t most_nodes = 31;
 
-std::vector<Endpoint> checked(std::vector<Endpoint> nodes) {
+const std::vector<Endpoint>& checked(const std::vector<Endpoint>& nodes) {
   if (nodes.empty() || nodes.size() > most_nodes)
     throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given, 1 to 31 are allowed"};
   std::set<std::string> seen;
@@ -73,7 +73,7 @@ void sleep_until(Time until, const std::stop_token& stop) {
 
 }  // namespace
 
-Client::Client(std::vector<Endpoint> nodes, Options options)
+Client::Client(const std::vector<Endpoint>& nodes, Options options)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},

@@ -25,7 +25,7 @@ namespace redlock::inline v1::detail {
 class Client : public std::enable_shared_from_this<Client> {
  public:
   /// Throws Error (misconfigured).
-  Client(std::vector<Endpoint> nodes, Options options);
+  Client(const std::vector<Endpoint>& nodes, Options options);
 
   /// Why there is no lease.
   struct Failure {

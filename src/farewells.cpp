@@ -11,8 +11,8 @@
 namespace redlock::inline v1::detail {
 
 void Farewells::add(Descriptor socket, std::string unsent, core::Time until) {
-  Leaving& leaving = leaving_.emplace_back(std::move(socket), std::move(unsent), 0, until);
-  send_rest(leaving);
+  leaving_.push_back({std::move(socket), std::move(unsent), 0, until});
+  send_rest(leaving_.back());
 }
 
 core::Time Farewells::timer() const noexcept {

@@ -8,7 +8,7 @@ namespace redlock {
 inline namespace v1 {
 
 Redlock::Redlock(std::vector<Endpoint> nodes, Options options)
-    : Locker{std::make_shared<detail::Client>(std::move(nodes), std::move(options))} {}
+    : Locker{std::make_shared<detail::Client>(nodes, std::move(options))} {}
 
 SingleNodeLock::SingleNodeLock(Endpoint node, Options options)
     : Locker{std::make_shared<detail::Client>(std::vector{std::move(node)}, std::move(options))} {}

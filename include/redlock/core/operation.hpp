@@ -29,14 +29,12 @@ struct Postage {
 /// Where operations put their commands. The engine, or a test that notes what is sent to whom.
 class Outbox {
  public:
+  virtual ~Outbox() = default;
   /// Queues one command behind all earlier ones to this node. Null: its reply, or `disconnected`, will come
   /// to `sender`. Otherwise why this node does not vote now; no reply will come (an owed command is kept all
   /// the same). The pointer is valid until the next call.
   virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                               Postage postage) = 0;
-
- protected:
-  ~Outbox() = default;
 };
 
 /// A state machine over one fan-out. The engine calls it under the client's mutex, in this order: `start`
