@@ -7,6 +7,7 @@
 namespace redlock {
 inline namespace v1 {
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the signature that users know
 Redlock::Redlock(std::vector<Endpoint> nodes, Options options)
     : Locker{std::make_shared<detail::Client>(nodes, std::move(options))} {}
 
