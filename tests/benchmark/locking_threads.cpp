@@ -1,34 +1,42 @@
 #include "locking_threads.hpp"
 
-#include <atomic>
-#include <barrier>
-#include <thread>
+#include <utility>
 
 #include "library_cycle.hpp"
 
 namespace redlock::benchmark {
 
-LockingThreads::LockingThreads(Locker& locks, unsigned callers, char contestant) : locks_{locks} {
-  for (unsigned caller = 0; caller < callers; ++caller) resources_.emplace_back(contestant, caller);
+LockingThreads::LockingThreads(Locker& locks, unsigned callers, char contestant)
+    : locks_{locks},
+      starting_{static_cast<std::ptrdiff_t>(callers) + 1},
+      ending_{static_cast<std::ptrdiff_t>(callers) + 1} {
+  for (unsigned caller = 0; caller < callers; ++caller)
+    callers_.push_back({ResourceName{contestant, caller}});
+  for (Caller& caller : callers_) threads_.emplace_back([this, &caller] { serve(caller); });
+}
+
+LockingThreads::~LockingThreads() {
+  over_ = true;
+  starting_.arrive_and_wait();
 }
 
 void LockingThreads::run(std::size_t cycles, Samples& samples) {
-  std::vector<Samples> measured(resources_.size());
-  std::atomic<std::size_t> taken = 0;
-  Stopwatch::time_point begun;
-  std::barrier ready{static_cast<std::ptrdiff_t>(resources_.size()),
-                     [&begun]() noexcept { begun = Stopwatch::now(); }};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < resources_.size(); ++i)
-      threads.emplace_back([&, i] {
-        ready.arrive_and_wait();
-        while (taken.fetch_add(1, std::memory_order_relaxed) < cycles)
-          measure_cycle(locks_, resources_[i], measured[i]);
-      });
-  }
+  untaken_ = static_cast<std::ptrdiff_t>(cycles);
+  const auto begun = Stopwatch::now();
+  starting_.arrive_and_wait();
+  ending_.arrive_and_wait();
   samples.add_elapsed(Stopwatch::now() - begun);
-  for (const Samples& of_thread : measured) samples.merge(of_thread);
+  for (Caller& caller : callers_) samples.merge(std::exchange(caller.samples, {}));
+}
+
+void LockingThreads::serve(Caller& caller) {
+  for (;;) {
+    starting_.arrive_and_wait();
+    if (over_) return;
+    while (untaken_.fetch_sub(1, std::memory_order_relaxed) > 0)
+      measure_cycle(locks_, caller.resource, caller.samples);
+    ending_.arrive_and_wait();
+  }
 }
 
 }  // namespace redlock::benchmark

@@ -1,6 +1,10 @@
 // Many threads that lock through one client.
 #pragma once
 
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <thread>
 #include <vector>
 
 #include "redlock/redlock.hpp"
@@ -9,19 +13,33 @@
 
 namespace redlock::benchmark {
 
-/// Each thread locks and releases resources of its own. The time counts from when the last thread is ready to
-/// when the last one has ended; starting threads does not count.
+/// Each thread locks and releases resources of its own. The threads live as long as this object and sleep between
+/// runs: starting them is not part of what is measured.
 class LockingThreads {
  public:
   /// `locks` outlives this.
   LockingThreads(Locker& locks, unsigned callers, char contestant);
+  ~LockingThreads();
+  LockingThreads(const LockingThreads&) = delete;
+  LockingThreads& operator=(const LockingThreads&) = delete;
 
-  /// Runs so many cycles, shared among the threads as they come.
+  /// Runs so many cycles, shared among the threads as they come. One run at a time.
   void run(std::size_t cycles, Samples& samples);
 
  private:
+  struct Caller {
+    ResourceName resource;
+    Samples samples = {};
+  };
+  void serve(Caller& caller);
+
   Locker& locks_;
-  std::vector<ResourceName> resources_;  // by thread
+  std::vector<Caller> callers_;
+  std::barrier<> starting_;  // all threads and whoever calls run(), as is the next
+  std::barrier<> ending_;
+  std::atomic<std::ptrdiff_t> untaken_ = 0;  // cycles; below zero when every thread has looked
+  bool over_ = false;                        // written before starting_
+  std::vector<std::jthread> threads_;        // last: they use the others
 };
 
 }  // namespace redlock::benchmark

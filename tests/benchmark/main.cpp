@@ -60,9 +60,9 @@ void add_measurements(CLI::App& app, Arguments& arguments, bench::Report& report
       app, "degraded", "One caller, before and after a minority of the nodes fails", 5'000, arguments);
   CLI::Option_group* failure = degraded->add_option_group("failure", "one of");
   failure->add_option("--stop", arguments.stop, "nodes to stop with SIGSTOP: they hang")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 15));
   failure->add_option("--kill", arguments.kill, "nodes to kill: they refuse connections")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 15));
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
 }
@@ -74,12 +74,14 @@ int main(int argc, char** argv) try {
       "Measures lock and release cycles on local Redis servers that it starts itself, beside raw hiredis\n"
       "sending the same commands, by turns in one run. Fails when any cycle fails.",
       "redlock-bench"};
-  app.require_subcommand(1);
   Arguments arguments;
   bench::Report report;
+  app.require_subcommand(0, 1);
   add_measurements(app, arguments, report);
   try {
     app.parse(argc, argv);
+    // Asked for here: CLI11 would ask before it tells which word it does not know.
+    if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : usage_error;
   }
