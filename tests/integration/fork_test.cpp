@@ -157,7 +157,7 @@ TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
     callers.emplace_back([&] {
       while (!over) granted += locks->try_lock("resource", lasting) ? 1 : 0;
     });
-  CHECK(children_that_are_fine(400, locks) == 400);
+  CHECK(children_that_are_fine(200, locks) == 200);
   over = true;
   callers.clear();
   CHECK(granted == 0);
