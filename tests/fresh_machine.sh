@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# The README's two commands on a Debian with nothing installed: tests/fresh_machine.sh [bookworm|trixie|…]
+# Makes a minimal system in a temporary folder, from the mirror that this machine's apt uses, and works in it by
+# chroot. Needs root. Leaves nothing behind, however it ends: mounts and processes live in namespaces of their own.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+[ "$(id -u)" -eq 0 ] || { echo "tests/fresh_machine.sh needs root" >&2; exit 1; }
+
+if [ "${1:-}" = --in-namespace ]; then
+  root=$2
+  mount -t proc proc "$root/proc"
+  for command in examples/quickstart.sh tests/run.sh; do
+    printf '\n##### %s\n' "$command"
+    SECONDS=0
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 sh -c "cd /redlock && $command"
+    echo "##### $command: $SECONDS s"
+  done
+  exit
+fi
+
+suite=${1:-bookworm}
+.ci/install debootstrap
+# The archive's address, without those of updates and security, which debootstrap has no use for.
+mirror=$(apt-get indextargets --format '$(LABEL)|$(ORIGIN)|$(SUITE)|$(REPO_URI)' 'Created-By: Packages' |
+  sed -n 's/^Debian|Debian|[^|-]*|//p' | head -n 1)
+[ -n "$mirror" ] || { echo "apt knows no Debian mirror; try apt-get update" >&2; exit 1; }
+
+root=$(mktemp -d)
+trap 'rm -rf --one-file-system "$root"' EXIT
+trap 'exit 130' INT TERM
+
+echo "##### Making a fresh Debian ($suite)"
+debootstrap --variant=minbase "$suite" "$root" "$mirror"
+echo "##### Made in $SECONDS s"
+# What an installed machine has and a chroot lacks; and no services, which would be this machine's.
+echo '127.0.0.1 localhost' >"$root/etc/hosts"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+chmod +x "$root/usr/sbin/policy-rc.d"
+apt-config dump Acquire | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
+
+mkdir "$root/redlock"
+tar --exclude='./.git' --exclude='./build*' -cf - . | tar -xf - -C "$root/redlock"
+unshare --mount --pid --fork --kill-child "${BASH_SOURCE[0]}" --in-namespace "$root"
