@@ -18,8 +18,8 @@ namespace redlock::inline v1::core {
 
 /// How to log in at a node.
 struct Login {
-  std::string user;
-  std::string password;
+  std::string user = {};
+  std::string password = {};
   unsigned db = 0;
 };
 
