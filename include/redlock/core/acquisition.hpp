@@ -42,10 +42,10 @@ class Acquisition final : public Operation {
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    if (step == released && is_noscript(reply)) {
-      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
+    const bool is_unknown_script = step == released && is_noscript(reply);
+    if (is_unknown_script &&
+        !outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true}))
       return;
-    }
     if (done()) return;
     if (step == asked && tally_.is(node, Tally::Mark::pending)) tally_.mark(node, vote_of_set(reply));
     if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)

@@ -35,7 +35,7 @@ class Extension final : public Operation {
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    if (is_noscript(reply) && ask_again(node, step, outbox)) return;
+    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
     if (step == released || step == released_again || done() || !tally_.is(node, Tally::Mark::pending))
       return;
     Vote vote = vote_of_script(reply);
@@ -78,11 +78,13 @@ class Extension final : public Operation {
   }
 
   /// After NOSCRIPT, once.
-  bool ask_again(NodeIndex node, Step step, Outbox& outbox) {
+  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
       outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
-    else if (step == extended && !done())
+    if (step == extended && !done()) {
       ask(node, extended_again, claim_.extend_with_source(), outbox);
+      decide(now, outbox);
+    }
     return step == released || step == extended;
   }
 

@@ -34,10 +34,7 @@ class Removal final : public Operation {
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
-    if (step == released && is_noscript(reply)) {
-      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
-      return;
-    }
+    if (step == released && is_noscript(reply)) return ask_again(node, outbox);
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     Vote vote = vote_of_script(reply);
     // A key of another type is not ours, so ours is gone.
@@ -69,6 +66,15 @@ class Removal final : public Operation {
 
  private:
   enum : Step { released, released_again };
+
+  /// After NOSCRIPT, once.
+  void ask_again(NodeIndex node, Outbox& outbox) {
+    const Trouble* refused =
+        outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
+    if (!refused || done()) return;
+    tally_.mark(node, Tally::Mark::unknown, *refused);
+    decide();
+  }
 
   void decide() noexcept {
     if (tally_.majority(Tally::Mark::yes))
