@@ -16,7 +16,7 @@ using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
 
-enum : Step { asked, timed, released };
+enum : Step { asked, timed, released, released_again };
 
 /// An attempt at three nodes that was started and has sent its three SETs.
 struct Started {
@@ -175,6 +175,19 @@ TEST_CASE("an_unknown_script_is_sent_whole_and_no_set_follows_a_release") {
   started.answer(0, sent[0].postage.step, number(0));
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::held);
+}
+
+TEST_CASE("a_script_that_stays_unknown_or_cannot_be_sent_again_explains_nothing_and_is_not_waited_for") {
+  Started started;
+  started.two_deny();
+  started.answer(0, released, noscript());
+  started.answer(0, released_again, noscript());
+  started.outbox.refuse(1, NodeStatus::overloaded);
+  CHECK_FALSE(started.attempt.done());
+  started.answer(1, released, noscript());
+  REQUIRE(started.attempt.done());
+  CHECK(started.attempt.failure() == Errc::held);
+  CHECK(started.outbox.sent().size() == 2);
 }
 
 TEST_CASE("an_unknown_script_is_sent_whole_also_when_nobody_waits_any_more") {
