@@ -1,108 +1,132 @@
-// The first words on every connection.
 #include "redlock/core/greeting.hpp"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "support/catch.hpp"
+#include "unit/greeting_replies.hpp"
 #include "unit/recorder.hpp"
 
 namespace {
 
-using namespace redlock;
+using namespace redlock::testing;
 using namespace redlock::core;
+using redlock::NodeStatus;
 
-using redlock::testing::contains;
-using redlock::testing::error_reply;
-using redlock::testing::ok;
-
-Reply text(std::string_view value) { return redlock::testing::string_reply(std::string{value}); }
-Reply role(const std::string& name) {
-  Reply reply;
-  reply.kind = Reply::Kind::array;
-  reply.elements = {text(name)};
-  return reply;
+std::string after_login() {
+  return "*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" +
+         command({"SCRIPT", "LOAD", release_script.source}) +
+         command({"SCRIPT", "LOAD", extend_script.source});
 }
-Reply info() { return text("# Server\r\nredis_version:7.0.15\r\nrun_id:0123abc\r\ntcp_port:6379\r\n"); }
 
-/// What the rest of a greeting is answered by a server of use.
-void finish(Greeting& greeting) {
-  CHECK_FALSE(greeting.answered(role("master")));
-  CHECK_FALSE(greeting.answered(info()));
-  CHECK_FALSE(greeting.answered(text(release_script.sha1)));
-  CHECK_FALSE(greeting.complete());
-  CHECK_FALSE(greeting.answered(text(extend_script.sha1)));
-  CHECK(greeting.complete());
+/// The trouble with the greeting when the reply at `position` is replaced; none may come before.
+std::optional<Trouble> trouble_with(const Login& login, std::size_t position, const Reply& reply) {
+  std::vector<Reply> replies = greeting_replies("run", login);
+  replies.at(position) = reply;
+  Greeting greeting{login};
+  for (std::size_t i = 0; i < position; ++i) REQUIRE_FALSE(greeting.answered(replies[i]));
+  return greeting.answered(replies[position]);
 }
+
+const Login full_login{.user = "me", .password = "secret", .db = 3};
+enum : std::size_t { at_auth, at_select, at_role, at_info, at_load_release, at_load_extend };
 
 }  // namespace
 
-TEST_CASE("a_master_without_password_is_greeted_in_one_round", "[greeting]") {
+TEST_CASE("a_greeting_says_only_what_this_login_needs") {
+  CHECK(Greeting{{}}.bytes() == after_login());
+  CHECK(Greeting{{.user = "", .password = "secret", .db = 0}}.bytes() ==
+        "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n" + after_login());
+  CHECK(Greeting{{.user = "me", .password = "secret", .db = 0}}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n" + after_login());
+  CHECK(Greeting{{.user = "me", .password = "", .db = 0}}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$0\r\n\r\n" + after_login());
+  CHECK(Greeting{{.user = "", .password = "", .db = 12}}.bytes() ==
+        "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n" + after_login());
+  CHECK(Greeting{full_login}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" + after_login());
+}
+
+TEST_CASE("a_greeting_is_complete_with_its_last_reply_and_knows_the_servers_run_id") {
+  for (const Login& login : {Login{}, full_login}) {
+    Greeting greeting{login};
+    for (const Reply& reply : greeting_replies("0123abcd", login)) {
+      CHECK_FALSE(greeting.complete());
+      CHECK_FALSE(greeting.answered(reply));
+    }
+    CHECK(greeting.complete());
+    CHECK(greeting.run_id() == "0123abcd");
+  }
+}
+
+TEST_CASE("a_server_that_does_not_tell_its_run_id_is_greeted_all_the_same") {
   Greeting greeting{{}};
-  CHECK_THAT(greeting.bytes(),
-             contains("*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n*3\r\n$6\r\nSCRIPT\r\n"));
-  CHECK_THAT(greeting.bytes(), !contains("AUTH"));
-  CHECK_THAT(greeting.bytes(), !contains("SELECT"));
-  finish(greeting);
-  CHECK(greeting.run_id() == "0123abc");
+  REQUIRE_FALSE(greeting.answered(role_reply("master")));
+  REQUIRE_FALSE(greeting.answered(string_reply("# Server\r\nredis_version:7.0.15\r\n")));
+  CHECK(greeting.run_id().empty());
+
+  Greeting at_the_end{{}};
+  REQUIRE_FALSE(at_the_end.answered(role_reply("master")));
+  REQUIRE_FALSE(at_the_end.answered(string_reply("run_id:abc")));
+  CHECK(at_the_end.run_id() == "abc");
 }
 
-TEST_CASE("a_password_comes_first_and_the_database_second", "[greeting]") {
-  Greeting greeting{{.user = "", .password = "secret", .db = 3}};
-  CHECK(greeting.bytes().starts_with(
-      "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n*1\r\n$4\r\nROLE\r\n"));
-  CHECK_FALSE(greeting.answered(ok()));
-  CHECK_FALSE(greeting.answered(ok()));
-  finish(greeting);
+TEST_CASE("an_error_at_any_point_of_the_greeting_says_what_is_wrong_with_the_server") {
+  struct Row {
+    std::string words;
+    NodeStatus status;
+  };
+  for (std::size_t position = at_auth; position <= at_load_extend; ++position)
+    for (const Row& row : {Row{"NOAUTH Authentication required.", NodeStatus::auth_required},
+                           {"LOADING Redis is loading the dataset in memory", NodeStatus::loading},
+                           {"NOPERM this user has no permissions", NodeStatus::no_permission},
+                           {"WRONGPASS invalid username-password pair", NodeStatus::wrong_password},
+                           {"BUSY Redis is busy running a script.", NodeStatus::busy}}) {
+      CAPTURE(position, row.words);
+      const auto trouble = trouble_with(full_login, position, error_reply(row.words));
+      REQUIRE(trouble);
+      CHECK(trouble->status == row.status);
+      CHECK(trouble->message == row.words);
+    }
 }
 
-TEST_CASE("a_user_logs_in_by_name_also_without_a_password", "[greeting]") {
-  CHECK(Greeting{{.user = "bob", .password = "pw"}}.bytes().starts_with(
-      "*3\r\n$4\r\nAUTH\r\n$3\r\nbob\r\n$2\r\npw\r\n"));
-  CHECK(Greeting{{.user = "bob", .password = ""}}.bytes().starts_with(
-      "*3\r\n$4\r\nAUTH\r\n$3\r\nbob\r\n$0\r\n\r\n"));
-}
-
-TEST_CASE("the_servers_words_about_a_password_are_not_repeated", "[greeting]") {
-  Greeting greeting{{.user = "", .password = "hunter2"}};
+TEST_CASE("a_plain_error_from_auth_is_a_wrong_password_and_its_words_are_not_repeated") {
   const auto trouble =
-      greeting.answered(error_reply("ERR unknown command 'AUTH', with args beginning with: 'hunter2'"));
+      trouble_with(full_login, at_auth, error_reply("ERR unknown command 'AUTH' 'me' 'secret'"));
   REQUIRE(trouble);
   CHECK(trouble->status == NodeStatus::wrong_password);
-  CHECK_THAT(trouble->message, !contains("hunter2"));
+  CHECK_THAT(trouble->message, !contains("secret"));
+  CHECK(trouble_with(full_login, at_select, error_reply("ERR DB index is out of range"))->status ==
+        NodeStatus::server_error);
 }
 
-TEST_CASE("each_refusal_in_the_greeting_has_its_status", "[greeting]") {
-  const auto first_answer = [](const Reply& reply) {
-    Greeting greeting{{.user = "", .password = "pw"}};
-    return greeting.answered(reply).value_or(Trouble{NodeStatus::granted, {}}).status;
-  };
-  CHECK(first_answer(error_reply("WRONGPASS invalid username-password pair")) == NodeStatus::wrong_password);
-  CHECK(first_answer(error_reply("ERR Client sent AUTH, but no password is set")) ==
-        NodeStatus::wrong_password);
-  CHECK(first_answer(error_reply("LOADING Redis is loading the dataset in memory")) == NodeStatus::loading);
-  CHECK(first_answer(text("OK")) == NodeStatus::protocol_error);
-
-  Greeting unauthorized{{}};
-  CHECK(unauthorized.answered(error_reply("NOAUTH Authentication required."))->status ==
-        NodeStatus::auth_required);
-  Greeting forbidden{{}};
-  CHECK(forbidden.answered(error_reply("NOPERM no permissions to run the 'role' command"))->status ==
-        NodeStatus::no_permission);
-}
-
-TEST_CASE("only_masters_vote", "[greeting]") {
-  for (const std::string name : {"slave", "sentinel"}) {
-    Greeting greeting{{}};
-    const auto trouble = greeting.answered(role(name));
+TEST_CASE("only_masters_vote") {
+  for (const std::string role_name : {"slave", "sentinel", "handshake"}) {
+    const auto trouble = trouble_with({}, 0, role_reply(role_name));
     REQUIRE(trouble);
     CHECK(trouble->status == NodeStatus::replica);
-    CHECK_THAT(trouble->message, contains(name));
+    CHECK_THAT(trouble->message, contains(role_name));
   }
-  Greeting strange{{}};
-  CHECK(strange.answered(ok())->status == NodeStatus::protocol_error);
 }
 
-TEST_CASE("a_server_with_other_ideas_of_a_script_does_not_vote", "[greeting]") {
-  Greeting greeting{{}};
-  CHECK_FALSE(greeting.answered(role("master")));
-  CHECK_FALSE(greeting.answered(info()));
-  CHECK(greeting.answered(text(extend_script.sha1))->status == NodeStatus::protocol_error);
+TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
+  Reply nothing_in_it;
+  nothing_in_it.kind = Reply::Kind::array;
+  for (std::size_t position = at_auth; position <= at_load_extend; ++position)
+    for (const Reply& reply : {number(1), nil(), nothing_in_it}) {
+      CAPTURE(position);
+      const auto trouble = trouble_with(full_login, position, reply);
+      REQUIRE(trouble);
+      CHECK(trouble->status == NodeStatus::protocol_error);
+    }
+}
+
+TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
+  for (const std::size_t position : {at_load_release, at_load_extend}) {
+    const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));
+    REQUIRE(trouble);
+    CHECK(trouble->status == NodeStatus::protocol_error);
+  }
+  CHECK(trouble_with(full_login, at_load_release, string_reply(std::string{extend_script.sha1})));
 }

@@ -1,88 +1,72 @@
-// What is to be sent, and what still goes when a connection is given up; with the ring that it is kept in.
 #include "redlock/core/outgoing.hpp"
 
 #include <string>
+#include <vector>
 
-#include "redlock/core/ring.hpp"
 #include "support/catch.hpp"
 
 using redlock::core::Outgoing;
-using redlock::core::Ring;
 
-TEST_CASE("bytes_leave_in_the_order_they_came_whatever_is_taken_at_a_time", "[outgoing]") {
-  const std::string all = "set-onerelease-oneset-two";
-  for (std::size_t piece = 1; piece <= all.size(); ++piece) {
-    Outgoing outgoing;
-    outgoing.add("set-one", false);
-    outgoing.add("release-one", true);
-    outgoing.add("set-two", false);
+TEST_CASE("what_is_sent_in_any_portions_is_what_was_added") {
+  const std::vector<std::string> commands{"aaa", "b", "cccccccccc", "dd"};
+  for (std::size_t portion = 1; portion <= 16; ++portion) {
+    Outgoing out;
     std::string sent;
-    while (!outgoing.unsent().empty()) {
-      const std::string part{outgoing.unsent().substr(0, piece)};
+    // Added between the portions, so that old bytes are moved away under new ones.
+    for (int round = 0; round < 20; ++round) {
+      for (const std::string& command : commands) out.add(command, false);
+      const std::string part{out.unsent().substr(0, portion)};
       sent += part;
-      outgoing.sent(part.size());
+      out.sent(part.size());
     }
-    CHECK(sent == all);
-    CHECK(outgoing.size() == 0);
+    while (out.size() > 0) {
+      const std::string part{out.unsent().substr(0, portion)};
+      sent += part;
+      out.sent(part.size());
+    }
+    std::string expected;
+    for (int round = 0; round < 20; ++round) expected += "aaabccccccccccdd";
+    CHECK(sent == expected);
   }
 }
 
-TEST_CASE("the_last_words_are_the_rest_of_a_command_and_the_releases", "[outgoing]") {
-  // Wherever the sending stopped, no command that sets something is begun any more.
-  const std::string commands[] = {"SET1;", "rel1;", "SET2;", "rel2;"};
-  const std::string all = commands[0] + commands[1] + commands[2] + commands[3];
-  for (std::size_t sent = 0; sent <= all.size(); ++sent) {
-    Outgoing outgoing;
-    for (const std::string& command : commands) outgoing.add(command, command.starts_with("rel"));
-    outgoing.sent(sent);
+TEST_CASE("last_words_are_the_rest_of_a_command_and_the_releases") {
+  // Two commands for the record and two releases, cut at every byte.
+  const struct {
+    std::string bytes;
+    bool owed;
+  } commands[] = {{"set1", false}, {"RELEASE1", true}, {"set2", false}, {"RELEASE2", true}, {"set3", false}};
+  std::string all;
+  for (const auto& command : commands) all += command.bytes;
+  for (std::size_t cut = 0; cut <= all.size(); ++cut) {
+    CAPTURE(cut);
+    Outgoing out;
+    for (const auto& command : commands) out.add(command.bytes, command.owed);
+    out.sent(cut);
     std::string expected;
     std::size_t begin = 0;
-    for (const std::string& command : commands) {
-      const std::size_t end = begin + command.size();
-      const bool begun = sent > begin;
-      if (sent < end && (begun || command.starts_with("rel")))
-        expected += all.substr(begun ? sent : begin, end - (begun ? sent : begin));
+    for (const auto& command : commands) {
+      const std::size_t end = begin + command.bytes.size();
+      if (cut > begin && cut < end) expected += command.bytes.substr(cut - begin);
+      if (cut <= begin && command.owed) expected += command.bytes;
       begin = end;
     }
-    CHECK(outgoing.take_last_words() == expected);
-    CHECK(outgoing.unsent().empty());
+    CHECK(out.take_last_words() == expected);
+    CHECK(out.size() == 0);
+    CHECK(out.unsent().empty());
+    out.add("new", false);
+    CHECK(out.unsent() == "new");
+    out.sent(1);
+    CHECK(out.take_last_words() == "ew");
   }
 }
 
-TEST_CASE("it_can_be_used_again_after_its_last_words", "[outgoing]") {
-  Outgoing outgoing;
-  outgoing.add("half", false);
-  outgoing.sent(2);
-  CHECK(outgoing.take_last_words() == "lf");
-  outgoing.add("next", false);
-  CHECK(outgoing.unsent() == "next");
-  outgoing.clear();
-  CHECK(outgoing.size() == 0);
-}
-
-TEST_CASE("what_was_sent_is_forgotten_also_when_something_is_always_left", "[outgoing]") {
-  Outgoing outgoing;
-  outgoing.add(std::string(1000, 'x'), false);
-  for (int round = 0; round < 10000; ++round) {
-    outgoing.add(std::string(1000, 'x'), false);
-    outgoing.sent(1000);
-  }
-  CHECK(outgoing.size() == 1000);
-}
-
-TEST_CASE("a_ring_keeps_order_while_it_grows_and_turns", "[ring]") {
-  Ring<int> ring;
-  int pushed = 0;
-  int popped = 0;
-  for (int round = 1; round < 200; ++round) {
-    for (int i = 0; i < round % 7 + 1; ++i) ring.push(pushed++);
-    for (int i = 0; i < round % 5 && !ring.empty(); ++i) {
-      REQUIRE(ring.front() == popped);
-      REQUIRE(ring.pop() == popped++);
-    }
-    REQUIRE(ring.size() == static_cast<std::size_t>(pushed - popped));
-  }
-  CHECK(popped > 100);
-  ring.clear();
-  CHECK(ring.empty());
+TEST_CASE("what_is_cleared_is_forgotten_with_the_part_that_was_sent") {
+  Outgoing out;
+  out.add("command", false);
+  out.sent(3);
+  out.clear();
+  CHECK(out.size() == 0);
+  out.add("release", true);
+  CHECK(out.take_last_words() == "release");
 }

@@ -1,216 +1,209 @@
-// One node's connection, told step by step.
+// What goes over a node's connection, in which order, and whose reply it is.
 #include "redlock/core/session.hpp"
 
 #include <string>
+#include <vector>
 
 #include "support/catch.hpp"
-#include "unit/connected.hpp"
-#include "unit/recorder.hpp"
+#include "unit/line.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
-using namespace redlock;
-using namespace redlock::core;
 using namespace redlock::testing;
-
-Session::Slot nobody(Step step = 0) { return {{}, step, false}; }
-Session::Slot owed() { return {{}, 9, true}; }
-
-std::string take_unsent(Session& session) {
-  std::string bytes{session.unsent()};
-  session.sent(bytes.size());
-  return bytes;
-}
-
-/// A session whose connection has been good for so long.
-Session ready_session(Span good_for = 2s) {
-  Session session{session_settings("node")};
-  connect(session, at(0s));
-  session.heard(at(good_for));
-  return session;
-}
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::NodeStatus;
+using State = Session::State;
 
 }  // namespace
 
-TEST_CASE("a_session_dials_greets_and_is_ready", "[session]") {
-  Session session{session_settings("node")};
-  CHECK(session.state() == Session::State::idle);
-  CHECK(session.timer() == never);
-  session.wake(at(0s));
-  CHECK(session.hopeful());
-  CHECK(session.timer() == at(500ms));
-  REQUIRE(session.take_dial());
-  CHECK_FALSE(session.has_errand());
-  session.connected(at(1ms));
-  CHECK(session.state() == Session::State::greeting);
-  CHECK_THAT(take_unsent(session), contains("ROLE"));
-  CHECK(session.timer() == at(500ms));  // the connect timeout covers the greeting
-  answer_greeting(session, at(2ms));
-  CHECK(session.ready());
-  CHECK(session.run_id() == "node");
-  CHECK(session.timer() == never);
+TEST_CASE("nothing_is_dialled_before_the_first_use") {
+  Line line;
+  CHECK(line.session.state() == State::idle);
+  CHECK(line.session.timer() == never);
+  CHECK_FALSE(line.session.has_errand());
+  line.session.wake(at(0ms));
+  CHECK(line.session.hopeful());
+  CHECK(line.session.take_dial());
+  line.session.wake(at(1ms));
+  CHECK_FALSE(line.session.take_dial());
 }
 
-TEST_CASE("replies_belong_to_the_commands_in_their_order_late_or_not", "[session]") {
-  Session session = ready_session();
-  for (Step step = 1; step <= 40; ++step) CHECK_FALSE(session.send("cmd;", nobody(step), never, at(3s)));
-  take_unsent(session);
-  for (Step step = 1; step <= 40; ++step) {
-    const auto slot = session.answered(ok(), at(60s));
+TEST_CASE("the_greeting_goes_first_and_alone") {
+  Session::Settings settings = example_settings();
+  settings.login = {.user = "me", .password = "secret", .db = 3};
+  Line line{settings};
+  line.session.wake(at(0ms));
+  line.send("FIRST", 1, at(0ms));
+  line.session.connected(at(1ms));
+  CHECK(line.session.state() == State::greeting);
+  CHECK(line.session.unsent() == Greeting{settings.login}.bytes());
+  CHECK(line.session.hopeful());
+  line.take_bytes();
+  const std::vector<Reply> replies = greeting_replies("run", settings.login);
+  for (const Reply& reply : replies) {
+    CHECK(line.take_bytes().empty());
+    CHECK_FALSE(line.session.ready());
+    CHECK_FALSE(line.session.answered(reply, at(2ms)));
+  }
+  CHECK(line.session.ready());
+  CHECK(line.session.ready_at() == at(2ms));
+  CHECK(line.session.run_id() == "run");
+  CHECK(line.session.unsent() == "FIRST");
+}
+
+TEST_CASE("a_connection_is_reported_once_and_only_when_it_was_dialled") {
+  Line line;
+  line.session.connected(at(0ms));
+  CHECK(line.session.state() == State::idle);
+  line.make_ready(at(0ms));
+  line.session.connected(at(1ms));
+  CHECK(line.session.ready());
+  CHECK(line.session.unsent().empty());
+}
+
+TEST_CASE("replies_belong_to_commands_in_the_order_in_which_these_were_queued") {
+  Line line;
+  line.session.wake(at(0ms));
+  CHECK(line.send("A", 1, at(0ms)));
+  CHECK(line.release("B", 2, at(0ms)));
+  line.greet(at(1ms));
+  CHECK(line.send("C", 3, at(2ms)));
+  CHECK(line.take_bytes() == "ABC");
+  CHECK(line.session.pending() == 3);
+  for (const Step step : {Step{1}, Step{2}, Step{3}}) {
+    const auto slot = line.session.answered(ok(), at(3ms));
     REQUIRE(slot);
     CHECK(slot->step == step);
+    CHECK(slot->owed == (step == 2));
+    CHECK(slot->operation.get() == line.probe.get());
   }
+  CHECK(line.session.pending() == 0);
 }
 
-TEST_CASE("a_reply_to_nothing_ends_the_connection", "[session]") {
-  Session session = ready_session();
-  CHECK_FALSE(session.answered(ok(), at(3s)));
-  CHECK(session.state() == Session::State::down);
-  CHECK(session.trouble().status == NodeStatus::protocol_error);
+TEST_CASE("a_command_that_nobody_waits_for_any_more_is_not_sent_when_the_connection_comes_late") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.send("LATE", 1, at(0ms), at(50ms));
+  line.send("LATER", 2, at(0ms), at(51ms));
+  line.release("RELEASE", 3, at(0ms), at(1000ms));
+  line.greet(at(50ms));
+  CHECK(line.take_bytes() == "LATERRELEASE");
+  const auto slot = line.session.answered(ok(), at(50ms));
+  REQUIRE(slot);
+  CHECK(slot->step == 2);
 }
 
-TEST_CASE("commands_wait_for_a_first_connection_and_stale_ones_are_not_sent", "[session]") {
-  Session session{session_settings("node")};
-  session.wake(at(0s));
-  CHECK_FALSE(session.send("set-stale;", nobody(1), at(10ms), at(0s)));
-  CHECK_FALSE(session.send("set-fresh;", nobody(2), at(90ms), at(0s)));
-  connect(session, at(50ms));
-  CHECK(take_unsent(session) == "set-fresh;");
-  CHECK(session.answered(ok(), at(51ms))->step == 2);
+TEST_CASE("a_node_without_a_connection_costs_nothing_and_says_why") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.session.disconnected({NodeStatus::unreachable, "refused"}, at(1ms));
+  const Trouble* trouble = line.session.send("SET", {}, never, at(1ms));
+  REQUIRE(trouble);
+  CHECK(trouble->status == NodeStatus::unreachable);
+  // Also while it is being redialled: that it may come back is no reason to wait.
+  line.session.on_time(line.session.timer());
+  REQUIRE(line.session.state() == State::dialling);
+  CHECK_FALSE(line.session.hopeful());
+  CHECK_FALSE(line.send("SET", 1, at(100ms)));
+  line.greet(at(101ms));
+  CHECK(line.take_bytes().empty());
 }
 
-TEST_CASE("a_node_that_is_down_refuses_at_once_but_keeps_releases", "[session]") {
-  Session session{session_settings("node")};
-  session.wake(at(0s));
-  REQUIRE(session.take_dial());
-  session.disconnected({NodeStatus::unreachable, "refused"}, at(1ms));
-  REQUIRE(session.take_farewell());
-  const Trouble* const refused = session.send("set;", nobody(), at(1s), at(2ms));
-  REQUIRE(refused);
-  CHECK(refused->status == NodeStatus::unreachable);
-  CHECK(session.send("release;", owed(), at(30s), at(2ms)));
-  CHECK(session.send("release-expired;", owed(), at(100ms), at(2ms)));
-
-  session.on_time(session.timer());  // redials, without hope: still no vote, still no waiting
-  CHECK_FALSE(session.hopeful());
-  CHECK(session.send("set;", nobody(), at(1s), at(60ms)));
-  connect(session, at(200ms));
-  CHECK(take_unsent(session) == "release;");
-  CHECK(session.owes());
-  CHECK(session.answered(number(0), at(201ms)));
-  CHECK_FALSE(session.owes());
+TEST_CASE("releases_are_kept_for_a_node_that_is_down_and_sent_when_it_is_back_for_nobody") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.lose(at(1ms));
+  CHECK_FALSE(line.release("EXPIRED", 1, at(1ms), at(30ms)));
+  CHECK_FALSE(line.release("RELEASE", 2, at(1ms), at(1000ms)));
+  line.session.on_time(line.session.timer());
+  line.lose(at(60ms));
+  line.session.on_time(line.session.timer());
+  line.greet(at(300ms));
+  CHECK(line.take_bytes() == "RELEASE");
+  CHECK(line.session.owes());
+  const auto slot = line.session.answered(number(1), at(301ms));
+  REQUIRE(slot);
+  CHECK_FALSE(slot->operation);
+  CHECK_FALSE(line.session.owes());
 }
 
-TEST_CASE("silence_is_judged_only_while_answers_are_due_and_no_byte_comes", "[session]") {
-  Session session = ready_session(1h);
-  CHECK(session.timer() == never);
-  const Time sent = at(2h);
-  session.send("cmd;", nobody(), never, sent);
-  CHECK(session.timer() == sent + 1s);
-  session.heard(sent + 900ms);  // a part of a reply
-  session.on_time(sent + 1s);
-  CHECK(session.ready());
-  session.on_time(sent + 1900ms);
-  CHECK(session.state() == Session::State::down);
-  CHECK(session.trouble().status == NodeStatus::timed_out);
-  CHECK(session.take_farewell()->graceful);
+TEST_CASE("what_waited_for_a_connection_that_failed_is_forgotten_but_its_releases_are_not") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.send("SET", 1, at(0ms));
+  line.release("RELEASE", 2, at(0ms));
+  line.lose(at(1ms));
+  line.session.on_time(line.session.timer());
+  line.greet(at(100ms));
+  CHECK(line.take_bytes() == "RELEASE");
+  CHECK_FALSE(line.session.answered(number(1), at(101ms)).value().operation);
 }
 
-TEST_CASE("a_good_connection_that_breaks_is_replaced_at_once", "[session]") {
-  Session session = ready_session();
-  session.disconnected({NodeStatus::connection_lost, "reset"}, at(3s));
-  CHECK(session.hopeful());
-  CHECK_FALSE(session.take_farewell()->graceful);
-  CHECK(session.take_dial());
-
-  Session flapping = ready_session(1ms);  // it had been good for a moment only
-  flapping.disconnected({NodeStatus::connection_lost, "reset"}, at(2ms));
-  CHECK(flapping.state() == Session::State::down);
-  CHECK_FALSE(flapping.take_dial());
+TEST_CASE("what_was_queued_on_a_connection_that_broke_is_never_sent_on_the_next_one") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SENT", 1, at(2s));
+  line.release("SENT TOO", 2, at(2s));
+  line.take_bytes();
+  line.send("UNSENT", 3, at(2s));
+  line.release("UNSENT TOO", 4, at(2s));
+  line.lose(at(2s));
+  CHECK(line.session.pending() == 0);
+  CHECK_FALSE(line.session.owes());
+  line.session.take_farewell();
+  line.greet(at(2001ms));
+  CHECK(line.take_bytes().empty());
 }
 
-TEST_CASE("redials_wait_longer_and_longer_and_a_seed_says_how_long", "[session]") {
-  const auto waits = [](std::uint64_t seed) {
-    Session::Settings settings = session_settings("node");
-    settings.seed = seed;
-    Session session{settings};
-    session.wake(at(0s));
-    std::vector<Span> all;
-    Time now = at(0s);
-    for (int dial = 0; dial < 10; ++dial) {
-      REQUIRE(session.take_dial());
-      session.disconnected({NodeStatus::unreachable, "refused"}, now);
-      session.take_farewell();
-      all.push_back(session.timer() - now);
-      now = session.timer();
-      session.on_time(now);
-    }
-    return all;
-  };
-  Span window = 50ms;
-  for (const Span wait : waits(1)) {
-    CHECK(wait >= window / 2);
-    CHECK(wait <= window);
-    window = std::min<Span>(2 * window, 1s);
-  }
-  CHECK(waits(1) == waits(1));
-  CHECK(waits(1) != waits(2));
+TEST_CASE("what_sets_something_leaves_room_for_its_release") {
+  const bool connected = GENERATE(true, false);
+  Line line;
+  line.session.wake(at(0ms));
+  if (connected) line.greet(at(0ms));
+  const std::size_t mebi = std::size_t{1} << 20U;
+  REQUIRE(line.send(std::string(mebi / 2, 's'), 1, at(1ms)));
+  const Trouble* trouble = line.session.send("x", {}, never, at(1ms));
+  REQUIRE(trouble);
+  CHECK(trouble->status == NodeStatus::overloaded);
+  CHECK(line.release(std::string(mebi / 2, 'r'), 2, at(1ms)));
+  CHECK_FALSE(line.release("x", 3, at(1ms)));
+  if (!connected) line.greet(at(2ms));
+  CHECK(line.session.unsent().size() == mebi);
+  CHECK(line.session.pending() == 2);
+  // What the kernel has taken does not count.
+  line.session.sent(mebi / 2 + 1);
+  CHECK(line.send("y", 4, at(3ms)));
+  CHECK(line.take_bytes() == std::string(mebi / 2 - 1, 'r') + "y");
 }
 
-TEST_CASE("a_connection_given_up_takes_releases_along_and_leaves_what_sets_something", "[session]") {
-  Session session = ready_session();
-  session.send("set-one;", nobody(), never, at(3s));
-  session.sent(8);  // the node has it, and is silent
-  session.send("set-two;", nobody(), never, at(3s));
-  session.send("release-two;", owed(), at(1h), at(3s));
-  session.on_time(at(4s));
-  // Attempt one learns of it and releases: behind its SET on the old connection, and on the next one.
-  CHECK(session.send("release-one;", owed(), at(1h), at(4s)));
-  const auto farewell = session.take_farewell();
-  REQUIRE(farewell);
-  CHECK(farewell->graceful);
-  CHECK(farewell->unsent == "release-two;release-one;");
-  connect(session, at(5s));
-  CHECK(take_unsent(session) == "release-one;");
+TEST_CASE("releases_for_a_node_that_is_down_are_bounded_too") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.lose(at(0ms));
+  const std::string release(1024, 'r');
+  for (int i = 0; i < 2000; ++i) CHECK_FALSE(line.release(release, 1, at(1ms)));
+  CHECK(line.session.send(release, {{}, 1, true}, never, at(1ms))->status == NodeStatus::connection_lost);
+  line.session.on_time(line.session.timer());
+  line.greet(at(100ms));
+  CHECK(line.take_bytes().size() == 1024 * 1024);
 }
 
-TEST_CASE("unsent_bytes_are_bounded_and_an_accepted_set_can_be_released", "[session]") {
-  Session session = ready_session();
-  const std::string set(1000, 's');
-  const std::string release(1000, 'r');
-  int accepted = 0;
-  const Trouble* refused = nullptr;
-  while (!(refused = session.send(set, nobody(), never, at(3s)))) ++accepted;
-  CHECK(refused->status == NodeStatus::overloaded);
-  CHECK(accepted * 1000 <= (1 << 20));
-  for (int i = 0; i < accepted; ++i) REQUIRE_FALSE(session.send(release, owed(), never, at(3s)));
-  CHECK(session.unsent().size() <= (1U << 20U));
+TEST_CASE("a_reply_to_nothing_ends_the_connection") {
+  Line line;
+  line.make_ready(at(0ms));
+  CHECK_FALSE(line.session.answered(error_reply(std::string(500, 'x')), at(1ms)));
+  CHECK(line.session.state() == State::down);
+  CHECK(line.session.trouble().status == NodeStatus::protocol_error);
+  CHECK(line.session.trouble().message == "a reply to nothing: " + std::string(100, 'x'));
 }
 
-TEST_CASE("a_dead_node_with_many_releases_waiting_is_unreachable_not_overloaded", "[session]") {
-  Session session{session_settings("node")};
-  session.wake(at(0s));
-  session.disconnected({NodeStatus::unreachable, "refused"}, at(1ms));
-  for (int i = 0; i < 3000; ++i) session.send(std::string(1000, 'r'), owed(), at(1h), at(1ms));
-  CHECK(session.send("set;", nobody(), at(1h), at(2ms))->status == NodeStatus::unreachable);
-}
-
-TEST_CASE("what_has_not_been_used_for_a_second_is_read_before_it_is_written", "[session]") {
-  Session session = ready_session();
-  CHECK_FALSE(session.stale(at(2s) + 1s));
-  CHECK(session.stale(at(2s) + 1001ms));
-}
-
-TEST_CASE("trouble_in_the_greeting_says_why_the_node_does_not_vote", "[session]") {
-  Session session{session_settings("node")};
-  session.wake(at(0s));
-  REQUIRE(session.take_dial());
-  session.connected(at(1ms));
-  CHECK_FALSE(session.answered(noauth(), at(2ms)));
-  CHECK(session.state() == Session::State::down);
-  CHECK(session.send("set;", nobody(), never, at(3ms))->status == NodeStatus::auth_required);
-  const auto farewell = session.take_farewell();
-  REQUIRE(farewell);
-  CHECK(farewell->unsent.empty());
+TEST_CASE("replies_that_are_read_after_the_end_of_a_connection_belong_to_nobody") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SET", 1, at(1ms));
+  line.session.refuse({NodeStatus::same_node, "the same server as another"}, at(1ms));
+  CHECK_FALSE(line.session.answered(ok(), at(2ms)));
+  CHECK(line.session.state() == State::down);
+  CHECK(line.session.trouble().status == NodeStatus::same_node);
 }
