@@ -9,6 +9,30 @@
 namespace redlock {
 inline namespace v1 {
 
+void Mutex::Turn::lock() {
+  std::unique_lock lock{mutex_};
+  freed_.wait(lock, [this] { return !taken_; });
+  taken_ = true;
+}
+
+bool Mutex::Turn::try_lock() {
+  const std::lock_guard lock{mutex_};
+  return !std::exchange(taken_, true);
+}
+
+bool Mutex::Turn::try_lock_until(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock{mutex_};
+  if (!freed_.wait_until(lock, deadline, [this] { return !taken_; })) return false;
+  taken_ = true;
+  return true;
+}
+
+void Mutex::Turn::unlock() noexcept {
+  const std::lock_guard lock{mutex_};
+  taken_ = false;
+  freed_.notify_one();  // under the mutex: whoever comes next may destroy all this
+}
+
 Mutex::Mutex(Locker& client, std::string_view resource, LockOptions options)
     : client_{client}, resource_{resource}, options_{options} {}
 
