@@ -170,8 +170,10 @@ TEST_CASE("nodes_that_are_back_are_used_again_within_two_seconds") {
   // So long that the connections are given up and redialling fails.
   std::set<NodeStatus> seen;
   const auto until = Clock::now() + 1500ms;
-  while (Clock::now() < until)
-    for (const auto& node : error_of([&] { (void)locks.try_lock("r"); }).nodes()) seen.insert(node.status);
+  while (Clock::now() < until) {
+    const Error error = error_of([&] { (void)locks.try_lock("r"); });
+    for (const auto& node : error.nodes()) seen.insert(node.status);
+  }
   CHECK(seen.count(how == Back::resumed ? NodeStatus::timed_out : NodeStatus::unreachable) == 1);
 
   for (const int node : gone) {
