@@ -1,236 +1,290 @@
-// Sessions and operations together: who waits for whom, and whose a reply is.
+// Who is told what, and when.
 #include "redlock/core/engine.hpp"
 
+#include <algorithm>
+#include <deque>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redlock/core/acquisition.hpp"
-#include "redlock/core/inspection.hpp"
-#include "redlock/core/removal.hpp"
 #include "support/catch.hpp"
-#include "unit/connected.hpp"
-#include "unit/recorder.hpp"
+#include "unit/fleet.hpp"
 
-namespace {
-
-using namespace std::chrono_literals;
-using namespace redlock;
-using namespace redlock::core;
 using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::Errc;
+using redlock::NodeStatus;
+using State = Session::State;
 
-/// A client of so many nodes, and what its shell would do.
-struct World {
-  explicit World(std::size_t nodes) : engine{settings(nodes), 500ms} {}
+// ── replies ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  static std::vector<Session::Settings> settings(std::size_t nodes) {
-    std::vector<Session::Settings> all;
-    for (std::size_t node = 0; node < nodes; ++node)
-      all.push_back(session_settings("node " + std::to_string(node)));
-    return all;
-  }
-  void connect(NodeIndex node, Span when) { connect(node, when, engine.session(node).name()); }
-  void connect(NodeIndex node, Span when, const std::string& run_id) {
-    engine.session(node).take_farewell();
-    REQUIRE(engine.session(node).take_dial());
-    engine.connected(node, at(when));
-    take_unsent(node);
-    for (const Reply& reply : greeting_replies(run_id)) engine.answered(node, reply, at(when));
-  }
-  std::string take_unsent(NodeIndex node) {
-    std::string bytes{engine.session(node).unsent()};
-    engine.session(node).sent(bytes.size());
-    return bytes;
-  }
-  Ref<Acquisition> acquire(Span when, const std::string& owner = "me", Time give_up_at = never) {
-    Claim claim = example_claim();
-    claim.owner = owner;
-    Ref<Acquisition> fresh{new Acquisition{claim, engine.nodes(), Acquisition::Purpose::try_once}};
-    fresh->give_up_at = give_up_at;
-    engine.submit(Ref<Operation>{fresh.get()}, at(when));
-    return fresh;
-  }
-  /// All nodes ready, and long ago.
-  void settle() {
-    acquire(0s)->give_up_at = at(0s);
-    for (NodeIndex node = 0; node < engine.nodes(); ++node) connect(node, 0s);
-    for (NodeIndex node = 0; node < engine.nodes(); ++node) {
-      take_unsent(node);
-      engine.answered(node, ok(), at(1ms));
+TEST_CASE("a_late_reply_goes_to_who_asked_and_the_next_one_to_the_successor") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto first = fleet.submit({}, at(1ms));
+  fleet.engine.on_time(at(51ms));
+  CHECK(first->told == Told{"start", "timed out"});
+  const auto second = fleet.submit({}, at(52ms));
+  fleet.answer(0, "for the first", at(60ms));
+  CHECK(first->told.back() == "answered 0 for the first");
+  CHECK(second->told == Told{"start"});
+  CHECK(fleet.engine.late_replies() == 1);
+  fleet.answer(0, "for the second", at(61ms));
+  CHECK(second->told.back() == "answered 0 for the second");
+  CHECK(fleet.engine.late_replies() == 1);
+  CHECK(second->done());
+}
+
+TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
+    CAPTURE(seed);
+    std::mt19937_64 random{seed};
+    const auto below = [&random](std::size_t bound) { return static_cast<std::size_t>(random() % bound); };
+    Fleet fleet{3};
+    fleet.make_ready(at(0ms));
+    Time now = at(10s);
+    std::vector<std::pair<std::string, Ref<Probe>>> probes;
+    std::vector<std::deque<std::string>> arrived(3);  // at the servers: to be answered with the same words
+    for (int step = 0; step < 5'000; ++step) {
+      now += std::chrono::microseconds{random() % 3000};
+      const NodeIndex node = below(3);
+      const std::size_t event = below(100);
+      if (event < 25) {
+        const std::string words = "#" + std::to_string(probes.size()) + ";";
+        probes.emplace_back(words, fleet.submit({.answers = 1 + below(3), .command = words}, now));
+      } else if (event < 90) {
+        std::string bytes = fleet.take_bytes(node);
+        for (auto end = bytes.find(';'); end != bytes.npos; bytes.erase(0, end + 1), end = bytes.find(';'))
+          arrived[node].push_back(bytes.substr(0, end + 1));
+        for (std::size_t count = below(4); count > 0 && !arrived[node].empty(); --count) {
+          fleet.answer(node, arrived[node].front(), now);
+          arrived[node].pop_front();
+        }
+      } else if (event < 92) {
+        fleet.lose(node, now);
+        arrived[node].clear();
+      } else if (event < 95) {
+        fleet.abandon(probes.empty() ? fleet.submit({}, now) : probes[below(probes.size())].second, now);
+      } else {
+        fleet.engine.on_time(now);
+      }
+      for (NodeIndex other = 0; other < 3; ++other)
+        if (fleet.engine.session(other).take_dial()) {
+          arrived[other].clear();
+          fleet.greet(other, now);
+        }
     }
-    engine.finished().clear();
+    fleet.engine.on_time(now + 1h);
+    for (const auto& [words, probe] : probes) {
+      if (!probe->done()) FAIL(words << " is never done");
+      if (std::count_if(fleet.engine.finished().begin(), fleet.engine.finished().end(),
+                        [&probe = probe](const auto& one) { return one.get() == probe.get(); }) != 1)
+        FAIL(words << " is not finished once");
+      for (const std::string& told : probe->told)
+        if (told.find('#') != told.npos && told.find(words) == told.npos) FAIL(words << " was told " << told);
+    }
+    CHECK(probes.size() > 1000);
+    CHECK(fleet.engine.late_replies() > 50);
+    CHECK(fleet.engine.active() == 0);
   }
-
-  Engine engine;
-};
-
-}  // namespace
-
-TEST_CASE("a_first_call_starts_when_a_majority_is_connected_and_the_others_had_as_long_again", "[engine]") {
-  World world{3};
-  const auto attempt = world.acquire(0s);
-  world.connect(0, 10ms);
-  CHECK(world.take_unsent(0).empty());
-  world.connect(1, 20ms);
-  CHECK(world.take_unsent(0).empty());
-  CHECK(world.engine.timer() == at(40ms));
-  world.engine.on_time(at(40ms));
-  CHECK_THAT(world.take_unsent(0), contains("SET"));
-  CHECK_THAT(world.take_unsent(1), contains("SET"));
-  // The validity counts from here, and the slow node is asked as soon as it is there.
-  CHECK((attempt->begun() == at(40ms)));
-  world.connect(2, 60ms);
-  CHECK_THAT(world.take_unsent(2), contains("SET"));
 }
 
-TEST_CASE("a_first_call_starts_at_once_when_all_are_connected", "[engine]") {
-  World world{3};
-  const auto attempt = world.acquire(0s);
-  for (NodeIndex node = 0; node < 3; ++node) world.connect(node, 10ms);
-  CHECK((attempt->begun() == at(10ms)));
-}
-
-TEST_CASE("a_first_call_reports_no_quorum_as_soon_as_none_can_be", "[engine]") {
-  World world{3};
-  const auto attempt = world.acquire(0s);
-  world.engine.disconnected(0, {NodeStatus::unreachable, "refused"}, at(1ms));
-  CHECK_FALSE(attempt->done());
-  world.engine.disconnected(1, {NodeStatus::unreachable, "refused"}, at(2ms));
-  REQUIRE(attempt->done());
-  CHECK(attempt->failure() == Errc::no_quorum);
-  CHECK(world.engine.finished().size() == 1);
-}
-
-TEST_CASE("a_first_call_waits_for_connections_no_longer_than_the_connect_timeout", "[engine]") {
-  World world{3};
-  const auto attempt = world.acquire(0s);
-  for (NodeIndex node = 0; node < 3; ++node) REQUIRE(world.engine.session(node).take_dial());
-  world.engine.on_time(at(499ms));
-  CHECK_FALSE(attempt->done());
-  world.engine.on_time(at(500ms));
-  REQUIRE(attempt->done());
-  CHECK(attempt->failure() == Errc::no_quorum);
-  CHECK(attempt->tally()[0].trouble.status == NodeStatus::timed_out);
-}
-
-TEST_CASE("a_release_waits_for_no_connection_but_will_be_sent", "[engine]") {
-  World world{1};
-  const Ref<Removal> removal{new Removal{example_claim(), 1, never}};
-  world.engine.submit(Ref<Operation>{removal.get()}, at(0s));
-  CHECK((removal->deadline() == at(50ms)));
-  world.connect(0, 10ms);
-  CHECK_THAT(world.take_unsent(0), contains("EVALSHA"));
-}
-
-TEST_CASE("one_server_under_two_names_is_refused", "[engine]") {
-  World world{3};
-  const auto attempt = world.acquire(0s);
-  world.connect(0, 1ms, "same");
-  world.connect(1, 2ms, "same");
-  CHECK_FALSE(world.engine.session(1).ready());
-  world.connect(2, 3ms, "other");
-  REQUIRE(attempt->done());
-  CHECK(attempt->failure() == Errc::misconfigured);
-  CHECK(attempt->tally()[1].trouble.status == NodeStatus::same_node);
-  CHECK_THAT(attempt->tally()[1].trouble.message, contains("node 0"));
-}
-
-TEST_CASE("a_late_reply_goes_to_who_asked_and_never_to_a_successor", "[engine]") {
-  World world{1};
-  world.settle();
-  const auto slow = world.acquire(1s, "slow");
-  world.engine.on_time(at(1s) + 50ms);  // its node timeout
-  REQUIRE(slow->done());
-  CHECK(slow->failure() == Errc::no_quorum);
-  const auto next = world.acquire(1100ms, "next");
-  const std::string sent = world.take_unsent(0);
-  CHECK(sent.find("slow") < sent.find("EVALSHA"));  // SET, its release, and only then the next SET
-  CHECK(sent.find("EVALSHA") < sent.find("next"));
-
-  world.engine.answered(0, ok(), at(1200ms));  // slow's SET was executed after all
-  CHECK_FALSE(next->done());
-  CHECK(world.engine.late_replies() == 1);
-  world.engine.answered(0, number(1), at(1200ms));  // and undone
-  CHECK_FALSE(next->done());
-  world.engine.answered(0, ok(), at(1140ms));
-  CHECK(next->granted());
-}
-
-TEST_CASE("a_grant_whose_connection_breaks_before_the_decision_does_not_count", "[engine]") {
-  World world{3};
-  world.settle();
-  const auto attempt = world.acquire(3s);
-  world.engine.answered(0, ok(), at(3s) + 1ms);
-  world.engine.disconnected(0, {NodeStatus::connection_lost, "reset"}, at(3s) + 2ms);
-  world.engine.answered(1, ok(), at(3s) + 3ms);
-  CHECK_FALSE(attempt->done());
-  world.engine.answered(2, ok(), at(3s) + 4ms);
-  CHECK(attempt->granted());
-}
-
-TEST_CASE("a_caller_who_gives_up_leaves_a_release_behind_each_set", "[engine]") {
-  World world{3};
-  world.settle();
-  const auto attempt = world.acquire(3s, "me", at(3s) + 5ms);
-  CHECK((world.engine.timer() <= at(3s) + 5ms));
-  world.engine.on_time(at(3s) + 5ms);
-  REQUIRE(attempt->done());
-  CHECK(attempt->failure() == Errc::timed_out);
+TEST_CASE("the_release_of_an_abandoned_attempt_is_queued_behind_its_set_on_every_connection") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const Ref<Acquisition> attempt{new Acquisition{example_claim(), 3, Acquisition::Purpose::try_once}};
+  const Ref<Operation> operation{attempt.get()};
+  fleet.engine.submit(operation, at(1ms));
+  fleet.engine.abandon(operation, Errc::cancelled, at(2ms));
   for (NodeIndex node = 0; node < 3; ++node) {
-    const std::string sent = world.take_unsent(node);
-    CHECK(sent.find("SET") < sent.find("EVALSHA"));
-    CHECK(sent.find("EVALSHA") != std::string::npos);
+    CHECK(fleet.take_bytes(node) == example_claim().set_command() + example_claim().release_command());
+    CHECK(fleet.engine.session(node).owes());
+    fleet.engine.answered(node, ok(), at(3ms));
+    fleet.engine.answered(node, number(1), at(3ms));
+    CHECK_FALSE(fleet.engine.session(node).owes());
   }
-}
-
-TEST_CASE("one_who_stops_before_anything_was_sent_sends_nothing", "[engine]") {
-  World world{1};
-  const auto attempt = world.acquire(0s);
-  world.engine.abandon(Ref<Operation>{attempt.get()}, Errc::cancelled, at(1ms));
   CHECK(attempt->failure() == Errc::cancelled);
-  world.connect(0, 2ms);
-  CHECK(world.take_unsent(0).empty());
-  CHECK(world.engine.finished().size() == 1);
-  CHECK(world.engine.active() == 0);
+  CHECK(fleet.engine.late_replies() == 6);
 }
 
-TEST_CASE("every_operation_is_finished_exactly_once", "[engine]") {
-  World world{3};
-  world.settle();
-  std::vector<Ref<Acquisition>> attempts;
-  for (int i = 0; i < 10; ++i) attempts.push_back(world.acquire(3s));
-  for (int i = 0; i < 10; ++i)
-    for (NodeIndex node = 0; node < 3; ++node) world.engine.answered(node, ok(), at(3s) + 1ms);
-  CHECK(world.engine.active() == 0);
-  CHECK(world.engine.finished().size() == 10);
-  for (const auto& attempt : attempts) CHECK(attempt->granted());
-  world.engine.on_time(at(1h));
-  CHECK(world.engine.finished().size() == 10);
+// ── connections ────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("whoever_has_started_is_told_of_a_lost_connection_and_nobody_else") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto done = fleet.submit({}, at(1ms));
+  fleet.answer(0, "OK", at(1ms));
+  const auto running = fleet.submit({}, at(2ms));
+  fleet.lose(1, at(3ms));
+  CHECK(running->told == Told{"start", "disconnected 1 connection lost"});
+  CHECK(done->told == Told{"start", "answered 0 OK"});
 }
 
-TEST_CASE("an_inspection_waits_for_all_nodes_that_may_yet_connect", "[engine]") {
-  World world{3};
-  const Ref<Inspection> look{new Inspection{"key", 3, 50ms}};
-  world.engine.submit(Ref<Operation>{look.get()}, at(0s));
-  world.connect(0, 1ms);
-  world.connect(1, 2ms);
-  world.engine.on_time(at(100ms));
-  CHECK(world.take_unsent(0).empty());
-  world.engine.disconnected(2, {NodeStatus::unreachable, "refused"}, at(110ms));
-  CHECK_THAT(world.take_unsent(0), contains("PTTL"));
+TEST_CASE("silence_is_told_as_a_lost_connection") {
+  Fleet fleet{1};
+  fleet.make_ready(at(0ms));
+  const auto first = fleet.submit({.nodes = 1}, at(0ms));
+  fleet.engine.on_time(at(50ms));
+  CHECK(first->done());
+  const auto second = fleet.submit({.nodes = 1, .connections = 1}, at(160ms));
+  CHECK(fleet.engine.timer() == at(200ms));
+  fleet.engine.on_time(at(200ms));
+  CHECK(second->told == Told{"start", "disconnected 0 timed out"});
 }
 
-TEST_CASE("attention_is_needed_while_something_is_under_way_and_redialling_has_a_time", "[engine]") {
-  World world{1};
-  CHECK_FALSE(world.engine.needs_attention());
-  CHECK(world.engine.background_timer() == never);
-  world.settle();
-  CHECK_FALSE(world.engine.needs_attention());
-  world.engine.disconnected(0, {NodeStatus::connection_lost, "reset"}, at(10ms));  // not good for long
-  CHECK(world.engine.needs_attention());                                           // to close it
-  world.engine.session(0).take_farewell();
-  CHECK_FALSE(world.engine.needs_attention());
-  const Time redial = world.engine.background_timer();
-  CHECK((redial > at(10ms) && redial <= at(60ms)));
-  world.engine.on_time(redial);
-  CHECK(world.engine.needs_attention());
+TEST_CASE("nonsense_from_a_server_is_told_as_a_lost_connection") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto probe = fleet.submit({.answers = 3}, at(1ms));
+  fleet.answer(0, "OK", at(1ms));
+  fleet.answer(0, "OK", at(1ms));
+  CHECK(probe->told == Told{"start", "answered 0 OK", "disconnected 0 protocol error"});
+}
+
+TEST_CASE("one_server_under_two_names_is_used_once_and_its_second_name_refused") {
+  Fleet fleet{3};
+  const auto probe = fleet.submit({.connections = 3}, at(0ms));
+  fleet.greet(0, at(1ms), "same");
+  fleet.greet(1, at(2ms), "another");
+  fleet.greet(2, at(3ms), "same");
+  CHECK(fleet.engine.session(0).ready());
+  CHECK(fleet.engine.session(2).state() == State::down);
+  CHECK(fleet.engine.session(2).trouble().status == NodeStatus::same_node);
+  CHECK(fleet.engine.session(2).trouble().message == "the same server as node 0");
+  CHECK(probe->told == Told{"start", "refused 2 same node"});
+  CHECK(fleet.take_bytes(2).empty());
+
+  // When the first name is gone, the second one may serve.
+  fleet.engine.on_time(fleet.engine.session(2).timer());
+  fleet.greet(2, at(60ms), "same");
+  CHECK(fleet.engine.session(2).state() == State::down);
+  fleet.lose(0, at(61ms));
+  fleet.engine.on_time(fleet.engine.session(2).timer());
+  fleet.greet(2, at(300ms), "same");
+  CHECK(fleet.engine.session(2).ready());
+}
+
+TEST_CASE("whoever_waits_for_a_connection_hears_that_it_leads_to_the_same_server") {
+  Fleet fleet{2};
+  const auto probe = fleet.submit({.nodes = 2, .connections = 0}, at(0ms));
+  fleet.greet(0, at(1ms), "same");
+  fleet.greet(1, at(2ms), "same");
+  CHECK(probe->told == Told{"start", "disconnected 1 same node"});
+}
+
+TEST_CASE("servers_that_do_not_tell_their_run_id_are_not_the_same") {
+  Fleet fleet{2};
+  fleet.submit({.nodes = 2}, at(0ms));
+  fleet.greet(0, at(1ms), "");
+  fleet.greet(1, at(1ms), "");
+  CHECK(fleet.engine.session(0).ready());
+  CHECK(fleet.engine.session(1).ready());
+}
+
+// ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("operations_are_timed_at_their_deadline_or_when_their_caller_gives_up") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto early = fleet.submit({}, at(0ms));
+  const auto late = fleet.submit({}, at(10ms));
+  const auto impatient = fleet.submit({}, at(10ms), at(55ms));
+  CHECK(fleet.engine.timer() == at(50ms));
+  fleet.engine.on_time(at(50ms) - 1ns);
+  CHECK(fleet.engine.finished().empty());
+  fleet.engine.on_time(at(50ms));
+  CHECK(early->told == Told{"start", "timed out"});
+  CHECK(fleet.engine.timer() == at(55ms));
+  fleet.engine.on_time(at(55ms));
+  CHECK(impatient->told == Told{"start", "given up"});
+  CHECK(fleet.engine.timer() == at(60ms));
+  fleet.engine.on_time(at(60ms));
+  CHECK(late->told == Told{"start", "timed out"});
+  CHECK(fleet.engine.finished().size() == 3);
+  // What is left is the silence of the connections.
+  CHECK(fleet.engine.timer() == at(200ms));
+}
+
+TEST_CASE("the_engine_never_asks_to_be_woken_in_vain_for_ever") {
+  Fleet fleet{3};
+  CHECK(fleet.engine.timer() == never);
+  fleet.make_ready(at(0ms));
+  const auto probe = fleet.submit({.answers = 3}, at(0ms), at(40ms));
+  for (NodeIndex node = 0; node < 3; ++node) fleet.answer(node, "OK", at(1ms));
+  CHECK(probe->done());
+  fleet.engine.on_time(fleet.engine.timer());
+  CHECK(fleet.engine.timer() == never);
+}
+
+// ── the end ────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("every_operation_is_finished_once_in_whatever_order") {
+  std::vector<std::size_t> order{0, 1, 2, 3};
+  do {
+    Fleet fleet{1};
+    fleet.make_ready(at(0ms));
+    std::vector<Ref<Probe>> probes;
+    for (std::size_t i = 0; i < 4; ++i)
+      probes.push_back(fleet.submit({.nodes = 1, .connections = 1}, at(1ms)));
+    for (const std::size_t i : order) {
+      fleet.abandon(probes[i], at(2ms));
+      fleet.abandon(probes[i], at(2ms));
+      CHECK(fleet.take_finished(probes[i]) == 1);
+    }
+    CHECK(fleet.engine.active() == 0);
+    for (int i = 0; i < 4; ++i) fleet.answer(0, "OK", at(3ms));
+    fleet.engine.on_time(at(1s));
+    CHECK(fleet.engine.finished().empty());
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("attention_is_needed_while_somebody_waits_or_something_is_owed_or_to_be_done") {
+  Fleet fleet{1};
+  CHECK_FALSE(fleet.engine.needs_attention());
+  fleet.make_ready(at(0ms));
+  CHECK_FALSE(fleet.engine.needs_attention());
+  const auto probe = fleet.submit({.nodes = 1, .connections = 1, .owed = true}, at(1ms));
+  CHECK(fleet.engine.needs_attention());
+  fleet.abandon(probe, at(2ms));
+  CHECK(fleet.engine.needs_attention());  // bytes
+  fleet.take_bytes(0);
+  CHECK(fleet.engine.needs_attention());  // a release
+  fleet.answer(0, "OK", at(3ms));
+  CHECK_FALSE(fleet.engine.needs_attention());
+  fleet.lose(0, at(4ms));
+  CHECK(fleet.engine.needs_attention());  // a farewell
+  fleet.engine.session(0).take_farewell();
+  CHECK_FALSE(fleet.engine.needs_attention());
+  fleet.engine.on_time(fleet.engine.timer());
+  CHECK(fleet.engine.needs_attention());  // to dial
+  fleet.engine.session(0).take_dial();
+  CHECK(fleet.engine.needs_attention());  // to greet
+  fleet.greet(0, at(100ms));
+  CHECK_FALSE(fleet.engine.needs_attention());
+}
+
+TEST_CASE("what_nobody_waits_for_and_nobody_is_owed_needs_no_attention") {
+  Fleet fleet{1};
+  fleet.make_ready(at(0ms));
+  const auto probe = fleet.submit({.nodes = 1, .connections = 1}, at(1ms));
+  fleet.take_bytes(0);
+  fleet.abandon(probe, at(2ms));
+  CHECK_FALSE(fleet.engine.needs_attention());
+}
+
+TEST_CASE("in_the_background_only_redials_are_timed") {
+  Fleet fleet{3};
+  CHECK(fleet.engine.background_timer() == never);
+  fleet.make_ready(at(0ms));
+  fleet.submit({}, at(1ms), at(10ms));
+  CHECK(fleet.engine.background_timer() == never);
+  fleet.lose(2, at(2ms));
+  fleet.lose(1, at(3ms));
+  CHECK(fleet.engine.background_timer() ==
+        std::min(fleet.engine.session(1).timer(), fleet.engine.session(2).timer()));
+  CHECK(fleet.engine.background_timer() >= at(27ms));
+  CHECK(fleet.engine.background_timer() <= at(53ms));
 }

@@ -1,0 +1,74 @@
+// An engine in the hands of a story.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/engine.hpp"
+#include "unit/line.hpp"
+#include "unit/probe.hpp"
+
+namespace redlock::testing {
+
+/// Nodes named "node 0", "node 1", …; connect timeout 500 ms, silence after 200 ms.
+struct Fleet {
+  explicit Fleet(std::size_t nodes) : engine{settings(nodes), std::chrono::milliseconds{500}} {}
+
+  core::Ref<Probe> submit(Probe::Plan plan, core::Time now, core::Time give_up_at = core::never) {
+    core::Ref<Probe> probe{new Probe{std::move(plan)}};
+    probe->give_up_at = give_up_at;
+    engine.submit(core::Ref<core::Operation>{probe.get()}, now);
+    return probe;
+  }
+  void abandon(const core::Ref<Probe>& probe, core::Time now) {
+    engine.abandon(core::Ref<core::Operation>{probe.get()}, Errc::cancelled, now);
+  }
+  /// The connection is there, and the server answers the greeting.
+  void greet(core::NodeIndex node, core::Time now) { greet(node, now, "run " + std::to_string(node)); }
+  void greet(core::NodeIndex node, core::Time now, const std::string& run_id) {
+    engine.session(node).take_farewell();
+    engine.session(node).take_dial();
+    engine.connected(node, now);
+    std::string greeting{engine.session(node).unsent()};
+    engine.session(node).sent(greeting.size());
+    for (const core::Reply& reply : greeting_replies(run_id)) engine.answered(node, reply, now);
+  }
+  /// All connections are there, and nobody waits for anything.
+  void make_ready(core::Time now) {
+    const auto first = submit({.nodes = 0, .connections = 0}, now);
+    abandon(first, now);
+    engine.finished().clear();
+    for (core::NodeIndex node = 0; node < engine.nodes(); ++node) greet(node, now);
+  }
+  void answer(core::NodeIndex node, const std::string& text, core::Time now) {
+    engine.answered(node, text_reply(core::Reply::Kind::status, text), now);
+  }
+  void lose(core::NodeIndex node, core::Time now) { engine.disconnected(node, lost_connection(), now); }
+  std::string take_bytes(core::NodeIndex node) {
+    std::string bytes{engine.session(node).unsent()};
+    engine.session(node).sent(bytes.size());
+    return bytes;
+  }
+  /// How often the operation was handed over as finished since the last call for any.
+  std::size_t take_finished(const core::Ref<Probe>& probe) {
+    std::size_t count = 0;
+    for (const auto& operation : std::exchange(engine.finished(), {}))
+      count += operation.get() == probe.get() ? 1 : 0;
+    return count;
+  }
+
+  core::Engine engine;
+
+ private:
+  static std::vector<core::Session::Settings> settings(std::size_t nodes) {
+    std::vector<core::Session::Settings> all;
+    for (std::size_t node = 0; node < nodes; ++node)
+      all.push_back(example_settings("node " + std::to_string(node)));
+    return all;
+  }
+};
+
+using Told = std::vector<std::string>;
+
+}  // namespace redlock::testing
