@@ -1,6 +1,10 @@
 // Parking places of waiting threads.
 #pragma once
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -8,20 +12,25 @@
 
 namespace redlock::inline v1::detail {
 
-/// Where a thread sleeps until another one wakes it. Belongs to the client's pool, never to a stack: the
-/// wake-up comes after the mutex was released, and its owner may have gone by then.
+/// Where a thread sleeps until another one wakes it. Belongs to the client's pool, never to a stack: the wake-up
+/// comes after the mutex was released, and its owner may have gone by then. A futex of our own: std::atomic's
+/// `wait` yields several times before it sleeps, which many threads on few cores pay for.
 class Spot {
  public:
   /// Returns after an `unpark`, also an earlier one; at times without any: check, and park again.
   void park() noexcept {
-    while (woken_.exchange(0, std::memory_order_acquire) == 0) woken_.wait(0, std::memory_order_relaxed);
+    while (woken_.exchange(0, std::memory_order_acquire) == 0) futex(FUTEX_WAIT_PRIVATE, 0);
   }
   void unpark() noexcept {
-    woken_.store(1, std::memory_order_release);
-    woken_.notify_one();
+    if (woken_.exchange(1, std::memory_order_release) == 0) futex(FUTEX_WAKE_PRIVATE, 1);
   }
 
  private:
+  void futex(int operation, int value) noexcept {
+    static_assert(sizeof woken_ == sizeof(std::uint32_t));
+    ::syscall(SYS_futex, &woken_, operation, value, nullptr, nullptr, 0);
+  }
+
   std::atomic<std::uint32_t> woken_{0};
 
   friend class SpotList;
