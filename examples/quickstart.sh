@@ -39,11 +39,11 @@ show_nodes() {
   done
 }
 
-# Until the given number of nodes, as [ compares it, have the lock: -ge 3, -eq 0. At most ten seconds.
+# Until the nodes that have the lock are as many as told: -ge 3, -eq 0. At most ten seconds.
 wait_for_nodes() {
   local i
   for ((i = 0; i < 200; ++i)); do
-    if [ "$(nodes_with_lock)" "$@" ]; then return 0; fi
+    if test "$(nodes_with_lock)" "$@"; then return 0; fi
     sleep 0.05
   done
   echo "$(nodes_with_lock) of ${#ports[@]} nodes have the lock" >&2

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Redis servers for the examples, to be sourced: start_servers 5 fills the arrays `ports` and `urls`, and
 # stop_servers ends them and removes their files. They listen on free loopback ports and keep nothing.
 ports=()
@@ -34,7 +35,10 @@ start_server() {
 }
 
 start_servers() {
-  [ -n "$server_program" ] && [ -n "$client_program" ] || { echo "redis-server and redis-cli are needed" >&2; return 1; }
+  if [ -z "$server_program" ] || [ -z "$client_program" ]; then
+    echo "redis-server and redis-cli are needed" >&2
+    return 1
+  fi
   server_dir=$(mktemp -d)
   local i
   for ((i = 0; i < $1; ++i)); do start_server; done
