@@ -1,124 +1,160 @@
-// Who goes last: clients, leases, and what they leave to the kernel.
+// Who owns a lock, as the servers see it: an owner whose time is over, other clients, attempts that failed.
 #include <chrono>
-#include <memory>
+#include <cstddef>
 #include <optional>
-#include <thread>
+#include <set>
+#include <string>
+#include <system_error>
 #include <utility>
-#include <vector>
 
-#include "observers.hpp"
+#include "integration/observers.hpp"
+#include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
-#include "support/own_process.hpp"
-#include "support/proxy.hpp"
-
-using namespace std::chrono_literals;
-using namespace redlock::testing;
-using redlock::Lease;
-using redlock::Release;
 
 namespace {
 
-constexpr redlock::LockOptions lasting{.ttl = 1h};
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Lease;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
 
-/// What this process has, to be the same again when all clients are gone.
-struct Belongings {
-  std::size_t descriptors = count_descriptors();
-  std::set<pid_t> running = threads();
-  bool operator==(const Belongings&) const = default;
+/// A lease that has ended, and whose copies are gone from the servers.
+Lease expired_lease(Redlock& locks, Observers& servers) {
+  auto lease = locks.try_lock("r", {.ttl = 500ms});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return !lease->valid() && servers.having("r") == 0; }));
+  CHECK(lease->state() == State::lost);
+  CHECK(lease->remaining() == 0ns);
+  return std::move(*lease);
+}
+
+/// A client whose lease on "r" has ended, and another one who has it now, on all nodes.
+struct Succession {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Redlock others{endpoints(nodes)};
+  Lease late = expired_lease(locks, servers);
+  std::optional<Lease> successor = others.try_lock("r", {.ttl = 60s});
+
+  Succession() {
+    REQUIRE(successor);
+    REQUIRE(eventually([&] { return servers.holding("r", successor->owner_value()) == 5; }));
+  }
 };
-
-bool everything_is_gone(const LocalNodes& nodes) { return Observers{nodes}.empty() == nodes.size(); }
-
-/// Started by the first call that leaves something to do.
-bool has_background(const Belongings& before) { return threads().size() > before.running.size(); }
 
 }  // namespace
 
-TEST_CASE("leases_outlive_their_client") {
-  LocalNodes nodes{3};
-  const Belongings before;
-  {
-    std::vector<Lease> leases;
-    {
-      GlassLock locks{endpoints(nodes)};
-      for (const char* resource : {"a", "b", "c"}) leases.push_back(locks.lock(resource, lasting));
-    }
-    CHECK(leases[0].valid());
-    CHECK(leases[0].extend());
-    CHECK(leases[0].release() == Release::released);
-    CHECK(leases[1].release() == Release::released);
-  }
-  CHECK(Belongings{} == before);
-  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+TEST_CASE("a_late_release_leaves_the_successor_alone") {
+  Succession s;
+  CHECK(s.late.release() == Release::already_lost);
+  REQUIRE(eventually([&] { return s.servers.calls("evalsha") == 5; }));  // executed everywhere, in vain
+  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
 }
 
-TEST_CASE("the_last_lease_may_go_on_another_thread") {
-  LocalNodes nodes{3};
-  const Belongings before;
-  for (int round = 0; round < 30; ++round) {
-    std::optional<GlassLock> locks{endpoints(nodes)};
-    Lease lease = locks->lock("resource", lasting);
-    std::jthread holder{[lease = std::move(lease)]() mutable { const Lease last = std::move(lease); }};
-    locks.reset();
-  }
-  CHECK(Belongings{} == before);
-  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+TEST_CASE("a_late_extension_leaves_the_successor_alone") {
+  Succession s;
+  s.servers.command({"PEXPIRE", "r", "30000"});
+  const auto before = s.late.deadline();
+  std::error_code ec;
+  CHECK_FALSE(s.late.extend(ec));
+  CHECK(ec == Errc::lost);
+  CHECK_FALSE(s.late.extend());
+  CHECK(s.late.deadline() == before);
+  CHECK(s.late.state() == State::lost);
+
+  // What an extension may have sent is executed when the commands of a look, behind it, are answered.
+  REQUIRE(eventually([&] {
+    int held = 0;
+    for (const auto& report : s.locks.inspect("r"))
+      held += report.owner == s.successor->owner_value() ? 1 : 0;
+    return held == 5;
+  }));
+  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
+  for (auto& server : s.servers) CHECK(server.pttl("r") <= 30000);
 }
 
-TEST_CASE("many_leases_of_a_gone_client_may_go_on_many_threads_at_once") {
-  LocalNodes nodes{3};
-  const Belongings before;
-  for (int round = 0; round < 10; ++round) {
-    std::vector<std::jthread> holders;
-    GlassLock locks{endpoints(nodes)};
-    for (int holder = 0; holder < 8; ++holder)
-      holders.emplace_back([lease = locks.lock("resource " + std::to_string(holder), lasting)]() mutable {
-        const Lease last = std::move(lease);
-      });
-  }
-  CHECK(Belongings{} == before);
-  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+TEST_CASE("a_late_guard_that_goes_out_of_scope_leaves_the_successor_alone") {
+  Succession s;
+  { const Lease gone{std::move(s.late)}; }
+  REQUIRE(eventually([&] { return s.servers.calls("evalsha") == 5; }));
+  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
 }
 
-TEST_CASE("a_client_may_go_at_any_moment_of_a_redial") {
+TEST_CASE("a_lease_that_was_replaced_by_assignment_is_released_and_leaves_the_other_alone") {
   LocalNodes nodes{3};
-  Proxy dead{nodes.port(2)};
-  const Belongings before;
-  for (int round = 0; round < 40; ++round) {
-    dead.refuse(false);
-    GlassLock locks{{nodes.url(0), nodes.url(1), dead.url()}};
-    static_cast<void>(locks.lock("resource", lasting));
-    dead.refuse(true);
-    dead.cut();
-    // Notices, is refused, and waits, or is dialling just then.
-    static_cast<void>(locks.lock("resource", lasting));
-    if (round == 0) CHECK(eventually([&] { return has_background(before); }));
-    std::this_thread::sleep_for(std::chrono::milliseconds{round});
-  }
-  CHECK(Belongings{} == before);
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  auto one = locks.try_lock("one");
+  auto two = locks.try_lock("two");
+  REQUIRE((one && two));
+  const std::string owner = two->owner_value();
+  *one = std::move(*two);
+  CHECK(eventually([&] { return servers.having("one") == 0; }));
+  CHECK(eventually([&] { return servers.holding("two", owner) == 3; }));
 }
 
-TEST_CASE("a_client_may_go_while_a_node_hangs_and_its_releases_arrive_nevertheless") {
-  LocalNodes nodes{3};
-  const Belongings before;
-  {
-    GlassLock locks{endpoints(nodes)};
-    Lease lease = locks.lock("resource", lasting);
-    REQUIRE(eventually([&] { return locks.ready_nodes() == 3 && locks.pending() == 0; }));
-    REQUIRE(Observers{nodes}.having("resource") == 3);
-    nodes.pause(2);
-    lease.release();
+TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+
+  for (auto& server : servers) REQUIRE(server.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "OK");
+  std::error_code ec;
+  CHECK_FALSE(locks.try_lock("r", {}, ec));
+  CHECK(ec == Errc::held);
+  CHECK_FALSE(locks.try_lock_for("r", 50ms));
+  CHECK(servers.holding("r", "somebody") == 5);
+  for (const auto& report : locks.inspect("r")) {
+    CHECK(report.status == redlock::NodeStatus::held);
+    CHECK(report.owner == "somebody");
+    CHECK((report.ttl && *report.ttl > 0ms && *report.ttl <= 60s));
   }
-  CHECK(Belongings{} == before);
-  nodes.resume(2);
-  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+
+  servers.command({"DEL", "r"});
+  const auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
+  for (auto& server : servers)
+    CHECK(server.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "(nil)");
 }
 
-TEST_CASE("a_client_that_never_did_anything_leaves_nothing") {
-  const Belongings before;
-  for (int round = 0; round < 10; ++round) GlassLock{{"127.0.0.1:1"}};
-  CHECK(Belongings{} == before);
+TEST_CASE("an_attempt_that_fails_leaves_nothing_on_any_node") {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  for (const std::size_t node : {0U, 1U, 2U}) servers[node].command({"SET", "r", "somebody", "PX", "600000"});
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(locks.try_lock("r", {.ttl = 600s}));
+  CHECK_FALSE(locks.try_lock_for("r", 100ms, {.ttl = 600s}));
+  CHECK(eventually([&] { return servers.having("r") == 3; }));
+  CHECK(servers.holding("r", "somebody") == 3);
+  CHECK((servers[3].calls("set") > 20 && servers[4].calls("set") > 20));  // they did grant
+}
+
+TEST_CASE("an_attempt_without_a_quorum_leaves_nothing_on_the_nodes_that_granted") {
+  LocalNodes nodes{5};
+  Redlock locks{endpoints(nodes)};
+  for (const int node : {0, 1, 2}) nodes.kill(node);
+  std::error_code ec;
+  CHECK_FALSE(locks.try_lock("r", {.ttl = 600s}, ec));
+  CHECK(ec == Errc::no_quorum);
+  Observers living{nodes, {3, 4}};
+  CHECK(eventually([&] { return living.calls("set") == 2 && living.empty() == 2; }));
+}
+
+TEST_CASE("every_attempt_has_an_owner_value_of_its_own") {
+  LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes)};
+  std::set<std::string> seen;
+  for (int i = 0; i < 50; ++i) {
+    const auto lease = locks.try_lock("r");
+    REQUIRE(lease);
+    CHECK(lease->owner_value().size() == 40);
+    CHECK(lease->owner_value().find_first_not_of("0123456789abcdef") == std::string::npos);
+    CHECK(seen.insert(lease->owner_value()).second);
+  }
 }
