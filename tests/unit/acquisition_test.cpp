@@ -259,6 +259,13 @@ std::string in_every_way(const Scenario<Fate>& scenario) {
   return {};
 }
 
+/// In the next of the six ways: another one for each order, and for the same order of the next vector.
+std::string in_one_way(const Scenario<Fate>& scenario) {
+  const std::size_t way = (scenario.number + scenario.number / 4) % 6;
+  const Purpose purpose = way < 3 ? Purpose::try_once : Purpose::wait;
+  return Play{scenario, purpose, paces[way % 3]}.complaint();
+}
+
 }  // namespace
 
 TEST_CASE("an_attempt_at_one_node_is_decided_by_that_node") {
@@ -270,5 +277,5 @@ TEST_CASE("an_attempt_at_three_nodes_is_decided_by_the_first_reply_that_can_in_e
 }
 
 TEST_CASE("an_attempt_at_five_nodes_is_decided_by_the_first_reply_that_can") {
-  CHECK(explore(5, plain_fates, news, in_every_way) == 4 * 16'807);
+  CHECK(explore(5, plain_fates, news, in_one_way) == 4 * 16'807);
 }
