@@ -232,10 +232,15 @@ TEST_CASE("a_connection_that_is_lost_is_left_at_once") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1ms));
-  CHECK_FALSE(line.session.take_farewell().value().graceful);
   // A release behind it has nowhere to go but to the next connection.
   line.release("RELEASE", 1, at(1ms));
-  CHECK_FALSE(line.session.take_farewell());
+  const auto farewell = line.session.take_farewell();
+  REQUIRE(farewell);
+  CHECK_FALSE(farewell->graceful);
+  CHECK(farewell->unsent.empty());
+  line.session.on_time(line.session.timer());
+  line.greet(at(100ms));
+  CHECK(line.take_bytes() == "RELEASE");
 }
 
 TEST_CASE("who_was_never_connected_has_nothing_to_say_goodbye_to") {
