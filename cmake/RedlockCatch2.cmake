@@ -14,7 +14,8 @@ if(Catch2_VERSION VERSION_GREATER_EQUAL 3)
   add_library(redlock-catch2 INTERFACE)
   target_link_libraries(redlock-catch2 INTERFACE Catch2::Catch2WithMain)
 else()
-  # Version 2 is one large header: what it defines is compiled once for all test programs.
+  # Version 2 is one large header: what it defines is compiled once for all test programs, by the same standard.
   add_library(redlock-catch2 STATIC "${PROJECT_SOURCE_DIR}/tests/support/catch_main.cpp")
+  target_compile_features(redlock-catch2 PUBLIC cxx_std_20)
   target_link_libraries(redlock-catch2 PUBLIC Catch2::Catch2)
 endif()
