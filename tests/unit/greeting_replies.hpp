@@ -13,7 +13,9 @@ namespace redlock::testing {
 inline core::Reply role_reply(const std::string& role) {
   core::Reply reply;
   reply.kind = core::Reply::Kind::array;
-  reply.elements = {string_reply(role), number(0), core::Reply{}};
+  reply.elements.push_back(string_reply(role));
+  reply.elements.push_back(number(0));
+  reply.elements.emplace_back();
   return reply;
 }
 
