@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 build_consumer() {
   local folder=$1
   shift
-  cmake -S "$here" -B "$folder" -DCMAKE_BUILD_TYPE=Release "$@" >"$work/log" || { cat "$work/log"; return 1; }
+  cmake -S "$here" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" >"$work/log" || { cat "$work/log"; return 1; }
   cmake --build "$folder" --parallel "$(nproc)" >"$work/log" || { cat "$work/log"; return 1; }
   "$folder/consumer"
 }
@@ -19,7 +19,7 @@ build_consumer() {
 for shared in OFF ON; do
   prefix=$work/installed-$shared
   echo "-- BUILD_SHARED_LIBS=$shared: install"
-  cmake -S "$source_dir" -B "$work/build-$shared" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=$shared \
+  cmake -S "$source_dir" -B "$work/build-$shared" -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=$shared \
     -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF -DREDLOCK_BUILD_EXAMPLES=OFF \
     -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib >/dev/null
   cmake --build "$work/build-$shared" --parallel "$(nproc)" --target install >"$work/log" || { cat "$work/log"; exit 1; }
