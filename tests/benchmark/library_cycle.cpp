@@ -1,19 +1,18 @@
 #include "library_cycle.hpp"
 
 #include <optional>
-#include <string>
-#include <system_error>
 
 namespace redlock::benchmark {
 
-void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples) {
-  std::error_code error;
+void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples) try {
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
-  std::optional<Lease> lease = locks.try_lock(name, {.ttl = ttl}, error);
-  if (!lease) return samples.add_failure("not acquired: " + error.message());
+  std::optional<Lease> lease = locks.try_lock(name, {.ttl = ttl});
+  if (!lease) return samples.add_failure("held, although nobody else is here");
   if (lease->release() != Release::released) return samples.add_failure("not released");
   samples.add(Stopwatch::now() - begun);
+} catch (const Error& error) {
+  samples.add_failure(error.what());
 }
 
 void measure_cycles(Locker& locks, ResourceName& resource, std::size_t cycles, Samples& samples) {
