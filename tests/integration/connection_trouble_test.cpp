@@ -1,6 +1,7 @@
 // Connections that are not made, break, or do not keep up.
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -18,10 +19,34 @@ namespace {
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Errc;
+using redlock::Error;
 using redlock::NodeStatus;
 using redlock::Redlock;
 using redlock::Release;
 using redlock::SingleNodeLock;
+
+/// A node behind a proxy, and an attempt whose connection breaks when the SET was executed and not answered.
+struct Breaking {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  Proxy proxy{nodes.port(0)};
+  SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s, .node_timeout = 20s}};
+  std::uint64_t releases = 0;  // before
+
+  Error break_an_attempt(redlock::Duration ttl, Cut how, bool for_good = false) {
+    CHECK(locks.lock("warm-up").release() == Release::released);
+    releases = server.calls("evalsha");
+    const auto sets = server.calls("set");
+    proxy.stall(true, Direction::to_client);
+    const std::jthread cutter{[&] {
+      (void)eventually([&] { return server.calls("set") > sets; });
+      if (for_good) proxy.refuse(true);
+      proxy.cut(how);
+      proxy.stall(false);
+    }};
+    return error_of([&] { (void)locks.try_lock("r", {.ttl = ttl}); });
+  }
+};
 
 }  // namespace
 
@@ -63,26 +88,22 @@ TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_fell_silent") {
 
 TEST_CASE("a_connection_that_breaks_before_the_answer_is_connection_lost") {
   const Cut how = GENERATE(Cut::reset, Cut::close);
-  LocalNodes nodes{1};
-  RawClient server{nodes.port(0)};
-  Proxy proxy{nodes.port(0)};
-  SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s, .node_timeout = 20s}};
-  REQUIRE(locks.try_lock("warm-up"));
-  const auto sets = server.calls("set");
-  proxy.stall(true, Direction::to_client);
-  std::thread cutter{[&] {
-    (void)eventually([&] { return server.calls("set") > sets; });
-    proxy.cut(how);
-    proxy.stall(false);
-  }};
-  const auto error = error_of([&] { (void)locks.try_lock("r"); });
-  cutter.join();
+  Breaking b;
+  const Error error = b.break_an_attempt(600s, how);
   CHECK(error.code() == Errc::no_quorum);
   CHECK(error.nodes()[0].status == NodeStatus::connection_lost);
   CHECK_THAT(error.what(),
              contains(how == Cut::reset ? "connection lost (Connection reset by peer)"
                                         : "connection lost (the server closed the connection)"));
-  CHECK(eventually([&] { return server.keys().empty(); }));
+  // The release waited for the next connection.
+  CHECK(eventually([&] { return b.server.keys().empty(); }));
+}
+
+TEST_CASE("a_copy_on_a_node_that_is_not_reached_again_expires_by_itself") {
+  Breaking b;
+  CHECK(b.break_an_attempt(1500ms, Cut::reset, true).code() == Errc::no_quorum);
+  CHECK(eventually([&] { return b.server.keys().empty(); }));
+  CHECK(b.server.calls("evalsha") == b.releases);
 }
 
 TEST_CASE("half_a_connection_is_a_lost_one") {

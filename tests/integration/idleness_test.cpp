@@ -27,7 +27,7 @@ bool nobody_is_connected(Observers& servers) {
   return true;
 }
 
-void be_idle_for_more_than_a_second() { std::this_thread::sleep_until(Clock::now() + 1100ms); }
+void be_idle_for_more_than_a_second() { std::this_thread::sleep_until(Clock::now() + 1500ms); }
 
 }  // namespace
 

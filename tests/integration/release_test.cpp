@@ -24,8 +24,8 @@ struct Fixture {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 200ms}};
 
-  Lease lease(redlock::Duration ttl = 60s) {
-    auto got = locks.try_lock("r", {.ttl = ttl});
+  Lease lease() {
+    auto got = locks.try_lock("r", {.ttl = 60s});
     REQUIRE(got);
     REQUIRE(eventually([&] { return servers.holding("r", got->owner_value()) == 5; }));
     return std::move(*got);
@@ -57,7 +57,7 @@ TEST_CASE("a_second_release_answers_as_the_first_and_asks_nobody") {
 
 TEST_CASE("a_release_after_the_deadline_says_already_lost") {
   Fixture f;
-  Lease lease = f.lease(50ms);
+  Lease lease = f.locks.lock("r", {.ttl = 50ms});
   REQUIRE(eventually([&] { return !lease.valid(); }));
   CHECK(lease.release() == Release::already_lost);
 }
