@@ -277,5 +277,5 @@ TEST_CASE("an_attempt_at_three_nodes_is_decided_by_the_first_reply_that_can_in_e
 }
 
 TEST_CASE("an_attempt_at_five_nodes_is_decided_by_the_first_reply_that_can") {
-  CHECK(explore(5, plain_fates, news, in_one_way) == 4 * 16'807);
+  CHECK(explore(5, plain_fates, news, in_one_way) == std::size_t{4} * 16'807);
 }

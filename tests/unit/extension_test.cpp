@@ -175,5 +175,5 @@ TEST_CASE("an_extension_tells_the_truth_as_early_as_it_can_for_every_outcome_of_
   CHECK(explore(1, all_fates, news, complaint_about) == 9);
   CHECK(explore(2, all_fates, news, complaint_about) > 81);
   CHECK(explore(3, all_fates, news, complaint_about) > 729);
-  CHECK(explore(5, all_fates, news, complaint_about) == 4 * 59'049);
+  CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 59'049);
 }

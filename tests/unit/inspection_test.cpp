@@ -89,7 +89,7 @@ Tally::Ballot ballot_after(const Reply& value, const Reply& left) {
 TEST_CASE("a_look_is_done_when_every_node_has_answered_or_will_not") {
   CHECK(explore(1, all_fates, news, complaint_about) == 7);
   CHECK(explore(3, all_fates, news, complaint_about) > 343);
-  CHECK(explore(5, all_fates, news, complaint_about) == 4 * 16'807);
+  CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 16'807);
 }
 
 TEST_CASE("a_look_asks_for_the_values_beginning_and_its_life_while_anybody_waits") {

@@ -24,7 +24,7 @@ class Probe final : public core::Operation {
   explicit Probe(Plan plan) : plan_{std::move(plan)} {}
 
   void start(core::Time now, core::Outbox& outbox) override {
-    told.push_back("start");
+    told.emplace_back("start");
     started_at = now;
     set_deadline(now + std::chrono::milliseconds{50});
     for (core::NodeIndex node = 0; node < plan_.nodes; ++node)
@@ -41,11 +41,11 @@ class Probe final : public core::Operation {
     note("disconnected", node, to_string(trouble.status));
   }
   void timed_out(core::Time, core::Outbox&) override {
-    told.push_back("timed out");
+    told.emplace_back("timed out");
     finish();
   }
   void abandon(Errc why, core::Time, core::Outbox&) override {
-    told.push_back(why == Errc::timed_out ? "given up" : "abandoned");
+    told.emplace_back(why == Errc::timed_out ? "given up" : "abandoned");
     finish();
   }
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return plan_.connections; }
@@ -56,7 +56,7 @@ class Probe final : public core::Operation {
 
  private:
   void note(const std::string& what, core::NodeIndex node, std::string_view details) {
-    told.push_back(what + " " + std::to_string(node) + " " + std::string{details});
+    told.emplace_back(what + " " + std::to_string(node) + " " + std::string{details});
   }
 
   Plan plan_;

@@ -126,7 +126,7 @@ TEST_CASE("a_release_tells_the_truth_as_early_as_it_can_for_every_outcome_of_eve
   CHECK(explore(1, all_fates, news, complaint_about) == 8);
   CHECK(explore(2, all_fates, news, complaint_about) > 64);
   CHECK(explore(3, all_fates, news, complaint_about) > 512);
-  CHECK(explore(5, all_fates, news, complaint_about) == 4 * 32'768);
+  CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 32'768);
 }
 
 TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {

@@ -186,7 +186,7 @@ TEST_CASE("releases_for_a_node_that_is_down_are_bounded_too") {
   CHECK(line.session.send(release, {{}, 1, true}, never, at(1ms))->status == NodeStatus::connection_lost);
   line.session.on_time(line.session.timer());
   line.greet(at(100ms));
-  CHECK(line.take_bytes().size() == 1024 * 1024);
+  CHECK(line.take_bytes().size() == std::size_t{1024} * 1024);
 }
 
 TEST_CASE("a_reply_to_nothing_ends_the_connection") {
