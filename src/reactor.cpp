@@ -300,10 +300,14 @@ void Reactor::read(NodeIndex node, Time now) {
 }
 
 /// What has not been used for a while is read first: a connection that the server has closed meanwhile is
-/// replaced before the fan-out, not found out by it.
+/// replaced before the fan-out, not found out by it. Read twice: in front of the connection's end lie the late
+/// replies to the last fan-out, for which nobody has waited.
 void Reactor::read_stale(Time now) {
-  for (NodeIndex node = 0; node < connections_.size(); ++node)
-    if (connections_[node].is_open() && engine_.session(node).stale(now)) read(node, now);
+  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+    if (!connections_[node].is_open() || !engine_.session(node).stale(now)) continue;
+    read(node, now);
+    if (engine_.session(node).ready()) read(node, now);
+  }
 }
 
 void Reactor::flush(Time now) {
