@@ -3,6 +3,7 @@
 
 #include "redlock/core/acquisition.hpp"
 #include "redlock/core/engine.hpp"
+#include "redlock/core/inspection.hpp"
 #include "support/catch.hpp"
 #include "unit/fleet.hpp"
 
@@ -155,4 +156,16 @@ TEST_CASE("validity_counts_from_the_end_of_the_wait") {
   REQUIRE(attempt->granted());
   CHECK(attempt->begun() == at(100ms));
   CHECK(attempt->valid_until() == at(1088ms));
+}
+
+TEST_CASE("a_look_waits_for_every_node_that_may_yet_connect") {
+  Fleet fleet{3};
+  const Ref<Inspection> look{new Inspection{"key", 3, 50ms}};
+  fleet.engine.submit(Ref<Operation>{look.get()}, at(0ms));
+  fleet.greet(0, at(1ms));
+  fleet.greet(1, at(2ms));
+  fleet.engine.on_time(at(100ms));
+  CHECK(fleet.take_bytes(0).empty());
+  fleet.lose(2, at(110ms));
+  CHECK_THAT(fleet.take_bytes(0), contains("PTTL"));
 }
