@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "integration/observers.hpp"
+#include "integration/proxies.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -82,4 +83,23 @@ TEST_CASE("a_look_after_idleness_reaches_all_nodes") {
   be_idle_for_more_than_a_second();
   servers.command({"CLIENT", "KILL", "TYPE", "normal"});
   for (const auto& report : locks.inspect("r")) CHECK(report.status == redlock::NodeStatus::free);
+}
+
+TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Proxies proxies{nodes};
+  Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
+  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(eventually([&] { return servers.calls("set") == 3; }));  // all connections are made
+  proxies[2].set_delay(0ms, 300ms);
+  auto lease = locks.try_lock("r", {.ttl = 600s});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return proxies[2].late(300ms) > 0; }));
+  proxies[2].set_delay(0ms, 0ms);
+  be_idle_for_more_than_a_second();
+  for (const auto& proxy : proxies) proxy->cut(Cut::close);
+  CHECK(lease->release() == Release::released);
+  // Sent over the old connection, the release would be lost, and the copy there for ten minutes.
+  CHECK(eventually([&] { return servers.empty() == 3; }));
 }
