@@ -42,12 +42,16 @@ void cycle(Redlock& locks, const std::string& resource) {
   CHECK(lease->release() == Release::released);
 }
 
-/// A lock that all nodes granted, as the servers say.
+/// A lock that all nodes granted, as the servers say. Each time another one: a node that dies before it has
+/// executed a release comes back with that copy.
 bool all_vote(Redlock& locks, Observers& servers) {
+  static int number = 0;
+  const std::string resource = "vote/" + std::to_string(++number);
   std::error_code ec;
-  const auto lease = locks.try_lock("r", {}, ec);
+  const auto lease = locks.try_lock(resource, {}, ec);
   const auto everywhere = static_cast<int>(servers.size());
-  return lease && eventually([&] { return servers.holding("r", lease->owner_value()) == everywhere; }, 50ms);
+  return lease &&
+         eventually([&] { return servers.holding(resource, lease->owner_value()) == everywhere; }, 50ms);
 }
 
 std::size_t count(const Error& error, NodeStatus status) {
@@ -63,6 +67,29 @@ void check_has_a_line_for_each(const Error& error, const LocalNodes& nodes) {
   for (int node = 0; node < nodes.size(); ++node) {
     CHECK(error.nodes()[static_cast<std::size_t>(node)].node == nodes.url(node));
     CHECK_THAT(text, contains("\n  " + nodes.url(node) + ": "));
+  }
+}
+
+enum class Back { resumed, empty, with_data };
+constexpr std::array majority{0, 2, 4};
+
+/// So long that the connections are given up and dialled anew, in vain and ever more seldom.
+void lose_majority(LocalNodes& nodes, Redlock& locks, Back how) {
+  for (const int node : majority) fail(nodes, node, how == Back::resumed ? Failure::hung : Failure::dead);
+  std::set<NodeStatus> seen;
+  const auto until = Clock::now() + 1500ms;
+  while (Clock::now() < until) {
+    const Error error = error_of([&] { (void)locks.try_lock("r"); });
+    for (const auto& node : error.nodes()) seen.insert(node.status);
+  }
+  CHECK(seen.count(how == Back::resumed ? NodeStatus::timed_out : NodeStatus::unreachable) == 1);
+}
+
+void bring_back(LocalNodes& nodes, Back how) {
+  for (const int node : majority) {
+    if (how == Back::resumed) nodes.resume(node);
+    if (how == Back::empty) nodes.restart_empty(node);
+    if (how == Back::with_data) nodes.restart_with_data(node);
   }
 }
 
@@ -96,7 +123,7 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
   auto fastest = Clock::duration::max();
   for (int round = 0; round < 5; ++round) {
     REQUIRE(eventually([&] { return all_vote(locks, servers); }));
-    for (const int node : {0, 2, 4}) nodes.pause(node);
+    for (const int node : majority) nodes.pause(node);
     const auto taken = time_of([&] {
       const Error error = error_of([&] { (void)locks.try_lock("r"); });
       check_has_a_line_for_each(error, nodes);
@@ -107,7 +134,7 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
     });
     CHECK(taken >= node_timeout);
     fastest = std::min(fastest, taken);
-    for (const int node : {0, 2, 4}) nodes.resume(node);
+    for (const int node : majority) nodes.resume(node);
   }
   // The best of five: a machine that is busy elsewhere may delay some of them, but not all.
   CHECK(fastest <= node_timeout + slack);
@@ -118,7 +145,7 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes), Options{.node_timeout = node_timeout}};
   cycle(locks, "r");
-  for (const int node : {0, 2, 4}) nodes.kill(node);
+  for (const int node : majority) nodes.kill(node);
   auto fastest = Clock::duration::max();
   for (int round = 0; round < 5; ++round) {
     const auto taken = time_of([&] {
@@ -139,14 +166,14 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
 TEST_CASE("a_majority_that_hangs_before_the_first_connection_is_no_quorum_after_the_connect_timeout") {
   constexpr auto connect_timeout = 100ms;
   LocalNodes nodes{5};
-  for (const int node : {0, 2, 4}) nodes.pause(node);
+  for (const int node : majority) nodes.pause(node);
   auto fastest = Clock::duration::max();
   for (int round = 0; round < 5; ++round) {
     Redlock locks{endpoints(nodes), Options{.connect_timeout = connect_timeout, .node_timeout = 100ms}};
     fastest = std::min(fastest, time_of([&] {
                          const Error error = error_of([&] { (void)locks.try_lock("r"); });
                          check_has_a_line_for_each(error, nodes);
-                         for (const int node : {0, 2, 4})
+                         for (const int node : majority)
                            CHECK_THAT(error.what(), contains(nodes.url(node) + ": timed out (no connection"));
                        }));
   }
@@ -154,37 +181,26 @@ TEST_CASE("a_majority_that_hangs_before_the_first_connection_is_no_quorum_after_
 }
 
 TEST_CASE("nodes_that_are_back_are_used_again_within_two_seconds") {
-  enum class Back { resumed, empty, with_data };
   const Back how = GENERATE(Back::resumed, Back::empty, Back::with_data);
   CAPTURE(static_cast<int>(how));
   LocalNodes nodes{5, {.persist = how == Back::with_data}};
-  Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 100ms}};
-  const auto survivor = locks.try_lock("survivor");
-  REQUIRE(survivor);
-  REQUIRE(eventually([&] { return servers.holding("survivor", survivor->owner_value()) == 5; }));
-  REQUIRE(all_vote(locks, servers));
-
-  const std::array gone{0, 2, 4};
-  for (const int node : gone) fail(nodes, node, how == Back::resumed ? Failure::hung : Failure::dead);
-  // So long that the connections are given up and redialling fails.
-  std::set<NodeStatus> seen;
-  const auto until = Clock::now() + 1500ms;
-  while (Clock::now() < until) {
-    const Error error = error_of([&] { (void)locks.try_lock("r"); });
-    for (const auto& node : error.nodes()) seen.insert(node.status);
+  const auto survivor = locks.lock("survivor", {.ttl = 600s});
+  auto fastest = Clock::duration::max();
+  // A machine that is busy elsewhere may delay one return, but not three.
+  for (int round = 0; round < 3 && fastest > 2s + slack; ++round) {
+    Observers servers{nodes};
+    REQUIRE(eventually([&] { return all_vote(locks, servers); }));
+    const int copies = servers.holding("survivor", survivor.owner_value());
+    lose_majority(nodes, locks, how);
+    bring_back(nodes, how);
+    Observers later{nodes};  // the old connections are broken
+    fastest =
+        std::min(fastest, time_of([&] { REQUIRE(eventually([&] { return all_vote(locks, later); })); }));
+    const int left = later.holding("survivor", survivor.owner_value());
+    CHECK((how == Back::empty ? left <= 2 : left == copies));
   }
-  CHECK(seen.count(how == Back::resumed ? NodeStatus::timed_out : NodeStatus::unreachable) == 1);
-
-  for (const int node : gone) {
-    if (how == Back::resumed) nodes.resume(node);
-    if (how == Back::empty) nodes.restart_empty(node);
-    if (how == Back::with_data) nodes.restart_with_data(node);
-  }
-  Observers later{nodes};
-  const auto taken = time_of([&] { REQUIRE(eventually([&] { return all_vote(locks, later); })); });
-  CHECK(taken <= 2s + slack);
-  CHECK(later.holding("survivor", survivor->owner_value()) == (how == Back::empty ? 2 : 5));
+  CHECK(fastest <= 2s + slack);
 }
 
 TEST_CASE("a_node_that_hung_for_a_moment_keeps_its_connection_and_votes_again") {

@@ -136,19 +136,23 @@ TEST_CASE("sixteen_threads_go_on_while_a_minority_fails_and_after_a_majority_is_
   Workers workers{locks};
   REQUIRE(workers.all_get(5));
 
-  nodes.kill(0);
-  REQUIRE(workers.all_get(5));
-  nodes.pause(1);
-  REQUIRE(workers.all_get(5));
-  nodes.kill(2);
-  REQUIRE(workers.all_fail(2));
+  auto fastest = Clock::duration::max();
+  // A machine that is busy elsewhere may delay one return, but not three.
+  for (int round = 0; round < 3 && fastest > 2s + slack; ++round) {
+    nodes.kill(0);
+    REQUIRE(workers.all_get(5));
+    nodes.pause(1);
+    REQUIRE(workers.all_get(5));
+    nodes.kill(2);
+    REQUIRE(workers.all_fail(2));
 
-  nodes.restart_with_data(0);
-  nodes.resume(1);
-  nodes.restart_with_data(2);
-  const auto taken = time_of([&] { REQUIRE(all_are_asked(nodes)); });
-  CHECK(taken <= 2s + slack);
-  REQUIRE(workers.all_get(5));
+    nodes.restart_with_data(0);
+    nodes.resume(1);
+    nodes.restart_with_data(2);
+    fastest = std::min(fastest, time_of([&] { REQUIRE(all_are_asked(nodes)); }));
+    REQUIRE(workers.all_get(5));
+  }
+  CHECK(fastest <= 2s + slack);
 
   workers.stop();
   CHECK(workers.unexpected() == 0);
