@@ -343,25 +343,30 @@ void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
 
 // ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-void Reactor::take_finished(std::vector<Spot*>& awake) {
+/// Whether there are more than a few.
+bool Reactor::take_finished(WakeUp& awake) {
+  std::size_t count = 0;
   for (const Operation& operation : engine_.finished()) {
     auto* const spot = static_cast<Spot*>(operation->waiter);
-    if (parked_.remove(*spot)) awake.push_back(spot);
+    if (!parked_.remove(*spot)) continue;
+    awake.add(*spot);
+    ++count;
   }
   engine_.finished().clear();
+  return count > few;
 }
 
 /// Wakes those whose operations are done, without the mutex.
 void Reactor::wake_finished(Lock& lock) {
   if (engine_.finished().empty()) return;
-  std::vector<Spot*> awake = std::exchange(awake_, {});
-  take_finished(awake);
+  WakeUp awake = std::exchange(awake_, {});
+  const bool many = take_finished(awake);
   if (!awake.empty()) {
     lock.unlock();
-    for (Spot* const spot : awake) spot->unpark();
+    awake.send();
+    if (many) ::sched_yield();
     lock.lock();
   }
-  awake.clear();
   awake_ = std::move(awake);
 }
 

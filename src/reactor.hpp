@@ -88,7 +88,7 @@ class Reactor {
   void flush_node(core::NodeIndex, core::Time now);
   void run_errands(core::Time now);
   void dial(core::NodeIndex, Connection::Dial, core::Time now);
-  void take_finished(std::vector<Spot*>& awake);
+  bool take_finished(WakeUp& awake);
   void wake_finished(Lock&);
   void kick();
   [[nodiscard]] bool needs_attention() const noexcept {
@@ -113,8 +113,9 @@ class Reactor {
   std::vector<pollfd> polls_;  // the callers' driver's
   std::vector<pollfd>
       background_polls_;      // the background's: it may still be in poll when a caller takes over
-  std::vector<Spot*> awake_;  // scratch
-  Spot background_spot_;
+  WakeUp awake_;  // scratch
+  SpotRow background_row_;
+  Spot background_spot_{background_row_, 0};
   Background background_;
   bool stopping_ = false;
   const unsigned generation_;

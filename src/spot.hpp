@@ -6,37 +6,84 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 namespace redlock::inline v1::detail {
 
-/// Where a thread sleeps until another one wakes it. Belongs to the client's pool, never to a stack: the wake-up
-/// comes after the mutex was released, and its owner may have gone by then. A futex of our own: std::atomic's
-/// `wait` yields several times before it sleeps, which many threads on few cores pay for.
-class Spot {
+/// Up to 32 parking places behind one futex word, a bit for each: one system call wakes any number of their
+/// threads. Belongs to the client, never to a stack: the wake-up comes after the mutex was released, and whoever
+/// was woken may have gone by then. A futex of our own: std::atomic's `wait` yields several times before it
+/// sleeps, which many threads on few cores pay for.
+class SpotRow {
  public:
-  /// Returns after an `unpark`, also an earlier one; at times without any: check, and park again.
-  void park() noexcept {
-    while (woken_.exchange(0, std::memory_order_acquire) == 0) futex(FUTEX_WAIT_PRIVATE, 0);
+  static constexpr std::size_t size = 32;
+
+  /// Returns after a `wake` of this place, also an earlier one.
+  void sleep(std::uint32_t place) noexcept {
+    for (std::uint32_t seen = woken_.load(std::memory_order_acquire); (seen & place) == 0;
+         seen = woken_.load(std::memory_order_acquire))
+      futex(FUTEX_WAIT_BITSET_PRIVATE, seen, place);
+    woken_.fetch_and(~place, std::memory_order_relaxed);
   }
-  void unpark() noexcept {
-    if (woken_.exchange(1, std::memory_order_release) == 0) futex(FUTEX_WAKE_PRIVATE, 1);
+  void wake(std::uint32_t places) noexcept {
+    woken_.fetch_or(places, std::memory_order_release);
+    futex(FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, places);
   }
 
  private:
-  void futex(int operation, int value) noexcept {
+  void futex(int operation, std::uint32_t value, std::uint32_t places) noexcept {
     static_assert(sizeof woken_ == sizeof(std::uint32_t));
-    ::syscall(SYS_futex, &woken_, operation, value, nullptr, nullptr, 0);
+    ::syscall(SYS_futex, &woken_, operation, value, nullptr, nullptr, places);
   }
-
   std::atomic<std::uint32_t> woken_{0};
+};
+
+/// Where a thread sleeps until another one wakes it.
+class Spot {
+ public:
+  Spot(SpotRow& row, std::size_t place) noexcept : row_{&row}, place_{std::uint32_t{1} << place} {}
+  /// Returns after an `unpark`, also an earlier one.
+  void park() noexcept { row_->sleep(place_); }
+  void unpark() noexcept { row_->wake(place_); }
+
+ private:
+  SpotRow* row_;
+  std::uint32_t place_;
 
   friend class SpotList;
+  friend class WakeUp;
   Spot* before_ = nullptr;  // in the list of the parked
   Spot* after_ = nullptr;
   bool linked_ = false;
+};
+
+/// Wakes many at once: collected under the client's mutex, sent without it.
+class WakeUp {
+ public:
+  void add(const Spot& spot) {
+    for (Call& call : calls_)
+      if (call.row == spot.row_) {
+        call.places |= spot.place_;
+        return;
+      }
+    calls_.push_back({spot.row_, spot.place_});
+  }
+  [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
+  void send() noexcept {
+    for (const Call& call : calls_) call.row->wake(call.places);
+    calls_.clear();
+  }
+
+ private:
+  struct Call {
+    SpotRow* row;
+    std::uint32_t places;
+  };
+  std::vector<Call> calls_;
 };
 
 /// The parked, longest first. Under the client's mutex.
@@ -76,7 +123,9 @@ class SpotPool {
   Spot& take() {
     if (free_.empty()) {
       free_.reserve(all_.size() + 1);  // so that `give` never allocates
-      return all_.emplace_back();
+      const std::size_t place = all_.size() % SpotRow::size;
+      if (place == 0) rows_.emplace_back();
+      return all_.emplace_back(rows_.back(), place);
     }
     Spot* const spot = free_.back();
     free_.pop_back();
@@ -85,6 +134,7 @@ class SpotPool {
   void give(Spot& spot) noexcept { free_.push_back(&spot); }
 
  private:
+  std::deque<SpotRow> rows_;
   std::deque<Spot> all_;
   std::vector<Spot*> free_;
 };
