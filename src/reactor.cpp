@@ -26,7 +26,7 @@ constexpr Span farewell_time = std::chrono::seconds{5};
 /// How long the last owner waits for that.
 constexpr Span patience = std::chrono::milliseconds{250};
 /// Up to this many operations under way a caller sends its own commands while another one polls; with more,
-/// the driver is woken to send them together.
+/// the driver sends them together.
 constexpr std::size_t few = 3;
 
 void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
@@ -343,28 +343,18 @@ void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
 
 // ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Whether there are more than a few.
-bool Reactor::take_finished(WakeUp& awake) {
-  std::size_t count = 0;
-  for (const Operation& operation : engine_.finished()) {
-    auto* const spot = static_cast<Spot*>(operation->waiter);
-    if (!parked_.remove(*spot)) continue;
-    awake.add(*spot);
-    ++count;
-  }
-  engine_.finished().clear();
-  return count > few;
-}
-
 /// Wakes those whose operations are done, without the mutex.
 void Reactor::wake_finished(Lock& lock) {
   if (engine_.finished().empty()) return;
   WakeUp awake = std::exchange(awake_, {});
-  const bool many = take_finished(awake);
+  for (const Operation& operation : engine_.finished()) {
+    auto* const spot = static_cast<Spot*>(operation->waiter);
+    if (parked_.remove(*spot)) awake.add(*spot);
+  }
+  engine_.finished().clear();
   if (!awake.empty()) {
     lock.unlock();
     awake.send();
-    if (many) ::sched_yield();
     lock.lock();
   }
   awake_ = std::move(awake);

@@ -88,7 +88,6 @@ class Reactor {
   void flush_node(core::NodeIndex, core::Time now);
   void run_errands(core::Time now);
   void dial(core::NodeIndex, Connection::Dial, core::Time now);
-  bool take_finished(WakeUp& awake);
   void wake_finished(Lock&);
   void kick();
   [[nodiscard]] bool needs_attention() const noexcept {
@@ -112,8 +111,8 @@ class Reactor {
   SpotList parked_;
   std::vector<pollfd> polls_;  // the callers' driver's
   std::vector<pollfd>
-      background_polls_;      // the background's: it may still be in poll when a caller takes over
-  WakeUp awake_;  // scratch
+      background_polls_;  // the background's: it may still be in poll when a caller takes over
+  WakeUp awake_;          // scratch
   SpotRow background_row_;
   Spot background_spot_{background_row_, 0};
   Background background_;
