@@ -346,18 +346,16 @@ void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
 /// Wakes those whose operations are done, without the mutex.
 void Reactor::wake_finished(Lock& lock) {
   if (engine_.finished().empty()) return;
-  WakeUp awake = std::exchange(awake_, {});
+  WakeUp awake;
   for (const Operation& operation : engine_.finished()) {
     auto* const spot = static_cast<Spot*>(operation->waiter);
     if (parked_.remove(*spot)) awake.add(*spot);
   }
   engine_.finished().clear();
-  if (!awake.empty()) {
-    lock.unlock();
-    awake.send();
-    lock.lock();
-  }
-  awake_ = std::move(awake);
+  if (awake.empty()) return;
+  lock.unlock();
+  awake.send();
+  lock.lock();
 }
 
 /// Ends the poll under way. Precondition: `polling_`.

@@ -112,7 +112,6 @@ class Reactor {
   std::vector<pollfd> polls_;  // the callers' driver's
   std::vector<pollfd>
       background_polls_;  // the background's: it may still be in poll when a caller takes over
-  WakeUp awake_;          // scratch
   SpotRow background_row_;
   Spot background_spot_{background_row_, 0};
   Background background_;

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <climits>
 #include <cstddef>
@@ -64,18 +65,16 @@ class Spot {
 /// Wakes many at once: collected under the client's mutex, sent without it.
 class WakeUp {
  public:
-  void add(const Spot& spot) {
-    for (Call& call : calls_)
-      if (call.row == spot.row_) {
-        call.places |= spot.place_;
-        return;
-      }
-    calls_.push_back({spot.row_, spot.place_});
+  void add(const Spot& spot) noexcept {
+    std::size_t call = 0;
+    while (call < size_ && calls_[call].row != spot.row_) ++call;
+    if (call == calls_.size()) return spot.row_->wake(spot.place_);  // of more rows than a batch ever has
+    if (call == size_) calls_[size_++] = {spot.row_, 0};
+    calls_[call].places |= spot.place_;
   }
-  [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  void send() noexcept {
-    for (const Call& call : calls_) call.row->wake(call.places);
-    calls_.clear();
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  void send() const noexcept {
+    for (std::size_t call = 0; call < size_; ++call) calls_[call].row->wake(calls_[call].places);
   }
 
  private:
@@ -83,7 +82,8 @@ class WakeUp {
     SpotRow* row;
     std::uint32_t places;
   };
-  std::vector<Call> calls_;
+  std::array<Call, 16> calls_;
+  std::size_t size_ = 0;
 };
 
 /// The parked, longest first. Under the client's mutex.
