@@ -27,7 +27,8 @@ void Floor::run(std::size_t cycles, Samples& samples) {
 
 void Floor::ask_all(std::string_view command) {
   for (Node& node : nodes_) {
-    node.connection.send(command);
+    node.connection.append(command);
+    node.connection.flush();
     ++node.owed;
   }
   for (std::size_t answers = 0; answers < quorum_;) {

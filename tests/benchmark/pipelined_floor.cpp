@@ -43,13 +43,11 @@ void PipelinedFloor::enqueue(Caller& caller, std::string_view bytes) {
   caller.command = log_.size();
   caller.votes = 0;
   log_.push_back(&caller);
-  unsent_ += bytes;
+  for (Node& node : nodes_) node.connection.append(bytes);
 }
 
 void PipelinedFloor::flush() {
-  if (unsent_.empty()) return;
-  for (Node& node : nodes_) node.connection.send(unsent_);
-  unsent_.clear();
+  for (Node& node : nodes_) node.connection.flush();
 }
 
 void PipelinedFloor::read_answers(Samples& samples) {

@@ -16,7 +16,7 @@ namespace redlock::benchmark {
 
 /// One thread that plays all callers, each in a cycle of its own, over one raw connection per node. What the
 /// callers have to say after a round of reading goes to each node in one write. Every command goes to all
-/// nodes in one order, so one log of commands and one buffer serve them all.
+/// nodes in one order, so one log of commands serves them all.
 class PipelinedFloor {
  public:
   PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant);
@@ -51,7 +51,6 @@ class PipelinedFloor {
   std::size_t quorum_;
   std::vector<Caller> callers_;
   std::vector<Caller*> log_;  // who said what, in this run
-  std::string unsent_;
   std::size_t to_begin_ = 0;
   std::size_t running_ = 0;
 };
