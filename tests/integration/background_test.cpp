@@ -145,5 +145,5 @@ TEST_CASE("the_background_goes_with_the_last_owner") {
     leave_a_release_to_the_background(locks, nodes);
     CHECK(new_threads(before).size() == 1);
   }
-  CHECK(new_threads(before).empty());
+  CHECK(eventually([&] { return new_threads(before).empty(); }));
 }

@@ -1,6 +1,6 @@
 // Descriptors: bounded while connections break, refused by the kernel, and all given back.
+#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ constexpr std::size_t own_descriptors = 3;
 class Placeholders {
  public:
   Placeholders() {
-    for (detail::Fd& place : places_) place = detail::Fd{::dup(STDIN_FILENO)};
+    for (detail::Fd& place : places_) place = detail::Fd{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   }
   [[nodiscard]] rlim_t end() const { return static_cast<rlim_t>(places_.back().get()) + 1; }
 

@@ -181,5 +181,5 @@ TEST_CASE("after_thousands_of_cycles_in_bad_weather_nothing_is_left_of_them") {
               << std::endl;
   }
   CHECK(eventually([&] { return count_descriptors() == descriptors; }));
-  CHECK(threads() == running);
+  CHECK(eventually([&] { return threads() == running; }));
 }

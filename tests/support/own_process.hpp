@@ -13,7 +13,7 @@ namespace redlock::testing {
 /// Open descriptors of this process.
 [[nodiscard]] std::size_t count_descriptors();
 
-/// The kernel's ids of its threads.
+/// The kernel's ids of its threads. One that was joined may still be among them for a moment.
 [[nodiscard]] std::set<pid_t> threads();
 
 /// A field of /proc/self/task/ID/status: `status_of(thread, "SigBlk")`. Empty: no such field or thread.
