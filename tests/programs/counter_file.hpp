@@ -1,0 +1,34 @@
+// A number in a file that many processes change.
+#pragma once
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace redlock::testing {
+
+/// Read and written without any care for others.
+class CounterFile {
+ public:
+  explicit CounterFile(std::string path) : path_{std::move(path)} {}
+
+  [[nodiscard]] long read() const {
+    long number = 0;
+    std::ifstream{path_} >> number;
+    return number;
+  }
+  void write(long number) const { std::ofstream{path_} << number << '\n'; }
+  /// Between reading and writing others get their chance to do the same.
+  void add_one() const {
+    const long number = read();
+    std::this_thread::sleep_for(std::chrono::microseconds{200});
+    write(number + 1);
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace redlock::testing
