@@ -24,15 +24,28 @@ function(redlock_configure target)
   endif()
 endfunction()
 
-# The library; the tests make a second, static one where the first is shared and so keeps its inside to itself.
+# A library, static or shared as BUILD_SHARED_LIBS says, and `${target}-inside` for programs of ours that include its
+# internal headers: the same, but static where the library is shared and so keeps its inside to itself.
 function(redlock_add_library target)
-  add_library(${target} ${ARGN})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_library(${target} ${arg_SOURCES})
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    add_library(${target}-inside STATIC EXCLUDE_FROM_ALL ${arg_SOURCES})
+    redlock_configure_library(${target}-inside ${arg_LIBRARIES})
+  else()
+    add_library(${target}-inside ALIAS ${target})
+  endif()
+  redlock_configure_library(${target} ${arg_LIBRARIES})
+endfunction()
+
+function(redlock_configure_library target)
   redlock_configure(${target})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE redlock::hiredis)
+  target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE ${ARGN})
   # Before 1.0 every minor version may change the binary interface.
   set_target_properties(${target} PROPERTIES
     CXX_VISIBILITY_PRESET hidden

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "redlock/endpoint.hpp"
-#include "support/local_nodes.hpp"
+#include "redlock/testing/local_nodes.hpp"
 
 namespace redlock::benchmark {
 

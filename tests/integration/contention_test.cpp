@@ -9,10 +9,10 @@
 
 #include "integration/observers.hpp"
 #include "integration/witness.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;

@@ -13,12 +13,12 @@
 #include "integration/observers.hpp"
 #include "integration/proxies.hpp"
 #include "redlock/error.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/fd.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/own_process.hpp"
+#include "testing/fd.hpp"
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;

@@ -9,10 +9,10 @@
 
 #include "integration/observers.hpp"
 #include "redlock/error.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/own_process.hpp"
 
 using namespace std::chrono_literals;

@@ -17,8 +17,8 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/fd.hpp"
-#include "support/loopback_port.hpp"
+#include "testing/fd.hpp"
+#include "testing/loopback_port.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "redlock/endpoint.hpp"
-#include "support/local_nodes.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/raw_client.hpp"
 
 namespace redlock::testing {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "integration/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/own_process.hpp"
 #include "support/proxy.hpp"
 

@@ -6,11 +6,11 @@
 
 #include "integration/observers.hpp"
 #include "programs/counter_file.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/local_nodes.hpp"
-#include "support/process.hpp"
-#include "support/process_group.hpp"
+#include "testing/process.hpp"
+#include "testing/process_group.hpp"
 
 using namespace redlock::testing;
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "redlock/endpoint.hpp"
-#include "support/local_nodes.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/proxy.hpp"
 
 namespace redlock::testing {

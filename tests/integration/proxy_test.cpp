@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/local_nodes.hpp"
 #include "support/proxy.hpp"
 #include "support/raw_client.hpp"
 #include "wire.hpp"

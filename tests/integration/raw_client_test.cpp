@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
-#include "support/local_nodes.hpp"
 #include "support/message_of.hpp"
 #include "support/raw_client.hpp"
 

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/proxy.hpp"
 #include "support/raw_client.hpp"
 

@@ -16,10 +16,10 @@
 #include "integration/proxies.hpp"
 #include "integration/weather.hpp"
 #include "integration/witness.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/own_process.hpp"
 
 using namespace std::chrono_literals;

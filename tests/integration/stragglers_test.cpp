@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "integration/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
-#include "support/local_nodes.hpp"
 #include "support/proxy.hpp"
 
 using namespace std::chrono_literals;

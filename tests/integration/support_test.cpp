@@ -19,13 +19,13 @@
 #include <thread>
 #include <vector>
 
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/fd.hpp"
-#include "support/local_nodes.hpp"
-#include "support/loopback_port.hpp"
 #include "support/message_of.hpp"
 #include "support/raw_client.hpp"
+#include "testing/fd.hpp"
+#include "testing/loopback_port.hpp"
 
 using namespace std::chrono_literals;
 using redlock::testing::contains;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "integration/proxies.hpp"
-#include "support/local_nodes.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/proxy.hpp"
 
 namespace redlock::testing {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/fd.hpp"
-#include "support/loopback_port.hpp"
+#include "testing/fd.hpp"
+#include "testing/loopback_port.hpp"
 
 namespace redlock::testing {
 

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "loopback_port.hpp"
 #include "proxy_flow.hpp"
+#include "testing/loopback_port.hpp"
 
 namespace redlock::testing {
 namespace {

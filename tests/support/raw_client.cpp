@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "loopback_port.hpp"
+#include "testing/loopback_port.hpp"
 
 namespace redlock::testing {
 namespace {

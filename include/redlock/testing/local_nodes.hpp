@@ -1,4 +1,4 @@
-// Real Redis servers on this machine, for tests and examples.
+// Real Redis servers on this machine, for tests. A component of its own: link `redlock::testing`.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "redlock/export.hpp"
+
 namespace redlock::testing {
+
+namespace detail {
+class LocalServers;
+}  // namespace detail
 
 struct LocalNodesOptions {
   /// More arguments for every server, later than ours and so stronger: `{"--maxmemory", "1mb"}`.
@@ -34,7 +40,8 @@ struct LocalNodesOptions {
 /// each, which can be killed, paused and restarted:
 ///
 ///     redlock::testing::LocalNodes nodes{5};
-///     redlock::Redlock locks{nodes.urls()};
+///     const auto urls = nodes.urls();
+///     redlock::Redlock locks{{urls.begin(), urls.end()}};
 ///     nodes.kill(0);
 ///     nodes.pause(1);
 ///
@@ -53,7 +60,7 @@ struct LocalNodesOptions {
 ///
 /// Threads: every call from any thread; calls wait for each other. Nodes are numbered from 0; another number
 /// throws `std::out_of_range`.
-class LocalNodes {
+class REDLOCK_EXPORT LocalNodes {
  public:
   /// Starts `count` servers, all at once, and blocks until each answers. Throws `std::runtime_error` when no
   /// server program is found or a server does not come up, `std::invalid_argument` when `count` is below 1.
@@ -89,8 +96,7 @@ class LocalNodes {
   void restart_with_data(int node);
 
  private:
-  class Servers;
-  std::unique_ptr<Servers> servers_;
+  std::unique_ptr<detail::LocalServers> servers_;
 };
 
 }  // namespace redlock::testing

@@ -1,4 +1,4 @@
-#include "local_server.hpp"
+#include "testing/local_server.hpp"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "process.hpp"
+#include "testing/process.hpp"
 
 namespace redlock::testing::detail {
 namespace {

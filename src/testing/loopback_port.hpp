@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "fd.hpp"
+#include "testing/fd.hpp"
 
 namespace redlock::testing::detail {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "loopback_port.hpp"
+#include "testing/loopback_port.hpp"
 
 namespace redlock::testing::detail {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fd.hpp"
+#include "testing/fd.hpp"
 
 namespace redlock::testing::detail {
 

@@ -1,4 +1,4 @@
-#include "loopback_port.hpp"
+#include "testing/loopback_port.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

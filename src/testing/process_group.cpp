@@ -1,4 +1,4 @@
-#include "process_group.hpp"
+#include "testing/process_group.hpp"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "process.hpp"
+#include "testing/process.hpp"
 
 namespace redlock::testing::detail {
 namespace {

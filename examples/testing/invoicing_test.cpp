@@ -1,0 +1,67 @@
+// How code that uses redlock is tested: on real servers, which each test has for itself, and which it can kill.
+#include "invoicing.hpp"
+
+#if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_test_macros.hpp>
+#else  // version 2
+#define CATCH_CONFIG_MAIN
+#include <catch2/catch.hpp>
+#endif
+
+#include <redlock/testing/local_nodes.hpp>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+redlock::Redlock client_of(const redlock::testing::LocalNodes& nodes) {
+  const std::vector<std::string> urls = nodes.urls();
+  return redlock::Redlock{{urls.begin(), urls.end()}};
+}
+
+/// Two processes of the service, as it were, that share three servers.
+struct Services {
+  redlock::testing::LocalNodes nodes{3};
+  redlock::Redlock locks_here = client_of(nodes);
+  redlock::Redlock locks_there = client_of(nodes);
+  std::vector<int> paid;
+};
+
+}  // namespace
+
+TEST_CASE("an invoice that is being paid is not paid a second time") {
+  Services all;
+  Invoicing there{all.locks_there, [&](int number) { all.paid.push_back(number); }};
+  Invoicing here{all.locks_here, [&](int number) {
+                   all.paid.push_back(number);
+                   CHECK_FALSE(there.settle(number));
+                 }};
+  CHECK(here.settle(42));
+  CHECK(all.paid == std::vector{42});
+}
+
+TEST_CASE("an invoice whose payment failed can be paid by somebody else") {
+  Services all;
+  Invoicing here{all.locks_here, [](int) { throw std::runtime_error{"the bank does not answer"}; }};
+  Invoicing there{all.locks_there, [&](int number) { all.paid.push_back(number); }};
+  CHECK_THROWS_AS(here.settle(42), std::runtime_error);
+  CHECK(there.settle(42));
+  CHECK(all.paid == std::vector{42});
+}
+
+TEST_CASE("one dead server of three stops no payment, two do") {
+  Services all;
+  Invoicing here{all.locks_here, [&](int number) { all.paid.push_back(number); }};
+  all.nodes.kill(0);
+  CHECK(here.settle(42));
+
+  all.nodes.pause(1);
+  try {
+    here.settle(43);
+    FAIL("paid without a lock");
+  } catch (const redlock::Error& error) {
+    CHECK(error.code() == redlock::Errc::no_quorum);
+  }
+  CHECK(all.paid == std::vector{42});
+}

@@ -1,0 +1,97 @@
+#include "redlock/testing/local_nodes.hpp"
+
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "testing/local_servers.hpp"
+
+namespace redlock::testing {
+namespace {
+
+std::string percent_encoded(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+    if (plain) {
+      result += c;
+    } else {
+      result += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+LocalNodes::LocalNodes(int count, LocalNodesOptions options) {
+  if (count < 1) throw std::invalid_argument{"the number of Redis servers must be at least 1"};
+  servers_ = std::make_unique<detail::LocalServers>(count, std::move(options));
+}
+
+LocalNodes::~LocalNodes() = default;
+
+int LocalNodes::size() const noexcept { return servers_->size(); }
+
+std::uint16_t LocalNodes::port(int node) const { return servers_->at(node).port(); }
+
+std::string LocalNodes::url(int node) const {
+  const std::string& password = servers_->options().password;
+  const std::string login = password.empty() ? "" : ":" + percent_encoded(password) + "@";
+  return "redis://" + login + "127.0.0.1:" + std::to_string(port(node));
+}
+
+std::vector<std::string> LocalNodes::urls() const {
+  std::vector<std::string> all;
+  all.reserve(static_cast<std::size_t>(size()));
+  for (int i = 0; i < size(); ++i) all.push_back(url(i));
+  return all;
+}
+
+std::string LocalNodes::socket_path(int node) const { return servers_->at(node).socket_path(); }
+
+bool LocalNodes::running(int node) const {
+  const std::lock_guard lock{servers_->mutex()};
+  return servers_->at(node).running();
+}
+
+pid_t LocalNodes::pid(int node) const {
+  const std::lock_guard lock{servers_->mutex()};
+  detail::LocalServer& server = servers_->at(node);
+  if (!server.running()) throw std::logic_error{"Redis server " + std::to_string(node) + " is not running"};
+  return server.pid();
+}
+
+void LocalNodes::kill(int node) {
+  const std::lock_guard lock{servers_->mutex()};
+  servers_->at(node).kill();
+}
+
+void LocalNodes::pause(int node) {
+  const std::lock_guard lock{servers_->mutex()};
+  servers_->at(node).pause();
+}
+
+void LocalNodes::resume(int node) {
+  const std::lock_guard lock{servers_->mutex()};
+  servers_->at(node).resume();
+}
+
+void LocalNodes::restart_empty(int node) {
+  const std::lock_guard lock{servers_->mutex()};
+  servers_->restart(servers_->at(node), false);
+}
+
+void LocalNodes::restart_with_data(int node) {
+  if (!servers_->options().persist)
+    throw std::logic_error{"only servers that persist can restart with their data"};
+  const std::lock_guard lock{servers_->mutex()};
+  servers_->restart(servers_->at(node), true);
+}
+
+}  // namespace redlock::testing

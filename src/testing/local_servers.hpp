@@ -1,0 +1,44 @@
+// The server processes behind a LocalNodes.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "redlock/testing/local_nodes.hpp"
+#include "testing/local_server.hpp"
+#include "testing/process_group.hpp"
+
+namespace redlock::testing::detail {
+
+/// Some servers in one process group. In a child of fork() its destructor leaves the servers alone.
+class LocalServers {
+ public:
+  LocalServers(int count, LocalNodesOptions options);  ///< All of them answer, or this throws.
+  ~LocalServers();
+  LocalServers(const LocalServers&) = delete;
+  LocalServers& operator=(const LocalServers&) = delete;
+
+  LocalServer& at(int node);  ///< Throws std::out_of_range.
+  [[nodiscard]] int size() const noexcept { return static_cast<int>(servers_.size()); }
+  [[nodiscard]] const LocalNodesOptions& options() const noexcept { return options_; }
+  /// Held while a server is told something; ports and paths never change.
+  [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
+
+  void restart(LocalServer&, bool with_data);
+
+ private:
+  void start_all();
+  void kill_all() noexcept;
+  void await(LocalServer&, std::chrono::steady_clock::time_point deadline);
+  [[noreturn]] void report(LocalServer&, const std::string& what);
+
+  const LocalNodesOptions options_;
+  std::mutex mutex_;
+  ProcessGroup group_;
+  ServerPlan plan_;
+  std::vector<LocalServer> servers_;
+};
+
+}  // namespace redlock::testing::detail
