@@ -21,7 +21,7 @@ std::string load_release_script(redisContext& context) {
   auto* reply =
       static_cast<redisReply*>(redisCommand(&context, "SCRIPT LOAD %b", source.data(), source.size()));
   if (reply == nullptr) throw std::runtime_error{std::string{"loading the script: "} + context.errstr};
-  const std::string text{reply->str, static_cast<std::size_t>(reply->len)};
+  std::string text{reply->str, static_cast<std::size_t>(reply->len)};
   const bool loaded = reply->type == REDIS_REPLY_STRING;
   freeReplyObject(reply);
   if (!loaded) throw std::runtime_error{"loading the script: " + text};
