@@ -43,8 +43,11 @@ class FileActions {
     const int output = ::posix_spawn_file_actions_addopen(&value_, STDOUT_FILENO, launch.output.c_str(),
                                                           O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (output != 0) return output;
-    if (const int error = ::posix_spawn_file_actions_adddup2(&value_, STDOUT_FILENO, STDERR_FILENO))
-      return error;
+    const int errors = launch.errors.empty()
+                           ? ::posix_spawn_file_actions_adddup2(&value_, STDOUT_FILENO, STDERR_FILENO)
+                           : ::posix_spawn_file_actions_addopen(&value_, STDERR_FILENO, launch.errors.c_str(),
+                                                                O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (errors != 0) return errors;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
     // Ours are close-on-exec; those of the rest of the program may not be.
     return ::posix_spawn_file_actions_addclosefrom_np(&value_, STDERR_FILENO + 1);

@@ -14,6 +14,7 @@ struct Launch {
   std::vector<std::string> arguments;  ///< The first is the path of the program.
   int input = -1;                      ///< Becomes its stdin; /dev/null when -1.
   std::string output = "/dev/null";    ///< Stdout and stderr are appended to this file.
+  std::string errors = {};             ///< Stderr goes to this one, unless it is empty.
   pid_t group = 0;                     ///< The process group that it joins; 0: a new one with its own pid.
 };
 

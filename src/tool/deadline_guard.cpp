@@ -1,0 +1,107 @@
+#include "deadline_guard.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <system_error>
+
+namespace redlock::tool {
+namespace {
+
+[[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
+
+void set_timer(int timer, Clock::time_point when) noexcept {
+  const auto since_boot = std::max(when.time_since_epoch(), Clock::duration{1});
+  itimerspec spec{};
+  spec.it_value.tv_sec = since_boot / std::chrono::seconds{1};
+  spec.it_value.tv_nsec = (since_boot % std::chrono::seconds{1}).count();
+  ::timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, nullptr);
+}
+
+void stop_timer(int timer) noexcept {
+  const itimerspec none{};
+  ::timerfd_settime(timer, 0, &none, nullptr);
+}
+
+/// Away from the terminal's signals, and holding nothing of the caller's open.
+void leave_the_job(int orders, int timer) noexcept {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::setsid();
+  ::prctl(PR_SET_NAME, "redlock-guard");
+  ::dup2(orders, 0);
+  ::dup2(timer, 1);
+  ::close_range(2, ~0U, 0);
+}
+
+}  // namespace
+
+DeadlineGuard::DeadlineGuard() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  const detail::Descriptor reading{ends[0]};
+  orders_ = detail::Descriptor{ends[1]};
+  const detail::Descriptor timer{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)};
+  if (!timer) fail("timerfd_create");
+  watcher_ = ::fork();
+  if (watcher_ < 0) fail("fork");
+  if (watcher_ > 0) return;
+  // Above the standard descriptors, which they are about to become.
+  const int high_orders = ::fcntl(reading.get(), F_DUPFD, 3);
+  const int high_timer = ::fcntl(timer.get(), F_DUPFD, 3);
+  leave_the_job(high_orders, high_timer);
+  watch(0, 1);
+}
+
+DeadlineGuard::~DeadlineGuard() {
+  orders_ = detail::Descriptor{};
+  while (::waitpid(watcher_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void DeadlineGuard::arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept {
+  send({group, terminate_at, kill_at});
+}
+
+void DeadlineGuard::disarm() noexcept { send({}); }
+
+void DeadlineGuard::send(const Orders& orders) noexcept {
+  while (::write(orders_.get(), &orders, sizeof orders) < 0 && errno == EINTR) {  // less than PIPE_BUF: whole
+  }
+}
+
+/// The watching process. Uses nothing but system calls: it is the child of a fork.
+void DeadlineGuard::watch(int orders_end, int timer) noexcept {
+  Orders orders;
+  bool terminated = false;
+  for (;;) {
+    pollfd polls[] = {{orders_end, POLLIN, 0}, {timer, POLLIN, 0}};
+    if (::poll(polls, 2, -1) < 0) continue;
+    if (polls[0].revents != 0) {
+      const ssize_t got = ::read(orders_end, &orders, sizeof orders);
+      if (got == 0 && orders.group != 0) ::kill(-orders.group, SIGKILL);
+      if (got == 0) ::_exit(0);
+      terminated = false;
+      orders.group == 0 ? stop_timer(timer) : set_timer(timer, orders.terminate_at);
+      continue;
+    }
+    if (polls[1].revents == 0) continue;
+    std::uint64_t expirations = 0;
+    [[maybe_unused]] const ssize_t read = ::read(timer, &expirations, sizeof expirations);
+    ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
+    if (!terminated) ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+    terminated ? stop_timer(timer) : set_timer(timer, orders.kill_at);
+    terminated = true;
+  }
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,110 @@
+#include "run.hpp"
+
+#include <csignal>
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+#include "command.hpp"
+#include "deadline_guard.hpp"
+#include "keeper.hpp"
+#include "redlock/redlock.hpp"
+#include "signal_watch.hpp"
+#include "terminal.hpp"
+#include "time_text.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// How long one wait lasts before the quorum is judged anew, where nobody said how long to wait.
+constexpr std::chrono::seconds one_wait{10};
+
+void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
+
+/// Empty: somebody else has it, or a signal ended the wait.
+std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) try {
+  const LockOptions options{.ttl = arguments.ttl};
+  if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
+  // Waiting is for a lock that somebody has. That no majority can be had is for somebody to look at.
+  std::optional<Lease> lease = locks.try_lock(arguments.resource, options);
+  while (!lease) lease = locks.try_lock_for(arguments.resource, one_wait, options, stop);
+  return lease;
+} catch (const Error& error) {
+  if (error.code() == Errc::cancelled) return std::nullopt;
+  throw;
+}
+
+std::vector<std::string> environment_of(const Lease& lease, const std::vector<std::string>& local_urls) {
+  const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
+  std::vector<std::string> environment{"REDLOCK_RESOURCE=" + lease.resource(),
+                                       "REDLOCK_OWNER=" + lease.owner_value(),
+                                       "REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count())};
+  // So that the command finds the private servers that exist for it.
+  std::string list;
+  for (const std::string& url : local_urls) list += (list.empty() ? "" : ",") + url;
+  if (!list.empty()) environment.push_back("REDLOCK_NODES=" + list);
+  return environment;
+}
+
+/// The shell's job is stopped as the command was. Nothing is extended meanwhile: when it goes on, the guard may have
+/// ended the command.
+void stop_with(const Command& command, const Terminal& terminal) {
+  terminal.take_back();
+  ::kill(::getpid(), SIGSTOP);
+  terminal.give_to(command.group());
+  command.signal(SIGCONT);
+}
+
+struct End {
+  int code = 0;
+  bool lock_was_lost = false;
+  bool interrupted = false;  // from the terminal, which told nobody but the command
+};
+
+End run_under(Lease& lease, const RunArguments& arguments, const std::vector<std::string>& local_urls,
+              SignalWatch& signals, DeadlineGuard& guard) {
+  Terminal terminal;
+  Command command{{.words = arguments.command,
+                   .environment = environment_of(lease, local_urls),
+                   .signals = signals.mask_before()},
+                  terminal};
+  Keeper keeper{lease, arguments.ttl, arguments.kill_after, guard, command.group()};
+  signals.forward_to(&command);
+  while (command.wait() == Command::Change::stopped)
+    if (terminal.is_ours()) stop_with(command, terminal);
+  keeper.stop();
+  const bool lost = keeper.has_given_up();
+  guard.disarm();
+  signals.forward_to(nullptr);
+  terminal.take_back();
+  const int code = command.exit_code();
+  return {code, lost, terminal.is_ours() && code == killed_by_signal + SIGINT};
+}
+
+Ending conflict_over(const RunArguments& arguments) {
+  std::cerr << "redlock: somebody else holds " << arguments.resource << '\n';
+  return {arguments.conflict_code};
+}
+
+}  // namespace
+
+Ending run(const RunArguments& arguments) {
+  DeadlineGuard guard;
+  SignalWatch signals;
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints, {.on_warning = warn}};
+  std::optional<Lease> lease = acquire(locks, arguments, signals.stop());
+  if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
+  if (!lease) return conflict_over(arguments);
+
+  const End end = run_under(*lease, arguments, nodes.local_urls, signals, guard);
+  lease->release();
+  if (end.interrupted) return {end.code, SIGINT};
+  if (!end.lock_was_lost) return {end.code};
+  std::cerr << "redlock: the lock " << arguments.resource << " could not be kept, so the command was ended\n";
+  return {lock_lost};
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,68 @@
+#include "signal_watch.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "exit_code.hpp"
+
+namespace redlock::tool {
+namespace {
+
+/// SIGTTOU is blocked, too: the terminal is handed over from the background.
+constexpr int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+bool ends_a_wait(int number) { return number != SIGWINCH; }
+
+}  // namespace
+
+SignalWatch::SignalWatch() {
+  ::sigemptyset(&watched_);
+  for (const int number : forwarded)
+    if (!is_ignored(number)) ::sigaddset(&watched_, number);
+  ::sigaddset(&watched_, SIGRTMIN);  // from the destructor
+  sigset_t blocked = watched_;
+  ::sigaddset(&blocked, SIGTTOU);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
+  thread_ = std::thread{[this] { listen(); }};
+}
+
+SignalWatch::~SignalWatch() {
+  ::pthread_kill(thread_.native_handle(), SIGRTMIN);
+  thread_.join();
+}
+
+void SignalWatch::forward_to(const Command* command) noexcept {
+  const std::lock_guard lock{mutex_};
+  command_ = command;
+  const int early = stopped_by_.exchange(0);
+  if (command && early != 0) command->signal(early);
+}
+
+void SignalWatch::listen() noexcept {
+  for (int number = 0; ::sigwait(&watched_, &number) != 0 || number != SIGRTMIN;) handle(number);
+}
+
+void SignalWatch::handle(int number) noexcept {
+  const std::lock_guard lock{mutex_};
+  if (command_) return command_->signal(number);
+  if (!ends_a_wait(number)) return;
+  stopped_by_ = number;
+  stop_.request_stop();
+}
+
+void die_of(int signal) noexcept {
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+  ::_exit(killed_by_signal + signal);
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,95 @@
+#include "status.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exit_code.hpp"
+#include "redlock/redlock.hpp"
+#include "time_text.hpp"
+#include "verdict.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using Row = std::array<std::string, 5>;
+
+/// Owner values and servers' words may be any bytes, also those that move a terminal's cursor.
+std::string printable(std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      result += c;
+    } else {
+      result += {'\\', 'x', digits[byte >> 4U], digits[byte & 15U]};
+    }
+  }
+  return result;
+}
+
+Row row_of(const NodeReport& report) {
+  return {report.node, std::string{to_string(report.status)}, printable(report.owner.value_or("-")),
+          report.ttl ? readable(*report.ttl) : "-", printable(report.message)};
+}
+
+void print_table(std::span<const NodeReport> reports) {
+  std::vector<Row> rows{{"NODE", "STATE", "OWNER", "TTL", ""}};
+  for (const NodeReport& report : reports) rows.push_back(row_of(report));
+  std::array<std::size_t, 5> widths{};
+  for (const Row& row : rows)
+    for (std::size_t column = 0; column < row.size(); ++column)
+      widths[column] = std::max(widths[column], row[column].size());
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t column = 0; column < row.size(); ++column)
+      line += row[column] + std::string(widths[column] - row[column].size() + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << '\n';
+  }
+}
+
+nlohmann::json json_of(const NodeReport& report) {
+  nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
+  if (report.owner) node["owner"] = *report.owner;
+  if (report.ttl) node["ttl_ms"] = report.ttl->count();
+  if (!report.message.empty()) node["message"] = report.message;
+  return node;
+}
+
+void print_json(const std::string& resource, const Verdict& verdict, std::span<const NodeReport> reports) {
+  constexpr const char* names[] = {"held", "free", "unknown"};
+  nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(verdict.kind)]}};
+  if (verdict.kind == Verdict::Kind::held) {
+    all["owner"] = verdict.owner;
+    if (verdict.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = verdict.ttl.count();
+  }
+  all["nodes"] = nlohmann::json::array();
+  for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
+  // Resources and owner values are any bytes, and JSON is text.
+  std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int status(const StatusArguments& arguments) {
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints};
+  const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
+  const Verdict verdict = verdict_of(reports);
+  if (arguments.json) {
+    print_json(arguments.resource, verdict, reports);
+  } else {
+    print_table(reports);
+    std::cout << printable(sentence(verdict, arguments.resource, reports)) << '\n';
+  }
+  return verdict.kind == Verdict::Kind::unknown ? no_quorum : success;
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,52 @@
+#include "verdict.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "redlock/core/quorum.hpp"
+#include "time_text.hpp"
+
+namespace redlock::tool {
+namespace {
+
+bool has_voted(const NodeReport& report) {
+  return report.status == NodeStatus::held || report.status == NodeStatus::free;
+}
+
+}  // namespace
+
+Verdict verdict_of(std::span<const NodeReport> nodes) {
+  const std::size_t majority = core::quorum(nodes.size());
+  std::map<std::string, std::vector<std::chrono::milliseconds>> owners;
+  for (const NodeReport& report : nodes)
+    if (report.owner) owners[*report.owner].push_back(report.ttl.value_or(std::chrono::milliseconds::max()));
+  const auto silent = static_cast<std::size_t>(std::ranges::count_if(nodes, std::not_fn(has_voted)));
+  bool can_be_held = silent >= majority;
+  for (auto& [owner, ttls] : owners) {
+    std::ranges::sort(ttls, std::greater{});
+    if (ttls.size() >= majority) return {Verdict::Kind::held, owner, ttls[majority - 1]};
+    can_be_held |= ttls.size() + silent >= majority;
+  }
+  return {can_be_held ? Verdict::Kind::unknown : Verdict::Kind::free, {}, {}};
+}
+
+std::string sentence(const Verdict& verdict, const std::string& resource, std::span<const NodeReport> nodes) {
+  switch (verdict.kind) {
+    case Verdict::Kind::held:
+      return resource + " is held by " + verdict.owner +
+             (verdict.ttl == std::chrono::milliseconds::max()
+                  ? ", without an end."
+                  : ", for " + readable(verdict.ttl) + " unless extended.");
+    case Verdict::Kind::free:
+      return "Nobody holds " + resource + ".";
+    case Verdict::Kind::unknown:
+      break;
+  }
+  const auto voted = std::ranges::count_if(nodes, has_voted);
+  return "No majority can tell who holds " + resource + ": " + std::to_string(voted) + " of " +
+         std::to_string(nodes.size()) + " nodes answered.";
+}
+
+}  // namespace redlock::tool

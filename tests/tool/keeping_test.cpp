@@ -1,0 +1,122 @@
+// redlock run: the command never runs on past its lock.
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/observers.hpp"
+#include "redlock/clock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/raw_client.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+
+namespace {
+
+/// Ignores SIGTERM and prints, again and again, when it was alive: seconds since the machine was started.
+const std::string stubborn = "trap '' TERM; while :; do cat /proc/uptime; sleep 0.01; done";
+
+Program hold(const LocalNodes& nodes, const std::string& ttl, const std::string& script,
+             const std::string& kill_after = "500ms") {
+  return Program{tool({"run", "--ttl", ttl, "--kill-after", kill_after, "r", "--", "sh", "-c", script}),
+                 {nodes_variable(nodes.urls())}};
+}
+
+/// The last sign of life, on the library's clock.
+Clock::time_point last_life(const std::string& output) {
+  const std::size_t end = output.rfind('\n');
+  const std::size_t begin = output.rfind('\n', end - 1) + 1;
+  const std::chrono::duration<double> uptime{std::stod(output.substr(begin))};
+  return Clock::time_point{std::chrono::duration_cast<Clock::duration>(uptime)};
+}
+
+/// Nothing writes to the output any more.
+bool is_dead(const Program& program) {
+  const std::string before = program.output();
+  std::this_thread::sleep_for(300ms);
+  return program.output() == before;
+}
+
+}  // namespace
+
+TEST_CASE("a_lock_is_kept_for_many_ttls_without_a_minority") {
+  LocalNodes nodes{5};
+  Program holder = hold(nodes, "500ms", "echo began; sleep 3; echo ended");
+  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  nodes.pause(0);
+  nodes.kill(1);
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 0);
+  CHECK(ending.output == "began\nended\n");
+}
+
+TEST_CASE("a_command_whose_lock_cannot_be_kept_is_asked_to_end_before_the_deadline") {
+  LocalNodes nodes{5};
+  Program holder = hold(
+      nodes, "4s",
+      "trap 'echo told; cat /proc/uptime; exit 0' TERM; echo ready; while :; do sleep 0.01; done", "1500ms");
+  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  for (const int node : {0, 1, 2}) nodes.pause(node);
+  const Clock::time_point latest_deadline = Clock::now() + 4s;  // of an extension that just came through
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 72);
+  CHECK(ending.output.starts_with("ready\ntold\n"));
+  CHECK(last_life(ending.output) < latest_deadline);
+  CHECK(ending.errors.ends_with("redlock: the lock r could not be kept, so the command was ended\n"));
+}
+
+TEST_CASE("a_command_that_will_not_end_is_killed_at_the_deadline") {
+  LocalNodes nodes{5};
+  Program holder = hold(nodes, "2s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (const int node : {0, 1, 2}) nodes.pause(node);
+  const Clock::time_point latest_deadline = Clock::now() + 2s;
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 72);
+  CHECK(last_life(ending.output) < latest_deadline);
+}
+
+TEST_CASE("a_lock_that_somebody_deleted_ends_the_command_with_the_next_extension") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "3s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (int node = 0; node < 3; ++node) RawClient{nodes.port(node)}.del("r");
+  CHECK(holder.wait().code == 72);
+}
+
+TEST_CASE("the_command_of_a_killed_holder_dies_with_it_and_the_next_one_gets_the_lock") {
+  LocalNodes nodes{5};
+  Program holder = hold(nodes, "2s", "sh -c \"" + stubborn + "\" & wait");
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  holder.signal(SIGKILL);
+  const Clock::time_point killed = Clock::now();
+  const Program::Ending next = run_tool({"run", "-w", "60", "r", "--", "cat", "/proc/uptime"}, nodes.urls());
+  CHECK(next.code == 0);
+  CHECK(last_life(next.output) < killed + 2s + 1s);
+  CHECK(is_dead(holder));  // also its children, of whom the holder knew nothing
+}
+
+TEST_CASE("the_command_of_a_stopped_holder_is_killed_at_the_deadline") {
+  LocalNodes nodes{5};
+  Program holder = hold(nodes, "2s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  holder.signal(SIGSTOP);
+  const Clock::time_point latest_deadline = Clock::now() + 2s;
+  REQUIRE(eventually([&] { return Observers{nodes}.empty() == 5; }));
+  CHECK(is_dead(holder));
+  CHECK(last_life(holder.output()) < latest_deadline);
+  holder.signal(SIGCONT);
+  CHECK(holder.wait().code == 72);
+}
+
+TEST_CASE("what_a_command_leaves_running_behind_is_left_alone_when_it_ends") {
+  LocalNodes nodes{1};
+  Program holder = hold(nodes, "2s", "sh -c 'sleep 0.3; echo still here' & echo done");
+  CHECK(holder.wait().code == 0);
+  CHECK(eventually([&] { return holder.output() == "done\nstill here\n"; }));
+}

@@ -1,0 +1,238 @@
+// redlock run: what flock(1) does, on several machines.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "integration/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/raw_client.hpp"
+#include "testing/process.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using Words = std::vector<std::string>;
+
+namespace {
+
+/// The value of a variable among lines of `env`'s.
+std::string variable(const std::string& lines, const std::string& name) {
+  const std::size_t at = ("\n" + lines).find("\n" + name + "=");
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = at + name.size() + 1;
+  return lines.substr(begin, lines.find('\n', begin) - begin);
+}
+
+bool all_is_released(const LocalNodes& nodes) {
+  return eventually([&] { return Observers{nodes}.empty() == nodes.size(); });
+}
+
+/// A hundred processes that each add one to a number in a file, by a shell that reads and writes it.
+long count_of_a_hundred(const Words& before_the_shell, const std::string& nodes) {
+  const detail::ProcessGroup group;
+  const std::string file = group.folder() + "/f";
+  std::ofstream{file} << "0\n";
+  Words words{*detail::find_program("env"), nodes};
+  words.insert(words.end(), before_the_shell.begin(), before_the_shell.end());
+  words.insert(words.end(), {"/bin/sh", "-c",
+                             "cd " + group.folder() + " && n=$(cat f) && expr 1 + $n > f.$$ && mv f.$$ f"});
+  std::vector<pid_t> children;
+  for (int child = 0; child < 100; ++child)
+    children.push_back(detail::launch({.arguments = words, .group = group.id()}));
+  for (const pid_t child : children) detail::reap(child);
+  long counted = 0;
+  std::ifstream{file} >> counted;
+  return counted;
+}
+
+}  // namespace
+
+TEST_CASE("the_command_gives_the_exit_code") {
+  LocalNodes nodes{3};
+  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "r", "--", "sh", "-c", "exit 7"}, nodes.urls()).code == 7);
+  CHECK(run_tool({"run", "r", "--", "sh", "-c", "kill -s KILL $$"}, nodes.urls()).code == 128 + SIGKILL);
+  const Program::Ending unknown = run_tool({"run", "r", "--", "no-such-program"}, nodes.urls());
+  CHECK(unknown.code == 127);
+  CHECK(unknown.errors == "redlock: no-such-program: No such file or directory\n");
+  CHECK(run_tool({"run", "r", "--", "/etc/passwd"}, nodes.urls()).code == 126);
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("the_command_has_its_words_and_streams_to_itself") {
+  LocalNodes nodes{1};
+  const Program::Ending said =
+      run_tool({"run", "r", "--", "sh", "-c", "echo out \"$@\"; echo err >&2", "sh", "-n", "--", "a b", ""},
+               nodes.urls());
+  CHECK(said.output == "out -n -- a b \n");
+  CHECK(said.errors == "err\n");
+  const auto piped =
+      Program{{"sh", "-c", "echo through | " REDLOCK_TOOL " run r -- cat"}, {nodes_variable(nodes.urls())}}
+          .wait();
+  CHECK(piped.output == "through\n");
+}
+
+TEST_CASE("the_command_finds_its_lock_in_its_environment") {
+  LocalNodes nodes{3};
+  const auto before = redlock::Clock::now().time_since_epoch();
+  Program holder{tool({"run", "--ttl", "20s", "a resource", "--", "sh", "-c", "env; sleep 60"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output().find("REDLOCK_DEADLINE_MS") != std::string::npos; }));
+  const std::string environment = holder.output() + "\n";
+  CHECK(variable(environment, "REDLOCK_RESOURCE") == "a resource");
+  CHECK(variable(environment, "REDLOCK_OWNER") == RawClient{nodes.port(0)}.get("a resource"));
+  const std::chrono::milliseconds deadline{std::stoll(variable(environment, "REDLOCK_DEADLINE_MS"))};
+  CHECK(deadline > before + 19s);
+  CHECK(deadline < redlock::Clock::now().time_since_epoch() + 20s);
+  holder.signal(SIGTERM);
+  CHECK(holder.wait().code == 128 + SIGTERM);
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
+  LocalNodes nodes{3};
+  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
+  CHECK(at_once.code == 1);
+  CHECK(at_once.output.empty());
+  CHECK(at_once.errors == "redlock: somebody else holds r\n");
+  CHECK(run_tool({"run", "-w", "0.2", "-E", "99", "r", "--", "true"}, nodes.urls()).code == 99);
+  CHECK(run_tool({"run", "-w", "0", "-E", "0", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-n", "another", "--", "true"}, nodes.urls()).code == 0);
+}
+
+TEST_CASE("a_run_without_limits_waits_until_the_holder_lets_go") {
+  LocalNodes nodes{3};
+  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
+  std::this_thread::sleep_for(300ms);
+  CHECK(waiting.is_running());
+  lease.release();
+  const Program::Ending ending = waiting.wait();
+  CHECK(ending.code == 0);
+  CHECK(ending.output == "ran\n");
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("a_plain_client_and_the_command_exclude_each_other") {
+  LocalNodes nodes{3};
+  for (int node = 0; node < 2; ++node)
+    REQUIRE(RawClient{nodes.port(node)}.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "OK");
+  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
+  Program holder{tool({"run", "s", "--", "sleep", "60"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return Observers{nodes}.having("s") == 3; }));
+  for (int node = 0; node < 3; ++node)
+    CHECK(RawClient{nodes.port(node)}.command({"SET", "s", "somebody", "NX", "PX", "60000"}) == "(nil)");
+}
+
+TEST_CASE("a_hundred_processes_under_the_lock_lose_no_addition") {
+  LocalNodes nodes{5};
+  CHECK(count_of_a_hundred(tool({"run", "-w", "60", "counter", "--"}), nodes_variable(nodes.urls())) == 100);
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("a_hundred_processes_without_the_lock_lose_some") {
+  CHECK(count_of_a_hundred({}, "NOTHING=") < 100);
+}
+
+TEST_CASE("signals_go_to_the_command") {
+  LocalNodes nodes{3};
+  for (const auto& [number, name] :
+       {std::pair{SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}}) {
+    CAPTURE(name);
+    Program holder{
+        tool({"run", "r", "--", "sh", "-c",
+              std::string{"trap 'exit 5' "} + name + "; echo ready; while :; do sleep 0.01; done"}),
+        {nodes_variable(nodes.urls())}};
+    REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+    holder.signal(number);
+    CHECK(holder.wait().code == 5);
+  }
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("a_signal_ends_the_wait_for_the_lock") {
+  LocalNodes nodes{3};
+  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
+  std::this_thread::sleep_for(300ms);
+  waiting.signal(SIGTERM);
+  const Program::Ending ending = waiting.wait();
+  CHECK(ending.code == 128 + SIGTERM);
+  CHECK(ending.output.empty());
+  CHECK(Observers{nodes}.having("r") == 3);  // the holder's
+}
+
+TEST_CASE("private_servers_live_as_long_as_the_command_and_are_told_to_it") {
+  const Program::Ending ending = run_tool(
+      {"run", "--local", "3", "r", "--", "sh", "-c", "echo $REDLOCK_NODES; " REDLOCK_TOOL " status r"});
+  CHECK(ending.code == 0);
+  CHECK(ending.output.find("r is held by ") != std::string::npos);
+  const std::string first = ending.output.substr(0, ending.output.find(','));
+  CHECK(run_tool({"status", "--node", first, "r"}).code == 69);
+}
+
+TEST_CASE("bad_usage_is_told_and_is_64") {
+  LocalNodes nodes{1};
+  const auto says = [&](Words words, const std::string& what) {
+    const Program::Ending ending = run_tool(std::move(words), nodes.urls());
+    CAPTURE(what, ending.errors);
+    CHECK(ending.code == 64);
+    CHECK(ending.output.empty());
+    CHECK(ending.errors.find(what) != std::string::npos);
+  };
+  says({}, "subcommand is required");
+  says({"walk"}, "walk");
+  says({"run", "r"}, "CMD");
+  says({"run", "r", "--"}, "CMD");
+  says({"run", "--", "true"}, "RESOURCE");
+  says({"run", "", "--", "true"}, "the resource has 0 bytes; allowed are 1 to 4096");
+  says({"run", "-n", "-w", "1", "r", "--", "true"}, "excludes");
+  says({"run", "-w", "soon", "r", "--", "true"}, "'soon' is not a time");
+  says({"run", "-E", "256", "r", "--", "true"}, "256");
+  says({"run", "--ttl", "5", "r", "--", "true"}, "'5' is not a time");
+  says({"run", "--ttl", "1ms", "r", "--", "true"}, "allowed are 10 ms to 365 days");
+  says({"run", "--node", "http://h", "r", "--", "true"}, "the scheme must be");
+  says({"run", "--local", "3", "--node", nodes.url(0), "r", "--", "true"}, "--local");
+  says({"status", "r", "--", "true"}, "--");
+  const Program::Ending nowhere = run_tool({"run", "r", "--", "true"});
+  CHECK(nowhere.code == 64);
+  CHECK(nowhere.errors.find("REDLOCK_NODES") != std::string::npos);
+}
+
+TEST_CASE("without_a_quorum_the_code_is_69_and_every_node_says_why") {
+  LocalNodes nodes{3};
+  nodes.kill(0);
+  nodes.kill(1);
+  for (const Words& words : {Words{"run", "r", "--", "true"},
+                             {"run", "-n", "r", "--", "true"},
+                             {"run", "-w", "0.5", "r", "--", "true"}}) {
+    const Program::Ending ending = run_tool(words, nodes.urls());
+    CHECK(ending.code == 69);
+    CHECK(ending.errors.find(nodes.url(0) + ": unreachable (Connection refused)") != std::string::npos);
+  }
+  CHECK(Observers{nodes, {2}}.empty() == 1);
+}
+
+TEST_CASE("a_password_is_never_shown") {
+  LocalNodes nodes{1, {.password = "open sesame"}};
+  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  for (const std::string& url : {std::string{"redis://:hunter2@127.0.0.1:"} + std::to_string(nodes.port(0)),
+                                 std::string{"redis://:hunter2@"}}) {
+    const Program::Ending ending = run_tool({"run", "-n", "--node", url, "r", "--", "true"});
+    CHECK(ending.code == 64);
+    CHECK(ending.errors.find("hunter2") == std::string::npos);
+  }
+}
+
+TEST_CASE("help_and_version_are_no_errors") {
+  CHECK(run_tool({"--version"}).output.starts_with("redlock "));
+  const Program::Ending help = run_tool({"run", "--help"});
+  CHECK(help.code == 0);
+  CHECK(help.output.find("redlock run [OPTIONS] RESOURCE -- CMD...") != std::string::npos);
+}

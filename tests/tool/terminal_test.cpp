@@ -1,0 +1,122 @@
+// redlock run at a terminal: keys go to the command, and the shell's job control works.
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <poll.h>
+#include <array>
+#include <csignal>
+#include <string>
+
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "testing/fd.hpp"
+#include "tool/program.hpp"
+
+using namespace redlock::testing;
+
+namespace {
+
+constexpr const char* ctrl_c = "\x03";
+constexpr const char* ctrl_d = "\x04";
+constexpr const char* ctrl_z = "\x1a";
+
+/// An interactive shell on a terminal of its own.
+class Shell {
+ public:
+  explicit Shell(const LocalNodes& nodes) : variable_{nodes_variable(nodes.urls())} {
+    int terminal = -1;
+    pid_ = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+    if (pid_ == 0) {
+      ::execl("/usr/bin/env", "env", variable_.c_str(), "PS1=> ", "bash", "--norc", "--noediting", "-i",
+              nullptr);
+      ::_exit(127);
+    }
+    terminal_ = detail::Fd{terminal};
+    REQUIRE(sees("> "));
+  }
+  ~Shell() {
+    terminal_.reset();  // SIGHUP for all of them
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+
+  void type(const std::string& keys) { REQUIRE(::write(terminal_.get(), keys.data(), keys.size()) > 0); }
+  /// Whether it appears; then it and what was before it is forgotten.
+  bool sees(const std::string& text) {
+    for (;;) {
+      if (const std::size_t at = screen_.find(text); at != std::string::npos) {
+        screen_.erase(0, at + text.size());
+        return true;
+      }
+      pollfd poll{terminal_.get(), POLLIN, 0};
+      std::array<char, 4096> bytes{};
+      if (::poll(&poll, 1, 20'000) != 1) return false;
+      const ssize_t got = ::read(terminal_.get(), bytes.data(), bytes.size());
+      if (got <= 0) return false;
+      screen_.append(bytes.data(), static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  std::string variable_;
+  pid_t pid_ = 0;
+  detail::Fd terminal_;
+  std::string screen_;
+};
+
+const std::string run = std::string{REDLOCK_TOOL} + " run ";
+/// Starts nothing: a shell that is stopped in the middle of a vfork() never is.
+const std::string reader = "r -- sh -c 'echo go''ing; read line; echo re''ad $line'";
+
+}  // namespace
+
+TEST_CASE("the_command_reads_from_the_terminal") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(run + "r -- cat; echo code $?\n");
+  shell.type("hello\n");
+  CHECK(shell.sees("hello\r\nhello\r\n"));
+  shell.type(ctrl_d);
+  CHECK(shell.sees("code 0\r\n"));
+}
+
+TEST_CASE("an_interrupt_ends_the_command_and_the_shells_loop_around_it") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type("for i in 1 2 3; do " + run + reader + "; done; echo never\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(ctrl_c);
+  CHECK(shell.sees("\n> "));
+  shell.type("echo code $?\n");
+  CHECK(shell.sees("code 130\r\n"));
+}
+
+TEST_CASE("a_stopped_job_goes_on_where_it_was") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(run + reader + "\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(ctrl_z);
+  REQUIRE(shell.sees("Stopped"));
+  shell.type("fg; echo code $?\n");
+  shell.type("this\n");
+  CHECK(shell.sees("read this\r\n"));
+  CHECK(shell.sees("code 0\r\n"));
+}
+
+TEST_CASE("a_job_stopped_past_its_deadline_never_goes_on") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(run + "--ttl 1s " + reader + "\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(ctrl_z);
+  REQUIRE(shell.sees("Stopped"));
+  shell.type(run + "-w 60 r -- echo next''one\n");  // has it when the first one's lock is over
+  REQUIRE(shell.sees("nextone\r\n"));
+  shell.type("fg\n");
+  CHECK(shell.sees("the lock r could not be kept, so the command was ended"));
+  shell.type("echo code $?\n");
+  CHECK(shell.sees("code 72\r\n"));
+}

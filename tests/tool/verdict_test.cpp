@@ -1,0 +1,100 @@
+// What the nodes say together.
+#include "verdict.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using redlock::NodeReport;
+using redlock::NodeStatus;
+using redlock::tool::Verdict;
+using redlock::tool::verdict_of;
+
+namespace {
+
+NodeReport held_by(const std::string& owner, std::chrono::milliseconds ttl = 10s) {
+  return {"node", NodeStatus::held, {}, owner, ttl};
+}
+const NodeReport free_node{"node", NodeStatus::free, {}, {}, {}};
+const NodeReport silent{"node", NodeStatus::timed_out, {}, {}, {}};
+
+/// `aab.?`: a letter for an owner, a dot for a free node, a question mark for a silent one.
+std::vector<NodeReport> nodes(const std::string& picture) {
+  std::vector<NodeReport> result;
+  for (const char c : picture)
+    result.push_back(c == '.' ? free_node : c == '?' ? silent : held_by(std::string{c}));
+  return result;
+}
+
+char kind_of(const std::string& picture) {
+  switch (verdict_of(nodes(picture)).kind) {
+    case Verdict::Kind::held:
+      return 'h';
+    case Verdict::Kind::free:
+      return 'f';
+    case Verdict::Kind::unknown:
+      break;
+  }
+  return '?';
+}
+
+/// By trying out everything that the silent nodes might say.
+char possible_kind(const std::string& picture) {
+  const std::size_t silent_one = picture.find('?');
+  if (silent_one == std::string::npos) {
+    for (const char owner : std::string{"abc"})
+      if (2 * static_cast<std::size_t>(std::count(picture.begin(), picture.end(), owner)) > picture.size())
+        return owner;
+    return '.';
+  }
+  char common = 0;
+  for (const char said : std::string{"abc."}) {
+    std::string said_all = picture;
+    said_all[silent_one] = said;
+    const char outcome = possible_kind(said_all);
+    if (outcome == '?' || (common != 0 && common != outcome)) return '?';
+    common = outcome;
+  }
+  return common;
+}
+
+}  // namespace
+
+TEST_CASE("a_verdict_falls_exactly_when_the_silent_nodes_cannot_change_it") {
+  for (const std::size_t count : {1U, 2U, 3U, 5U}) {
+    const std::string said = "ab.?";
+    std::size_t pictures = 1;
+    for (std::size_t node = 0; node < count; ++node) pictures *= said.size();
+    for (std::size_t number = 0; number < pictures; ++number) {
+      std::string picture;
+      for (std::size_t rest = number; picture.size() < count; rest /= said.size())
+        picture += said[rest % said.size()];
+      const char outcome = possible_kind(picture);
+      CAPTURE(picture, outcome);
+      CHECK(kind_of(picture) == (outcome == '.' ? 'f' : outcome == '?' ? '?' : 'h'));
+    }
+  }
+}
+
+TEST_CASE("a_lock_is_held_for_as_long_as_a_majority_has_it") {
+  const std::vector<NodeReport> reports{held_by("a", 3s), held_by("a", 9s), held_by("a", 5s),
+                                        held_by("a", 7s), held_by("b", 60s)};
+  const Verdict verdict = verdict_of(reports);
+  CHECK(verdict.kind == Verdict::Kind::held);
+  CHECK(verdict.owner == "a");
+  CHECK(verdict.ttl == 5s);  // then 7 s and 9 s are left, which are no majority
+}
+
+TEST_CASE("each_verdict_is_a_sentence") {
+  const auto say = [](const std::vector<NodeReport>& reports) {
+    return sentence(verdict_of(reports), "r", reports);
+  };
+  CHECK(say(nodes("aaa..")) == "r is held by a, for 10.0 s unless extended.");
+  CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a, without an end.");
+  CHECK(say(nodes("a....")) == "Nobody holds r.");
+  CHECK(say(nodes("aa???")) == "No majority can tell who holds r: 2 of 5 nodes answered.");
+}
