@@ -258,7 +258,10 @@ TEST_CASE("an_answer_that_is_neither_ok_nor_nil_is_no_vote") {
   Started started;
   started.answer(0, asked, number(1));
   started.answer(1, asked, string_reply("OK"));
+  CHECK_FALSE(started.attempt.done());  // there will be no quorum, and the report is not complete
+  started.answer(2, asked, ok());
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::no_quorum);
+  CHECK(started.attempt.tally().is(2, Tally::Mark::yes));
   CHECK(started.attempt.tally()[0].trouble.status == NodeStatus::protocol_error);
 }

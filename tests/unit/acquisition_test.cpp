@@ -93,7 +93,7 @@ struct Specification {
       give_back();
       if (count("!") >= majority)
         verdict = "misconfigured";
-      else if (count("yNn?") < majority)
+      else if (count("yNn?") < majority && count("?") == 0)
         verdict = "no quorum";
       else if (count("yNn") >= majority && count("n") == 0)
         verdict = "held";

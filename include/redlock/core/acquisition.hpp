@@ -24,7 +24,8 @@ namespace redlock::inline v1::core {
 /// same connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is
 /// certain why: as long as a majority may yet turn out to vote or not to vote, and until the nodes that
 /// denied have answered the release, because SET does not say what kind of key was in its way and the
-/// release's GET does.
+/// release's GET does. *No quorum* waits for every node that may yet answer: it is for people, who need to
+/// know which nodes are well.
 class Acquisition final : public Operation {
  public:
   enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
@@ -106,7 +107,8 @@ class Acquisition final : public Operation {
       give_back(now, outbox);
     }
     if (tally_.is_hopeless()) return conclude(Errc::misconfigured);
-    if (tally_.prevents_majority(Tally::Mark::unknown)) return conclude(Errc::no_quorum);
+    const bool all_have_spoken = tally_.count(Tally::Mark::pending) == 0;
+    if (tally_.prevents_majority(Tally::Mark::unknown) && all_have_spoken) return conclude(Errc::no_quorum);
     if (tally_.votes() >= quorum(tally_.nodes()) && all_explained()) return conclude(Errc::held);
   }
 
