@@ -30,7 +30,7 @@ CLI::App* add_measurement(CLI::App& app, const std::string& name, const std::str
   command
       ->add_option("--cycles", arguments.cycles,
                    "lock and release cycles of every contestant (default " + std::to_string(cycles) + ")")
-      ->check(CLI::Range(100, 100'000'000));
+      ->check(CLI::Range(20, 100'000'000));
   command->add_flag("--json", arguments.json, "print JSON instead of a table");
   return command;
 }
@@ -55,6 +55,10 @@ void add_measurements(CLI::App& app, Arguments& arguments, bench::Report& report
       ->check(CLI::Range(1, 1024));
   throughput->callback(
       [&] { report = bench::throughput(arguments.nodes, arguments.callers, arguments.cycles); });
+
+  add_measurement(app, "start", "The command redlock, from its start to its end, and a client's first lock",
+                  200, arguments)
+      ->callback([&] { report = bench::start(arguments.nodes, arguments.cycles); });
 
   CLI::App* degraded = add_measurement(
       app, "degraded", "One caller, before and after a minority of the nodes fails", 5'000, arguments);

@@ -1,4 +1,4 @@
-// The three questions that the benchmark answers, each on servers that it starts and ends itself.
+// The questions that the benchmark answers, each on servers that it starts and ends itself.
 #pragma once
 
 #include <cstddef>
@@ -18,5 +18,9 @@ enum class Outage { stop, kill };
 /// What a cycle takes once the client has noticed that some nodes hang or are dead. Requires that a majority
 /// is left.
 Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles);
+
+/// How long `redlock run -n x -- true` takes from its start to its end, beside a process that does nothing, and the
+/// first lock and release of a new client.
+Report start(unsigned nodes, std::size_t cycles);
 
 }  // namespace redlock::benchmark

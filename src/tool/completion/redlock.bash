@@ -1,0 +1,27 @@
+# Completion of redlock(1) for bash.
+_redlock() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    if [[ ${COMP_WORDS[i]} == -- ]]; then
+      # Behind it stands another command, with a completion of its own.
+      if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+      else
+        mapfile -t COMPREPLY < <(compgen -c -- "$word")
+      fi
+      return
+    fi
+  done
+  case $previous in
+    --node | --local | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after) return ;;
+  esac
+  local words
+  case ${COMP_WORDS[1]} in
+    run) words='--node --local --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --help --' ;;
+    status) words='--node --local --json --help' ;;
+    *) words='run status --help --version' ;;
+  esac
+  if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
+}
+complete -F _redlock redlock

@@ -1,0 +1,22 @@
+# Completion of redlock(1) for fish.
+function __redlock_before_the_command
+    not contains -- -- (commandline -opc)
+end
+
+complete -c redlock -f
+complete -c redlock -n __fish_use_subcommand -a run -d 'Run a command under a lock'
+complete -c redlock -n __fish_use_subcommand -a status -d 'See who holds a lock'
+complete -c redlock -n __fish_use_subcommand -l version -d 'Print the version'
+complete -c redlock -n __redlock_before_the_command -s h -l help -d 'Print help'
+
+set -l run '__fish_seen_subcommand_from run; and __redlock_before_the_command'
+set -l any '__fish_seen_subcommand_from run status; and __redlock_before_the_command'
+complete -c redlock -n $any -l node -x -d 'A node, such as redis://10.0.0.1'
+complete -c redlock -n $any -l local -x -a '1 3 5' -d 'Start private servers'
+complete -c redlock -n $run -l ttl -x -d 'How long the lock outlives a dead holder'
+complete -c redlock -n $run -s n -l nonblock -d 'Give up at once'
+complete -c redlock -n $run -s w -l wait -x -d 'Give up after so many seconds'
+complete -c redlock -n $run -s E -l conflict-exit-code -x -d 'Exit code when somebody else has the lock'
+complete -c redlock -n $run -l kill-after -x -d 'How long before the deadline the command is asked to end'
+complete -c redlock -n '__fish_seen_subcommand_from status' -l json -d 'Print JSON'
+complete -c redlock -n 'not __redlock_before_the_command' -a '(__fish_complete_subcommand --fcs-skip=4)'
