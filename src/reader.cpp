@@ -11,24 +11,39 @@ namespace redlock::inline v1::detail {
 using core::Reply;
 
 struct ReplyInProgress {
+  ReplyLimits limits;
+  ReplyLimits left;  // of them, for what is still to come
   Reply root;
-  std::size_t elements = 0;  // of all arrays in it
+  const char* refusal = nullptr;
 };
 
 namespace {
 
-constexpr std::size_t longest_reply = std::size_t{1} << 20U;
-constexpr std::size_t most_elements = 4096;  // a master with hundreds of replicas names them all
+constexpr const char* too_long = "a reply of more than 1 MiB";
+constexpr std::size_t longest_framing = 32;  // of a string: its mark, the digits of its length, two line ends
+
+ReplyInProgress& in_progress(const redisReadTask* task) noexcept {
+  return *static_cast<ReplyInProgress*>(task->privdata);
+}
+
+/// Null, which ends the reading.
+std::nullptr_t refuse(const redisReadTask* task, const char* why) noexcept {
+  in_progress(task).refusal = why;
+  return nullptr;
+}
 
 /// Where the reader wants the next object: the root, or its place in the array above. Null refuses it.
 Reply* place(const redisReadTask* task) noexcept {
-  if (!task->parent) return &static_cast<ReplyInProgress*>(task->privdata)->root;
+  if (!task->parent) return &in_progress(task).root;
   auto* const parent = static_cast<Reply*>(task->parent->obj);
   const auto index = static_cast<std::size_t>(task->idx);
   return index < parent->elements.size() ? &parent->elements[index] : nullptr;
 }
 
 Reply* put(const redisReadTask* task, Reply::Kind kind) noexcept {
+  // The null of RESP3 is a type of its own; ours is a string or an array without a length.
+  const bool is_resp3 = task->type == REDIS_REPLY_NIL || task->type > REDIS_REPLY_ERROR;
+  if (is_resp3) return refuse(task, "a reply in RESP3, which was not asked for");
   Reply* const reply = place(task);
   if (!reply) return nullptr;
   reply->kind = kind;
@@ -44,8 +59,12 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
   const Reply::Kind kind = task->type == REDIS_REPLY_ERROR    ? Reply::Kind::error
                            : task->type == REDIS_REPLY_STATUS ? Reply::Kind::status
                                                               : Reply::Kind::string;
+  std::size_t& left = in_progress(task).left.text;
+  if (size > left) return refuse(task, too_long);
   Reply* const reply = put(task, kind);
-  if (reply) reply->text.assign(text, size);
+  if (!reply) return nullptr;
+  reply->text.assign(text, size);
+  left -= size;
   return reply;
 } catch (const std::bad_alloc&) {
   return nullptr;
@@ -55,12 +74,12 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
 template <class Size>
 void* put_array(const redisReadTask* task, Size size) noexcept try {
   const auto wanted = static_cast<std::size_t>(size);
-  std::size_t& elements = static_cast<ReplyInProgress*>(task->privdata)->elements;
-  if (wanted > most_elements - elements) return nullptr;
+  std::size_t& left = in_progress(task).left.elements;
+  if (wanted > left) return refuse(task, "a reply of too many elements");
   Reply* const reply = put(task, Reply::Kind::array);
   if (!reply) return nullptr;
   reply->elements.resize(wanted);
-  elements += wanted;
+  left -= wanted;
   return reply;
 } catch (const std::bad_alloc&) {
   return nullptr;
@@ -82,9 +101,10 @@ redisReplyObjectFunctions make_functions() noexcept {
   functions.createNil = put_nil;
   functions.freeObject = [](void*) {};  // objects belong to the root reply
 #if HIREDIS_MAJOR >= 1
-  // RESP3, which we never ask for.
-  functions.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* { return nullptr; };
-  functions.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+  functions.createDouble = [](const redisReadTask* task, double, char*, std::size_t) -> void* {
+    return put(task, Reply::Kind::nil);
+  };
+  functions.createBool = [](const redisReadTask* task, int) -> void* { return put(task, Reply::Kind::nil); };
 #endif
   return functions;
 }
@@ -93,7 +113,9 @@ redisReplyObjectFunctions make_functions() noexcept {
 
 void Reader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
 
-Reader::Reader() : in_progress_{std::make_unique<ReplyInProgress>()} {
+Reader::Reader(ReplyLimits limits) : in_progress_{std::make_unique<ReplyInProgress>()} {
+  in_progress_->limits = limits;
+  in_progress_->left = limits;
   static redisReplyObjectFunctions functions = make_functions();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc{};
@@ -105,17 +127,20 @@ Reader::~Reader() = default;
 void Reader::feed(const char* bytes, std::size_t size) { redisReaderFeed(reader_.get(), bytes, size); }
 
 const Reply* Reader::next() {
+  auto& [limits, left, root, refusal] = *in_progress_;
   void* reply = nullptr;
-  if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;
-  if (reply)
-    in_progress_->elements = 0;
-  else
-    too_long_ = reader_->len - reader_->pos > longest_reply;
-  return static_cast<const Reply*>(reply);
+  if (refusal || redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;
+  if (reply) {
+    left = limits;
+    return &root;
+  }
+  // What will be refused anyway is not waited for.
+  if (reader_->len - reader_->pos > left.text + longest_framing) refusal = too_long;
+  return nullptr;
 }
 
 const char* Reader::error() const noexcept {
-  if (too_long_) return "a reply of more than 1 MiB";
+  if (in_progress_->refusal) return in_progress_->refusal;
   return reader_->err ? reader_->errstr : nullptr;
 }
 

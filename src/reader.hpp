@@ -13,11 +13,17 @@ namespace redlock::inline v1::detail {
 
 struct ReplyInProgress;
 
+/// What one reply may hold, of all strings and of all arrays in it.
+struct ReplyLimits {
+  std::size_t text = std::size_t{1} << 20U;  // bytes
+  std::size_t elements = 4096;               // a master with hundreds of replicas names them all
+};
+
 /// Parses RESP2 from a server that may be malicious: what is larger than any answer to our commands is
-/// refused before memory is spent on it.
+/// refused before memory is spent on it. How the bytes are cut into pieces makes no difference.
 class Reader {
  public:
-  Reader();
+  explicit Reader(ReplyLimits limits = {});
   ~Reader();
 
   void feed(const char* bytes, std::size_t size);
@@ -33,7 +39,6 @@ class Reader {
   };
   std::unique_ptr<redisReader, Free> reader_;
   std::unique_ptr<ReplyInProgress> in_progress_;  // at a fixed address: the reader's functions know it
-  bool too_long_ = false;
 };
 
 }  // namespace redlock::inline v1::detail

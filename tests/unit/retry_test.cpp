@@ -96,6 +96,20 @@ TEST_CASE("nobody_sleeps_longer_than_the_holders_copies_live_and_ten_millisecond
   }
 }
 
+TEST_CASE("a_time_of_centuries_does_not_turn_into_a_short_one") {
+  // In nanoseconds they do not fit, do not fit with a jitter, or come out as half a millisecond.
+  for (const auto ttl :
+       {std::chrono::milliseconds::max(), 9'223'372'036'855ms, 9'223'372'036'854ms, 18'446'744'073'710ms}) {
+    CAPTURE(ttl.count());
+    Retry retry{never};
+    for (int attempt = 0; attempt < 10; ++attempt)
+      (void)retry.after(Errc::held, denied_for(ttl), at(0ms), at(1ms), 0);
+    const auto next = retry.after(Errc::held, denied_for(ttl), at(0ms), at(1ms), 0);
+    REQUIRE(next);
+    CHECK(*next == at(201ms));
+  }
+}
+
 TEST_CASE("the_holders_time_shortens_no_pause_of_another_reason_and_none_when_it_is_over") {
   for (const auto& [why, ttl] : {std::pair{Errc::no_quorum, 1ms}, {Errc::too_slow, 1ms}, {Errc::held, 0ms}}) {
     Retry retry{never};

@@ -9,6 +9,7 @@
 #include "redlock/core/backoff.hpp"
 #include "redlock/core/tally.hpp"
 #include "redlock/core/time.hpp"
+#include "redlock/duration.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::core {
@@ -19,7 +20,8 @@ namespace redlock::inline v1::core {
   std::vector<Span> times;
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
     if (tally.is(node, Tally::Mark::yes)) times.push_back(Span::zero());
-    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.emplace_back(*tally[node].ttl);
+    // A server may name more milliseconds than nanoseconds can be counted: Duration saturates.
+    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(Duration{*tally[node].ttl}.get());
   }
   const std::size_t wanted = quorum(tally.nodes());
   if (times.size() < wanted) return std::nullopt;
@@ -39,8 +41,9 @@ class Retry {
                                           std::uint64_t random) {
     if (why == Errc::misconfigured || why == Errc::cancelled || now >= give_up_at_) return std::nullopt;
     Span pause = backoff_.next(random);
-    if (const auto free_in = majority_free_in(tally); free_in && why == Errc::held && *free_in > Span::zero())
-      pause = std::min(pause, *free_in + jitter(random >> 32U));
+    const Span free_in = majority_free_in(tally).value_or(Span::zero());
+    if (why == Errc::held && free_in > Span::zero() && free_in < pause)
+      pause = std::min(pause, free_in + jitter(random >> 32U));
     const Time next = later(now, pause);
     const Time last_call = give_up_at_ - 2 * std::max(now - begun, Span{std::chrono::milliseconds{1}});
     if (next <= last_call || give_up_at_ == never) return next;

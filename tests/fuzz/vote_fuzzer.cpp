@@ -1,0 +1,124 @@
+// Whatever bytes a server sends, in whatever pieces: the same replies, within bounds, and no vote that it did
+// not give.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/conversation.hpp"
+#include "fuzz/finding.hpp"
+#include "fuzz/pieces.hpp"
+#include "reader.hpp"
+#include "redlock/core/vote.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using redlock::core::Reply;
+using redlock::core::Vote;
+using redlock::detail::Reader;
+using redlock::detail::ReplyLimits;
+
+struct Heard {
+  std::vector<Reply> replies;
+  bool understood = true;
+};
+
+bool operator==(const Heard& one, const Heard& other);  // below: replies contain replies
+
+Heard hear(std::string_view stream, Cut cut, ReplyLimits limits) {
+  Heard heard;
+  Reader reader{limits};
+  in_pieces(stream, cut, [&](std::string_view piece) {
+    if (!heard.understood) return;
+    reader.feed(piece.data(), piece.size());
+    while (const Reply* reply = reader.next()) heard.replies.push_back(*reply);
+    heard.understood = reader.error() == nullptr;
+  });
+  return heard;
+}
+
+bool same(const Reply& one, const Reply& other) {
+  return one.kind == other.kind && one.integer == other.integer && one.text == other.text &&
+         std::equal(one.elements.begin(), one.elements.end(), other.elements.begin(), other.elements.end(),
+                    same);
+}
+bool operator==(const Heard& one, const Heard& other) {
+  return one.understood == other.understood &&
+         std::equal(one.replies.begin(), one.replies.end(), other.replies.begin(), other.replies.end(), same);
+}
+
+ReplyLimits size_of(const Reply& reply) {
+  ReplyLimits size{.text = reply.text.size(), .elements = reply.elements.size()};
+  for (const Reply& element : reply.elements) {
+    size.text += size_of(element).text;
+    size.elements += size_of(element).elements;
+  }
+  return size;
+}
+
+void check_trouble(const Vote& vote, const Reply& reply) {
+  using redlock::NodeStatus;
+  const auto& [status, message] = vote.trouble;
+  must(status != NodeStatus::granted && status != NodeStatus::held && status != NodeStatus::free,
+       "a trouble is not a vote");
+  must(reply.is(Reply::Kind::error) ? message == reply.text : status == NodeStatus::protocol_error,
+       "only an error reply is quoted");
+}
+
+std::size_t count(std::string_view stream, std::string_view word) {
+  std::size_t found = 0;
+  for (auto at = stream.find(word); at != stream.npos; at = stream.find(word, at + 1)) ++found;
+  return found;
+}
+
+/// Counts the votes of one kind, which are made of nothing but their one word.
+void check_votes(Vote (*vote_of)(const Reply&), const std::vector<Reply>& replies, std::size_t yes,
+                 std::size_t no) {
+  for (const Reply& reply : replies) {
+    const Vote vote = vote_of(reply);
+    if (vote.kind == Vote::Kind::unknown) {
+      check_trouble(vote, reply);
+      continue;
+    }
+    std::size_t& left = vote.kind == Vote::Kind::yes ? yes : no;
+    must(left > 0, "every vote was given");
+    --left;
+  }
+}
+
+void check_replies(std::string_view stream, ReplyLimits limits) {
+  const Heard heard = hear(stream, Cut::whole, limits);
+  for (const Cut cut : small_cuts) must(hear(stream, cut, limits) == heard, "pieces make no difference");
+  for (const Reply& reply : heard.replies)
+    must(size_of(reply).text <= limits.text && size_of(reply).elements <= limits.elements,
+         "no reply is larger than allowed");
+  check_votes(redlock::core::vote_of_set, heard.replies, count(stream, "+OK\r\n"),
+              count(stream, "$-1\r\n") + count(stream, "*-1\r\n"));
+  check_votes(redlock::core::vote_of_script, heard.replies, count(stream, ":1\r\n"), count(stream, ":0\r\n"));
+}
+
+std::string converse(std::string_view stream, Conversation::Since since, Cut cut) {
+  Conversation conversation{since};
+  in_pieces(stream, cut, [&](std::string_view piece) { conversation.hear(piece); });
+  conversation.end(stream);
+  return conversation.outcome();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view stream{reinterpret_cast<const char*>(data), size};
+  check_replies(stream, {});
+  check_replies(stream, {.text = 50, .elements = 5});  // within a short input's reach
+  using Since = Conversation::Since;
+  for (const Since since : {Since::greeting, Since::login, Since::ready}) {
+    const std::string outcome = converse(stream, since, Cut::whole);
+    for (const Cut cut : small_cuts)
+      must(converse(stream, since, cut) == outcome, "pieces make no difference to the outcome");
+  }
+  return 0;
+}
