@@ -81,8 +81,8 @@ TEST_CASE("what_one_reply_used_up_is_there_for_the_next") {
 }
 
 TEST_CASE("nothing_in_resp3_is_a_reply_and_least_of_all_its_null") {
-  for (const auto* const stream : {"_\r\n", "#t\r\n", ",1.5\r\n", "(12345\r\n", "%1\r\n+a\r\n:1\r\n", "~1\r\n:1\r\n",
-                                   ">1\r\n+a\r\n", "=7\r\ntxt:abc\r\n"}) {
+  for (const auto* const stream : {"_\r\n", "#t\r\n", ",1.5\r\n", "(12345\r\n", "%1\r\n+a\r\n:1\r\n",
+                                   "~1\r\n:1\r\n", ">1\r\n+a\r\n", "=7\r\ntxt:abc\r\n"}) {
     CAPTURE(stream);
     const std::string why = refusal(stream, chunk);
     CHECK_FALSE(why.empty());
