@@ -24,7 +24,7 @@ inline namespace v1 {
 /// User, password, host and path are percent-decoded. Text that is none of these throws `Error` with
 /// `Errc::misconfigured`, which says what is wrong and what is allowed and never repeats a password.
 ///
-/// A plain value; copies are independent; no I/O.
+/// A plain value, without I/O: a name is looked up when a client connects, not here.
 class REDLOCK_EXPORT Endpoint {
  public:
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
@@ -34,12 +34,13 @@ class REDLOCK_EXPORT Endpoint {
   Endpoint(const std::string& text);  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
-  [[nodiscard]] const std::string& host() const noexcept { return host_; }  ///< Empty for a unix socket.
+  /// An IPv6 address without its brackets; empty for a unix socket.
+  [[nodiscard]] const std::string& host() const noexcept { return host_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }       ///< 0 for a unix socket.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< Empty unless a unix socket.
   [[nodiscard]] unsigned db() const noexcept { return db_; }
-  [[nodiscard]] const std::string& user() const noexcept { return user_; }
-  [[nodiscard]] const std::string& password() const noexcept { return password_; }
+  [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty: the default user.
+  [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Not to be logged.
 
   /// The address in full form without user and password: `redis://[::1]:6379/2`. Safe to log.
   [[nodiscard]] std::string to_string() const;

@@ -12,6 +12,8 @@
 namespace redlock {
 inline namespace v1 {
 
+/// Why there is no lock, or no more.
+///
 /// | code          | meaning                                                   | what the caller does next     |
 /// |---------------|-----------------------------------------------------------|-------------------------------|
 /// | held          | somebody else has the lock                                | try later, or wait            |
@@ -23,7 +25,9 @@ inline namespace v1 {
 /// | misconfigured | a bad option, or a server that can never vote as it is    | fix the program or the server |
 ///
 /// *held* and *timed_out* are ordinary: calls that return an optional return an empty one and throw nothing.
-/// After every one of these outcomes the releases for whatever was granted have been queued on every node.
+/// When a call for a lock ends with one of these, the releases for whatever was granted have been queued on
+/// every node. `Lease::extend` releases only what is *lost*; after *no_quorum* and *misconfigured* the lease
+/// stands, in doubt.
 enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, misconfigured };
 
 /// The category "redlock". Conditions: `timed_out` equals `std::errc::timed_out`, `cancelled` equals
@@ -33,7 +37,7 @@ enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, mis
 [[nodiscard]] REDLOCK_EXPORT std::error_code make_error_code(Errc) noexcept;
 
 /// What exceptional outcomes throw. `what()` names the outcome, the details and every node on a line of its own;
-/// no password is in it.
+/// no password is in it. A value: it outlives the client, and may be copied to other threads.
 class REDLOCK_EXPORT Error : public std::system_error {
  public:
   Error(Errc code, const std::string& details, std::vector<NodeReport> nodes = {});

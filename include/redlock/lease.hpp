@@ -24,6 +24,7 @@ enum class Release : std::uint8_t {
   unknown,       ///< Too few nodes answered to tell. Copies that could not be deleted expire by themselves.
 };
 
+/// What has become of a lock: see the table of `Lease`.
 enum class State : std::uint8_t { held, in_doubt, lost, released };
 
 /// A lock that is held, released when the guard goes.
@@ -40,15 +41,17 @@ enum class State : std::uint8_t { held, in_doubt, lost, released };
 ///
 /// Threads: const members may be called from any thread at any time; `extend`, `release`, move and destruction
 /// one at a time. A lease keeps the client's connections alive and may outlive the client object. In a child
-/// after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent.
+/// after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent. There `extend` fails
+/// with *misconfigured*, and `release` answers *unknown*.
 class [[nodiscard]] REDLOCK_EXPORT Lease {
  public:
+  /// The lease moved from is *released*; its calls do nothing.
   Lease(Lease&&) noexcept;
   /// Releases the lease held so far, as `release()` does, then takes the other's. Self-move does nothing.
   Lease& operator=(Lease&&) noexcept;
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  /// As `release()`. Never throws.
+  /// As `release()`, blocking included. Never throws.
   ~Lease();
 
   /// The resource as given to the lock call; empty when moved from.
@@ -65,7 +68,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
   /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a
-  /// majority has answered, at most the node timeout.
+  /// majority has answered, at most the node timeout, and never beyond the deadline.
   ///
   /// True: a majority really extended, within the old validity, and `deadline()` has moved. False: the lease is
   /// *lost* (and was released everywhere), or *in_doubt*: too few answered, the old deadline holds, try again.
@@ -73,6 +76,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// nodes refuses the script for a reason that no retry mends; the lease is then in doubt.
   bool extend();
   /// The same; `ec` is cleared on success, else Errc::lost, Errc::no_quorum (in doubt) or Errc::misconfigured.
+  /// Throws for lack of memory only.
   bool extend(std::error_code& ec);
 
   /// Compare-and-delete on all nodes: never touches a successor's lock. Blocks until a majority has answered, at

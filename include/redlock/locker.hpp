@@ -20,8 +20,10 @@ inline namespace v1 {
 /// The surface of `Redlock` and `SingleNodeLock`. Not made directly.
 ///
 /// Threads: every call from any thread at any time, on one object. Move and destruction are the caller's to
-/// order, as with any object; one that was moved from can only be assigned to or destroyed. One client per process is enough: its connections, one per node, are shared by
-/// all threads and locks. Connections are made by the first call that needs them.
+/// order, as with any object; one that was moved from can only be assigned to or destroyed. One client per
+/// process is enough: its connections, one per node, are shared by all threads and locks. Connections are
+/// made by the first call that needs them. The client's own threads look up names and, while no call waits,
+/// redial and see releases off; they block all signals. A signal does not end a call; a stop request does.
 ///
 /// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh
 /// owner value. An attempt that fails has queued its releases on every node before the call returns, so
@@ -29,8 +31,12 @@ inline namespace v1 {
 ///
 /// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. The
 /// overloads with `std::error_code&` throw for lack of memory only, set `ec` to the outcome (`Errc::held` and
-/// `Errc::timed_out` included, or the system's error when it has no threads), and clear it on success. No call may be made in a child of `fork()` on a
-/// client made before it: such a call fails with `misconfigured`.
+/// `Errc::timed_out` included, or the system's error when it has no threads), and clear it on success. No
+/// call may be made in a child of `fork()` on a client made before it: such a call fails with
+/// `misconfigured`.
+///
+/// Destruction releases nothing: leases live on, and keep the connections. Who destroys the last of client
+/// and leases sends what is still to be sent, for at most 250 ms.
 class REDLOCK_EXPORT Locker {
  public:
   Locker(Locker&&) noexcept;
@@ -41,6 +47,7 @@ class REDLOCK_EXPORT Locker {
   /// One attempt. Empty: somebody else has it. Blocks until a majority has decided, at most the node timeout
   /// (a first call also for connections, at most the connect timeout).
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
+  /// The same; `ec` tells why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
 
   /// Attempts, with growing random pauses, until the lock is acquired or the time is over. Empty: still held.
@@ -49,11 +56,13 @@ class REDLOCK_EXPORT Locker {
   /// the call at once with `cancelled`.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                                     std::stop_token stop = {});
+  /// The same; `ec` tells why there is no lease.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop, std::error_code& ec);
 
   /// As `try_lock_for` without end: returns with the lock, or throws `cancelled` or `misconfigured`.
   Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
+  /// The same; empty when `ec` is `cancelled` or `misconfigured`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
 
@@ -62,6 +71,7 @@ class REDLOCK_EXPORT Locker {
   /// arguments only; what is wrong with a node stands in its report. The answer is old when it arrives: never
   /// decide by it.
   std::vector<NodeReport> inspect(std::string_view resource);
+  /// The same; empty when `ec` is set.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
  protected:

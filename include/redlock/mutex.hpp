@@ -32,7 +32,8 @@ class REDLOCK_EXPORT Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  /// Blocks until acquired. Throws `Error` (misconfigured); the mutex is then not locked.
+  /// Blocks until acquired, while nodes are missing too. Throws `Error` (misconfigured); the mutex is then not
+  /// locked, as after every call that throws.
   void lock();
   /// False: another thread or another process has it. Throws `Error` as `Locker::try_lock` does.
   [[nodiscard]] bool try_lock();
@@ -49,7 +50,8 @@ class REDLOCK_EXPORT Mutex {
       if (try_lock_for(round, Unreachable::keep_trying)) return true;
     }
   }
-  /// Releases the lease; what came of it is in `last_release()`. Precondition: locked by this thread.
+  /// Releases the lease, which blocks as `Lease::release` does; what came of it is in `last_release()`.
+  /// Precondition: locked by this thread.
   void unlock() noexcept;
 
   /// What the last `unlock()` found; `Release::unknown` before the first. Call while locked, or with no other

@@ -48,7 +48,7 @@ enum class NodeStatus : std::uint8_t {
 struct NodeReport {
   std::string node;                              ///< The endpoint, without credentials.
   NodeStatus status = NodeStatus::unreachable;   ///< What became of the request.
-  std::string message;                           ///< Details, often the server's own words; may be empty.
+  std::string message;                           ///< Details, often the server's own bytes; may be empty.
   std::optional<std::string> owner;              ///< The owner value that the node holds, where known.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of that key's life, where known.
 

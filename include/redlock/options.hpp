@@ -29,8 +29,8 @@ struct Options {
   /// ttl. Unset: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
 
-  /// Put before every resource to make the key. Any bytes, up to 1024 of them. All users of a lock must
-  /// agree.
+  /// Put before every resource to make the key. Any bytes, up to 1024 of them; the key may not start with
+  /// `redlock:`. All users of a lock must agree.
   std::string key_prefix = {};
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even

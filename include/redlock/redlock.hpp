@@ -24,7 +24,8 @@ inline namespace v1 {
 class REDLOCK_EXPORT Redlock : public Locker {
  public:
   /// Validates and returns: no I/O, no thread. The nodes must be independent masters, not replicas of each
-  /// other; 3, 5 or 7 of them as a rule, 1 to 31 allowed, no endpoint twice. Throws `Error` (misconfigured).
+  /// other; 3, 5 or 7 of them as a rule, 1 to 31 allowed, no address twice, no `rediss://`. Throws `Error`
+  /// (misconfigured).
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
 };
 
