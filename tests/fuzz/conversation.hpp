@@ -120,7 +120,7 @@ class Conversation {
   }
 
   core::Engine engine_;
-  detail::Reader reader_;
+  redlock::detail::Reader reader_;
   std::string said_;
   const core::Ref<core::Acquisition> acquisition_{
       new core::Acquisition{claim("acquirer"), 1, core::Acquisition::Purpose::wait}};
