@@ -1,48 +1,57 @@
-# Installs the libraries, their headers, and what find_package and pkg-config read.
+# Installs the libraries, their headers, and what find_package and pkg-config read. Every library is an installation
+# component of its own: `cmake --install build --component redlock-testing`.
 include(CMakePackageConfigHelpers)
 
 set(redlock_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
 
-foreach(kind IN ITEMS LIB INCLUDE)
-  string(TOLOWER ${kind} name)
-  if(IS_ABSOLUTE "${CMAKE_INSTALL_${kind}DIR}")
-    set(redlock_pc_${name}dir "${CMAKE_INSTALL_${kind}DIR}")
+# The file for pkg-config. It finds its library from where it lies itself, so that `cmake --install build --prefix …`
+# and folders that are moved later are right as well.
+function(redlock_install_pkgconfig target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION;LIBS" "")
+  set(folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(prefix "${CMAKE_INSTALL_PREFIX}")
+    set(libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set(includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
   else()
-    set(redlock_pc_${name}dir "\${prefix}/${CMAKE_INSTALL_${kind}DIR}")
+    file(RELATIVE_PATH up "/${folder}" "/")
+    string(REGEX REPLACE "/$" "" prefix "\${pcfiledir}/${up}")
+    set(libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
   endif()
-endforeach()
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/library.pc.in" "${PROJECT_BINARY_DIR}/${target}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${target}.pc" DESTINATION "${folder}" COMPONENT ${target})
+endfunction()
 
-# A library with its CMake targets and its pkg-config file; both are named as it is.
 function(redlock_install_library target)
   install(TARGETS ${target} EXPORT ${target}-targets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT ${target}-targets NAMESPACE redlock:: DESTINATION "${redlock_package_dir}")
-  configure_file("${PROJECT_SOURCE_DIR}/cmake/${target}.pc.in" "${PROJECT_BINARY_DIR}/${target}.pc" @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/${target}.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${target}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${target})
+  install(EXPORT ${target}-targets NAMESPACE redlock:: DESTINATION "${redlock_package_dir}" COMPONENT ${target})
+  redlock_install_pkgconfig(${target} ${ARGN})
 endfunction()
 
 # Only one kind of library is installed, so what the static one needs is said without `.private`: a plain
-# `pkg-config --libs` links. It is said as flags rather than as `Requires: hiredis`, which would put hiredis' own
-# folder of headers on the users' include path.
-set(redlock_pc_libs "-lredlock")
+# `pkg-config --libs` links, and `--static` says the same. It is said as flags rather than as `Requires: hiredis`,
+# which would put hiredis' own folder of headers, with an alloc.h and a net.h, on the users' include path.
+set(redlock_libs "")
 get_target_property(redlock_type redlock TYPE)
 if(redlock_type STREQUAL "STATIC_LIBRARY")
-  if(RedlockHiredis_LIBRARY)
-    get_filename_component(folder "${RedlockHiredis_LIBRARY}" DIRECTORY)
-    if(NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-      string(APPEND redlock_pc_libs " -L${folder}")
-    endif()
+  set(redlock_libs "-lhiredis")
+  get_filename_component(folder "${RedlockHiredis_FILE}" DIRECTORY)
+  if(folder AND NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    set(redlock_libs "-L${folder} -lhiredis")
   endif()
-  string(APPEND redlock_pc_libs " -lhiredis")
 endif()
-redlock_install_library(redlock)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+
+redlock_install_library(redlock DESCRIPTION "${PROJECT_DESCRIPTION}" LIBS "${redlock_libs}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT redlock
   FILES_MATCHING PATTERN "*.hpp" PATTERN testing EXCLUDE)
 
 if(REDLOCK_BUILD_TESTING)
-  redlock_install_library(redlock-testing)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/redlock/testing" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock")
+  redlock_install_library(redlock-testing DESCRIPTION "Redis servers for tests of code that uses redlock")
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/redlock/testing" COMPONENT redlock-testing
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock")
 endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/redlock-config.cmake.in"
@@ -55,4 +64,4 @@ install(FILES
   "${PROJECT_BINARY_DIR}/redlock-config.cmake"
   "${PROJECT_BINARY_DIR}/redlock-config-version.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindRedlockHiredis.cmake"
-  DESTINATION "${redlock_package_dir}")
+  DESTINATION "${redlock_package_dir}" COMPONENT redlock)

@@ -1,44 +1,80 @@
 #!/usr/bin/env bash
-# Uses redlock as other projects do, static and shared: installed, by find_package and by pkg-config; and by
-# add_subdirectory. Installs into a folder of its own, which goes again.
+# Uses redlock as other projects do: installed, static and shared, by find_package and by pkg-config; and as a part of
+# the project, by add_subdirectory and by FetchContent. Works in a folder of its own, which goes again.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-here=$source_dir/tests/package
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+source "$source_dir/tests/package/tools.sh"
+source "$source_dir/tests/package/hiredis.sh"
 
-# Configures, builds and runs the consumer: build_consumer FOLDER [arguments for cmake…]
-build_consumer() {
-  local folder=$1
-  shift
-  cmake -S "$here" -B "$folder" -DCMAKE_BUILD_TYPE=Debug "$@" >"$work/log" || { cat "$work/log"; return 1; }
-  cmake --build "$folder" --parallel "$(nproc)" >"$work/log" || { cat "$work/log"; return 1; }
-  "$folder/consumer"
+# Installs into one folder and moves it to another: install_redlock KIND [arguments for cmake…]
+install_redlock() {
+  say "$1: install"
+  quietly cmake -S "$source_dir" -B "$work/build-$1" -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF \
+    -DREDLOCK_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
+  quietly cmake --build "$work/build-$1" --parallel "$(nproc)"
+  quietly cmake --install "$work/build-$1" --prefix "$work/staging"
+  mv "$work/staging" "$work/$1"
 }
 
-for shared in OFF ON; do
-  prefix=$work/installed-$shared
-  echo "-- BUILD_SHARED_LIBS=$shared: install"
-  cmake -S "$source_dir" -B "$work/build-$shared" -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=$shared \
-    -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF -DREDLOCK_BUILD_EXAMPLES=OFF \
-    -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib >/dev/null
-  cmake --build "$work/build-$shared" --parallel "$(nproc)" --target install >"$work/log" || { cat "$work/log"; exit 1; }
+# Builds and runs both programs by a plain call of the compiler.
+use_pkgconfig() {
+  local kind=$1 program library
+  local -x PKG_CONFIG_PATH=$work/$kind/lib/pkgconfig LD_LIBRARY_PATH=$work/$kind/lib
+  for program in consumer:redlock testing_consumer:redlock-testing; do
+    library=${program#*:} program=${program%:*}
+    # shellcheck disable=SC2046,SC2086 # flags are words
+    quietly "${CXX:-c++}" -std=c++20 $own_flags "$here/$program.cpp" -o "$work/$program" \
+      $(pkg-config "${@:2}" --cflags --libs "$library")
+    quietly "$work/$program"
+    [[ "$(pkg-config --cflags "$library")" =~ ^-I[^\ ]*/include\ -pthread\ *$ ]] ||
+      fail "flags from pkg-config: $(pkg-config --cflags "$library")"
+  done
+}
 
-  echo "-- BUILD_SHARED_LIBS=$shared: find_package"
-  build_consumer "$work/find-$shared" -DCMAKE_PREFIX_PATH="$prefix"
-
-  echo "-- BUILD_SHARED_LIBS=$shared: pkg-config"
-  export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-  # shellcheck disable=SC2046 # flags are words
-  "${CXX:-c++}" -std=c++20 "$here/consumer.cpp" -o "$work/consumer-$shared" $(pkg-config --cflags --libs redlock)
-  LD_LIBRARY_PATH=$prefix/lib "$work/consumer-$shared"
+make_hiredis
+install_redlock static -DBUILD_SHARED_LIBS=OFF
+install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config"
+for kind in static shared; do
+  say "$kind: find_package"
+  build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.1
+  say "$kind: pkg-config"
+  use_pkgconfig $kind
+  use_pkgconfig $kind --static
 done
 
-echo "-- The shared library shows redlock's public names only"
-# Weak symbols are left out: instances of the standard library's templates, which every C++ library has.
-names=$(nm --dynamic --defined-only --demangle "$work/installed-ON/lib/libredlock.so" | sed -n 's/^[0-9a-f]* [A-TX-Z] //p')
-[ -n "$names" ]
-if grep -v '^redlock::v1::' <<<"$names" || grep '^redlock::v1::detail::' <<<"$names"; then exit 1; fi
+say "Components and versions"
+from_static=-DCMAKE_PREFIX_PATH=$work/static
+refuse_consumer 'its component other does not exist. There is one component: testing.' "$from_static" -DCOMPONENTS=other
+refuse_consumer 'compatible with requested version "0.2"' "$from_static" -DREDLOCK_VERSION=0.2
+quietly cmake --install "$work/build-static" --prefix "$work/plain" --component redlock
+refuse_consumer 'its component testing was not installed. Build and install redlock with -DREDLOCK_BUILD_TESTING=ON.' \
+  -DCMAKE_PREFIX_PATH="$work/plain"
 
-echo "-- add_subdirectory"
-build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir"
+check_finder "$work/static/lib/cmake/redlock" "$work/shared/lib/cmake/redlock"
+
+say "Headers without hiredis, libraries with public names and a versioned one of their own"
+if grep -ri hiredis "$work/static/include"; then fail "a public header mentions hiredis"; fi
+for library in redlock:v1 redlock-testing:testing; do
+  file=$work/shared/lib/lib${library%:*}.so
+  names=$(nm --dynamic --defined-only --demangle "$file" | cut -d ' ' -f 2-)
+  # Weak ones are instances of the standard library's templates, which every C++ library has, if not of our types.
+  if grep '^[A-TX-Z] ' <<<"$names" | grep -v "^T redlock::${library#*:}::"; then fail "exported by $file"; fi
+  if grep -E '^. ([a-z ]* for )?redlock::(core|v1::detail|testing::detail)::' <<<"$names"; then fail "exported by $file"; fi
+  grep -q '^T ' <<<"$names" || fail "$file exports nothing"
+  objdump -p "$file" | grep -q "SONAME  *lib${library%:*}.so.0.1$" || fail "the SONAME of $file"
+done
+
+say "The example with Catch2"
+quietly cmake -S "$source_dir/examples/testing" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/shared"
+quietly cmake --build "$work/example"
+quietly ctest --test-dir "$work/example" --no-tests=error
+
+say "add_subdirectory, with hiredis in the project as well"
+build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source"
+grep -q "hiredis-include" "$work/subdirectory/redlock/CMakeFiles/redlock.dir/flags.make"
+say "FetchContent, with hiredis installed"
+build_consumer "$work/fetched" -DREDLOCK_SOURCE_DIR="$source_dir" -DFETCH=ON -DBUILD_SHARED_LIBS=ON
+quietly cmake --install "$work/fetched" --prefix "$work/nothing"
+[ ! -e "$work/nothing" ] || fail "a guest installs itself"

@@ -1,0 +1,11 @@
+// Starts servers and asks one whether it is there: redlock::testing alone, without the library.
+#include <redlock/testing/local_nodes.hpp>
+
+#include <iostream>
+
+int main() {
+  redlock::testing::LocalNodes nodes{3};
+  nodes.kill(2);
+  std::cout << nodes.url(0) << '\n';
+  return nodes.running(0) && !nodes.running(2) ? 0 : 1;
+}

@@ -1,0 +1,45 @@
+# shellcheck shell=bash
+# How the package is tried out, to be sourced. Expects `work`, a temporary folder, and `source_dir`, the project's.
+here=$source_dir/tests/package
+
+# What a strict project says to its compiler; CXXFLAGS of whoever runs this would mix with it.
+own_flags='-O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fvisibility=hidden'
+unset CXXFLAGS CFLAGS LDFLAGS
+
+say() { printf -- '-- %s\n' "$*"; }
+fail() { echo "FAILED: $*" >&2; exit 1; }
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; fail "$*"; }; }
+
+configure_consumer() { cmake -S "$here" -B "$1" -DCMAKE_CXX_FLAGS="$own_flags" "${@:2}"; }
+
+# Configures, builds and runs the programs that use redlock: build_consumer FOLDER [arguments for cmake…]
+build_consumer() {
+  quietly configure_consumer "$@"
+  quietly cmake --build "$1" --parallel "$(nproc)"
+  local program
+  for program in consumer testing-consumer; do
+    quietly "$1/$program"
+    check_flags "$1/CMakeFiles/$program.dir/flags.make"
+  done
+}
+
+# The compiler hears what the project itself says, where the headers are, and the standard: no word more.
+check_flags() {
+  diff - <(sed -n '/^CXX_/ { s/ *$//; s/  */ /g; s|-I[^ ]*/include$|-I…/include|; p }' "$1") <<END
+CXX_DEFINES =
+CXX_INCLUDES = -I…/include
+CXX_FLAGS = $own_flags -std=gnu++20
+END
+}
+
+# Configuring fails with these words: refuse_consumer WORDS [arguments for cmake…]
+refuse_consumer() {
+  local words=$1 said=$work/said
+  if configure_consumer "$work/refused" "${@:2}" >"$said" 2>&1; then fail "configured: ${*:2}"; fi
+  rm -rf "$work/refused"
+  # CMake wraps lines.
+  tr -s ' \n' ' ' <"$said" | grep -qF "$words" || { cat "$said"; fail "it does not say: $words"; }
+}
+
+# What a program is linked with: linked_with FOLDER FILE
+linked_with() { grep -qF " $2" "$1/CMakeFiles/consumer.dir/link.txt" || fail "$1 does not link $2"; }
