@@ -12,7 +12,7 @@ source "$source_dir/tests/package/hiredis.sh"
 install_redlock() {
   say "$1: install"
   quietly cmake -S "$source_dir" -B "$work/build-$1" -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF \
-    -DREDLOCK_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
+    -DREDLOCK_BUILD_EXAMPLES=OFF -DREDLOCK_BUILD_TOOL=OFF -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
   quietly cmake --build "$work/build-$1" --parallel "$(nproc)"
   quietly cmake --install "$work/build-$1" --prefix "$work/staging"
   mv "$work/staging" "$work/$1"
