@@ -2,33 +2,16 @@
 
 #include <ostream>
 
+#include "printable.hpp"
+
 namespace redlock {
 inline namespace v1 {
 namespace {
 
-constexpr std::size_t longest_shown = 200;
-
-// Servers choose these bytes, and other programs choose owner values: neither may break a line, or a
-// terminal.
-std::string printable(std::string_view bytes) {
-  constexpr std::string_view hex = "0123456789abcdef";
-  std::string shown;
-  for (const char byte : bytes.substr(0, longest_shown)) {
-    const auto value = static_cast<unsigned char>(byte);
-    if (value >= 0x20 && value != 0x7f) {
-      shown += byte;
-    } else {
-      shown.append("\\x").append(1, hex[value >> 4U]).append(1, hex[value & 0xfU]);
-    }
-  }
-  if (bytes.size() > longest_shown) shown += "...";
-  return shown;
-}
-
 std::string details(const NodeReport& report) {
-  std::string text = printable(report.message);
+  std::string text = detail::printable(report.message);
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (report.owner) add("owner " + printable(*report.owner));
+  if (report.owner) add("owner " + detail::printable(*report.owner));
   if (report.ttl) add(std::to_string(report.ttl->count()) + " ms left");
   return text;
 }

@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "deadline_guard.hpp"
 #include "keeper.hpp"
+#include "printable.hpp"
 #include "redlock/redlock.hpp"
 #include "signal_watch.hpp"
 #include "terminal.hpp"
@@ -84,7 +85,7 @@ End run_under(Lease& lease, const RunArguments& arguments, const std::vector<std
 }
 
 Ending conflict_over(const RunArguments& arguments) {
-  std::cerr << "redlock: somebody else holds " << arguments.resource << '\n';
+  std::cerr << "redlock: somebody else holds " << detail::printable(arguments.resource) << '\n';
   return {arguments.conflict_code};
 }
 
@@ -103,7 +104,8 @@ Ending run(const RunArguments& arguments) {
   lease->release();
   if (end.interrupted) return {end.code, SIGINT};
   if (!end.lock_was_lost) return {end.code};
-  std::cerr << "redlock: the lock " << arguments.resource << " could not be kept, so the command was ended\n";
+  std::cerr << "redlock: the lock " << detail::printable(arguments.resource)
+            << " could not be kept, so the command was ended\n";
   return {lock_lost};
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exit_code.hpp"
+#include "printable.hpp"
 #include "redlock/redlock.hpp"
 #include "time_text.hpp"
 #include "verdict.hpp"
@@ -17,22 +18,8 @@
 namespace redlock::tool {
 namespace {
 
+using detail::printable;
 using Row = std::array<std::string, 5>;
-
-/// Owner values and servers' words may be any bytes, also those that move a terminal's cursor.
-std::string printable(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      result += c;
-    } else {
-      result += {'\\', 'x', digits[byte >> 4U], digits[byte & 15U]};
-    }
-  }
-  return result;
-}
 
 Row row_of(const NodeReport& report) {
   return {report.node, std::string{to_string(report.status)}, printable(report.owner.value_or("-")),
@@ -87,7 +74,7 @@ int status(const StatusArguments& arguments) {
     print_json(arguments.resource, verdict, reports);
   } else {
     print_table(reports);
-    std::cout << printable(sentence(verdict, arguments.resource, reports)) << '\n';
+    std::cout << printable(sentence(verdict, arguments.resource, reports), std::string::npos) << '\n';
   }
   return verdict.kind == Verdict::Kind::unknown ? no_quorum : success;
 }

@@ -1,0 +1,75 @@
+// redlock status: who holds a lock.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "integration/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/raw_client.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
+  LocalNodes nodes{3};
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 1h});
+  nodes.kill(2);
+  const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(ending.output.starts_with("NODE "));
+  for (int node = 0; node < 2; ++node)
+    CHECK(ending.output.find(nodes.url(node) + "  held         " + lease.owner_value() + "  59 min ") !=
+          std::string::npos);
+  CHECK(ending.output.find(nodes.url(2) + "  unreachable  -") != std::string::npos);
+  CHECK(ending.output.find("Connection refused\n") != std::string::npos);
+  CHECK(ending.output.find("\nr is held by " + lease.owner_value() + ", for 59 min ") != std::string::npos);
+}
+
+TEST_CASE("a_status_changes_nothing_and_says_when_nobody_has_it") {
+  LocalNodes nodes{3};
+  const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(ending.output.ends_with("\nNobody holds r.\n"));
+  CHECK(Observers{nodes}.empty() == 3);
+}
+
+TEST_CASE("a_status_without_a_majority_is_69_and_says_so") {
+  LocalNodes nodes{3};
+  nodes.kill(0);
+  nodes.kill(1);
+  const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
+  CHECK(ending.code == 69);
+  CHECK(ending.output.ends_with("\nNo majority can tell who holds r: 1 of 3 nodes answered.\n"));
+}
+
+TEST_CASE("a_status_as_json_has_the_same") {
+  LocalNodes nodes{3};
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 1h});
+  nodes.kill(2);
+  const auto json = nlohmann::json::parse(run_tool({"status", "--json", "r"}, nodes.urls()).output);
+  CHECK(json["resource"] == "r");
+  CHECK(json["state"] == "held");
+  CHECK(json["owner"] == lease.owner_value());
+  CHECK(json["ttl_ms"].get<long>() > 3'500'000);
+  REQUIRE(json["nodes"].size() == 3);
+  CHECK(json["nodes"][0]["node"] == nodes.url(0));
+  CHECK(json["nodes"][0]["state"] == "held");
+  CHECK(json["nodes"][0]["owner"] == lease.owner_value());
+  CHECK(json["nodes"][2]["state"] == "unreachable");
+  CHECK(json["nodes"][2]["message"] == "Connection refused");
+  CHECK_FALSE(json["nodes"][2].contains("owner"));
+}
+
+TEST_CASE("an_owner_value_of_any_bytes_cannot_reach_the_terminal") {
+  LocalNodes nodes{1};
+  REQUIRE(RawClient{nodes.port(0)}.command({"SET", "r", "\x1b[2J\n\xff", "PX", "60000"}) == "OK");
+  const Program::Ending table = run_tool({"status", "r"}, nodes.urls());
+  CHECK(table.code == 0);
+  CHECK(table.output.find("\\x1b[2J\\x0a") != std::string::npos);
+  const auto json = nlohmann::json::parse(run_tool({"status", "--json", "r"}, nodes.urls()).output);
+  CHECK(json["owner"] == "\x1b[2J\n\xef\xbf\xbd");
+}
