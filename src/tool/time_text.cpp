@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <stdexcept>
 
 namespace redlock::tool {
@@ -54,9 +53,7 @@ std::string readable(milliseconds time) {
     const long long seconds = all / 1000;
     return std::to_string(seconds / 60) + " min " + std::to_string(seconds % 60) + " s";
   }
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f s", static_cast<double>(all / 100) / 10);
-  return text;
+  return std::to_string(all / 1000) + '.' + std::to_string(all / 100 % 10) + " s";
 }
 
 }  // namespace redlock::tool
