@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Follows documents word by word, as somebody does who has just arrived:
+#
+#   tests/newcomer.sh [--built] [DOCUMENT…]     README.md and then docs/guide.md, unless others are named
+#
+# --built leaves out the README's two commands, which take minutes, because they have been run here before.
+# Each document gets a shell and a home of its own, and begins in the checkout. What happens to a fenced block is said
+# by the last line before it, or else by its language:
+#
+#   … `path/to/file`:      it is written to that file
+#   <!-- path/to/file -->  it is that file of the checkout, letter by letter
+#   ```sh                  it is run; lines that begin with #> are among those that it prints, in their order, but for
+#                          times, ports and owner values; and no compiler may warn meanwhile
+#   ```text ```console ```cmake   it is there to be read
+#
+# All else is refused: what nobody tries goes wrong one day. Ends at the first failure and says where it was.
+set -Eeuo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+checkout=$PWD
+left_out='^$'
+if [ "${1:-}" = --built ]; then
+  left_out='^(examples/quickstart[.]sh|tests/run[.]sh)$'
+  shift
+fi
+[ $# -gt 0 ] || set -- README.md docs/guide.md
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+printed=$work/printed
+: >"$printed"
+
+# The document as a script, line by line, so that bash itself knows where in the document it is.
+as_script() {
+  awk -v left_out="$left_out" '
+    function name_in_lead(before, after) { return substr(lead, RSTART + before, RLENGTH - before - after) }
+    function opening(language) {
+      end = "END_OF_BLOCK"
+      if (match(lead, /`[^` ]+`:$/)) return "write " name_in_lead(1, 2) " <<\\END_OF_BLOCK || false"
+      if (match(lead, /^<!-- [^ ]+ -->$/)) return "compare " name_in_lead(5, 4) " <<\\END_OF_BLOCK || false"
+      if (language == "sh") { end = "end " FNR " || false"; return "begin" }
+      end = ""
+      if (language ~ /^(text|console|cmake)$/) return ""
+      return "refuse \"This block is neither run, nor written to a file, nor the copy of one.\" || false"
+    }
+    /^ +```/         { print "refuse \"This block is indented.\" || false"; next }
+    /^```/ && inside { inside = 0; lead = ""; print end; next }
+    /^```/           { inside = 1; print opening(substr($0, 4)); next }
+    inside           { print(end == "" || $0 ~ left_out ? "" : $0); next }
+                     { if (NF) lead = $0; print "" }
+    END              { if (inside) print end "\nrefuse \"The last block has no end.\" || false" }' "$1"
+}
+
+# Around what is run. What it prints is shown when it has ended.
+begin() {
+  exec >"$printed" 2>&1
+  set -x
+}
+end() {
+  { set +x; } 4>/dev/null
+  ! grep -qE '^[^ ]+:[0-9]+: warning:|^CMake Warning' "$printed" || refuse "A warning." || return 1
+  find_in_order <(sed -n "$1,/^\`\`\`\$/s/^#> //p" "$checkout/$document" | alike) <(alike <"$printed") || return 1
+  show
+}
+show() {
+  exec >&3 2>&4
+  cat "$printed"
+  : >"$printed"
+}
+find_in_order() {
+  awk 'FILENAME == ARGV[1] { expected[FNR] = $0; next }
+       found + 1 in expected && $0 == expected[found + 1] { ++found }
+       END { if (found + 1 in expected) { print "Not printed: " expected[found + 1]; exit 1 } }' "$1" "$2"
+}
+alike() { sed -E 's/[0-9a-f]{40}/OWNER/g; s/[0-9.]+ (ms|s)\>/TIME/g; s/127\.0\.0\.1:[0-9]{4,}/NODE/g; s/  +/  /g'; }
+
+refuse() {
+  echo "$*"
+  return 1
+}
+write() { mkdir -p "$(dirname "$1")" && cat >"$1"; }
+compare() { diff -u --label "$1" --label "$1, in the document" "$checkout/$1" -; }
+
+follow() {
+  local name=${document##*/}
+  printf '\n##### %s\n' "$document"
+  as_script "$document" >"$work/$name"
+  export HOME=$work/home-$name
+  mkdir "$HOME"
+  exec 3>&1 4>&2 </dev/null
+  BASH_XTRACEFD=4
+  PS4="+ $document:\$LINENO: "
+  trap '{ line=$LINENO; } 4>/dev/null' ERR
+  trap leave EXIT
+  # shellcheck disable=SC1090
+  source "$work/$name"
+  followed_to_the_end=yes
+}
+# Also after an `exit`, or an error for which bash itself ends the shell, and tells the line.
+leave() {
+  { set +x; } 4>/dev/null
+  show
+  [ -z "${followed_to_the_end:-}" ] || exit 0
+  echo "Failed: $document${line:+, line $line}" >&2
+  exit 1
+}
+
+# A newcomer with strict habits: nothing that redlock gives them to compile may warn.
+export CXXFLAGS='-Wall -Wextra -Wpedantic -Wconversion -Wshadow'
+for document in "$@"; do
+  (follow)
+done
