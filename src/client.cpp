@@ -1,12 +1,11 @@
 #include "client.hpp"
 
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "fork_guard.hpp"
 #include "limits.hpp"
+#include "pause.hpp"
 #include "random.hpp"
 #include "redlock/core/removal.hpp"
 #include "redlock/core/retry.hpp"
@@ -60,15 +59,6 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
                         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
                         .seed = random_number()});
   return settings;
-}
-
-/// Sleeps without blocking anybody's I/O, until a stop request at the latest.
-void sleep_until(Time until, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never_notified;
-  std::unique_lock lock{mutex};
-  const auto left = until - Clock::now();
-  if (left > core::Span::zero()) never_notified.wait_for(lock, stop, left, [] { return false; });
 }
 
 }  // namespace
@@ -136,7 +126,7 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
       last->code = Errc::no_quorum;
     if (!waits) return {std::nullopt, std::move(*last)};
     const auto again = retry.after(why, ended.tally, ended.begun, Clock::now(), random_number());
-    if (again) sleep_until(*again, stop);
+    if (again) pause_until(*again, stop);
     if (again && !retry.over(Clock::now())) continue;
     if (last->code == Errc::held) last->code = Errc::timed_out;
     return {std::nullopt, std::move(*last)};

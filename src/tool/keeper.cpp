@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "pause.hpp"
+
 namespace redlock::tool {
 
 using std::chrono::milliseconds;
@@ -24,7 +26,7 @@ bool Keeper::has_given_up() const { return Clock::now() >= terminate_at_; }
 void Keeper::keep(const std::stop_token& stop) {
   const Clock::duration again = std::clamp<Clock::duration>(ttl_ / 20, milliseconds{5}, milliseconds{500});
   while (!stop.stop_requested()) {
-    sleep(lease_.state() == State::held ? ttl_ / 3 : again, stop);
+    detail::pause_until(Clock::now() + (lease_.state() == State::held ? ttl_ / 3 : again), stop);
     if (stop.stop_requested()) return;
     if (!extend()) return;
   }
@@ -46,13 +48,6 @@ bool Keeper::extend() {
 void Keeper::arm() {
   terminate_at_ = lease_.deadline() - kill_after_;
   guard_.arm(group_, terminate_at_, lease_.deadline());
-}
-
-void Keeper::sleep(Clock::duration time, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never_notified;
-  std::unique_lock lock{mutex};
-  never_notified.wait_for(lock, stop, time, [] { return false; });
 }
 
 }  // namespace redlock::tool

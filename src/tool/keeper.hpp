@@ -1,8 +1,6 @@
 // Keeping a lease for as long as a command runs.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -31,7 +29,6 @@ class Keeper {
   void keep(const std::stop_token&);
   [[nodiscard]] bool extend();
   void arm();
-  void sleep(Clock::duration, const std::stop_token&);
 
   Lease& lease_;
   const Clock::duration ttl_;
