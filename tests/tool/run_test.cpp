@@ -1,4 +1,5 @@
 // redlock run: what flock(1) does, on several machines.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "integration/observers.hpp"
+#include "integration/proxies.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -175,6 +177,23 @@ TEST_CASE("private_servers_live_as_long_as_the_command_and_are_told_to_it") {
   CHECK(ending.output.find("r is held by ") != std::string::npos);
   const std::string first = ending.output.substr(0, ending.output.find(','));
   CHECK(run_tool({"status", "--node", first, "r"}).code == 69);
+}
+
+TEST_CASE("from_the_start_to_the_end_there_are_three_round_trips_and_a_tcp_connection") {
+  LocalNodes nodes{5};
+  Proxies proxies{nodes};
+  proxies.set_delay(0ms, 200ms);
+  std::vector<std::string> urls;
+  for (const auto& proxy : proxies) urls.push_back(proxy->url());
+  std::chrono::nanoseconds best = 1h;
+  for (int attempt = 0; attempt < 5;
+       ++attempt) {  // a machine that is busy elsewhere may delay some of them, not all
+    const auto begun = redlock::Clock::now();
+    REQUIRE(run_tool({"run", "-n", "r", "--", "true"}, urls).code == 0);
+    best = std::min<std::chrono::nanoseconds>(best, redlock::Clock::now() - begun);
+  }
+  CHECK(best >= 3 * 200ms);  // login, lock, release
+  CHECK(best < 4 * 200ms);
 }
 
 TEST_CASE("bad_usage_is_told_and_is_64") {
