@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* too_long = "a reply of more than 1 MiB";
 constexpr std::size_t longest_framing = 32;  // of a string: its mark, the digits of its length, two line ends
+constexpr int most_levels = 8;               // of arrays in arrays; hiredis before 1.0 refuses more by itself
 
 ReplyInProgress& in_progress(const redisReadTask* task) noexcept {
   return *static_cast<ReplyInProgress*>(task->privdata);
@@ -30,6 +31,12 @@ ReplyInProgress& in_progress(const redisReadTask* task) noexcept {
 std::nullptr_t refuse(const redisReadTask* task, const char* why) noexcept {
   in_progress(task).refusal = why;
   return nullptr;
+}
+
+int level_of(const redisReadTask* task) noexcept {
+  int level = 0;
+  for (; task; task = task->parent) ++level;
+  return level;
 }
 
 /// Where the reader wants the next object: the root, or its place in the array above. Null refuses it.
@@ -76,6 +83,7 @@ void* put_array(const redisReadTask* task, Size size) noexcept try {
   const auto wanted = static_cast<std::size_t>(size);
   std::size_t& left = in_progress(task).left.elements;
   if (wanted > left) return refuse(task, "a reply of too many elements");
+  if (level_of(task) > most_levels) return refuse(task, "a reply of too many arrays in arrays");
   Reply* const reply = put(task, Reply::Kind::array);
   if (!reply) return nullptr;
   reply->elements.resize(wanted);

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# The README's two commands on a Debian with nothing installed: tests/fresh_machine.sh [bookworm|trixie|…]
-# Makes a minimal system in a temporary folder, from the mirror that this machine's apt uses, and works in it by
-# chroot. Needs root. Leaves nothing behind, however it ends: mounts and processes live in namespaces of their own.
+# Commands in a checkout of this project on a Debian with nothing installed, one after the other:
+#
+#   tests/fresh_machine.sh [bookworm|trixie|… [COMMAND…]]
+#
+# `tests/fresh_machine.sh` runs the README's two commands on Debian 12. Makes a minimal system in a temporary folder,
+# from the mirror that this machine's apt uses, and works in it by chroot. Needs root. Leaves nothing behind, however
+# it ends: mounts and processes live in namespaces of their own. In the folder REDLOCK_DEBIAN_CACHE, where it is set,
+# minimal systems are kept for the next time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ "$(id -u)" -eq 0 ] || { echo "tests/fresh_machine.sh needs root" >&2; exit 1; }
@@ -9,7 +14,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ "${1:-}" = --in-namespace ]; then
   root=$2
   mount -t proc proc "$root/proc"
-  for command in examples/quickstart.sh tests/run.sh; do
+  mount -t devpts -o newinstance,ptmxmode=0666 devpts "$root/dev/pts"
+  mount --bind "$root/dev/pts/ptmx" "$root/dev/ptmx"
+  for command in "${@:3}"; do
     printf '\n##### %s\n' "$command"
     SECONDS=0
     chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 sh -c "cd /redlock && $command"
@@ -19,25 +26,34 @@ if [ "${1:-}" = --in-namespace ]; then
 fi
 
 suite=${1:-bookworm}
-.ci/install debootstrap
-# The archive's address, without those of updates and security, which debootstrap has no use for.
-mirror=$(apt-get indextargets --format '$(LABEL)|$(ORIGIN)|$(SUITE)|$(REPO_URI)' 'Created-By: Packages' |
-  sed -n 's/^Debian|Debian|[^|-]*|//p' | head -n 1)
-[ -n "$mirror" ] || { echo "apt knows no Debian mirror; try apt-get update" >&2; exit 1; }
+commands=("${@:2}")
+[ $# -gt 1 ] || commands=(examples/quickstart.sh tests/run.sh)
 
-root=$(mktemp -d)
-trap 'rm -rf --one-file-system "$root"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 130' INT TERM
+root=$work/root
+kept=${REDLOCK_DEBIAN_CACHE:-$work}/$suite
 
-echo "##### Making a fresh Debian ($suite)"
-debootstrap --variant=minbase "$suite" "$root" "$mirror"
-echo "##### Made in $SECONDS s"
-# What an installed machine has and a chroot lacks; and no services, which would be this machine's.
-echo '127.0.0.1 localhost' >"$root/etc/hosts"
-printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
-chmod +x "$root/usr/sbin/policy-rc.d"
-apt-config dump Acquire | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
+if [ ! -d "$kept" ]; then
+  echo "##### Making a fresh Debian ($suite)"
+  .ci/install debootstrap
+  # The archive's address, without those of updates and security, which debootstrap has no use for.
+  mirror=$(apt-get indextargets --format '$(LABEL)|$(ORIGIN)|$(SUITE)|$(REPO_URI)' 'Created-By: Packages' |
+    sed -n 's/^Debian|Debian|[^|-]*|//p' | head -n 1)
+  [ -n "$mirror" ] || { echo "apt knows no Debian mirror; try apt-get update" >&2; exit 1; }
+  debootstrap --variant=minbase "$suite" "$root" "$mirror"
+  # What an installed machine has and a chroot lacks; and no services, which would be this machine's.
+  echo '127.0.0.1 localhost' >"$root/etc/hosts"
+  printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
+  chmod +x "$root/usr/sbin/policy-rc.d"
+  apt-config dump Acquire | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/throwaway"  # what does not live long needs not survive a crash
+  mv "$root" "$kept"
+  echo "##### Made in $SECONDS s"
+fi
+if [ -n "${REDLOCK_DEBIAN_CACHE:-}" ]; then cp -a "$kept" "$root"; else mv "$kept" "$root"; fi
 
 mkdir "$root/redlock"
 tar --exclude='./.git' --exclude='./build*' -cf - . | tar -xf - -C "$root/redlock"
-unshare --mount --pid --fork --kill-child "${BASH_SOURCE[0]}" --in-namespace "$root"
+unshare --mount --pid --fork --kill-child "${BASH_SOURCE[0]}" --in-namespace "$root" "${commands[@]}"

@@ -3,6 +3,8 @@
 # the project, by add_subdirectory and by FetchContent. Works in a folder of its own, which goes again.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev catch2 redis-server
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source "$source_dir/tests/package/tools.sh"

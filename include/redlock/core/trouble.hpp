@@ -60,7 +60,8 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 /// The trouble of a reply that is not what the command can answer.
 [[nodiscard]] inline Trouble trouble_of(const Reply& reply, std::string_view expected) {
   if (reply.is(Reply::Kind::error)) return trouble_of_error(reply.text);
-  return {NodeStatus::protocol_error, "the reply is not " + std::string{expected}};
+  // Not by operator+: g++ 14 takes the move of its result for a copy past the end, and warns.
+  return {NodeStatus::protocol_error, std::string{"the reply is not "}.append(expected)};
 }
 
 }  // namespace redlock::inline v1::core
