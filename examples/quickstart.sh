@@ -32,7 +32,7 @@ under_the_lock() {
   local nodes
   IFS=, read -ra nodes <<<"$REDLOCK_NODES"
   quick_start "${nodes[@]}" &
-  until redlock status invoice/42 | grep -q 'is held by'; do sleep 0.05; done
+  until redlock status invoice/42 | grep -q 'is held by' || ! kill -0 "$!"; do sleep 0.05; done
   redlock status invoice/42
   wait "$!"
 

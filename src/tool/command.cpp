@@ -41,19 +41,19 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
 }
 
 /// In the child. Returns only when exec failed.
-void become(const std::vector<char*>& words, const std::vector<char*>& environment, const sigset_t& signals,
-            pid_t parent, const Terminal& terminal) noexcept {
+void become(const std::vector<char*>& words, const std::vector<char*>& environment,
+            const Command::Launch& launch, pid_t parent) noexcept {
   ::setpgid(0, 0);
-  terminal.give_to(::getpid());
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(killed_by_signal + SIGKILL);  // it died before that was set
-  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  const bool is_orphan = ::getppid() != parent;  // it died before that was set
+  if (is_orphan || !launch.before_exec(::getpid())) ::_exit(killed_by_signal + SIGKILL);
+  ::sigprocmask(SIG_SETMASK, &launch.signals, nullptr);
   ::execvpe(words.front(), words.data(), environment.data());
 }
 
 }  // namespace
 
-Command::Command(const Launch& launch, Terminal& terminal) {
+Command::Command(const Launch& launch) {
   const std::vector<std::string> environment = environment_with(launch.environment);
   const std::vector<char*> words = pointers_to(launch.words);
   const std::vector<char*> variables = pointers_to(environment);
@@ -65,7 +65,7 @@ Command::Command(const Launch& launch, Terminal& terminal) {
   pid_ = ::fork();
   if (pid_ < 0) fail("fork");
   if (pid_ == 0) {
-    become(words, variables, launch.signals, parent, terminal);
+    become(words, variables, launch, parent);
     const int error = errno;
     [[maybe_unused]] const ssize_t written = ::write(writing.get(), &error, sizeof error);
     ::_exit(not_found);
@@ -78,7 +78,6 @@ Command::Command(const Launch& launch, Terminal& terminal) {
   }
   if (got != sizeof error) return;
   static_cast<void>(exit_code());
-  terminal.take_back();
   throw NotExecuted{error, std::system_category(), launch.words.front()};
 }
 
@@ -88,15 +87,15 @@ Command::~Command() {
   static_cast<void>(exit_code());
 }
 
-Command::Change Command::wait() const noexcept {
+int Command::wait() const noexcept {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
          errno == EINTR) {
   }
-  if (info.si_code != CLD_STOPPED) return Change::ended;
+  if (info.si_code != CLD_STOPPED) return 0;
   // Told once: a stopped child would be told of again and again.
   ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
-  return Change::stopped;
+  return info.si_status;
 }
 
 int Command::exit_code() noexcept {

@@ -4,11 +4,10 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include "terminal.hpp"
 
 namespace redlock::tool {
 
@@ -17,7 +16,8 @@ struct NotExecuted : std::system_error {
   using std::system_error::system_error;
 };
 
-/// A child process in a process group of its own, with this process's stdin, stdout and stderr.
+/// A child process in a process group of its own, with this process's stdin, stdout and stderr, and without its
+/// terminal.
 ///
 /// It dies with this process (PR_SET_PDEATHSIG): start it on a thread that lives as long as the process does.
 class Command {
@@ -26,20 +26,22 @@ class Command {
     std::vector<std::string> words;        ///< The program, looked up in PATH, and its arguments.
     std::vector<std::string> environment;  ///< `NAME=value`, beside what this process has, and stronger.
     sigset_t signals{};                    ///< Its signal mask.
+    /// Called in the child, with its process group, before it becomes the program: only system calls are allowed.
+    /// False: it ends there, with the exit code of SIGKILL.
+    std::function<bool(pid_t group)> before_exec;
   };
-  enum class Change { ended, stopped };
 
-  /// Throws `NotExecuted`, or `std::system_error` when the system has no more processes. Hands the terminal over
-  /// when it is ours.
-  Command(const Launch&, Terminal&);
+  /// Throws `NotExecuted`, or `std::system_error` when the system has no more processes.
+  explicit Command(const Launch&);
   /// Kills what is left of it.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
-  /// Blocks until it ends, or is stopped. After its end its number stays taken until `exit_code` is called.
-  [[nodiscard]] Change wait() const noexcept;
+  /// Blocks until it ends, or is stopped: then by this signal, else 0. After its end its number stays taken until
+  /// `exit_code` is called.
+  [[nodiscard]] int wait() const noexcept;
   /// Precondition: it has ended. As a shell says it: 128 and the signal's number when a signal ended it.
   [[nodiscard]] int exit_code() noexcept;
   void signal(int number) const noexcept;

@@ -68,15 +68,19 @@ DeadlineGuard::~DeadlineGuard() {
   }
 }
 
-void DeadlineGuard::arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept {
-  send({group, terminate_at, kill_at});
+bool DeadlineGuard::arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept {
+  const bool is_watched = send({group, terminate_at, kill_at});
+  if (!is_watched) ::kill(-group, SIGKILL);
+  return is_watched;
 }
 
 void DeadlineGuard::disarm() noexcept { send({}); }
 
-void DeadlineGuard::send(const Orders& orders) noexcept {
-  while (::write(orders_.get(), &orders, sizeof orders) < 0 && errno == EINTR) {  // less than PIPE_BUF: whole
+bool DeadlineGuard::send(const Orders& orders) noexcept {
+  ssize_t written = 0;
+  while ((written = ::write(orders_.get(), &orders, sizeof orders)) < 0 && errno == EINTR) {
   }
+  return written == sizeof orders;  // less than PIPE_BUF: all or nothing
 }
 
 /// The watching process. Uses nothing but system calls: it is the child of a fork.
@@ -88,8 +92,8 @@ void DeadlineGuard::watch(int orders_end, int timer) noexcept {
     if (::poll(polls, 2, -1) < 0) continue;
     if (polls[0].revents != 0) {
       const ssize_t got = ::read(orders_end, &orders, sizeof orders);
-      if (got == 0 && orders.group != 0) ::kill(-orders.group, SIGKILL);
-      if (got == 0) ::_exit(0);
+      if (got != sizeof orders && orders.group != 0) ::kill(-orders.group, SIGKILL);
+      if (got != sizeof orders) ::_exit(0);  // its end, as a rule
       terminated = false;
       orders.group == 0 ? stop_timer(timer) : set_timer(timer, orders.terminate_at);
       continue;

@@ -15,7 +15,7 @@ namespace redlock::tool {
 /// clock that also runs while the machine is suspended. (Rejected: a timer of this process, which does nothing while
 /// the process is stopped; PR_SET_PDEATHSIG, which reaches the direct child only.)
 ///
-/// Threads: one call at a time.
+/// Threads: one call at a time. Precondition of all calls: SIGPIPE is blocked or ignored.
 class DeadlineGuard {
  public:
   /// Forks; call it before the process has threads. Throws `std::system_error`.
@@ -25,8 +25,9 @@ class DeadlineGuard {
   DeadlineGuard(const DeadlineGuard&) = delete;
   DeadlineGuard& operator=(const DeadlineGuard&) = delete;
 
-  /// From now on these times are in force. Times in the past: at once.
-  void arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept;
+  /// From now on these times are in force. Times in the past: at once. False: the watching process is no more, so the
+  /// group was killed. Only system calls, and also in a child of this process.
+  bool arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept;
   /// From now on nothing happens. To be called before the group's leader is reaped: afterwards its number may be
   /// somebody else's.
   void disarm() noexcept;
@@ -37,7 +38,7 @@ class DeadlineGuard {
     Clock::time_point terminate_at;
     Clock::time_point kill_at;
   };
-  void send(const Orders&) noexcept;
+  bool send(const Orders&) noexcept;
   [[noreturn]] static void watch(int orders, int timer) noexcept;
 
   detail::Descriptor orders_;

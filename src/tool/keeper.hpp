@@ -15,20 +15,20 @@ namespace redlock::tool {
 /// guard ends it at once.
 class Keeper {
  public:
-  /// `kill_after`: how long before the deadline the command is asked to end, at most half of the ttl.
+  /// The guard has the first times already. `kill_after`: how long before the deadline the command is asked to end.
   Keeper(Lease&, Clock::duration ttl, Clock::duration kill_after, DeadlineGuard&, pid_t group);
   /// The lease is left as it is.
   ~Keeper() = default;
 
   /// Nothing is extended any more. Blocks while an extension is under way.
   void stop();
-  /// The command has been told to end, because its lock could not be kept. The last word after `stop`.
-  [[nodiscard]] bool has_given_up() const;
+  /// Whether by this time the command had been told to end, because its lock could not be kept. After `stop`.
+  [[nodiscard]] bool had_given_up(Clock::time_point when) const { return when >= terminate_at_; }
 
  private:
   void keep(const std::stop_token&);
   [[nodiscard]] bool extend();
-  void arm();
+  bool arm(Clock::time_point terminate_at, Clock::time_point kill_at);
 
   Lease& lease_;
   const Clock::duration ttl_;

@@ -1,6 +1,10 @@
 // redlock: locks for commands. What it does is in run.hpp and status.hpp; here is what it understands.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -95,6 +99,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_time(*run, "-w,--wait", parse_seconds, arguments.wait,
            "give up after so many seconds; without -n and -w it waits as long as somebody has the lock")
       ->type_name("SECS")
+      ->take_last()
       ->excludes(nonblock);
   run->add_option("-E,--conflict-exit-code", arguments.conflict_code,
                   "exit code when somebody else has the lock (default 1)")
@@ -103,7 +108,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_time(*run, "--kill-after", parse_time, arguments.kill_after,
            "how long before the deadline CMD is asked to end, at most half of the ttl (default 5s)")
       ->type_name("TIME");
-  run->add_option("RESOURCE", arguments.resource, "what to lock: any text")->required();
+  run->add_option("RESOURCE", arguments.resource,
+                  "what to lock: 1 to 4096 bytes, not beginning with -, ++ or redlock:")
+      ->required();
   return run;
 }
 
@@ -145,6 +152,15 @@ int parse_and_run(const std::vector<std::string>& words) {
   return ending.code;
 }
 
+/// So that no descriptor of ours becomes stdin, stdout or stderr; for the command they stay closed.
+void open_standard_descriptors() {
+  int opened = 0;
+  do {
+    opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  } while (opened >= 0 && opened <= STDERR_FILENO);
+  ::close(opened);
+}
+
 int exit_code_of(const std::error_code& code) {
   return code == redlock::Errc::misconfigured ? usage : no_quorum;
 }
@@ -152,6 +168,8 @@ int exit_code_of(const std::error_code& code) {
 }  // namespace
 
 int main(int argc, char** argv) try {
+  open_standard_descriptors();
+  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody hears how a child ended
   return parse_and_run({argv + 1, argv + argc});
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << error.what() << '\n';

@@ -1,5 +1,6 @@
 #include "nodes.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -8,13 +9,20 @@
 namespace redlock::tool {
 namespace {
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  return text.substr(0, text.find_last_not_of(blank) + 1);
+}
+
 std::vector<std::string> nodes_of_environment() {
   const char* const variable = std::getenv("REDLOCK_NODES");
   std::string_view rest = variable ? variable : "";
   std::vector<std::string> urls;
   while (!rest.empty()) {
     const std::size_t comma = rest.find(',');
-    if (comma != 0) urls.emplace_back(rest.substr(0, comma));
+    const std::string_view url = trimmed(rest.substr(0, comma));
+    if (!url.empty()) urls.emplace_back(url);
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return urls;

@@ -1,5 +1,6 @@
 #include "run.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <system_error>
@@ -49,39 +50,56 @@ std::vector<std::string> environment_of(const Lease& lease, const std::vector<st
   return environment;
 }
 
-/// The shell's job is stopped as the command was. Nothing is extended meanwhile: when it goes on, the guard may have
-/// ended the command.
-void stop_with(const Command& command, const Terminal& terminal) {
-  terminal.take_back();
-  ::kill(::getpid(), SIGSTOP);
-  terminal.give_to(command.group());
+/// A command that is stopped goes on with the terminal if that is what it wanted and we have it; else the whole job
+/// stops with it, as it would without us. Nothing is extended meanwhile: when the job goes on, the guard may have ended
+/// the command. Who was stopped by hand (SIGSTOP) keeps the lock.
+void stop_with(const Command& command, int signal, const Terminal& terminal) {
+  if (signal == SIGSTOP) return;
+  const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+  if (!wants_terminal || !terminal.lend_to(command.group())) {
+    const bool had_terminal = terminal.take_back_from(command.group());
+    ::kill(0, SIGSTOP);
+    if (had_terminal || wants_terminal) terminal.lend_to(command.group());
+  }
   command.signal(SIGCONT);
 }
 
 struct End {
   int code = 0;
   bool lock_was_lost = false;
-  bool interrupted = false;  // from the terminal, which told nobody but the command
+  bool interrupted = false;
 };
 
 End run_under(Lease& lease, const RunArguments& arguments, const std::vector<std::string>& local_urls,
               SignalWatch& signals, DeadlineGuard& guard) {
-  Terminal terminal;
+  const Clock::duration kill_after = std::min(arguments.kill_after, arguments.ttl / 2);
+  const auto arm_guard = [&](pid_t group) {
+    const Clock::time_point terminate_at = lease.deadline() - kill_after;
+    return guard.arm(group, terminate_at, lease.deadline()) && Clock::now() < terminate_at;
+  };
+  const struct Disarm {
+    DeadlineGuard& guard;
+    ~Disarm() { guard.disarm(); }
+  } in_the_end{guard};  // also when the command could not be executed, and its number is free again
+  const Terminal terminal;
   Command command{{.words = arguments.command,
                    .environment = environment_of(lease, local_urls),
-                   .signals = signals.mask_before()},
-                  terminal};
-  Keeper keeper{lease, arguments.ttl, arguments.kill_after, guard, command.group()};
+                   .signals = signals.mask_before(),
+                   .before_exec = arm_guard}};
+  Keeper keeper{lease, arguments.ttl, kill_after, guard, command.group()};
   signals.forward_to(&command);
-  while (command.wait() == Command::Change::stopped)
-    if (terminal.is_ours()) stop_with(command, terminal);
+  while (const int signal = command.wait()) stop_with(command, signal, terminal);
+  const Clock::time_point ended = Clock::now();
   keeper.stop();
-  const bool lost = keeper.has_given_up();
   guard.disarm();
   signals.forward_to(nullptr);
-  terminal.take_back();
+  const bool had_terminal = terminal.take_back_from(command.group());
   const int code = command.exit_code();
-  return {code, lost, terminal.is_ours() && code == killed_by_signal + SIGINT};
+  const bool interrupted =
+      code == killed_by_signal + SIGINT && (had_terminal || signals.has_forwarded(SIGINT));
+  // The terminal told the command only; the rest of the job is to hear of it as well.
+  if (interrupted && had_terminal) ::kill(0, SIGINT);
+  return {code, keeper.had_given_up(ended), interrupted};
 }
 
 Ending conflict_over(const RunArguments& arguments) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -12,7 +13,7 @@
 namespace redlock::tool {
 
 /// Takes the signals that ask a process to do something: until there is a command they end the wait for the lock,
-/// afterwards they go to the command. Those that were ignored when this process started stay ignored.
+/// afterwards they go to the command. SIGTSTP stops the wait, or the command. Those that were ignored when this process started stay ignored.
 ///
 /// Make it before other threads: they inherit that these signals are blocked.
 class SignalWatch {
@@ -29,6 +30,8 @@ class SignalWatch {
   /// The mask that this process was started with: the command's.
   [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
 
+  /// Whether the command has been sent this one.
+  [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
   /// From now on signals go to this command, one that came before included. Null: to nobody, from when this
   /// returns.
   void forward_to(const Command* command) noexcept;
@@ -36,17 +39,20 @@ class SignalWatch {
  private:
   void listen() noexcept;
   void handle(int number) noexcept;
+  void forward(int number) noexcept;
 
   sigset_t before_{};
   sigset_t watched_{};
   std::stop_source stop_;
   std::atomic<int> stopped_by_{0};
+  std::atomic<std::uint64_t> forwarded_{0};  // a bit for each
+  std::atomic<bool> closing_{false};
   std::mutex mutex_;
   const Command* command_ = nullptr;  // under mutex_
   std::thread thread_;
 };
 
-/// Ends this process, and whatever else is its shell's job, as this signal does by itself.
+/// Ends this process as this signal does by itself: a shell that waits for it then stops its script.
 [[noreturn]] void die_of(int signal) noexcept;
 
 }  // namespace redlock::tool

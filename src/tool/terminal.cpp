@@ -5,14 +5,16 @@
 
 namespace redlock::tool {
 
-Terminal::Terminal() : terminal_{::open("/dev/tty", O_RDWR | O_CLOEXEC)} {
-  if (terminal_ && ::tcgetpgrp(terminal_.get()) != ::getpgrp()) terminal_ = detail::Descriptor{};
-}
+Terminal::Terminal() : terminal_{::open("/dev/tty", O_RDWR | O_CLOEXEC)} {}
 
-void Terminal::give_to(pid_t group) const noexcept {
-  if (terminal_) ::tcsetpgrp(terminal_.get(), group);
-}
+bool Terminal::lend_to(pid_t group) const noexcept { return pass(::getpgrp(), group); }
 
-void Terminal::take_back() const noexcept { give_to(::getpgrp()); }
+bool Terminal::take_back_from(pid_t group) const noexcept { return pass(group, ::getpgrp()); }
+
+bool Terminal::pass(pid_t from, pid_t to) const noexcept {
+  if (!terminal_ || ::tcgetpgrp(terminal_.get()) != from) return false;
+  ::tcsetpgrp(terminal_.get(), to);
+  return true;
+}
 
 }  // namespace redlock::tool

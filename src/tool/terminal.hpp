@@ -7,17 +7,21 @@
 
 namespace redlock::tool {
 
-/// Lets a command in a group of its own read from the terminal, where this process could. Does nothing without a
-/// terminal, or in the background. Precondition: SIGTTOU is blocked or ignored.
+/// Lends the terminal to a command in a process group of its own. Does nothing where there is none.
+/// Precondition: SIGTTOU is blocked or ignored.
 class Terminal {
  public:
   Terminal();
-  [[nodiscard]] bool is_ours() const noexcept { return static_cast<bool>(terminal_); }
-  void give_to(pid_t group) const noexcept;
-  void take_back() const noexcept;
+
+  /// If it is this process's group's now. Whether it was.
+  bool lend_to(pid_t group) const noexcept;
+  /// If it is that group's now. Whether it was.
+  bool take_back_from(pid_t group) const noexcept;
 
  private:
-  detail::Descriptor terminal_;  // empty: not ours to give
+  bool pass(pid_t from, pid_t to) const noexcept;
+
+  detail::Descriptor terminal_;
 };
 
 }  // namespace redlock::tool

@@ -43,7 +43,8 @@ nanoseconds parse_time(std::string_view text) {
 }
 
 nanoseconds parse_seconds(std::string_view text) {
-  return parse(text, 1, "allowed are seconds, such as 5 or 0.5, or a number with ms, s, m or h");
+  return parse(text, 1,
+               "allowed are seconds, such as 5 or 0.5, or a number with ms, s, m or h, up to 365 days");
 }
 
 std::string readable(milliseconds time) {

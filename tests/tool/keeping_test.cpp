@@ -1,5 +1,7 @@
 // redlock run: the command never runs on past its lock.
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,6 +35,17 @@ Clock::time_point last_life(const std::string& output) {
   const std::size_t begin = output.rfind('\n', end - 1) + 1;
   const std::chrono::duration<double> uptime{std::stod(output.substr(begin))};
   return Clock::time_point{std::chrono::duration_cast<Clock::duration>(uptime)};
+}
+
+std::vector<pid_t> children_of(pid_t process) {
+  const std::string task = "/proc/" + std::to_string(process) + "/task/" + std::to_string(process);
+  std::ifstream file{task + "/children"};
+  return {std::istream_iterator<pid_t>{file}, {}};
+}
+std::string name_of(pid_t process) {
+  std::string name;
+  std::ifstream{"/proc/" + std::to_string(process) + "/comm"} >> name;
+  return name;
 }
 
 /// Nothing writes to the output any more.
@@ -119,4 +132,15 @@ TEST_CASE("what_a_command_leaves_running_behind_is_left_alone_when_it_ends") {
   Program holder = hold(nodes, "2s", "sh -c 'sleep 0.3; echo still here' & echo done");
   CHECK(holder.wait().code == 0);
   CHECK(eventually([&] { return holder.output() == "done\nstill here\n"; }));
+}
+
+TEST_CASE("without_its_watching_process_the_command_is_killed_and_not_left_alone") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "1s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (const pid_t child : children_of(holder.id()))
+    if (name_of(child) == "redlock-guard") ::kill(child, SIGKILL);
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 72);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }

@@ -196,6 +196,44 @@ TEST_CASE("from_the_start_to_the_end_there_are_three_round_trips_and_a_tcp_conne
   CHECK(best < 4 * 200ms);
 }
 
+TEST_CASE("whatever_it_was_started_with_the_exit_code_is_the_commands") {
+  LocalNodes nodes{1};
+  const std::string under_the_lock = REDLOCK_TOOL " run -n r -- sh -c 'exit 7'";
+  for (const std::string start :
+       {"trap '' CHLD; exec ", "trap '' PIPE; exec ", "exec <&- >&- 2>&-; exec ", "trap '' HUP INT; exec "}) {
+    CAPTURE(start);
+    CHECK(Program{{"bash", "-c", start + under_the_lock}, {nodes_variable(nodes.urls())}}.wait().code == 7);
+  }
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("a_signal_that_was_ignored_from_the_start_goes_nowhere") {
+  LocalNodes nodes{1};
+  Program holder{
+      {"bash", "-c", "trap '' HUP; exec " REDLOCK_TOOL " run r -- sh -c 'echo ready; sleep 0.5; exit 5'"},
+      {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  holder.signal(SIGHUP);
+  CHECK(holder.wait().code == 5);
+}
+
+TEST_CASE("a_signal_that_is_its_own_affair_does_not_keep_others_from_the_command") {
+  LocalNodes nodes{1};
+  Program holder{tool({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  holder.signal(SIGRTMIN);
+  holder.signal(SIGTERM);
+  CHECK(holder.wait().code == 128 + SIGTERM);
+}
+
+TEST_CASE("a_list_of_nodes_may_have_blanks_and_the_last_of_two_waits_counts") {
+  LocalNodes nodes{3};
+  const std::string list =
+      "REDLOCK_NODES= " + nodes.url(0) + " , " + nodes.url(1) + ",," + nodes.url(2) + "\n";
+  CHECK(Program{tool({"run", "-w", "soon", "-w", "1", "r", "--", "true"}), {list}}.wait().code == 0);
+}
+
 TEST_CASE("bad_usage_is_told_and_is_64") {
   LocalNodes nodes{1};
   const auto says = [&](Words words, const std::string& what) {

@@ -70,6 +70,9 @@ const std::string run = std::string{REDLOCK_TOOL} + " run ";
 /// Starts nothing: a shell that is stopped in the middle of a vfork() never is.
 const std::string reader = "r -- sh -c 'echo go''ing; read line; echo re''ad $line'";
 
+/// Before the next prompt a shell says nothing of jobs in the background.
+constexpr const char* until_stopped = "until jobs | grep Stop''ped; do sleep 0.02; done\n";
+
 }  // namespace
 
 TEST_CASE("the_command_reads_from_the_terminal") {
@@ -119,4 +122,55 @@ TEST_CASE("a_job_stopped_past_its_deadline_never_goes_on") {
   CHECK(shell.sees("the lock r could not be kept, so the command was ended"));
   shell.type("echo code $?\n");
   CHECK(shell.sees("code 72\r\n"));
+}
+
+TEST_CASE("a_stopped_job_goes_on_in_the_background_and_leaves_the_terminal_to_the_shell") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(run + "r -- sh -c 'echo go''ing; read line; echo re''ad $line'\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(ctrl_z);
+  REQUIRE(shell.sees("Stopped"));
+  shell.type("bg\n");  // it wants to read, and so is stopped again
+  shell.type(until_stopped);
+  CHECK(shell.sees("Stopped"));
+  shell.type("fg\n");
+  shell.type("this\n");
+  CHECK(shell.sees("read this\r\n"));
+}
+
+TEST_CASE("a_job_that_began_in_the_background_reads_when_it_comes_to_the_front") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(run + reader + " &\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(until_stopped);
+  REQUIRE(shell.sees("Stopped"));
+  shell.type("fg\n");
+  shell.type("this\n");
+  CHECK(shell.sees("read this\r\n"));
+}
+
+TEST_CASE("the_rest_of_a_pipeline_keeps_the_terminal") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type(
+      run +
+      "r -- sh -c 'sleep 0.3; echo pip''ed' | sh -c 'read typed </dev/tty; cat; echo ty''ped $typed'\n");
+  shell.type("this\n");
+  CHECK(shell.sees("piped\r\n"));
+  CHECK(shell.sees("typed this\r\n"));
+}
+
+TEST_CASE("an_interrupt_ends_the_script_around_it") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  for (const std::string& command : {reader, std::string{"r -- sh -c 'echo go''ing; exec sleep 60'"}}) {
+    shell.type("bash -c \"for i in 1 2; do " + run + command + "; done; echo never\"\n");
+    REQUIRE(shell.sees("going\r\n"));
+    shell.type(ctrl_c);
+    REQUIRE(shell.sees("> "));
+    shell.type("echo co''de $?\n");
+    CHECK(shell.sees("code 130\r\n"));
+  }
 }
