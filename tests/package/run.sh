@@ -3,7 +3,8 @@
 # the project, by add_subdirectory and by FetchContent. Works in a folder of its own, which goes again.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev catch2 redis-server
+"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev \
+  redis-server
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -37,7 +38,7 @@ use_pkgconfig() {
 
 make_hiredis
 install_redlock static -DBUILD_SHARED_LIBS=OFF
-install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config"
+install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
 for kind in static shared; do
   say "$kind: find_package"
   build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.1
@@ -53,6 +54,9 @@ refuse_consumer 'compatible with requested version "0.2"' "$from_static" -DREDLO
 quietly cmake --install "$work/build-static" --prefix "$work/plain" --component redlock
 refuse_consumer 'its component testing was not installed. Build and install redlock with -DREDLOCK_BUILD_TESTING=ON.' \
   -DCMAKE_PREFIX_PATH="$work/plain"
+
+say "The command, from wherever it is installed"
+quietly "$work/shared/bin/redlock" run --local 3 -n invoice/42 -- true
 
 check_finder "$work/static/lib/cmake/redlock" "$work/shared/lib/cmake/redlock"
 
