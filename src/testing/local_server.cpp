@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <initializer_list>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -55,6 +57,20 @@ std::string read_lines(const Fd& fd, int count) {
   return text;
 }
 
+/// A configuration file with the password: as an argument Valkey 8 takes none with a quote in it, and others on this
+/// machine could read it.
+void write_password(const std::string& path, std::string_view password) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text = "requirepass \"";
+  for (const char c : password) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 15U]};
+  }
+  std::ofstream file{path};
+  file << text << "\"\n" << std::flush;
+  if (!file) throw std::runtime_error{"cannot write " + path};
+}
+
 [[noreturn]] void refuse_dead(std::uint16_t port) {
   throw std::logic_error{"the Redis server on port " + std::to_string(port) + " is not running"};
 }
@@ -65,10 +81,16 @@ void LocalServer::start(const ServerPlan& plan) {
   std::filesystem::create_directories(folder_);
   // The predecessor's socket would refuse connections; its name would look like a server that is there.
   std::filesystem::remove(socket_path());
-  std::vector<std::string> arguments{
-      plan.program,   "--port",      std::to_string(port()), "--bind", "127.0.0.1", "--dir", folder_,
-      "--unixsocket", socket_path(), "--daemonize",          "no",     "--logfile", ""};
-  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  std::vector<std::string> arguments{plan.program};
+  if (!plan.password.empty()) {
+    arguments.push_back(folder_ + "/password");
+    write_password(arguments.back(), plan.password);
+  }
+  const auto add = [&](const auto& more) { arguments.insert(arguments.end(), more.begin(), more.end()); };
+  add(std::initializer_list<std::string>{"--port", std::to_string(port()), "--bind", "127.0.0.1", "--dir",
+                                         folder_, "--unixsocket", socket_path(), "--daemonize", "no",
+                                         "--logfile", ""});
+  add(plan.arguments);
   pid_ = launch({.arguments = std::move(arguments), .output = log_path(), .group = plan.group});
 }
 

@@ -50,7 +50,6 @@ std::vector<std::string> server_arguments(const LocalNodesOptions& options, int 
   if (options.persist) add({"--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"});
   // Older servers always have DEBUG, and refuse to start with an option that they do not know.
   if (version >= 7) add({"--enable-debug-command", "yes"});
-  if (!options.password.empty()) add({"--requirepass", options.password});
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   return arguments;
 }
