@@ -53,8 +53,9 @@ std::vector<std::string> environment_of(const Lease& lease, const std::vector<st
 /// A command that is stopped goes on with the terminal if that is what it wanted and we have it; else the whole job
 /// stops with it, as it would without us. Nothing is extended meanwhile: when the job goes on, the guard may have ended
 /// the command. Who was stopped by hand (SIGSTOP) keeps the lock.
-void stop_with(const Command& command, int signal, const Terminal& terminal) {
+void stop_with(const Command& command, int signal, const Terminal& terminal, SignalWatch& signals) {
   if (signal == SIGSTOP) return;
+  if (signal == SIGTSTP) signals.take_stop_request();
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
   if (!wants_terminal || !terminal.lend_to(command.group())) {
     const bool had_terminal = terminal.take_back_from(command.group());
@@ -62,6 +63,8 @@ void stop_with(const Command& command, int signal, const Terminal& terminal) {
     if (had_terminal || wants_terminal) terminal.lend_to(command.group());
   }
   command.signal(SIGCONT);
+  // It swept away a SIGTSTP that came while the command was stopped.
+  if (signals.take_stop_request()) command.signal(SIGTSTP);
 }
 
 struct End {
@@ -88,7 +91,7 @@ End run_under(Lease& lease, const RunArguments& arguments, const std::vector<std
                    .before_exec = arm_guard}};
   Keeper keeper{lease, arguments.ttl, kill_after, guard, command.group()};
   signals.forward_to(&command);
-  while (const int signal = command.wait()) stop_with(command, signal, terminal);
+  while (const int signal = command.wait()) stop_with(command, signal, terminal, signals);
   const Clock::time_point ended = Clock::now();
   keeper.stop();
   guard.disarm();

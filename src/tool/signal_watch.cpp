@@ -60,6 +60,7 @@ void SignalWatch::handle(int number) noexcept {
 
 void SignalWatch::forward(int number) noexcept {
   forwarded_ |= std::uint64_t{1} << number;
+  if (number == SIGTSTP) stop_requested_ = true;
   command_->signal(number);
   // What is stopped hears of its end only when it goes on.
   if (number == SIGTERM || number == SIGHUP || number == SIGINT) command_->signal(SIGCONT);

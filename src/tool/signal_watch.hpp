@@ -32,6 +32,8 @@ class SignalWatch {
 
   /// Whether the command has been sent this one.
   [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
+  /// Whether the command has been sent SIGTSTP since this was asked last.
+  bool take_stop_request() noexcept { return stop_requested_.exchange(false); }
   /// From now on signals go to this command, one that came before included. Null: to nobody, from when this
   /// returns.
   void forward_to(const Command* command) noexcept;
@@ -46,6 +48,7 @@ class SignalWatch {
   std::stop_source stop_;
   std::atomic<int> stopped_by_{0};
   std::atomic<std::uint64_t> forwarded_{0};  // a bit for each
+  std::atomic<bool> stop_requested_{false};
   std::atomic<bool> closing_{false};
   std::mutex mutex_;
   const Command* command_ = nullptr;  // under mutex_
