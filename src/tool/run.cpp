@@ -105,11 +105,6 @@ End run_under(Lease& lease, const RunArguments& arguments, const std::vector<std
   return {code, keeper.had_given_up(ended), interrupted};
 }
 
-Ending conflict_over(const RunArguments& arguments) {
-  std::cerr << "redlock: somebody else holds " << detail::printable(arguments.resource) << '\n';
-  return {arguments.conflict_code};
-}
-
 }  // namespace
 
 Ending run(const RunArguments& arguments) {
@@ -119,7 +114,7 @@ Ending run(const RunArguments& arguments) {
   Redlock locks{nodes.endpoints, {.on_warning = warn}};
   std::optional<Lease> lease = acquire(locks, arguments, signals.stop());
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
-  if (!lease) return conflict_over(arguments);
+  if (!lease) return {arguments.conflict_code};
 
   const End end = run_under(*lease, arguments, nodes.local_urls, signals, guard);
   lease->release();

@@ -102,7 +102,7 @@ TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
   const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
   CHECK(at_once.code == 1);
   CHECK(at_once.output.empty());
-  CHECK(at_once.errors == "redlock: somebody else holds r\n");
+  CHECK(at_once.errors.empty());  // nothing that a nightly job would mail
   CHECK(run_tool({"run", "-w", "0.2", "-E", "99", "r", "--", "true"}, nodes.urls()).code == 99);
   CHECK(run_tool({"run", "-w", "0", "-E", "0", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK(run_tool({"run", "-n", "another", "--", "true"}, nodes.urls()).code == 0);
@@ -185,9 +185,9 @@ TEST_CASE("from_the_start_to_the_end_there_are_three_round_trips_and_a_tcp_conne
   proxies.set_delay(0ms, 200ms);
   std::vector<std::string> urls;
   for (const auto& proxy : proxies) urls.push_back(proxy->url());
+  // A machine that is busy elsewhere may delay many of them, but not all.
   std::chrono::nanoseconds best = 1h;
-  for (int attempt = 0; attempt < 5;
-       ++attempt) {  // a machine that is busy elsewhere may delay some of them, not all
+  for (int attempt = 0; attempt < 30 && best >= 4 * 200ms; ++attempt) {
     const auto begun = redlock::Clock::now();
     REQUIRE(run_tool({"run", "-n", "r", "--", "true"}, urls).code == 0);
     best = std::min<std::chrono::nanoseconds>(best, redlock::Clock::now() - begun);
@@ -247,6 +247,7 @@ TEST_CASE("bad_usage_is_told_and_is_64") {
   says({"walk"}, "walk");
   says({"run", "r"}, "CMD");
   says({"run", "r", "--"}, "CMD");
+  says({"run", "r", "echo", "hi"}, "the command comes behind --");
   says({"run", "--", "true"}, "RESOURCE");
   says({"run", "", "--", "true"}, "the resource has 0 bytes; allowed are 1 to 4096");
   says({"run", "-n", "-w", "1", "r", "--", "true"}, "excludes");
