@@ -17,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
-using redlock::Endpoint;
-using redlock::Lease;
 using redlock::Locker;
 using redlock::NodeStatus;
 using redlock::Redlock;

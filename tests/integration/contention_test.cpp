@@ -16,7 +16,6 @@
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
-using redlock::Clock;
 
 namespace {
 

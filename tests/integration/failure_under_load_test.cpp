@@ -157,7 +157,7 @@ TEST_CASE("sixteen_threads_go_on_while_a_minority_fails_and_after_a_majority_is_
   workers.stop();
   CHECK(workers.unexpected() == 0);
   const auto holds = workers.holds();
-  CHECK(holds.size() > 0);
+  CHECK_FALSE(holds.empty());
   CHECK(overlaps(holds) == 0);
   // Releases that were lost with their connections leave copies, and no copy outlives its ttl.
   Observers servers{nodes};

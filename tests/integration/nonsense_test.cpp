@@ -25,7 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using namespace redlock::testing;
-using redlock::Endpoint;
 using redlock::Errc;
 using redlock::NodeStatus;
 using redlock::Redlock;

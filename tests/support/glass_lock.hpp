@@ -17,8 +17,8 @@ namespace redlock::testing {
 /// call from any thread.
 class GlassLock : public Locker {
  public:
-  explicit GlassLock(std::vector<Endpoint> nodes, Options options = {})
-      : GlassLock{std::make_shared<redlock::detail::Client>(std::move(nodes), std::move(options))} {}
+  explicit GlassLock(const std::vector<Endpoint>& nodes, Options options = {})
+      : GlassLock{std::make_shared<redlock::detail::Client>(nodes, std::move(options))} {}
 
   /// What `look(const core::Engine&)` returns, under the client's mutex.
   template <class Look>
