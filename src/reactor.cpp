@@ -1,5 +1,7 @@
 #include "reactor.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -132,6 +134,12 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   while (!operation->done()) {
     if (can_drive()) take_over(visit.spot);
     if (driver_ == &visit.spot) {
+      if (engine_.active() > few) {  // whoever is about to ask does it now, and all of it goes out together
+        lock.unlock();
+        ::sched_yield();
+        lock.lock();
+        if (operation->done()) break;
+      }
       drive(lock, visit.spot);
     } else {
       parked_.add(visit.spot);
