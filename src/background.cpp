@@ -3,11 +3,11 @@
 #include <poll.h>
 #include <sys/timerfd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
 
+#include "boot_timer.hpp"
 #include "quiet_thread.hpp"
 
 namespace redlock::inline v1::detail {
@@ -24,13 +24,7 @@ void Background::wake_by(core::Time when, const std::function<void()>& body) noe
 
 void Background::arm(core::Time when) {
   armed_ = when;
-  itimerspec spec{};  // all zero: disarmed
-  if (when != core::never) {
-    const auto since_boot = std::max(when.time_since_epoch(), core::Span{1});
-    spec.it_value.tv_sec = since_boot / std::chrono::seconds{1};
-    spec.it_value.tv_nsec = (since_boot % std::chrono::seconds{1}).count();
-  }
-  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+  set_boot_timer(timer_.get(), when);
 }
 
 void Background::sleep() const {

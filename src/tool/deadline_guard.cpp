@@ -7,29 +7,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <system_error>
 
+#include "boot_timer.hpp"
+
 namespace redlock::tool {
 namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
-
-void set_timer(int timer, Clock::time_point when) noexcept {
-  const auto since_boot = std::max(when.time_since_epoch(), Clock::duration{1});
-  itimerspec spec{};
-  spec.it_value.tv_sec = since_boot / std::chrono::seconds{1};
-  spec.it_value.tv_nsec = (since_boot % std::chrono::seconds{1}).count();
-  ::timerfd_settime(timer, TFD_TIMER_ABSTIME, &spec, nullptr);
-}
-
-void stop_timer(int timer) noexcept {
-  const itimerspec none{};
-  ::timerfd_settime(timer, 0, &none, nullptr);
-}
 
 /// Away from the terminal's signals, and holding nothing of the caller's open.
 void leave_the_job(int orders, int timer) noexcept {
@@ -95,7 +83,7 @@ void DeadlineGuard::watch(int orders_end, int timer) noexcept {
       if (got != sizeof orders && orders.group != 0) ::kill(-orders.group, SIGKILL);
       if (got != sizeof orders) ::_exit(0);  // its end, as a rule
       terminated = false;
-      orders.group == 0 ? stop_timer(timer) : set_timer(timer, orders.terminate_at);
+      detail::set_boot_timer(timer, orders.group == 0 ? core::never : orders.terminate_at);
       continue;
     }
     if (polls[1].revents == 0) continue;
@@ -103,7 +91,7 @@ void DeadlineGuard::watch(int orders_end, int timer) noexcept {
     [[maybe_unused]] const ssize_t read = ::read(timer, &expirations, sizeof expirations);
     ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
     if (!terminated) ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
-    terminated ? stop_timer(timer) : set_timer(timer, orders.kill_at);
+    detail::set_boot_timer(timer, terminated ? core::never : orders.kill_at);
     terminated = true;
   }
 }

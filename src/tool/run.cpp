@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
-#include <system_error>
-#include <utility>
 
 #include "command.hpp"
 #include "deadline_guard.hpp"

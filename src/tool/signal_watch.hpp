@@ -13,7 +13,8 @@
 namespace redlock::tool {
 
 /// Takes the signals that ask a process to do something: until there is a command they end the wait for the lock,
-/// afterwards they go to the command. SIGTSTP stops the wait, or the command. Those that were ignored when this process started stay ignored.
+/// afterwards they go to the command. SIGTSTP stops the wait, or the command. Those that were ignored when this
+/// process started stay ignored.
 ///
 /// Make it before other threads: they inherit that these signals are blocked.
 class SignalWatch {

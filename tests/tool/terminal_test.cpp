@@ -127,7 +127,7 @@ TEST_CASE("a_job_stopped_past_its_deadline_never_goes_on") {
 TEST_CASE("a_stopped_job_goes_on_in_the_background_and_leaves_the_terminal_to_the_shell") {
   LocalNodes nodes{1};
   Shell shell{nodes};
-  shell.type(run + "r -- sh -c 'echo go''ing; read line; echo re''ad $line'\n");
+  shell.type(run + reader + "\n");
   REQUIRE(shell.sees("going\r\n"));
   shell.type(ctrl_z);
   REQUIRE(shell.sees("Stopped"));
