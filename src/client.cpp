@@ -90,7 +90,8 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
                                 const std::stop_token& stop) {
   auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
   acquisition->give_up_at = give_up_at;
-  return reactor_.run(std::move(acquisition), stop, [](core::Acquisition& ended) {
+  return reactor_.run(std::move(acquisition), stop, [this](core::Acquisition& ended) {
+    if (ended.granted() && ended.had_second_round()) second_rounds_.fetch_add(1, std::memory_order_relaxed);
     const Time valid_until = ended.valid_until();
     return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
                    ended.begun(), valid_until};
@@ -106,6 +107,9 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
                     .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
                     .drift = times.drift,
                     .node_timeout = times.node_timeout};
+  if (options.fencing)
+    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
+                              .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
   const bool waits = patience == Patience::until_time;
   const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
   core::Retry retry{give_up_at};
@@ -113,6 +117,7 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
   for (;;) {
     if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     claim.owner = random_owner_value();
+    if (claim.fence) claim.fence->proposal = proposal();
     Attempt ended = attempt(claim, purpose, give_up_at, stop);
     const Errc why = ended.failure.value_or(Errc::too_slow);
     if (!ended.failure) {
@@ -131,6 +136,14 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
     if (last->code == Errc::held) last->code = Errc::timed_out;
     return {std::nullopt, std::move(*last)};
   }
+}
+
+/// The time, so that counters that drifted apart come together, and go on where they were when they were lost. Nobody's
+/// safety depends on it.
+std::uint64_t Client::proposal() const noexcept {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto skewed = std::chrono::duration_cast<std::chrono::microseconds>(now) + proposal_skew_.load();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
 }
 
 Lease Client::make_lease(std::string_view resource, core::Claim claim, Time valid_until) {
@@ -194,10 +207,11 @@ std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) cons
   reports.reserve(tally.nodes());
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
     const Tally::Ballot& ballot = tally[node];
-    NodeReport& report = reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl});
+    NodeReport& report =
+        reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl, ballot.counter});
     if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
     if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
-    if (ballot.mark == Tally::Mark::unknown) report.message = ballot.trouble.message;
+    report.message = ballot.trouble.message;
     if (ballot.mark != Tally::Mark::pending) continue;
     report.status = NodeStatus::timed_out;
     report.message = "no answer yet when the call ended";

@@ -1,6 +1,9 @@
 // What a Redlock or SingleNodeLock is inside.
 #pragma once
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -50,11 +53,16 @@ class Client : public std::enable_shared_from_this<Client> {
   Release release(HeldLock&) noexcept;
 
   [[nodiscard]] Reactor& reactor() noexcept { return reactor_; }
+  /// For tests: from now on this client's wall clock is off by so much.
+  void skew_proposals(std::chrono::microseconds skew) noexcept { proposal_skew_ = skew; }
+  /// For tests: acquisitions that had one.
+  [[nodiscard]] std::uint64_t second_rounds() const noexcept { return second_rounds_; }
 
  private:
   struct Attempt;
 
   void check_process() const;
+  [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
   Lease make_lease(std::string_view resource, core::Claim, core::Time valid_until);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
@@ -63,6 +71,8 @@ class Client : public std::enable_shared_from_this<Client> {
   const Options options_;
   const std::vector<std::string> names_;  // of the nodes
   const unsigned generation_;
+  std::atomic<std::chrono::microseconds> proposal_skew_{};
+  std::atomic<std::uint64_t> second_rounds_ = 0;
   Reactor reactor_;
 };
 

@@ -27,6 +27,9 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 
 const std::string& Lease::resource() const noexcept { return held_ ? held_->resource : nothing; }
 const std::string& Lease::owner_value() const noexcept { return held_ ? held_->claim.owner : nothing; }
+FencingToken Lease::fencing_token() const noexcept {
+  return held_ ? FencingToken{held_->claim.token} : FencingToken{};
+}
 State Lease::state() const noexcept { return held_ ? held_->state() : State::released; }
 Clock::time_point Lease::deadline() const noexcept { return held_ ? held_->deadline() : Clock::time_point{}; }
 

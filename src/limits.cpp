@@ -16,6 +16,7 @@ constexpr Clock::duration shortest_timeout = milliseconds{1};
 constexpr Clock::duration longest_timeout = std::chrono::seconds{60};
 constexpr Clock::duration shortest_ttl = milliseconds{10};
 constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
+constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
 constexpr std::size_t longest_prefix = 1024;
 constexpr std::size_t longest_resource = 4096;
 constexpr std::string_view own_keys = "redlock:";
@@ -62,6 +63,7 @@ void check(const Options& options) {
   if (options.drift && *options.drift < Duration{}) {
     refuse("drift is " + text(*options.drift) + "; allowed are 0 s to less than the ttl");
   }
+  check_between("fence_memory", Clock::duration::zero(), options.fence_memory, longest_memory);
   check_length("key_prefix", 0, options.key_prefix.size(), longest_prefix);
   check_is_not_ours("key_prefix", options.key_prefix);
 }
@@ -81,9 +83,11 @@ Timing timing(const Options& options, const LockOptions& lock) {
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");
   }
+  const Clock::duration memory = std::chrono::ceil<milliseconds>(options.fence_memory.get());
   return {.ttl = ttl,
           .drift = drift,
-          .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10))};
+          .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
+          .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
 }
 
 }  // namespace detail

@@ -20,6 +20,7 @@ struct Timing {
   Clock::duration ttl{};           ///< Whole milliseconds, as the servers take it.
   Clock::duration drift{};         ///< From 0 to less than the ttl.
   Clock::duration node_timeout{};  ///< Longer than zero.
+  Clock::duration fence_memory{};  ///< Whole milliseconds; zero: for ever.
 
   friend bool operator==(const Timing&, const Timing&) = default;
 };

@@ -13,6 +13,7 @@ std::string details(const NodeReport& report) {
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
   if (report.owner) add("owner " + detail::printable(*report.owner));
   if (report.ttl) add(std::to_string(report.ttl->count()) + " ms left");
+  if (report.counter) add("token " + std::to_string(report.counter->value()));
   return text;
 }
 
@@ -58,6 +59,10 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "replica";
     case NodeStatus::wrong_type:
       return "wrong type";
+    case NodeStatus::put_back:
+      return "put back";
+    case NodeStatus::bad_counter:
+      return "bad counter";
     case NodeStatus::same_node:
       return "same node";
   }
@@ -72,6 +77,7 @@ bool is_misconfiguration(NodeStatus status) noexcept {
     case NodeStatus::read_only:
     case NodeStatus::replica:
     case NodeStatus::wrong_type:
+    case NodeStatus::bad_counter:
     case NodeStatus::same_node:
       return true;
     default:

@@ -8,6 +8,7 @@
 
 #include "redlock/clock.hpp"
 #include "redlock/export.hpp"
+#include "redlock/fencing_token.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -58,6 +59,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] const std::string& resource() const noexcept;
   /// The random string, 40 hex digits, that proves ownership on the servers; empty when moved from.
   [[nodiscard]] const std::string& owner_value() const noexcept;
+  /// Greater than that of every earlier acquisition of this resource, as long as a majority of the nodes keeps its counters
+  /// (docs/fencing.md); the same for the lease's whole life. None (0) without `LockOptions::fencing`, and when moved from.
+  [[nodiscard]] FencingToken fencing_token() const noexcept;
   /// A clock read and an atomic load; never asks the servers.
   [[nodiscard]] State state() const noexcept;
   /// `state()` is held or in_doubt.

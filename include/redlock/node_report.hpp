@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "redlock/export.hpp"
+#include "redlock/fencing_token.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -16,10 +17,10 @@ inline namespace v1 {
 /// What became of a request to one node. The first three are votes; every other value means that the node did
 /// not vote, and why.
 enum class NodeStatus : std::uint8_t {
-  granted,          ///< The node granted; it was asked to release when the attempt failed.
-  held,             ///< The node holds somebody else's value.
-  free,             ///< The node has no value for the resource.
-  timed_out,        ///< No answer within the node timeout (or no connection within the connect timeout).
+  granted,    ///< The node granted; it was asked to release when the attempt failed.
+  held,       ///< The node holds somebody else's value, or somebody came between while a token was agreed on.
+  free,       ///< The node has no value for the resource.
+  timed_out,  ///< No answer within the node timeout (or no connection within the connect timeout).
   unreachable,      ///< No connection: refused, no route, name not found. Being redialled.
   connection_lost,  ///< The connection broke before the answer came. Being redialled.
   overloaded,       ///< More than 1 MiB waits to be sent to this node: it does not keep up.
@@ -35,6 +36,8 @@ enum class NodeStatus : std::uint8_t {
   read_only,        ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
   replica,          ///< ROLE says that it is a replica or a sentinel, not a master. *Misconfigured.*
   wrong_type,       ///< WRONGTYPE: the key is not a string: not a lock of this kind. *Misconfigured.*
+  put_back,         ///< The node had lost the lease's copy, and got it back; it does not count yet.
+  bad_counter,      ///< The resource's fencing counter is no whole number below 2^53 - 1. *Misconfigured.*
   same_node,        ///< The same server as another endpoint of the list. *Misconfigured.*
 };
 
@@ -51,6 +54,8 @@ struct NodeReport {
   std::string message;                           ///< Details, often the server's own bytes; may be empty.
   std::optional<std::string> owner;              ///< The owner value that the node holds, where known.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of that key's life, where known.
+
+  std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows of, where known.
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };

@@ -29,6 +29,11 @@ struct Options {
   /// ttl. Unset: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
 
+  /// How long the nodes remember a resource's last fencing token while nobody locks it: this, or ten ttls where that
+  /// is longer. Zero: for ever. All users of a lock must agree, as each acquisition and extension sets it anew. After that time tokens go on from the clients' clocks: they still grow unless one of
+  /// these is behind by as much. 0 to 3650 days.
+  Duration fence_memory = std::chrono::hours{24 * 30};
+
   /// Put before every resource to make the key. Any bytes, up to 1024 of them; the key may not start with
   /// `redlock:`. All users of a lock must agree.
   std::string key_prefix = {};
@@ -44,6 +49,10 @@ struct LockOptions {
   /// whole milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the
   /// sooner a pause of the process costs the lock.
   Duration ttl = std::chrono::seconds{30};
+
+  /// Whether the lease gets a fencing token. Costs no round trip while the nodes' counters agree, as they do as a rule,
+  /// and one more to some of the nodes when they do not. Without, the lock is taken by a plain `SET NX PX`.
+  bool fencing = true;
 };
 
 }  // namespace v1

@@ -6,6 +6,7 @@
 #include "redlock/clock.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
+#include "redlock/fencing_token.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/locker.hpp"
 #include "redlock/mutex.hpp"

@@ -21,8 +21,8 @@ using redlock::Release;
 using redlock::State;
 
 /// A lease on "r" that every node has granted.
-Lease lease_everywhere(Redlock& locks, Observers& servers, redlock::Duration ttl) {
-  auto lease = locks.try_lock("r", {.ttl = ttl});
+Lease lease_everywhere(Redlock& locks, Observers& servers, redlock::Duration ttl, bool fencing = true) {
+  auto lease = locks.try_lock("r", {.ttl = ttl, .fencing = fencing});
   REQUIRE(lease);
   const auto all = static_cast<int>(servers.size());
   REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == all; }));
@@ -153,17 +153,51 @@ TEST_CASE("copies_deleted_on_a_majority_make_the_lease_lost_and_the_rest_is_rele
   CHECK(lease.release() == Release::already_lost);
 }
 
-TEST_CASE("a_copy_deleted_on_a_minority_is_not_put_back") {
+TEST_CASE("a_copy_deleted_on_a_minority_is_put_back_by_an_extension_that_got_its_majority_elsewhere") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  Lease lease = lease_everywhere(locks, servers, 60s);
+  Lease lease = lease_everywhere(locks, servers, 60s, GENERATE(true, false));
   for (const std::size_t node : {1U, 3U}) CHECK(servers[node].del("r"));
   REQUIRE(lease.extend());
   CHECK(lease.state() == State::held);
-  CHECK(servers.having("r") == 3);
-  // The next one who takes these two copies has no majority.
-  CHECK_FALSE(locks.try_lock("r"));
+  CHECK(eventually([&] { return servers.holding("r", lease.owner_value()) == 5; }));
+  for (const std::size_t node : {1U, 3U}) CHECK(servers[node].pttl("r") > 50'000);
+  CHECK(lease.release() == Release::released);
+  CHECK(eventually([&] { return servers.empty() == 5; }));
+}
+
+TEST_CASE("a_node_that_restarted_empty_gets_the_copy_and_the_counter_back_and_counts_two_rounds_later") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Lease lease = lease_everywhere(locks, servers, 600s);
+  nodes.restart_empty(0);
+  REQUIRE(eventually([&] { return locks.inspect("r")[0].status == redlock::NodeStatus::free; }));
+  REQUIRE(lease.extend());
+  REQUIRE(eventually([&] { return RawClient{nodes.port(0)}.get("r") == lease.owner_value(); }));
+  CHECK(RawClient{nodes.port(0)}.get("redlock:f:{r}") == std::to_string(lease.fencing_token().value()));
+  nodes.pause(2);
+  CHECK_FALSE(lease.extend());
+  CHECK(lease.state() == State::in_doubt);
+  nodes.resume(2);
+  REQUIRE(eventually([&] { return lease.extend(); }));
+  nodes.pause(2);
+  CHECK(lease.extend());
+  CHECK(lease.state() == State::held);
+  nodes.resume(2);
+}
+
+TEST_CASE("a_copy_that_somebody_else_has_taken_stays_his") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Lease lease = lease_everywhere(locks, servers, 60s, GENERATE(true, false));
+  servers[1].command({"SET", "r", "somebody"});
+  for (int i = 0; i < 3; ++i) REQUIRE(lease.extend());
+  CHECK(lease.release() == Release::released);
+  REQUIRE(eventually([&] { return servers.empty() == 2; }));
+  CHECK(servers[1].get("r") == "somebody");
 }
 
 TEST_CASE("a_majority_that_restarted_without_its_data_makes_the_lease_lost") {

@@ -118,11 +118,11 @@ std::size_t overlaps(std::vector<Hold> holds) {
 bool all_are_asked(const LocalNodes& nodes) {
   Observers servers{nodes};
   std::vector<std::uint64_t> before;
-  for (auto& server : servers) before.push_back(server.calls("set"));
+  for (auto& server : servers) before.push_back(server.attempts());
   return eventually([&] {
     bool all = true;
     for (std::size_t node = 0; node < servers.size(); ++node)
-      all = all && servers[node].calls("set") > before[node];
+      all = all && servers[node].attempts() > before[node];
     return all;
   });
 }

@@ -33,7 +33,7 @@ constexpr int fine = 17;  // an exit code that nothing else returns by accident
 /// Commands and connections that the servers have seen, ours here not included.
 struct Traffic {
   explicit Traffic(Observers& servers)
-      : releases{servers.calls("evalsha")}, sets{servers.calls("set")}, connections{0} {
+      : releases{servers.calls("evalsha")}, sets{servers.attempts()}, connections{0} {
     for (RawClient& server : servers) connections += std::stoull(*server.info("total_connections_received"));
   }
   std::uint64_t releases;
@@ -112,6 +112,7 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
   LocalNodes nodes{3};
   GlassLock locks{endpoints(nodes)};
   const Lease lease = locks.lock("resource", lasting);
+  REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
   for (int round = 0; round < 5; ++round) {
     CHECK(in_child([&] {
             GlassLock own{endpoints(nodes)};

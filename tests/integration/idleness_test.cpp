@@ -91,7 +91,7 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.calls("set") == 3; }));  // all connections are made
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections are made
   proxies[2].set_delay(0ms, 300ms);
   auto lease = locks.try_lock("r", {.ttl = 600s});
   REQUIRE(lease);

@@ -58,11 +58,11 @@ struct Fixture {
 
 TEST_CASE("a_set_whose_answer_was_late_is_undone_by_the_release_behind_it") {
   Fixture f;
-  const auto sets = f.servers.calls("set");
+  const auto sets = f.servers.attempts();
   const auto connections = f.connections();
   f.proxies.set_delay(0ms, late);
   f.expect_no_quorum("r");
-  REQUIRE(eventually([&] { return f.servers.calls("set") == sets + 5; }));  // all of them were executed
+  REQUIRE(eventually([&] { return f.servers.attempts() == sets + 5; }));  // all of them were executed
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
   REQUIRE(eventually([&] { return f.proxies.late(late) >= 5; }));
   CHECK(f.connections() == connections);  // on the same connections
@@ -70,11 +70,11 @@ TEST_CASE("a_set_whose_answer_was_late_is_undone_by_the_release_behind_it") {
 
 TEST_CASE("a_set_that_was_executed_late_is_undone_by_the_release_behind_it") {
   Fixture f;
-  const auto sets = f.servers.calls("set");
+  const auto sets = f.servers.attempts();
   const auto connections = f.connections();
   f.proxies.set_delay(late, 0ms);
   f.expect_no_quorum("r");
-  REQUIRE(eventually([&] { return f.servers.calls("set") == sets + 5; }));
+  REQUIRE(eventually([&] { return f.servers.attempts() == sets + 5; }));
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
   CHECK(f.proxies.late(late, Direction::to_server) >= 5);
   CHECK(f.connections() == connections);
@@ -82,12 +82,12 @@ TEST_CASE("a_set_that_was_executed_late_is_undone_by_the_release_behind_it") {
 
 TEST_CASE("a_straggler_of_a_released_lease_is_undone_as_well") {
   Fixture f;
-  const auto sets = f.servers[4].calls("set");
+  const auto sets = f.servers[4].attempts();
   f.proxies[4].set_delay(late, 0ms);
   auto lease = f.locks.try_lock("r", {.ttl = 600s});
   REQUIRE(lease);
   CHECK(lease->release() == Release::released);
-  REQUIRE(eventually([&] { return f.servers[4].calls("set") == sets + 1; }));
+  REQUIRE(eventually([&] { return f.servers[4].attempts() == sets + 1; }));
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
   CHECK(f.proxies[4].late(late, Direction::to_server) > 0);
 }

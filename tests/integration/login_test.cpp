@@ -59,13 +59,15 @@ TEST_CASE("a_password_of_any_bytes_logs_in_the_default_user") {
 }
 
 TEST_CASE("a_user_with_the_rights_that_the_documentation_names_can_do_everything") {
-  WithUser f{{"~app:*", "+set", "+get", "+getrange", "+del", "+pttl", "+pexpire", "+eval", "+evalsha",
-              "+script|load", "+role", "+info", "+select"}};
+  WithUser f{{"~app:*", "~redlock:f:{app:*", "~redlock:ft:app:*", "+set", "+get", "+getrange", "+del",
+              "+exists", "+pttl", "+pexpire", "+time", "+eval", "+evalsha", "+script|load", "+role", "+info",
+              "+select"}};
+  const std::string resource = GENERATE("r", "{with}tag");
   SingleNodeLock locks{f.url + "/1", {.key_prefix = "app:"}};
-  auto lease = locks.try_lock("r");
+  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false)});
   REQUIRE(lease);
-  CHECK_FALSE(locks.try_lock_for("r", 30ms));
-  CHECK(inspection_finds(locks, 0, NodeStatus::held));
+  CHECK_FALSE(locks.try_lock_for(resource, 30ms));
+  CHECK(locks.inspect(resource).at(0).status == NodeStatus::held);
   f.server.command({"SCRIPT", "FLUSH"});
   CHECK(lease->extend());
   CHECK(lease->release() == Release::released);
@@ -99,12 +101,12 @@ TEST_CASE("a_minority_with_a_wrong_password_stops_nobody") {
   Redlock locks{list};
   CHECK(locks.try_lock("r"));
   CHECK(inspection_finds(locks, 1, NodeStatus::wrong_password));
-  CHECK(servers[1].calls("set") == 0);
+  CHECK(servers[1].attempts() == 0);
 }
 
 TEST_CASE("a_user_without_a_command_or_key_has_no_permission") {
   const std::vector<std::string> rules = GENERATE(
-      std::vector<std::string>{"~*", "+@all", "-set"}, std::vector<std::string>{"~*", "+@all", "-role"},
+      std::vector<std::string>{"~*", "+@all", "-evalsha"}, std::vector<std::string>{"~*", "+@all", "-role"},
       std::vector<std::string>{"~*", "+@all", "-info"}, std::vector<std::string>{"~*", "+@all", "-script"},
       std::vector<std::string>{"~other:*", "+@all"});
   CAPTURE(rules);
@@ -119,10 +121,24 @@ TEST_CASE("a_user_without_a_command_or_key_has_no_permission") {
   }));
 }
 
+TEST_CASE("a_user_who_may_call_scripts_but_not_what_they_call_has_no_permission") {
+  const std::string rule = GENERATE("-set", "-get", "-time");
+  WithUser f{{"~*", "+@all", rule}};
+  SingleNodeLock locks{f.url};
+  check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "script");
+}
+
+TEST_CASE("a_user_without_the_counters_keys_has_no_permission") {
+  WithUser f{{"~r", "+@all"}};
+  SingleNodeLock locks{f.url};
+  check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "");
+  CHECK(locks.try_lock("r", {.fencing = false}));
+}
+
 TEST_CASE("a_user_without_scripts_gets_locks_that_only_expire") {
   WithUser f{{"~*", "+@all", "-evalsha"}};
   SingleNodeLock locks{f.url};
-  auto lease = locks.try_lock("r", {.ttl = 60s});
+  auto lease = locks.try_lock("r", {.ttl = 60s, .fencing = false});
   REQUIRE(lease);
   const Error error = error_of([&] { lease->extend(); });
   CHECK(error.code() == Errc::misconfigured);

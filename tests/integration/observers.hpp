@@ -42,16 +42,22 @@ class Observers {
   }
   /// On how many of them the key is there, whoever put it.
   [[nodiscard]] int having(std::string_view key) {
-    return count([&](RawClient& client) { return client.pttl(key) != -2; });
+    return count([&](RawClient& client) { return client.command({"EXISTS", std::string{key}}) == "1"; });
   }
-  /// How many of them have no keys at all.
+  /// How many of them have no lock at all. What remains of locks, their counters, does not matter.
   [[nodiscard]] int empty() {
-    return count([](RawClient& client) { return client.keys().empty(); });
+    return count([](RawClient& client) { return client.locks().empty(); });
   }
   /// How often a command was executed, on all of them together.
   [[nodiscard]] std::uint64_t calls(std::string_view command) {
     std::uint64_t sum = 0;
     for (RawClient& client : clients_) sum += client.calls(command);
+    return sum;
+  }
+  /// How often a lock with a token was asked for, granted or denied, on all of them together.
+  [[nodiscard]] std::uint64_t attempts() {
+    std::uint64_t sum = 0;
+    for (RawClient& client : clients_) sum += client.attempts();
     return sum;
   }
   /// The same command to each.

@@ -115,7 +115,7 @@ TEST_CASE("a_waiting_call_gets_its_lock_when_the_quorum_comes_back") {
   nodes.kill(1);
   auto waiter = std::async(std::launch::async, [&] { return locks.try_lock_for("r", 20s).has_value(); });
   Observers living{nodes, {2}};
-  REQUIRE(eventually([&] { return living.calls("set") >= 2; }));
+  REQUIRE(eventually([&] { return living.attempts() >= 2; }));
   nodes.restart_empty(0);
   CHECK(waiter.get());
 }
@@ -142,7 +142,7 @@ TEST_CASE("too_slow_is_a_majority_whose_grants_are_read_when_the_validity_is_use
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.calls("set") == 3; }));  // also on the slowest
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // also on the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
 
   std::optional<Error> error;
@@ -153,7 +153,7 @@ TEST_CASE("too_slow_is_a_majority_whose_grants_are_read_when_the_validity_is_use
       error = thrown;
     }
   }};
-  const bool executed = eventually([&] { return servers.calls("set") == 6; });
+  const bool executed = eventually([&] { return servers.attempts() == 6; });
   {
     const Standstill standstill{caller};  // as when the machine gives the thread no time
     const auto until = Clock::now() + 1500ms;
@@ -206,12 +206,12 @@ TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_gives_back") 
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.calls("set") == 3; }));  // also on the slowest
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // also on the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
   std::stop_source stop;
   std::error_code ec;
   std::thread waiter{[&] { (void)locks.lock("r", {.ttl = 600s}, stop.get_token(), ec); }};
-  REQUIRE(eventually([&] { return servers.calls("set") == 6; }));
+  REQUIRE(eventually([&] { return servers.attempts() == 6; }));
   const auto taken = time_of([&] {
     stop.request_stop();
     waiter.join();
@@ -225,10 +225,10 @@ TEST_CASE("a_stop_request_between_two_attempts_ends_the_pause") {
   Held f;
   std::stop_source stop;
   std::error_code ec;
-  const auto sets = f.servers.calls("set");
+  const auto sets = f.servers.attempts();
   std::thread waiter{[&] { (void)f.locks.try_lock_for("r", 600s, {}, stop.get_token(), ec); }};
   // By then pauses are much longer than attempts.
-  REQUIRE(eventually([&] { return f.servers.calls("set") >= sets + 3 * 6; }));
+  REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 3 * 6; }));
   stop.request_stop();
   waiter.join();
   CHECK(ec == Errc::cancelled);

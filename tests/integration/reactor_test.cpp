@@ -104,7 +104,7 @@ TEST_CASE("a_driver_that_is_stopped_hands_over_to_a_parked_waiter") {
   proxy.stall(false);
   CHECK(is_over(waiter));
   CHECK(waiter.get());
-  CHECK(eventually([&] { return RawClient{nodes.port(0)}.keys().empty(); }));
+  CHECK(eventually([&] { return RawClient{nodes.port(0)}.locks().empty(); }));
 }
 
 // Every thread is driver, parked and heir in turn, and no wake-up may be lost on the way.
@@ -130,7 +130,7 @@ TEST_CASE("threads_that_come_and_go_all_get_through") {
   CHECK(granted == threads * cycles);
   CHECK(locks.active() == 0);
   CHECK(eventually([&] { return locks.pending() == 0; }));
-  for (int node = 0; node < 3; ++node) CHECK(RawClient{nodes.port(node)}.keys().empty());
+  for (int node = 0; node < 3; ++node) CHECK(RawClient{nodes.port(node)}.locks().empty());
 }
 
 // The one who polls watches sockets for input only. Another thread fills one of them, and needs to hear of

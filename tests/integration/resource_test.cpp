@@ -37,7 +37,7 @@ TEST_CASE("a_resource_may_be_any_bytes_and_is_the_key_byte_for_byte") {
     REQUIRE(lease);
     CHECK(lease->resource() == resource);
     REQUIRE(eventually([&] { return servers.holding(resource, lease->owner_value()) == 3; }));
-    for (auto& server : servers) CHECK(server.keys() == std::vector{resource});
+    for (auto& server : servers) CHECK(server.locks() == std::vector{resource});
     CHECK_FALSE(locks.try_lock(resource));
     for (const auto& report : locks.inspect(resource)) CHECK(report.status == NodeStatus::held);
     CHECK(lease->extend());
@@ -76,7 +76,7 @@ TEST_CASE("the_ttl_on_the_servers_is_what_was_asked_for") {
     CAPTURE(sent.count());
     servers[0].command({"SLOWLOG", "RESET"});
     std::error_code ec;  // 10 ms may be too short
-    (void)locks.try_lock("r", {.ttl = asked}, ec);
+    (void)locks.try_lock("r", {.ttl = asked, .fencing = false}, ec);
     CHECK_THAT(servers[0].command({"SLOWLOG", "GET"}),
                contains("NX, PX, " + std::to_string(sent.count()) + "]"));
   }

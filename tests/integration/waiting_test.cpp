@@ -36,12 +36,12 @@ TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
   Fixture f;
   auto lease = f.locks.try_lock("r", {.ttl = 600s});
   REQUIRE(lease);
-  const auto sets = f.servers.calls("set");
+  const auto sets = f.servers.attempts();
   auto waiter = std::async(std::launch::async, [&] {
     const auto next = f.others.lock("r");
     return Clock::now();
   });
-  REQUIRE(eventually([&] { return f.servers.calls("set") >= sets + 9; }));
+  REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 9; }));
   const auto released_at = Clock::now();
   CHECK(lease->release() == Release::released);
   const auto got_at = waiter.get();
@@ -63,10 +63,10 @@ TEST_CASE("a_waiter_gets_the_lock_soon_after_its_holder_crashed_and_never_before
 TEST_CASE("a_waiter_asks_the_servers_seldom") {
   Fixture f;
   f.servers.command({"SET", "r", "somebody"});
-  const auto sets = f.servers.calls("set");
+  const auto sets = f.servers.attempts();
   const auto seconds =
       std::chrono::duration<double>{time_of([&] { CHECK_FALSE(f.locks.try_lock_for("r", 2s)); })};
-  const auto each = static_cast<double>(f.servers.calls("set") - sets) / 3;
+  const auto each = static_cast<double>(f.servers.attempts() - sets) / 3;
   CAPTURE(each, seconds.count());
   CHECK(each >= 2);
   // Pauses of 10, 20, … ms, half of that at worst, up to 400: 7 in the first third of a second, then 5 a second.

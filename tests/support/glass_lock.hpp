@@ -1,6 +1,7 @@
 // A Redlock that can be looked into.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -19,6 +20,11 @@ class GlassLock : public Locker {
  public:
   explicit GlassLock(const std::vector<Endpoint>& nodes, Options options = {})
       : GlassLock{std::make_shared<redlock::detail::Client>(nodes, std::move(options))} {}
+
+  /// From now on this client's wall clock is off by so much.
+  void skew_proposals(std::chrono::microseconds skew) { client_->skew_proposals(skew); }
+  /// Acquisitions for which some nodes were asked a second time.
+  [[nodiscard]] std::uint64_t second_rounds() const { return client_->second_rounds(); }
 
   /// What `look(const core::Engine&)` returns, under the client's mutex.
   template <class Look>

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 
 #include "testing/loopback_port.hpp"
@@ -181,11 +182,29 @@ std::vector<std::string> RawClient::keys(std::string_view pattern) {
   return all;
 }
 
+std::vector<std::string> RawClient::locks() {
+  std::vector<std::string> all = keys();
+  std::erase_if(all, [](const std::string& key) { return key.starts_with("redlock:f"); });
+  return all;
+}
+
 std::uint64_t RawClient::calls(std::string_view command) {
   const Reply reply = ask({"INFO", "commandstats"});
   const std::string text = as_text(expect(*reply.value, REDIS_REPLY_STRING));
   const auto count = line_after(text, "cmdstat_" + std::string{command} + ":calls=");
   return count ? std::stoull(*count) : 0;
+}
+
+std::map<std::string, std::uint64_t> RawClient::all_calls() {
+  const Reply reply = ask({"INFO", "commandstats"});
+  std::istringstream lines{as_text(expect(*reply.value, REDIS_REPLY_STRING))};
+  const std::string start = "cmdstat_";
+  const std::string middle = ":calls=";
+  std::map<std::string, std::uint64_t> all;
+  for (std::string line; std::getline(lines, line);)
+    if (const auto at = line.find(middle); line.starts_with(start) && at != std::string::npos)
+      all[line.substr(start.size(), at - start.size())] = std::stoull(line.substr(at + middle.size()));
+  return all;
 }
 
 std::optional<std::string> RawClient::info(std::string_view field) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ class RawClient {
   bool del(std::string_view key);                      ///< Whether it was there.
   [[nodiscard]] std::vector<std::string> keys(std::string_view pattern = "*");  ///< Sorted.
 
+  [[nodiscard]] std::vector<std::string> locks();  ///< The keys that are no fencing counters. Sorted.
+
   /// The reply as text: strings, states and numbers as they are, `(nil)`, arrays as `[a, b, [c]]`, errors as
   /// `-ERR what is wrong`.
   std::string command(const std::vector<std::string>& arguments);
@@ -35,6 +38,10 @@ class RawClient {
   /// How often the server has executed a command (a subcommand: `client|kill`), by whomever, scripts
   /// included.
   [[nodiscard]] std::uint64_t calls(std::string_view command);
+  /// The same for every command that was executed.
+  [[nodiscard]] std::map<std::string, std::uint64_t> all_calls();
+  /// How often a lock with a token was asked for: a grant asks for the time, a denial for the PTTL. So do extensions.
+  [[nodiscard]] std::uint64_t attempts() { return calls("time") + calls("pttl"); }
   /// A field of INFO: `info("connected_clients")`. Empty: there is none of that name.
   [[nodiscard]] std::optional<std::string> info(std::string_view field);
 

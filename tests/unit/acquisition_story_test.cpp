@@ -71,7 +71,7 @@ TEST_CASE("a_failed_waiting_attempt_asks_who_denied_how_long_and_gives_back_ever
   const NodeIndex to[] = {0, 0, 1, 2, 2};
   const Step steps[] = {timed, released, released, timed, released};
   const std::string release =
-      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n5c714dd8ed5b943a1f472132e06290c53ab22693\r\n$1\r\n1\r\n$3\r\nkey\r\n$"
+      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n787f0255888f93220ff2861db7d29e6c00a2b819\r\n$1\r\n1\r\n$3\r\nkey\r\n$"
       "2\r\nme\r\n";
   for (std::size_t i = 0; i < sent.size(); ++i) {
     CHECK(sent[i].node == to[i]);
@@ -168,7 +168,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_and_no_set_follows_a_release") {
   const std::vector<Sent> sent = started.outbox.take();
   REQUIRE(sent.size() == 1);
   CHECK(sent[0].node == 0);
-  CHECK(sent[0].command == release_script.call_with_source("key", {"me"}));
+  CHECK(sent[0].command == release_script.call({"key"}, {"me"}, Form::source));
   CHECK(sent[0].postage.owed);
   started.answer(1, released, number(0));
   CHECK_FALSE(started.attempt.done());
@@ -196,7 +196,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_also_when_nobody_waits_any_more") {
   started.outbox.take();
   started.answer(1, released, noscript(), 3s);
   REQUIRE(started.outbox.sent().size() == 1);
-  CHECK(started.outbox.sent()[0].command == release_script.call_with_source("key", {"me"}));
+  CHECK(started.outbox.sent()[0].command == release_script.call({"key"}, {"me"}, Form::source));
 }
 
 TEST_CASE("a_key_of_another_type_is_held_on_a_minority_and_misconfigured_on_a_majority") {

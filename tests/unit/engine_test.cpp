@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "redlock/core/acquisition.hpp"
+#include "redlock/core/extension.hpp"
 #include "support/catch.hpp"
 #include "unit/fleet.hpp"
 
@@ -90,6 +91,20 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
     CHECK(fleet.engine.late_replies() > 50);
     CHECK(fleet.engine.active() == 0);
   }
+}
+
+TEST_CASE("the_late_answers_to_an_extension_are_read_although_nobody_waits") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const Ref<Operation> extension{new Extension{example_claim(), 3, at(500ms)}};
+  fleet.engine.submit(extension, at(1ms));
+  for (const NodeIndex node : {0, 1}) fleet.engine.answered(node, number(1), at(2ms));
+  REQUIRE(extension->done());
+  CHECK(fleet.engine.needs_attention());
+  for (NodeIndex node = 0; node < 3; ++node) fleet.take_bytes(node);
+  fleet.engine.answered(2, number(0), at(3ms));
+  CHECK(fleet.take_bytes(2) == example_claim().put_back_command());
+  CHECK_FALSE(fleet.engine.needs_attention());
 }
 
 TEST_CASE("the_release_of_an_abandoned_attempt_is_queued_behind_its_set_on_every_connection") {

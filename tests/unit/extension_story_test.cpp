@@ -26,7 +26,7 @@ TEST_CASE("an_extension_asks_for_the_whole_ttl_while_anybody_waits") {
   extension.start(at(0ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
   CHECK(outbox.sent()[0].command ==
-        "*6\r\n$7\r\nEVALSHA\r\n$40\r\nc1230f830fe0653f1187d6f298581b35d996fb43\r\n$1\r\n1\r\n$3\r\nkey\r\n"
+        "*6\r\n$7\r\nEVALSHA\r\n$40\r\n1b0922de026a32eb1f15a8a58430be1f7a9c1d19\r\n$1\r\n1\r\n$3\r\nkey\r\n"
         "$2\r\nme\r\n$4\r\n1000\r\n");
   CHECK(outbox.sent()[0].postage.send_by == at(50ms));
   CHECK_FALSE(outbox.sent()[0].postage.owed);
@@ -110,7 +110,7 @@ TEST_CASE("after_a_loss_nothing_is_extended_any_more_and_the_release_is_sent_who
   CHECK(outbox.sent().empty());
   extension.answered(2, released, noscript(), at(3ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
-  CHECK(outbox.sent()[0].command == example_claim().release_with_source());
+  CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
   CHECK(outbox.sent()[0].postage.owed);
 }
 

@@ -16,7 +16,7 @@ using namespace redlock::core;
 using namespace std::chrono_literals;
 using Outcome = Extension::Outcome;
 
-enum : Step { extended, extended_again, released, released_again };
+enum : Step { extended, extended_again, released, released_again, put_back };
 
 enum class Fate {
   extended,
@@ -119,6 +119,7 @@ class Play {
       answer(node, extended, number(1));
     } else {
       known_[node] = fate == Fate::in_error ? '-' : 'g';
+      if (expected_ == "extended" && known_[node] == 'g') sent_[node] += "B";
       answer(node, extended,
              fate == Fate::in_error ? loading()
              : fate == Fate::gone   ? number(0)
@@ -130,11 +131,13 @@ class Play {
   }
 
   void compare(const std::string& after) {
-    // The first verdict stands. Only a loss sends anything more: one release to everybody.
+    // The first verdict stands. A loss sends one release to everybody; an extension puts back what is gone.
     if (expected_.empty()) {
       expected_ = verdict_of(known_);
       if (expected_ == "lost")
         for (std::string& sent : sent_) sent += "R";
+      if (expected_ == "extended")
+        for (NodeIndex node = 0; node < nodes_; ++node) sent_[node] += known_[node] == 'g' ? "B" : "";
     }
     std::vector<std::string> sent(nodes_);
     for (const Sent& one : outbox_.sent()) sent[one.node] += letter(one);
@@ -143,10 +146,11 @@ class Play {
     if (sent != sent_) note("after " + after + " other commands were sent");
   }
 
-  /// `E`xtend, `e`xtend with the source, `R`elease.
+  /// `E`xtend, `e`xtend with the source, `R`elease, put `B`ack.
   [[nodiscard]] char letter(const Sent& sent) const {
     if (sent.command == extend_) return sent.postage.step == extended && !sent.postage.owed ? 'E' : '#';
     if (sent.command == extend_whole_) return sent.postage.step == extended_again ? 'e' : '#';
+    if (sent.command == put_back_) return sent.postage.step == put_back && !sent.postage.owed ? 'B' : '#';
     return sent.command == release_ && sent.postage.owed ? 'R' : '#';
   }
   void note(const std::string& what) {
@@ -163,8 +167,9 @@ class Play {
   std::string expected_;
   std::string complaint_;
   std::string extend_ = example_claim().extend_command();
-  std::string extend_whole_ = example_claim().extend_with_source();
+  std::string extend_whole_ = example_claim().extend_command(Form::source);
   std::string release_ = example_claim().release_command();
+  std::string put_back_ = example_claim().put_back_command();
 };
 
 std::string complaint_about(const Scenario<Fate>& scenario) { return Play{scenario}.complaint(); }

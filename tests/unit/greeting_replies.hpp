@@ -26,8 +26,8 @@ inline std::vector<core::Reply> greeting_replies(const std::string& run_id, cons
   replies.push_back(role_reply("master"));
   replies.push_back(
       string_reply("# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\ntcp_port:1\r\n"));
-  replies.push_back(string_reply(std::string{core::release_script.sha1}));
-  replies.push_back(string_reply(std::string{core::extend_script.sha1}));
+  for (const core::Script* const script : core::all_scripts)
+    replies.push_back(string_reply(std::string{script->sha1}));
   return replies;
 }
 

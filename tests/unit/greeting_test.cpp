@@ -17,7 +17,10 @@ using redlock::NodeStatus;
 std::string after_login() {
   return "*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" +
          command({"SCRIPT", "LOAD", release_script.source}) +
-         command({"SCRIPT", "LOAD", extend_script.source});
+         command({"SCRIPT", "LOAD", extend_script.source}) +
+         command({"SCRIPT", "LOAD", grant_script.source}) +
+         command({"SCRIPT", "LOAD", confirm_script.source}) +
+         command({"SCRIPT", "LOAD", put_back_script.source});
 }
 
 /// The trouble with the greeting when the reply at `position` is replaced; none may come before.
@@ -30,7 +33,17 @@ std::optional<Trouble> trouble_with(const Login& login, std::size_t position, co
 }
 
 const Login full_login{.user = "me", .password = "secret", .db = 3};
-enum : std::size_t { at_auth, at_select, at_role, at_info, at_load_release, at_load_extend };
+enum : std::size_t {
+  at_auth,
+  at_select,
+  at_role,
+  at_info,
+  at_load_release,
+  at_load_extend,
+  at_load_grant,
+  at_load_confirm,
+  at_load_put_back
+};
 
 }  // namespace
 
@@ -123,7 +136,8 @@ TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
 }
 
 TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
-  for (const std::size_t position : {at_load_release, at_load_extend}) {
+  for (const std::size_t position :
+       {at_load_release, at_load_extend, at_load_grant, at_load_confirm, at_load_put_back}) {
     const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));
     REQUIRE(trouble);
     CHECK(trouble->status == NodeStatus::protocol_error);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Mark = Tally::Mark;
 
-enum : Step { owner, life };
+enum : Step { owner, life, counter };
 
 enum class Fate { held, free, in_error, lost, lost_between, late, refused };
 const std::vector<Fate> all_fates{Fate::held,         Fate::free, Fate::in_error, Fate::lost,
@@ -92,18 +92,19 @@ TEST_CASE("a_look_is_done_when_every_node_has_answered_or_will_not") {
   CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 16'807);
 }
 
-TEST_CASE("a_look_asks_for_the_values_beginning_and_its_life_while_anybody_waits") {
+TEST_CASE("a_look_asks_for_the_counter_the_values_beginning_and_its_life_while_anybody_waits") {
   Recorder outbox{2};
   Inspection inspection{"key", 2, 50ms};
   CHECK(inspection.connections_wanted(2) == 2);
   inspection.start(at(0ms), outbox);
   CHECK(inspection.deadline() == at(50ms));
-  REQUIRE(outbox.sent().size() == 4);
-  for (std::size_t i = 0; i < 4; ++i) {
+  const std::string questions[] = {command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
+                                   command({"GETRANGE", "key", "0", "1023"}), command({"PTTL", "key"})};
+  REQUIRE(outbox.sent().size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
     const Sent& sent = outbox.sent()[i];
-    CHECK(sent.node == i / 2);
-    CHECK(sent.command ==
-          (i % 2 == 0 ? command({"GETRANGE", "key", "0", "1023"}) : command({"PTTL", "key"})));
+    CHECK(sent.node == i / 3);
+    CHECK(sent.command == questions[i % 3]);
     CHECK(sent.postage.send_by == at(50ms));
     CHECK_FALSE(sent.postage.owed);
   }
@@ -147,6 +148,21 @@ TEST_CASE("what_is_no_answer_to_the_question_is_no_vote") {
   CHECK(ballot_after(number(1), number(700)).trouble.status == NodeStatus::protocol_error);
   CHECK(ballot_after(string_reply("them"), string_reply("700")).trouble.status == NodeStatus::protocol_error);
   CHECK(ballot_after(string_reply("them"), loading()).trouble.status == NodeStatus::loading);
+}
+
+TEST_CASE("the_counter_is_told_where_it_is_a_number_and_no_answer_is_waited_for") {
+  const auto counter_after = [](const Reply& reply) {
+    Recorder outbox{1};
+    Inspection inspection{"key", 1, 50ms};
+    inspection.start(at(0ms), outbox);
+    inspection.answered(0, counter, reply, at(1ms), outbox);
+    CHECK_FALSE(inspection.done());
+    return inspection.tally()[0].counter;
+  };
+  CHECK(counter_after(string_reply("9007199254740991")) == redlock::FencingToken{9'007'199'254'740'991});
+  for (const char* const text : {"", "-1", "1e3", "many", "7 ", "9007199254740992", "12345678901234567"})
+    CHECK_FALSE(counter_after(string_reply(text)));
+  CHECK_FALSE(counter_after(wrongtype()));
 }
 
 TEST_CASE("answers_after_the_look_change_nothing") {

@@ -53,6 +53,8 @@ const std::vector<Row> all_statuses{
     {NodeStatus::read_only, "read only", true},
     {NodeStatus::replica, "replica", true},
     {NodeStatus::wrong_type, "wrong type", true},
+    {NodeStatus::put_back, "put back", false},
+    {NodeStatus::bad_counter, "bad counter", true},
     {NodeStatus::same_node, "same node", true},
 };
 
@@ -76,6 +78,9 @@ TEST_CASE("a_report_is_one_line_with_what_is_known") {
   CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd)");
   report.ttl = std::chrono::milliseconds{1500};
   CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd; 1500 ms left)");
+  report.counter = redlock::FencingToken{34};
+  CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd; 1500 ms left; token 34)");
+  report.counter.reset();
   report.message.clear();
   report.owner.reset();
   CHECK(line(report) == "redis://a:1: held (1500 ms left)");

@@ -75,7 +75,8 @@ Timing timing(Duration ttl, const Options& options = {}) {
 
 TEST_CASE("the_defaults_are_accepted") {
   CHECK(refusal(Options{}).empty());
-  CHECK(timing(LockOptions{}.ttl) == Timing{.ttl = 30s, .drift = 302ms, .node_timeout = 250ms});
+  CHECK(timing(LockOptions{}.ttl) ==
+        Timing{.ttl = 30s, .drift = 302ms, .node_timeout = 250ms, .fence_memory = 720h});
 }
 
 TEST_CASE("timeouts_are_from_1_ms_to_60_s") {
@@ -129,7 +130,8 @@ TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
 }
 
 TEST_CASE("the_ttl_is_rounded_up_to_whole_milliseconds_before_anything_is_derived_from_it") {
-  CHECK(timing(10ms + 1ns) == Timing{.ttl = 11ms, .drift = 2110us, .node_timeout = 1100us});
+  CHECK(timing(10ms + 1ns) ==
+        Timing{.ttl = 11ms, .drift = 2110us, .node_timeout = 1100us, .fence_memory = 720h});
   CHECK(timing(std::chrono::duration<double>{0.0125}).ttl == 13ms);
   CHECK(timing(10ms + 1ns, with_drift(10500us)).drift == 10500us);
 }

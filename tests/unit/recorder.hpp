@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,19 @@ constexpr core::Time at(core::Span after) { return start_of_story + after; }
 /// ttl 1000 ms, drift 12 ms, node timeout 50 ms.
 inline core::Claim example_claim() {
   using namespace std::chrono_literals;
-  return {.key = "key", .owner = "me", .ttl = 1000ms, .drift = 12ms, .node_timeout = 50ms};
+  return {.key = "key",
+          .owner = "me",
+          .ttl = 1000ms,
+          .drift = 12ms,
+          .node_timeout = 50ms,
+          .copies = std::make_shared<core::Copies>()};
+}
+/// The same with a token: proposed is 100, and the counters are kept for a day.
+inline core::Claim example_fenced_claim() {
+  core::Claim claim = example_claim();
+  claim.fence = core::Fence{
+      .counter_key = core::counter_key(claim.key), .proposal = 100, .memory = std::chrono::hours{24}};
+  return claim;
 }
 
 struct Sent {

@@ -112,7 +112,7 @@ std::string complaint_about(const Scenario<Fate>& scenario) {
   std::size_t by_source = 0;
   for (const Sent& sent : outbox.sent()) {
     by_digest[sent.node] += sent.command == example_claim().release_command() ? 1 : 0;
-    by_source += sent.command == example_claim().release_with_source() ? 1 : 0;
+    by_source += sent.command == example_claim().release_command(Form::source) ? 1 : 0;
   }
   if (complaint.empty() && (by_digest != std::vector<int>(nodes, 1) || by_source != sent_whole ||
                             outbox.sent().size() != nodes + sent_whole))
@@ -178,7 +178,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
   outbox.take();
   removal.answered(0, released, noscript(), at(2ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
-  CHECK(outbox.sent()[0].command == example_claim().release_with_source());
+  CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
   CHECK(outbox.sent()[0].postage.owed);
 }
 

@@ -111,6 +111,13 @@ TEST_CASE("error_replies_are_told_apart_as_servers_word_them") {
       // Servers before 7.0 wrap what a command in a script says.
       {"ERR Error running script (call to f_5c71): @user_script:1: WRONGTYPE Operation against a key",
        NodeStatus::wrong_type},
+      {"ERR The user executing the script can't run this command or subcommand script: 5c71, on "
+       "@user_script:1.",
+       NodeStatus::no_permission},
+      {"ERR Error running script (call to f_5c71): @user_script:1: @user_script: 1: The user executing the "
+       "script "
+       "can't access at least one of the keys mentioned in the command arguments",
+       NodeStatus::no_permission},
       {"ERR Error running script (call to f_5c71): @user_script: 1: -READONLY You can't write",
        NodeStatus::read_only},
       {"ERR Error running script (call to f_5c71): @user_script:1: user_script:1: out of luck",

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "redlock/core/agreement.hpp"
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/tally.hpp"
@@ -26,29 +29,30 @@ namespace redlock::inline v1::core {
 /// denied have answered the release, because SET does not say what kind of key was in its way and the
 /// release's GET does. *No quorum* waits for every node that may yet answer: it is for people, who need to
 /// know which nodes are well.
+///
+/// With a fence the majority is one of nodes that have acknowledged the token: see `Agreement`. It may take a second
+/// round, to those whose counters are behind.
 class Acquisition final : public Operation {
  public:
   enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
 
   Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
-      : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, set_{claim_.set_command()} {}
+      : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, agreement_{claim_.fence ? nodes : 0} {}
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* refused = outbox.send(node, set_, *this, {.step = asked, .send_by = deadline()}))
-        tally_.mark(node, Tally::Mark::unknown, *refused);
+    const std::string set = claim_.set_command();
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, asked, set, outbox);
     decide(now, outbox);
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    const bool is_unknown_script = step == released && is_noscript(reply);
-    if (is_unknown_script &&
-        !outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true}))
-      return;
+    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
     if (done()) return;
-    if (step == asked && tally_.is(node, Tally::Mark::pending)) tally_.mark(node, vote_of_set(reply));
+    const bool is_open = tally_.is(node, Tally::Mark::pending);
+    if ((step == asked || step == asked_again) && is_open) count(node, reply, outbox);
+    if ((step == confirmed || step == confirmed_again) && is_open) note_confirmation(node, reply);
     if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
       tally_[node].ttl = std::chrono::milliseconds{reply.integer};
     if (step == released || step == released_again) explain(node, reply);
@@ -82,6 +86,8 @@ class Acquisition final : public Operation {
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Once done: why it failed; none when it was granted.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
+  /// Whether a node was asked to confirm the token.
+  [[nodiscard]] bool had_second_round() const noexcept { return second_round_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }
   [[nodiscard]] Time valid_until() const noexcept {
     return core::valid_until(begun_, claim_.ttl, claim_.drift);
@@ -90,14 +96,78 @@ class Acquisition final : public Operation {
   /// Once done, once.
   [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
   /// Once granted, once: then no release of this attempt will be sent.
-  [[nodiscard]] Claim take_claim() noexcept { return std::move(claim_); }
+  [[nodiscard]] Claim take_claim() {
+    claim_.token = agreement_.token();
+    claim_.copies = std::make_shared<Copies>();
+    return std::move(claim_);
+  }
 
  private:
-  enum : Step { asked, timed, released, released_again };
+  enum : Step { asked, timed, released, released_again, asked_again, confirmed, confirmed_again };
+
+  /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
+  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
+    if (step == released)
+      return !outbox.send(node, claim_.release_command(Form::source), *this,
+                          {.step = released_again, .owed = true});
+    const bool may_set = claim_.fence && !giving_back_ && !done();
+    if (!may_set || (step != asked && step != confirmed)) return false;
+    if (step == asked)
+      send(node, asked_again, claim_.set_command(Form::source), outbox);
+    else
+      send(node, confirmed_again, confirmation(node, Form::source), outbox);
+    decide(now, outbox);
+    return true;
+  }
+
+  void send(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
+    if (const Trouble* refused = outbox.send(node, command, *this, {.step = step, .send_by = deadline()}))
+      tally_.mark(node, Tally::Mark::unknown, *refused);
+  }
+
+  void count(NodeIndex node, const Reply& reply, Outbox& outbox) {
+    if (!claim_.fence) return tally_.mark(node, vote_of_set(reply));
+    Grant grant = read_grant(reply);
+    tally_[node].owner = std::move(grant.owner);
+    tally_[node].ttl = grant.ttl;
+    const bool is_granted = grant.vote.kind == Vote::Kind::yes;
+    tally_.mark(node, std::move(grant.vote));
+    if (!is_granted) return;
+    const Agreement::Grant worth = agreement_.add(node, grant.counter);
+    if (worth == Agreement::Grant::to_be_confirmed && !giving_back_) confirm(node, outbox);
+    if (worth == Agreement::Grant::in_vain) pass_over(node);
+  }
+
+  /// The node counts again when it has acknowledged the token.
+  void confirm(NodeIndex node, Outbox& outbox) {
+    second_round_ = true;
+    tally_.mark(node, Tally::Mark::pending);
+    send(node, confirmed, confirmation(node), outbox);
+  }
+  [[nodiscard]] std::string confirmation(NodeIndex node, Form form = Form::digest) const {
+    return claim_.confirm_command(agreement_.granted(node), agreement_.token(), form);
+  }
+  void note_confirmation(NodeIndex node, const Reply& reply) {
+    Vote vote = vote_of_script(reply);
+    if (vote.kind == Vote::Kind::no) return pass_over(node);
+    tally_.mark(node, std::move(vote));
+  }
+  void pass_over(NodeIndex node) {
+    tally_.mark(node, Tally::Mark::no,
+                {NodeStatus::held, "the fencing counter went on while the token was agreed on"});
+  }
+
+  /// A majority has granted.
+  void settle_token(Time now, Outbox& outbox) {
+    set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
+    for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, outbox);
+  }
 
   void decide(Time now, Outbox& outbox) {
     if (!giving_back_) {
       if (tally_.is_hopeless()) return fail(Errc::misconfigured, now, outbox);
+      if (claim_.fence && !agreement_.settled() && tally_.majority(Tally::Mark::yes))
+        settle_token(now, outbox);
       if (tally_.majority(Tally::Mark::yes)) {
         // Taken at the very end: the servers' clocks have been running since the first SET.
         if (now < valid_until()) return finish();
@@ -129,7 +199,7 @@ class Acquisition final : public Operation {
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      if (purpose_ == Purpose::wait && tally_.is(node, Tally::Mark::no))
+      if (purpose_ == Purpose::wait && !claim_.fence && tally_.is(node, Tally::Mark::no))
         outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
       if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
         explained_[node] = true;
@@ -143,7 +213,9 @@ class Acquisition final : public Operation {
     if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
   }
 
+  /// A grant script that denies has said all.
   [[nodiscard]] bool all_explained() const noexcept {
+    if (claim_.fence) return true;
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (tally_.is(node, Tally::Mark::no) && !explained_[node]) return false;
     return true;
@@ -152,9 +224,10 @@ class Acquisition final : public Operation {
   Claim claim_;
   Purpose purpose_;
   Tally tally_;
+  Agreement agreement_;          // with a fence
   std::vector<bool> explained_;  // giving back: the release was answered, or will not be
-  std::string set_;
   Time begun_{};
+  bool second_round_ = false;
   bool giving_back_ = false;
   std::optional<Errc> failure_;
 };

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "redlock/core/copies.hpp"
+#include "redlock/core/fence.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/scripts.hpp"
 #include "redlock/core/time.hpp"
@@ -16,21 +21,39 @@ struct Claim {
   std::chrono::milliseconds ttl{};
   Span drift{};
   Span node_timeout{};
+  std::optional<Fence> fence{};      // none: a plain SET, without a token
+  std::uint64_t token = 0;           // once acquired with a fence
+  std::shared_ptr<Copies> copies{};  // once acquired
 
+  /// Sets the key, as `put_back` does: never behind a release of this owner value.
+  [[nodiscard]] std::string set_command(Form form = Form::digest) const {
+    if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
+    return grant_script.call({key, fence->counter_key},
+                             {owner, ttl_text(), std::to_string(fence->proposal), memory_text()}, form);
+  }
+  [[nodiscard]] std::string confirm_command(std::uint64_t granted, std::uint64_t wanted,
+                                            Form form = Form::digest) const {
+    return confirm_script.call({key, fence->counter_key},
+                               {owner, std::to_string(granted), std::to_string(wanted), memory_text()}, form);
+  }
+  /// Sets nothing, as `extend` does, so it may follow any release of this owner value.
+  [[nodiscard]] std::string release_command(Form form = Form::digest) const {
+    return release_script.call({key}, {owner}, form);
+  }
+  [[nodiscard]] std::string extend_command(Form form = Form::digest) const {
+    if (!fence) return extend_script.call({key}, {owner, ttl_text()}, form);
+    return extend_script.call({key, fence->counter_key}, {owner, ttl_text(), memory_text()}, form);
+  }
+  /// Once acquired.
+  [[nodiscard]] std::string put_back_command(Form form = Form::digest) const {
+    if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
+    return put_back_script.call({key, fence->counter_key},
+                                {owner, ttl_text(), std::to_string(token), memory_text()}, form);
+  }
+
+ private:
   [[nodiscard]] std::string ttl_text() const { return std::to_string(ttl.count()); }
-  [[nodiscard]] std::string set_command() const {
-    return command({"SET", key, owner, "NX", "PX", ttl_text()});
-  }
-  [[nodiscard]] std::string release_command() const { return release_script.call(key, {owner}); }
-  /// After NOSCRIPT. Sets nothing, so it may follow any release of this owner value.
-  [[nodiscard]] std::string release_with_source() const {
-    return release_script.call_with_source(key, {owner});
-  }
-  [[nodiscard]] std::string extend_command() const { return extend_script.call(key, {owner, ttl_text()}); }
-  /// After NOSCRIPT. Sets nothing, so it may follow any release of this owner value.
-  [[nodiscard]] std::string extend_with_source() const {
-    return extend_script.call_with_source(key, {owner, ttl_text()});
-  }
+  [[nodiscard]] std::string memory_text() const { return std::to_string(fence->memory.count()); }
 };
 
 }  // namespace redlock::inline v1::core

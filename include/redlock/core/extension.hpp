@@ -12,10 +12,12 @@
 namespace redlock::inline v1::core {
 
 /// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the
-/// deadline. A node that no longer has our value never gets it back here. When so many have lost it that no
-/// majority can hold it, or the old deadline passes first, the lease is lost, and what is left of it is
-/// released everywhere. Otherwise the outcome is in doubt: the old deadline stands, and the holder may try
-/// again.
+/// deadline. When so many have lost our value that no majority can hold it, or the old deadline passes first,
+/// the lease is lost, and what is left of it is released everywhere. Otherwise the outcome is in doubt: the old
+/// deadline stands, and the holder may try again.
+///
+/// Once the majority is there, nodes without our value get it back if nobody else's is there: `Copies` tells
+/// when such a copy counts again. Without a majority nothing is put back: a lease does not rise from the dead.
 class Extension final : public Operation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
@@ -29,6 +31,7 @@ class Extension final : public Operation {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     if (now >= valid_until_) return lose(now, outbox);
+    claim_.copies->begin_round();
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until_));
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extended, extend_, outbox);
     decide(now, outbox);
@@ -36,13 +39,8 @@ class Extension final : public Operation {
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
     if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
-    if (step == released || step == released_again || done() || !tally_.is(node, Tally::Mark::pending))
-      return;
-    Vote vote = vote_of_script(reply);
-    // A key of another type is not ours, so ours is gone.
-    if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
-    tally_.mark(node, std::move(vote));
-    decide(now, outbox);
+    if (step == extended || step == extended_again) count(node, reply, now, outbox);
+    if ((step == put_back || step == put_back_again) && says_done(reply)) claim_.copies->returned(node);
   }
 
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
@@ -70,38 +68,73 @@ class Extension final : public Operation {
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
-  enum : Step { extended, extended_again, released, released_again };
+  enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
 
   void ask(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
-    if (const Trouble* refused = outbox.send(node, command, *this, {.step = step, .send_by = deadline()}))
+    // Heeded: a node that lost its copy gets it back also when it says so late.
+    if (const Trouble* refused =
+            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .heeded = true}))
       tally_.mark(node, Tally::Mark::unknown, *refused);
   }
 
   /// After NOSCRIPT, once.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
+      outbox.send(node, claim_.release_command(Form::source), *this, {.step = released_again, .owed = true});
     if (step == extended && !done()) {
-      ask(node, extended_again, claim_.extend_with_source(), outbox);
+      ask(node, extended_again, claim_.extend_command(Form::source), outbox);
       decide(now, outbox);
     }
-    return step == released || step == extended;
+    if (step == put_back && claim_.fence)
+      restore(node, put_back_again, claim_.put_back_command(Form::source), now, outbox);
+    return step == released || step == extended || step == put_back;
+  }
+
+  void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
+    Vote vote = vote_of_script(reply);
+    // A key of another type is not ours, so ours is gone.
+    if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
+    if (vote.kind == Vote::Kind::no) claim_.copies->missing(node);
+    if (vote.kind == Vote::Kind::yes && !claim_.copies->counts(node)) {
+      claim_.copies->there(node);
+      vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the copy was put back, and does not count yet"}};
+    }
+    if (done() && vote.kind == Vote::Kind::no)
+      return restore(node, put_back, claim_.put_back_command(), now, outbox);
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, std::move(vote));
+    decide(now, outbox);
   }
 
   void decide(Time now, Outbox& outbox) {
     if (now >= valid_until_ || tally_.prevents_majority(Tally::Mark::no)) return lose(now, outbox);
-    if (tally_.majority(Tally::Mark::yes)) {
-      valid_until_ = std::max(valid_until_, core::valid_until(begun_, claim_.ttl, claim_.drift));
-      outcome_ = Outcome::extended;
-      return finish();
-    }
+    if (tally_.majority(Tally::Mark::yes)) return succeed(now, outbox);
     const bool loss_possible =
         tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
     if (!tally_.majority_possible(Tally::Mark::yes) && !loss_possible) finish();
   }
 
+  void succeed(Time now, Outbox& outbox) {
+    valid_until_ = std::max(valid_until_, core::valid_until(begun_, claim_.ttl, claim_.drift));
+    outcome_ = Outcome::extended;
+    claim_.copies->end_round_with_majority();
+    finish();
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (tally_.is(node, Tally::Mark::no)) restore(node, put_back, claim_.put_back_command(), now, outbox);
+  }
+
+  /// Only where a majority was extended without this node, and no release is on its way there.
+  void restore(NodeIndex node, Step step, const std::string& command, Time now, Outbox& outbox) {
+    if (outcome_ != Outcome::extended || claim_.copies->given_up() || now >= valid_until_) return;
+    outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim_.node_timeout)});
+  }
+  [[nodiscard]] static bool says_done(const Reply& reply) noexcept {
+    return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
+  }
+
   void lose(Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
+    claim_.copies->give_up();
     const std::string release = claim_.release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       outbox.send(node, release, *this, {.step = released, .send_by = later(now, claim_.ttl), .owed = true});

@@ -36,8 +36,7 @@ class Greeting {
     if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
     say(Topic::role, {"ROLE"});
     say(Topic::info, {"INFO", "server"});
-    say(Topic::load_release, {"SCRIPT", "LOAD", release_script.source});
-    say(Topic::load_extend, {"SCRIPT", "LOAD", extend_script.source});
+    for (const Script* const script : all_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
   }
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
@@ -57,16 +56,14 @@ class Greeting {
         return expect_master(reply);
       case Topic::info:
         return note_run_id(reply);
-      case Topic::load_release:
-        return expect_sha(reply, release_script);
-      case Topic::load_extend:
-        return expect_sha(reply, extend_script);
+      case Topic::load:
+        return expect_sha(reply, *all_scripts[loaded_++]);
     }
     return std::nullopt;
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, select, role, info, load_release, load_extend };
+  enum class Topic : std::uint8_t { auth, select, role, info, load };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);
@@ -108,6 +105,7 @@ class Greeting {
   std::string bytes_;
   std::vector<Topic> topics_;
   std::size_t next_ = 0;
+  std::size_t loaded_ = 0;
   std::string run_id_;
 };
 

@@ -1,10 +1,14 @@
 // A look at who holds a lock.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
+#include "redlock/core/fence.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/tally.hpp"
@@ -22,8 +26,10 @@ class Inspection final : public Operation {
     set_deadline(later(now, node_timeout_));
     const std::string beginning = command({"GETRANGE", key_, "0", longest_owner});
     const std::string ttl = command({"PTTL", key_});
+    const std::string count = command({"GETRANGE", counter_key(key_), "0", "16"});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      const Trouble* refused = outbox.send(node, beginning, *this, {.step = owner, .send_by = deadline()});
+      const Trouble* refused = outbox.send(node, count, *this, {.step = counter, .send_by = deadline()});
+      if (!refused) refused = outbox.send(node, beginning, *this, {.step = owner, .send_by = deadline()});
       if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
       if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
     }
@@ -32,6 +38,7 @@ class Inspection final : public Operation {
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox&) override {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    if (step == counter) return note_counter(node, reply);
     if (step == owner) {
       if (reply.is(Reply::Kind::string))
         tally_[node].owner = reply.text;
@@ -68,8 +75,19 @@ class Inspection final : public Operation {
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
-  enum : Step { owner, life };
+  enum : Step { owner, life, counter };
   static constexpr std::string_view longest_owner = "1023";
+
+  /// What is no number is no counter, which is for those to tell who want to raise it.
+  void note_counter(NodeIndex node, const Reply& reply) {
+    std::uint64_t value = 0;
+    const std::string& text = reply.text;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+    // A longer text was cut off, so it may look like a number.
+    if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter)
+      tally_[node].counter = FencingToken{value};
+  }
 
   void decide() noexcept {
     if (tally_.count(Tally::Mark::pending) == 0) finish();

@@ -24,6 +24,7 @@ struct Postage {
   Step step = 0;
   Time send_by = never;  ///< Not sent after this time: a SET that nobody waits for any more does only harm.
   bool owed = false;     ///< A release: kept for a node without a connection until it is back.
+  bool heeded = false;   ///< Its answer is read also when nobody waits any more. That of a release always is.
 };
 
 /// Where operations put their commands. The engine, or a test that notes what is sent to whom.

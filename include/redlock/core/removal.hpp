@@ -24,6 +24,7 @@ class Removal final : public Operation {
 
   void start(Time now, Outbox& outbox) override {
     expired_ = now >= valid_until_;
+    claim_.copies->give_up();
     set_deadline(later(now, claim_.node_timeout));
     const Time keep_until = later(now, claim_.ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
@@ -69,8 +70,8 @@ class Removal final : public Operation {
 
   /// After NOSCRIPT, once.
   void ask_again(NodeIndex node, Outbox& outbox) {
-    const Trouble* refused =
-        outbox.send(node, claim_.release_with_source(), *this, {.step = released_again, .owed = true});
+    const Trouble* refused = outbox.send(node, claim_.release_command(Form::source), *this,
+                                         {.step = released_again, .owed = true});
     if (!refused || done()) return;
     tally_.mark(node, Tally::Mark::unknown, *refused);
     decide();

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ inline void append_number(std::string& out, long long number) {
 }
 
 /// Appends one command. Arguments may hold any bytes.
-inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+inline void append_command(std::string& out, std::span<const std::string_view> arguments) {
   constexpr std::size_t framing = 16;  // of an argument: a mark, the digits of its length, two line ends
   std::size_t size = out.size() + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
@@ -32,6 +33,10 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
     out += argument;
     out += "\r\n";
   }
+}
+
+inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+  append_command(out, std::span{arguments.begin(), arguments.size()});
 }
 
 [[nodiscard]] inline std::string command(std::initializer_list<std::string_view> arguments) {

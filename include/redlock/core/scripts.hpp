@@ -1,6 +1,10 @@
 // What runs on the servers.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -8,40 +12,97 @@
 
 namespace redlock::inline v1::core {
 
+/// How a script is named to the server: by its digest, 40 bytes, or by its source after NOSCRIPT. The server keeps the
+/// source, so that is needed once.
+enum class Form : bool { digest, source };
+
 struct Script {
+  using Words = std::initializer_list<std::string_view>;
+
   std::string_view source;
   std::string_view sha1;  // of the source, as EVALSHA names it; the greeting checks it against the server's
 
-  /// EVALSHA for one key: 40 bytes instead of the source.
-  [[nodiscard]] std::string call(std::string_view key, std::initializer_list<std::string_view> values) const {
-    return encode("EVALSHA", sha1, key, values);
-  }
-  /// EVAL for one key: after NOSCRIPT. The server keeps the script, so this is needed once.
-  [[nodiscard]] std::string call_with_source(std::string_view key,
-                                             std::initializer_list<std::string_view> values) const {
-    return encode("EVAL", source, key, values);
-  }
-
- private:
-  static std::string encode(std::string_view verb, std::string_view script, std::string_view key,
-                            std::initializer_list<std::string_view> values) {
-    const std::string_view* value = values.begin();
-    if (values.size() == 1) return command({verb, script, "1", key, value[0]});
-    return command({verb, script, "1", key, value[0], value[1]});
+  [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
+    constexpr std::string_view digits = "0123456789";
+    const bool whole = form == Form::source;
+    std::array<std::string_view, 9> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
+                                          digits.substr(keys.size(), 1)};
+    auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
+    end = std::copy(values.begin(), values.end(), end);
+    std::string out;
+    append_command(out, std::span{words.begin(), end});
+    return out;
   }
 };
+
+// All of them compare or return the beginning of a value only: a data key of the lock's name may be huge, and GET would
+// copy all of it.
 
 /// Deletes the key if it still holds our value: 1, else 0. Without the comparison a late release would delete
 /// the successor's lock.
 inline constexpr Script release_script{
-    "if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0",
-    "5c714dd8ed5b943a1f472132e06290c53ab22693"};
+    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return "
+    "0",
+    "787f0255888f93220ff2861db7d29e6c00a2b819"};
 
 /// Prolongs the key to ARGV[2] ms if it still holds our value: 1, else 0. Never shortens: a longer life may
-/// come from an extension that overtook this one.
+/// come from an extension that overtook this one. Where there is a counter it is kept for ARGV[3] ms more.
 inline constexpr Script extend_script{
-    "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end "
-    "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) end return 1",
-    "c1230f830fe0653f1187d6f298581b35d996fb43"};
+    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] then return 0 end "
+    "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) end "
+    "if KEYS[2] and ARGV[3]~='0' then redis.call('PEXPIRE',KEYS[2],ARGV[3]) end return 1",
+    "1b0922de026a32eb1f15a8a58430be1f7a9c1d19"};
+
+/// Sets the key, which must not be there, and raises the counter beside it: returns the counter. Where the key
+/// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
+/// least the proposal ARGV[3]; but no proposal is believed that is a day ahead of the server's own clock, nor one
+/// that leaves few numbers below 2^53 (the year 2255). The counter is written first: what fails between the two
+/// leaves no lock behind.
+inline constexpr Script grant_script{
+    "local call=redis.call "
+    "local ttl=call('PTTL',KEYS[1]) "
+    "if ttl~=-2 then return {call('GETRANGE',KEYS[1],0,1023),ttl} end "
+    "local text=redis.pcall('GET',KEYS[2]) or 0 "
+    "local counter=tonumber(text) "
+    "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
+    "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
+    "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-2') end "
+    "local time=call('TIME') "
+    "local latest=time[1]*1000000+time[2]+86400000000 "
+    "counter=math.max(counter+1,math.min(ARGV[3],latest,9e15)) "
+    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
+    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
+    "return counter",
+    "5095e04c9ae024325f491e4ebe96f43d209c931d"};
+
+/// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
+/// the key is no longer ours, or the counter has moved since.
+inline constexpr Script confirm_script{
+    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or redis.call('GET',KEYS[2])~=ARGV[2] then return "
+    "0 end "
+    "if ARGV[4]=='0' then redis.call('SET',KEYS[2],ARGV[3]) else "
+    "redis.call('SET',KEYS[2],ARGV[3],'PX',ARGV[4]) end "
+    "return 1",
+    "c74ad07ad1a8192471a73bba2a96895a385bf8a4"};
+
+/// Sets the key, which must not be there, for a lease that has its token ARGV[3] already: 1, and the counter is at
+/// least that token; 0, and nothing is changed, where the key exists.
+inline constexpr Script put_back_script{
+    "local call=redis.call "
+    "if call('EXISTS',KEYS[1])==1 then return 0 end "
+    "local text=redis.pcall('GET',KEYS[2]) or 0 "
+    "local counter=tonumber(text) "
+    "if not counter or counter<0 or counter%1~=0 or counter>9007199254740991 then "
+    "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
+    "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-1') end "
+    "counter=math.max(counter,ARGV[3]) "
+    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
+    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
+    "return 1",
+    "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
+
+/// All of them: what the greeting loads.
+inline constexpr const Script* all_scripts[] = {&release_script, &extend_script, &grant_script,
+                                                &confirm_script, &put_back_script};
 
 }  // namespace redlock::inline v1::core

@@ -41,6 +41,7 @@ class Session {
     Ref<Operation> operation;  // null: nobody's, the reply is swallowed
     Step step = 0;
     bool owed = false;
+    bool heeded = false;
   };
   enum class State : std::uint8_t { idle, dialling, greeting, ready, down };
 
@@ -111,7 +112,7 @@ class Session {
       return std::nullopt;
     }
     Slot slot = pending_.pop();
-    owed_ -= slot.owed ? 1 : 0;
+    heeded_ -= slot.owed || slot.heeded ? 1 : 0;
     return slot;
   }
 
@@ -170,8 +171,8 @@ class Session {
   [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
-  /// Releases of failed attempts are on their way, and nobody may be waiting.
-  [[nodiscard]] bool owes() const noexcept { return owed_ > 0; }
+  /// Answers are due that are to be read although nobody may be waiting: to releases, and to extensions.
+  [[nodiscard]] bool owes() const noexcept { return heeded_ > 0; }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
   /// So long unused that the peer may have gone: to be read before it is written to.
   [[nodiscard]] bool stale(Time now) const noexcept {
@@ -203,7 +204,8 @@ class Session {
     run_id_ = greeting_->run_id();
     greeting_.reset();
     for (Waiting& waiting : std::exchange(waiting_, {})) {
-      if (now >= waiting.send_by) continue;  // its operation has timed out; a release behind it does no harm
+      if (now >= waiting.send_by)
+        continue;  // nobody waits for its answer any more; a release behind it does no harm
       out_.add(waiting.command, waiting.slot.owed);
       expect(std::move(waiting.slot), now);
     }
@@ -212,7 +214,7 @@ class Session {
 
   void expect(Slot slot, Time now) {
     if (pending_.empty()) quiet_since_ = now;
-    owed_ += slot.owed ? 1 : 0;
+    heeded_ += slot.owed || slot.heeded ? 1 : 0;
     pending_.push(std::move(slot));
   }
 
@@ -233,7 +235,7 @@ class Session {
     dial_wanted_ = false;
     greeting_.reset();
     pending_.clear();
-    owed_ = 0;
+    heeded_ = 0;
     out_.clear();
     forget_waiting_but_releases(now);
     if (was_good) backoff_.reset();
@@ -263,7 +265,7 @@ class Session {
 
   Outgoing out_;
   Ring<Slot> pending_;            // whose replies are to come, in the order of out_
-  std::size_t owed_ = 0;          // of these, releases
+  std::size_t heeded_ = 0;        // of these, those that are read although nobody waits
   std::vector<Waiting> waiting_;  // for a connection
   std::size_t waiting_bytes_ = 0;
 

@@ -11,6 +11,7 @@
 #include "redlock/core/quorum.hpp"
 #include "redlock/core/trouble.hpp"
 #include "redlock/core/vote.hpp"
+#include "redlock/fencing_token.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -20,9 +21,10 @@ class Tally {
   enum class Mark : std::uint8_t { pending, yes, no, unknown };
   struct Ballot {
     Mark mark = Mark::pending;
-    Trouble trouble;                               // unknown only
+    Trouble trouble;                               // of an unknown; of a no, where there is more to say
     std::optional<std::string> owner;              // where it was asked for
     std::optional<std::chrono::milliseconds> ttl;  // likewise
+    std::optional<FencingToken> counter;           // likewise
   };
 
   explicit Tally(std::size_t nodes) : ballots_(nodes) { counts_[index(Mark::pending)] = nodes; }

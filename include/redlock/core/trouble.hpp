@@ -17,7 +17,7 @@ struct Trouble {
 };
 
 namespace detail {
-inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 10> error_codes{{
+inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 11> error_codes{{
     {"LOADING", NodeStatus::loading},
     {"BUSY", NodeStatus::busy},
     {"OOM", NodeStatus::out_of_memory},
@@ -28,6 +28,7 @@ inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 10> error_c
     {"READONLY", NodeStatus::read_only},
     {"WRONGTYPE", NodeStatus::wrong_type},
     {"MASTERDOWN", NodeStatus::replica},
+    {"BADCOUNTER", NodeStatus::bad_counter},
 }};
 
 inline NodeStatus status_of_code(std::string_view code) noexcept {
@@ -44,7 +45,7 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 
 /// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
 /// a command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that
-/// follows a colon is tried as well.
+/// follows a colon is tried as well. Up to 7.0 what an ACL forbids inside of a script has a sentence, and no code.
 [[nodiscard]] inline Trouble trouble_of_error(std::string_view text) {
   NodeStatus status = detail::status_of_code(text.substr(0, text.find(' ')));
   if (status == NodeStatus::server_error && text.starts_with("ERR Error running script"))
@@ -54,6 +55,8 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
       if (word.starts_with('-')) word.remove_prefix(1);
       status = detail::status_of_code(word);
     }
+  if (status == NodeStatus::server_error && text.find("The user executing the script can't ") != text.npos)
+    status = NodeStatus::no_permission;
   return {status, std::string{text}};
 }
 
