@@ -33,8 +33,8 @@ constexpr const char* about =
 constexpr const char* about_run =
     "Takes the lock RESOURCE, runs CMD under it, extends the lock while CMD runs, and releases it.\n"
     "CMD never runs on past the lock: when it cannot be kept, CMD's process group gets SIGTERM, and\n"
-    "SIGKILL at the lock's deadline. CMD finds REDLOCK_RESOURCE, REDLOCK_OWNER and REDLOCK_DEADLINE_MS\n"
-    "(CLOCK_BOOTTIME) in its environment.";
+    "SIGKILL at the lock's deadline. CMD finds REDLOCK_RESOURCE, REDLOCK_OWNER, REDLOCK_FENCING_TOKEN and\n"
+    "REDLOCK_DEADLINE_MS (CLOCK_BOOTTIME) in its environment.";
 
 constexpr const char* run_exit_codes =
     "Exit codes: CMD's own (128 + N when signal N ended it); 1 somebody else has the lock (-E); 64 bad\n"

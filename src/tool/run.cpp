@@ -38,9 +38,10 @@ std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, cons
 
 std::vector<std::string> environment_of(const Lease& lease, const std::vector<std::string>& local_urls) {
   const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
-  std::vector<std::string> environment{"REDLOCK_RESOURCE=" + lease.resource(),
-                                       "REDLOCK_OWNER=" + lease.owner_value(),
-                                       "REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count())};
+  std::vector<std::string> environment{
+      "REDLOCK_RESOURCE=" + lease.resource(), "REDLOCK_OWNER=" + lease.owner_value(),
+      "REDLOCK_FENCING_TOKEN=" + std::to_string(lease.fencing_token().value()),
+      "REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count())};
   // So that the command finds the private servers that exist for it.
   std::string list;
   for (const std::string& url : local_urls) list += (list.empty() ? "" : ",") + url;

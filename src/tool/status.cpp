@@ -19,17 +19,21 @@ namespace redlock::tool {
 namespace {
 
 using detail::printable;
-using Row = std::array<std::string, 5>;
+using Row = std::array<std::string, 6>;
 
 Row row_of(const NodeReport& report) {
-  return {report.node, std::string{to_string(report.status)}, printable(report.owner.value_or("-")),
-          report.ttl ? readable(*report.ttl) : "-", printable(report.message)};
+  return {report.node,
+          std::string{to_string(report.status)},
+          printable(report.owner.value_or("-")),
+          report.ttl ? readable(*report.ttl) : "-",
+          report.counter ? std::to_string(report.counter->value()) : "-",
+          printable(report.message)};
 }
 
 void print_table(std::span<const NodeReport> reports) {
-  std::vector<Row> rows{{"NODE", "STATE", "OWNER", "TTL", ""}};
+  std::vector<Row> rows{{"NODE", "STATE", "OWNER", "TTL", "COUNTER", ""}};
   for (const NodeReport& report : reports) rows.push_back(row_of(report));
-  std::array<std::size_t, 5> widths{};
+  std::array<std::size_t, 6> widths{};
   for (const Row& row : rows)
     for (std::size_t column = 0; column < row.size(); ++column)
       widths[column] = std::max(widths[column], row[column].size());
@@ -46,6 +50,7 @@ nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
   if (report.owner) node["owner"] = *report.owner;
   if (report.ttl) node["ttl_ms"] = report.ttl->count();
+  if (report.counter) node["counter"] = report.counter->value();
   if (!report.message.empty()) node["message"] = report.message;
   return node;
 }

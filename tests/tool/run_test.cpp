@@ -88,6 +88,8 @@ TEST_CASE("the_command_finds_its_lock_in_its_environment") {
   const std::string environment = holder.output() + "\n";
   CHECK(variable(environment, "REDLOCK_RESOURCE") == "a resource");
   CHECK(variable(environment, "REDLOCK_OWNER") == RawClient{nodes.port(0)}.get("a resource"));
+  CHECK(variable(environment, "REDLOCK_FENCING_TOKEN") ==
+        RawClient{nodes.port(0)}.get("redlock:f:{a resource}"));
   const std::chrono::milliseconds deadline{std::stoll(variable(environment, "REDLOCK_DEADLINE_MS"))};
   CHECK(deadline > before + 19s);
   CHECK(deadline < redlock::Clock::now().time_since_epoch() + 20s);

@@ -24,6 +24,7 @@ TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
   for (int node = 0; node < 2; ++node)
     CHECK(ending.output.find(nodes.url(node) + "  held         " + lease.owner_value() + "  59 min ") !=
           std::string::npos);
+  CHECK(ending.output.find("  " + std::to_string(lease.fencing_token().value()) + "\n") != std::string::npos);
   CHECK(ending.output.find(nodes.url(2) + "  unreachable  -") != std::string::npos);
   CHECK(ending.output.find("Connection refused\n") != std::string::npos);
   CHECK(ending.output.find("\nr is held by " + lease.owner_value() + ", for 59 min ") != std::string::npos);
@@ -59,6 +60,7 @@ TEST_CASE("a_status_as_json_has_the_same") {
   CHECK(json["nodes"][0]["node"] == nodes.url(0));
   CHECK(json["nodes"][0]["state"] == "held");
   CHECK(json["nodes"][0]["owner"] == lease.owner_value());
+  CHECK(json["nodes"][0]["counter"] == lease.fencing_token().value());
   CHECK(json["nodes"][2]["state"] == "unreachable");
   CHECK(json["nodes"][2]["message"] == "Connection refused");
   CHECK_FALSE(json["nodes"][2].contains("owner"));
