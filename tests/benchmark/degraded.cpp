@@ -24,7 +24,7 @@ Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles)
   testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock redlock{endpoints_of(servers)};
   const auto run = [&redlock, resource = ResourceName{'d', 0}](std::size_t count, Samples& samples) mutable {
-    measure_cycles(redlock, resource, count, samples);
+    measure_cycles(redlock, plain, resource, count, samples);
   };
   Contestant healthy{"healthy", nodes, 1, run};
   warm_up(healthy, cycles / 10 + 1);

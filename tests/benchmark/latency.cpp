@@ -13,9 +13,11 @@ Contestant raw(std::string name, unsigned nodes, Floor& floor) {
           [&floor](std::size_t cycles, Samples& samples) { floor.run(cycles, samples); }};
 }
 
-Contestant library(std::string name, unsigned nodes, Locker& locks, ResourceName resource) {
-  return {std::move(name), nodes, 1, [&locks, resource](std::size_t cycles, Samples& samples) mutable {
-            measure_cycles(locks, resource, cycles, samples);
+Contestant library(std::string name, unsigned nodes, Locker& locks, const LockOptions& options,
+                   ResourceName resource) {
+  return {std::move(name), nodes, 1,
+          [&locks, &options, resource](std::size_t cycles, Samples& samples) mutable {
+            measure_cycles(locks, options, resource, cycles, samples);
           }};
 }
 
@@ -33,14 +35,16 @@ Report latency(unsigned nodes, std::size_t cycles) {
   SingleNodeLock single{servers.url(0)};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
-      library("redlock", nodes, redlock, {'r', 0}),
+      library("redlock", nodes, redlock, plain, {'r', 0}),
+      library("redlock-fenced", nodes, redlock, fenced, {'R', 0}),
       raw("single-floor", 1, single_floor),
-      library("single", 1, single, {'s', 0}),
+      library("single", 1, single, plain, {'s', 0}),
+      library("single-fenced", 1, single, fenced, {'S', 0}),
   };
   measure_by_turns(contestants, cycles);
   Report report;
   for (std::size_t i = 0; i < contestants.size(); ++i)
-    report.rows.push_back(compare(contestants[i], contestants[i - i % 2]));
+    report.rows.push_back(compare(contestants[i], contestants[i - i % 3]));
   return report;
 }
 

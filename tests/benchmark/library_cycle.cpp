@@ -4,10 +4,10 @@
 
 namespace redlock::benchmark {
 
-void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples) try {
+void measure_cycle(Locker& locks, const LockOptions& options, ResourceName& resource, Samples& samples) try {
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
-  std::optional<Lease> lease = locks.try_lock(name, {.ttl = ttl});
+  std::optional<Lease> lease = locks.try_lock(name, options);
   if (!lease) return samples.add_failure("held, although nobody else is here");
   if (lease->release() != Release::released) return samples.add_failure("not released");
   samples.add(Stopwatch::now() - begun);
@@ -15,9 +15,10 @@ void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples) try 
   samples.add_failure(error.what());
 }
 
-void measure_cycles(Locker& locks, ResourceName& resource, std::size_t cycles, Samples& samples) {
+void measure_cycles(Locker& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,
+                    Samples& samples) {
   const auto begun = Stopwatch::now();
-  for (std::size_t i = 0; i < cycles; ++i) measure_cycle(locks, resource, samples);
+  for (std::size_t i = 0; i < cycles; ++i) measure_cycle(locks, options, resource, samples);
   samples.add_elapsed(Stopwatch::now() - begun);
 }
 

@@ -8,10 +8,14 @@
 
 namespace redlock::benchmark {
 
+inline const LockOptions plain{.ttl = ttl, .fencing = false};
+inline const LockOptions fenced{.ttl = ttl};
+
 /// One measured cycle, which is a sample when it locked and released, and else a failure.
-void measure_cycle(Locker& locks, ResourceName& resource, Samples& samples);
+void measure_cycle(Locker& locks, const LockOptions& options, ResourceName& resource, Samples& samples);
 
 /// So many cycles by one caller.
-void measure_cycles(Locker& locks, ResourceName& resource, std::size_t cycles, Samples& samples);
+void measure_cycles(Locker& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,
+                    Samples& samples);
 
 }  // namespace redlock::benchmark

@@ -6,8 +6,9 @@
 
 namespace redlock::benchmark {
 
-LockingThreads::LockingThreads(Locker& locks, unsigned callers, char contestant)
+LockingThreads::LockingThreads(Locker& locks, const LockOptions& options, unsigned callers, char contestant)
     : locks_{locks},
+      options_{options},
       starting_{static_cast<std::ptrdiff_t>(callers) + 1},
       ending_{static_cast<std::ptrdiff_t>(callers) + 1} {
   for (unsigned caller = 0; caller < callers; ++caller)
@@ -34,7 +35,7 @@ void LockingThreads::serve(Caller& caller) {
     starting_.arrive_and_wait();
     if (over_) return;
     while (untaken_.fetch_sub(1, std::memory_order_relaxed) > 0)
-      measure_cycle(locks_, caller.resource, caller.samples);
+      measure_cycle(locks_, options_, caller.resource, caller.samples);
     ending_.arrive_and_wait();
   }
 }

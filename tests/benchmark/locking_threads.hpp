@@ -18,7 +18,7 @@ namespace redlock::benchmark {
 class LockingThreads {
  public:
   /// `locks` outlives this.
-  LockingThreads(Locker& locks, unsigned callers, char contestant);
+  LockingThreads(Locker& locks, const LockOptions& options, unsigned callers, char contestant);
   ~LockingThreads();
   LockingThreads(const LockingThreads&) = delete;
   LockingThreads& operator=(const LockingThreads&) = delete;
@@ -34,6 +34,7 @@ class LockingThreads {
   void serve(Caller& caller);
 
   Locker& locks_;
+  const LockOptions options_;
   std::vector<Caller> callers_;
   std::barrier<> starting_;  // all threads and whoever calls run(), as is the next
   std::barrier<> ending_;

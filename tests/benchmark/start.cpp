@@ -35,7 +35,7 @@ Contestant first_lock(const testing::LocalNodes& servers, unsigned nodes) {
               const auto cycle_begun = Stopwatch::now();
               Redlock locks{endpoints_of(servers)};
               Samples inner;
-              measure_cycle(locks, resource, inner);
+              measure_cycle(locks, fenced, resource, inner);
               if (inner.failures() > 0) samples.add_failure(inner.first_failure());
               samples.add(Stopwatch::now() - cycle_begun);
             }

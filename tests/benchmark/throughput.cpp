@@ -1,3 +1,4 @@
+#include "library_cycle.hpp"
 #include "locking_threads.hpp"
 #include "measurements.hpp"
 #include "pipelined_floor.hpp"
@@ -9,12 +10,15 @@ Report throughput(unsigned nodes, unsigned callers, std::size_t cycles) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   PipelinedFloor floor{ports_of(servers), callers, 'p'};
   Redlock redlock{endpoints_of(servers)};
-  LockingThreads threads{redlock, callers, 't'};
+  LockingThreads threads{redlock, plain, callers, 't'};
+  LockingThreads fenced_threads{redlock, fenced, callers, 'T'};
   std::vector<Contestant> contestants{
       {"pipelined-floor", nodes, callers,
        [&floor](std::size_t count, Samples& samples) { floor.run(count, samples); }},
       {"redlock-threads", nodes, callers,
        [&threads](std::size_t count, Samples& samples) { threads.run(count, samples); }},
+      {"redlock-threads-fenced", nodes, callers,
+       [&fenced_threads](std::size_t count, Samples& samples) { fenced_threads.run(count, samples); }},
   };
   measure_by_turns(contestants, cycles);
   const double reference = contestants.front().samples.cycles_per_second();
