@@ -1,0 +1,74 @@
+#include "contest/contestant.hpp"
+
+#include <random>
+#include <system_error>
+#include <thread>
+
+#include "redlock/redlock.hpp"
+#include "support/glass_lock.hpp"
+
+namespace redlock::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+/// One thread. It gives up quickly and tries often, so that many attempts meet and split the nodes among them.
+class Caller {
+ public:
+  Caller(GlassLock& locks, int resources, std::uint64_t seed)
+      : locks_{locks}, resources_{resources}, random_{seed} {}
+
+  void run(Clock::time_point end) {
+    while (Clock::now() < end) {
+      attempt();
+      std::this_thread::sleep_for(std::chrono::microseconds{draw(60000)});
+    }
+  }
+  [[nodiscard]] const std::vector<Acquired>& acquired() const noexcept { return acquired_; }
+
+ private:
+  void attempt() {
+    Acquired one{.resource = static_cast<std::uint64_t>(draw(resources_)), .invoked_ns = now_ns()};
+    std::error_code ec;  // nodes die here all the time
+    auto lease = locks_.try_lock("resource " + std::to_string(one.resource), {.ttl = 2s}, ec);
+    if (!lease) return;
+    one.completed_ns = now_ns();
+    one.token = lease->fencing_token().value();
+    acquired_.push_back(one);
+    for (int extensions = draw(4); extensions > 0; --extensions) {
+      std::this_thread::sleep_for(std::chrono::microseconds{draw(1000)});
+      lease->extend(ec);
+    }
+  }
+  int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
+
+  GlassLock& locks_;
+  int resources_;
+  std::mt19937_64 random_;
+  std::vector<Acquired> acquired_;
+};
+
+}  // namespace
+
+void contest(const ContestantOptions& options) {
+  GlassLock locks{{options.nodes.begin(), options.nodes.end()}};
+  locks.skew_proposals(options.skew);
+  std::vector<Caller> callers;
+  for (int caller = 0; caller < options.threads; ++caller)
+    callers.emplace_back(locks, options.resources, options.seed * 1000 + static_cast<unsigned>(caller));
+  const Clock::time_point end = Clock::now() + options.length;
+  {
+    std::vector<std::jthread> threads;
+    for (Caller& caller : callers) threads.emplace_back([&caller, end] { caller.run(end); });
+  }
+  TokenLog log{.acquired = {}, .second_rounds = locks.second_rounds()};
+  for (const Caller& caller : callers)
+    log.acquired.insert(log.acquired.end(), caller.acquired().begin(), caller.acquired().end());
+  log.write(options.log);
+}
+
+}  // namespace redlock::testing

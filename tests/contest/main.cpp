@@ -1,0 +1,175 @@
+// token-contest: many processes fight for a few locks while the nodes have a hard time, and no fencing token may be
+// given out twice or go back.
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "contest/contestant.hpp"
+#include "contest/token_log.hpp"
+#include "redlock/clock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/raw_client.hpp"
+#include "testing/process.hpp"
+#include "testing/process_group.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace std::chrono_literals;
+using redlock::Clock;
+
+struct Options {
+  unsigned processes = 8;
+  unsigned second_rounds = 1000;
+  ContestantOptions contestant;
+  unsigned seconds = 60;
+  std::int64_t skew_us = 0;
+};
+
+/// How wrong the processes' clocks are. Those that are behind count from what the nodes have, and nodes disagree.
+constexpr std::chrono::hours day{24};
+constexpr std::array<std::chrono::microseconds, 8> skews{-50 * 365 * day, -1h,      0us, -30s, -day, -1s,
+                                                         274 * 365 * day, -30 * day};
+
+std::string log_of(const detail::ProcessGroup& group, unsigned number) {
+  return group.folder() + "/log-" + std::to_string(number);
+}
+
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_{seed} {}
+  int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
+  void sleep_up_to(std::chrono::microseconds most) {
+    std::this_thread::sleep_for(std::chrono::microseconds{draw(static_cast<int>(most.count()))});
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// One node at a time dies and comes back with its data, or hangs.
+void let_nodes_fail(LocalNodes& nodes, std::uint64_t seed, Clock::time_point end) {
+  Dice dice{seed};
+  while (Clock::now() < end) {
+    const int victim = dice.draw(nodes.size());
+    if (dice.draw(2) == 0)
+      nodes.kill(victim), dice.sleep_up_to(150ms), nodes.restart_with_data(victim);
+    else
+      nodes.pause(victim), dice.sleep_up_to(600ms), nodes.resume(victim);
+    dice.sleep_up_to(400ms);
+  }
+}
+
+/// A copy is deleted while its holder is still confirming it, or holds it: a thousand a second.
+void delete_copies(const LocalNodes& nodes, int resources, std::uint64_t seed, Clock::time_point end) {
+  Dice dice{seed};
+  std::vector<std::optional<RawClient>> clients(static_cast<std::size_t>(nodes.size()));
+  while (Clock::now() < end) {
+    const int node = dice.draw(nodes.size());
+    auto& client = clients[static_cast<std::size_t>(node)];
+    try {
+      if (!client) client.emplace(nodes.port(node));
+      client->del("resource " + std::to_string(dice.draw(resources)));
+    } catch (const std::runtime_error&) {
+      client.reset();  // it has just died
+    }
+    dice.sleep_up_to(1ms);
+  }
+}
+
+/// The same program once more, as a contestant.
+pid_t start(const Options& options, const LocalNodes& nodes, const detail::ProcessGroup& group,
+            unsigned number) {
+  const auto argument = [](const std::string& name, const auto& value) {
+    return "--" + name + "=" + std::to_string(value);
+  };
+  detail::Launch launch{.arguments = {"/proc/self/exe", argument("seconds", options.seconds),
+                                      argument("threads", options.contestant.threads),
+                                      argument("resources", options.contestant.resources),
+                                      argument("seed", options.contestant.seed * 100 + number),
+                                      argument("skew-us", skews.at(number % skews.size()).count()),
+                                      "--log=" + log_of(group, number)},
+                        .output = group.folder() + "/errors",
+                        .group = group.id()};
+  for (const std::string& url : nodes.urls()) launch.arguments.push_back("--node=" + url);
+  return detail::launch(launch);
+}
+
+/// The contest as a whole. 0: all promises were kept, and were hard enough to keep.
+int hold(const Options& options) {
+  LocalNodes nodes{5, {.persist = true}};
+  const detail::ProcessGroup group;
+  std::vector<pid_t> contestants;
+  for (unsigned number = 0; number < options.processes; ++number)
+    contestants.push_back(start(options, nodes, group, number));
+  const Clock::time_point end = Clock::now() + std::chrono::seconds{options.seconds};
+  std::jthread deleting{
+      [&] { delete_copies(nodes, options.contestant.resources, options.contestant.seed, end); }};
+  let_nodes_fail(nodes, options.contestant.seed, end);
+  deleting.join();
+  bool all_well = true;
+  for (const pid_t contestant : contestants) {
+    int status = 0;
+    all_well = ::waitpid(contestant, &status, 0) == contestant && status == 0 && all_well;
+  }
+  if (!all_well) {
+    std::cout << "A contestant failed:\n" << std::ifstream{group.folder() + "/errors"}.rdbuf();
+    return 1;
+  }
+  TokenLog all;
+  for (unsigned number = 0; number < options.processes; ++number) {
+    const TokenLog log = TokenLog::read(log_of(group, number));
+    all.second_rounds += log.second_rounds;
+    all.acquired.insert(all.acquired.end(), log.acquired.begin(), log.acquired.end());
+  }
+  std::cout << all.acquired.size() << " acquisitions, " << all.second_rounds
+            << " of them with a second round, seed " << options.contestant.seed << '\n';
+  if (const auto broken = broken_promise(all.acquired)) {
+    std::cout << *broken << '\n';
+    return 1;
+  }
+  if (all.second_rounds >= options.second_rounds) return 0;
+  std::cout << "This proves nothing: at least " << options.second_rounds << " second rounds are wanted.\n";
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app{
+      "Lets processes fight for locks while nodes die, hang and lose copies, and judges their fencing tokens",
+      "token-contest"};
+  Options options;
+  ContestantOptions& contestant = options.contestant;
+  app.add_option("--seconds", options.seconds, "how long (default 60)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--processes", options.processes, "processes (default 8)")->check(CLI::Range(1, 64));
+  app.add_option("--threads", contestant.threads, "threads of each (default 8)")->check(CLI::Range(1, 64));
+  app.add_option("--resources", contestant.resources, "locks to fight for (default 4)")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--second-rounds", options.second_rounds, "fewer of them prove nothing (default 1000)");
+  app.add_option("--seed", contestant.seed, "of the mishaps, and of what the threads do (default 1)");
+  // As a contestant.
+  app.add_option("--log", contestant.log)->group("");
+  app.add_option("--node", contestant.nodes)->group("");
+  app.add_option("--skew-us", options.skew_us)->group("");
+  CLI11_PARSE(app, argc, argv);
+  if (contestant.nodes.empty()) return hold(options);
+  contestant.length = std::chrono::seconds{options.seconds};
+  contestant.skew = std::chrono::microseconds{options.skew_us};
+  contest(contestant);
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "token-contest: " << error.what() << '\n';
+  return 1;
+}
