@@ -10,7 +10,7 @@
 #   … `path/to/file`:      it is written to that file
 #   <!-- path/to/file -->  it is that file of the checkout, letter by letter
 #   ```sh                  it is run; lines that begin with #> are among those that it prints, in their order, but for
-#                          times, ports and owner values; and no compiler may warn meanwhile
+#                          times, ports, owner values and tokens; and no compiler may warn meanwhile
 #   ```text ```console ```cmake   it is there to be read
 #
 # All else is refused: what nobody tries goes wrong one day. Ends at the first failure and says where it was.
@@ -72,7 +72,7 @@ find_in_order() {
        found + 1 in expected && $0 == expected[found + 1] { ++found }
        END { if (found + 1 in expected) { print "Not printed: " expected[found + 1]; exit 1 } }' "$1" "$2"
 }
-alike() { sed -E 's/[0-9a-f]{40}/OWNER/g; s/[0-9.]+ (ms|s)\>/TIME/g; s/127\.0\.0\.1:[0-9]{4,}/NODE/g; s/  +/  /g'; }
+alike() { sed -E 's/[0-9a-f]{40}/OWNER/g; s/\<[0-9]{16}\>/TOKEN/g; s/[0-9.]+ (ms|s)\>/TIME/g; s/127\.0\.0\.1:[0-9]{4,}/NODE/g; s/  +/  /g'; }
 
 refuse() {
   echo "$*"

@@ -13,7 +13,7 @@ if [ "${1:-}" = --preset ]; then
   shift 2
 fi
 
-.ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev redis-server redis-tools
+.ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev redis-server redis-tools
 
 echo "== Configuring ($preset)"
 cmake --preset "$preset"
