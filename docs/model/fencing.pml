@@ -7,9 +7,7 @@
 // Reached:   REACH_… is violated as soon as what it names happens.
 
 #define NODES 3
-#ifndef MAJORITY
 #define MAJORITY 2
-#endif
 #ifndef CLIENTS
 #define CLIENTS 3
 #endif
@@ -55,7 +53,7 @@ byte i, k, x;  // scratch: 0 between two steps
 #define self attempt[me]
 #define client(a) ((a) % CLIENTS)
 #define try(a) ((a) / CLIENTS)
-#ifdef OWNER_REUSED
+#ifdef OWNER_ONLY_CONFIRM_AND_REGRANT
 #define owner(a) (client(a) + 1)
 #else
 #define owner(a) ((a) + 1)
@@ -161,9 +159,15 @@ inline straggle(n) {
   }
 }
 
+// A client's next attempt starts after the one before has ended. Clients are alike: they start in their order.
+#define may_start (try(me) == 0 -> me == 0 || attempt[me - 1].stage != idle : has_ended(me - CLIENTS))
+
+// A failed attempt whose grants are all still under way matters only to the next attempt of its client.
+#define may_give_up_unheard (self.stage == idle && may_start && me + CLIENTS < ATTEMPTS)
+
 inline give_up() {
   d_step {
-    self.stage == voting || self.stage == settled ->
+    self.stage == voting || self.stage == settled || may_give_up_unheard ->
     printf("%d.%d: gives up\n", client(me) + 1, try(me) + 1);
     end(failed);
     tidy()
@@ -175,15 +179,12 @@ inline give_up() {
 #ifdef GRANT_REGARDLESS
 #define is_free(n) true
 #else
-#ifdef REGRANT
+#ifdef OWNER_ONLY_CONFIRM_AND_REGRANT
 #define is_free(n) (holder[n] == 0 || holder[n] == owner(me))
 #else
 #define is_free(n) (holder[n] == 0)
 #endif
 #endif
-
-// A client's next attempt starts after the one before has ended. Clients are alike: they start in their order.
-#define may_start (try(me) == 0 -> me == 0 || attempt[me - 1].stage != idle : has_ended(me - CLIENTS))
 
 // An attempt starts with the first of its grants that is executed.
 inline grant(n, proposal) {
@@ -208,26 +209,21 @@ inline grant(n, proposal) {
   }
 }
 
-#ifdef CONFIRM_WITHOUT_OWNER
+#if defined(NO_OWNER_CHECK) || defined(COUNTER_ONLY_CONFIRM)
 #define is_still_mine(n) true
 #else
 #define is_still_mine(n) (holder[n] == owner(me))
 #endif
-#ifdef CONFIRM_WITHOUT_COUNTER
+#if defined(NO_OWNER_CHECK) || defined(OWNER_ONLY_CONFIRM) || defined(OWNER_ONLY_CONFIRM_AND_REGRANT)
 #define is_as_granted(n) true
 #else
 #define is_as_granted(n) (counter[n] == self.number[n])
-#endif
-#ifdef CONFIRM_NEVER_LOWERS
-#define confirmed(n) (counter[n] > self.token -> counter[n] : self.token)
-#else
-#define confirmed(n) self.token
 #endif
 
 inline confirm(n) {
   d_step {
     self.talk[n] == confirming && is_still_mine(n) && is_as_granted(n) ->
-    counter[n] = confirmed(n);
+    counter[n] = self.token;
     printf("%d.%d: node %d confirms, its counter is %d\n", client(me) + 1, try(me) + 1, n + 1, counter[n]);
     if
     :: has_ended(me) -> hear_no_more(me, n)
@@ -242,7 +238,7 @@ inline confirm(n) {
   }
 }
 
-#ifdef REPAIR_EARLY
+#ifdef REPAIR_ACKNOWLEDGES
 #define may_repair (self.stage == complete || self.stage == settled)
 #else
 #define may_repair (self.stage == complete)
@@ -259,7 +255,7 @@ inline repair(n) {
 #ifdef REACH_REPAIR
     assert(false);
 #endif
-#ifdef REPAIR_COUNTS
+#ifdef REPAIR_ACKNOWLEDGES
     if
     :: self.stage == settled ->
        acknowledge(n);
@@ -285,7 +281,7 @@ inline release(n) {
 #define on_any_node(script) :: script(0) :: script(1) :: script(2)
 
 active [ATTEMPTS] proctype Client() {
-end_of_story:
+end_of_story:  // nobody has to go on: whatever does not happen was lost
   do
   :: grant(0, 0) :: grant(1, 0) :: grant(2, 0)
 #if PROPOSAL > 0
