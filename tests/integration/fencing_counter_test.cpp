@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Errc;
 using redlock::Lease;
-using redlock::LockOptions;
 using redlock::NodeStatus;
 using redlock::Redlock;
 using redlock::Release;

@@ -130,9 +130,9 @@ TEST_CASE("a_copy_that_is_lost_again_begins_anew") {
 TEST_CASE("a_copy_that_is_put_back_a_second_time_begins_anew_although_nobody_knew_that_it_was_lost") {
   Story story{3};
   Extension& first = story.begin();
-  for (const NodeIndex node : {1, 2}) story.answer(node, extended, number(1));
+  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
   Extension& second = story.begin();
-  for (const NodeIndex node : {1, 2}) story.answer(node, extended, number(1));
+  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
   // Both hear late that node 0 has no copy, and both put it back.
   first.answered(0, extended, number(0), at(2ms), story.outbox);
   second.answered(0, extended, number(0), at(2ms), story.outbox);
@@ -178,7 +178,7 @@ TEST_CASE("nothing_is_put_back_behind_a_release") {
 TEST_CASE("nothing_is_put_back_once_a_later_extension_found_the_lease_lost") {
   Story story{5};
   Extension& first = story.begin();
-  for (const NodeIndex node : {0, 1, 2}) story.answer(node, extended, number(1));
+  for (const NodeIndex node : {0U, 1U, 2U}) story.answer(node, extended, number(1));
   REQUIRE(first.outcome() == Outcome::extended);
   REQUIRE(story.round("nnn--") == Outcome::lost);
   story.outbox.take();

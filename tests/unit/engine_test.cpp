@@ -98,7 +98,7 @@ TEST_CASE("the_late_answers_to_an_extension_are_read_although_nobody_waits") {
   fleet.make_ready(at(0ms));
   const Ref<Operation> extension{new Extension{example_claim(), 3, at(500ms)}};
   fleet.engine.submit(extension, at(1ms));
-  for (const NodeIndex node : {0, 1}) fleet.engine.answered(node, number(1), at(2ms));
+  for (const NodeIndex node : {0U, 1U}) fleet.engine.answered(node, number(1), at(2ms));
   REQUIRE(extension->done());
   CHECK(fleet.engine.needs_attention());
   for (NodeIndex node = 0; node < 3; ++node) fleet.take_bytes(node);
