@@ -90,6 +90,17 @@ void check_votes(Vote (*vote_of)(const Reply&), const std::vector<Reply>& replie
   }
 }
 
+/// A grant tells a counter that the server has named, within what Lua counts exactly.
+void check_grants(std::string_view stream, const std::vector<Reply>& replies) {
+  for (const Reply& reply : replies) {
+    const redlock::core::Grant grant = redlock::core::read_grant(reply);
+    if (grant.vote.kind == Vote::Kind::unknown) check_trouble(grant.vote, reply);
+    if (grant.vote.kind != Vote::Kind::yes) continue;
+    must(grant.counter > 0 && grant.counter < std::uint64_t{1} << 53, "a counter is exact");
+    must(count(stream, std::to_string(grant.counter) + "\r\n") > 0, "every counter was named");
+  }
+}
+
 void check_replies(std::string_view stream, ReplyLimits limits) {
   const Heard heard = hear(stream, Cut::whole, limits);
   for (const Cut cut : small_cuts) must(hear(stream, cut, limits) == heard, "pieces make no difference");
@@ -100,17 +111,6 @@ void check_replies(std::string_view stream, ReplyLimits limits) {
               count(stream, "$-1\r\n") + count(stream, "*-1\r\n"));
   check_grants(stream, heard.replies);
   check_votes(redlock::core::vote_of_script, heard.replies, count(stream, ":1\r\n"), count(stream, ":0\r\n"));
-}
-
-/// A grant tells a counter that the server has named, within what Lua counts exactly.
-void check_grants(std::string_view stream, const std::vector<Reply>& replies) {
-  for (const Reply& reply : replies) {
-    const redlock::core::Grant grant = redlock::core::read_grant(reply);
-    if (grant.vote.kind == Vote::Kind::unknown) check_trouble(grant.vote, reply);
-    if (grant.vote.kind != Vote::Kind::yes) continue;
-    must(grant.counter > 0 && grant.counter < std::uint64_t{1} << 53, "a counter is exact");
-    must(count(stream, std::to_string(grant.counter) + "\r\n") > 0, "every counter was named");
-  }
 }
 
 std::string converse(std::string_view stream, Conversation::Since since, Cut cut) {

@@ -3,7 +3,6 @@
 
 #include "support/catch.hpp"
 
-using redlock::testing::Acquired;
 using redlock::testing::broken_promise;
 
 TEST_CASE("tokens_that_grow_with_time_are_judged_to_be_right_whatever_overlaps") {

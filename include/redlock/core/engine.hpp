@@ -104,7 +104,8 @@ class Engine final : public Outbox {
   // ── from operations ──────────────────────────────────────────────────────────────────────────────────────
 
   const Trouble* send(NodeIndex node, std::string_view command, Operation& sender, Postage postage) override {
-    return sessions_[node].send(command, {Ref<Operation>{&sender}, postage.step, postage.owed, postage.heeded},
+    return sessions_[node].send(command,
+                                {Ref<Operation>{&sender}, postage.step, postage.owed, postage.heeded},
                                 postage.send_by, now_);
   }
 
