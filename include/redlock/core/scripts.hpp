@@ -55,25 +55,28 @@ inline constexpr Script extend_script{
 
 /// Sets the key, which must not be there, and raises the counter beside it: returns the counter. Where the key
 /// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
-/// least the proposal ARGV[3]; but no proposal is believed that is a day ahead of the server's own clock, nor one
-/// that leaves few numbers below 2^53 (the year 2255). The counter is written first: what fails between the two
-/// leaves no lock behind.
+/// least the proposal ARGV[3]; but a proposal is asked for proof where it is an hour ahead of the counter: none is
+/// believed that is a day ahead of the server's own clock, nor one that leaves few numbers below 2^53 (the year 2255).
+/// A counter that cannot be written takes the lock with it.
 inline constexpr Script grant_script{
-    "local call=redis.call "
-    "local ttl=call('PTTL',KEYS[1]) "
-    "if ttl~=-2 then return {call('GETRANGE',KEYS[1],0,1023),ttl} end "
-    "local text=redis.pcall('GET',KEYS[2]) or 0 "
-    "local counter=tonumber(text) "
+    "local call,try=redis.call,redis.pcall "
+    "local text=try('GET',KEYS[2]) "
+    "local counter=tonumber(text or 0) "
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
     "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
     "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-2') end "
+    "local raised=ARGV[3] "
+    "local ahead=raised-counter "
+    "if ahead<1 then raised=counter+1 "
+    "elseif ahead>3600000000 or counter>9e15 then "
     "local time=call('TIME') "
-    "local latest=time[1]*1000000+time[2]+86400000000 "
-    "counter=math.max(counter+1,math.min(ARGV[3],latest,9e15)) "
-    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
-    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
-    "return counter",
-    "5095e04c9ae024325f491e4ebe96f43d209c931d"};
+    "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
+    "if not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
+    "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])} end "
+    "local set=ARGV[4]=='0' and try('SET',KEYS[2],raised) or try('SET',KEYS[2],raised,'PX',ARGV[4]) "
+    "if set.err then call('DEL',KEYS[1]) return set end "
+    "return tonumber(raised)",
+    "db1b37acb70e60e3c2ed0f65201b31df20ed4cbb"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
 /// the key is no longer ours, or the counter has moved since.
