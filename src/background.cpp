@@ -12,7 +12,7 @@
 
 namespace redlock::inline v1::detail {
 
-Background::Background() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)}, thread_{} {
+Background::Background() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)} {
   if (!timer_) throw std::system_error{errno, std::system_category(), "timerfd_create"};
 }
 

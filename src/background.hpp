@@ -17,8 +17,7 @@ namespace redlock::inline v1::detail {
 class Background {
  public:
   Background();
-  /// Precondition: joined, or this is a child of fork(), where there is no thread to join.
-  ~Background() {}  // NOLINT(modernize-use-equals-default): of a union's member that would be deleted
+  ~Background() = default;
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
@@ -36,6 +35,11 @@ class Background {
   /// Readable when it is called: to be polled beside sockets, and cleared by this thread only.
   [[nodiscard]] const Wake& called() const noexcept { return called_; }
 
+  void close_in_child() const noexcept {
+    called_.close_in_child();
+    timer_.close_in_child();
+  }
+  /// Before it is destroyed.
   void join() {
     if (thread_.joinable()) thread_.join();
   }
@@ -44,9 +48,7 @@ class Background {
   Wake called_;
   Descriptor timer_;
   core::Time armed_ = core::never;
-  union {
-    std::thread thread_;  // never destroyed: see the destructor
-  };
+  std::thread thread_;
 };
 
 }  // namespace redlock::inline v1::detail

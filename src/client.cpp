@@ -67,7 +67,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},
-      reactor_{nodes, settings_of(nodes, options_), options_.connect_timeout} {
+      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout}} {
   warn(options_, nodes.size());
 }
 
@@ -90,7 +90,7 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
                                 const std::stop_token& stop) {
   auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
   acquisition->give_up_at = give_up_at;
-  return reactor_.run(std::move(acquisition), stop, [this](core::Acquisition& ended) {
+  return reactor_->run(std::move(acquisition), stop, [this](core::Acquisition& ended) {
     if (ended.granted() && ended.had_second_round()) second_rounds_.fetch_add(1, std::memory_order_relaxed);
     const Time valid_until = ended.valid_until();
     return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
@@ -157,7 +157,7 @@ std::optional<Client::Failure> Client::extend(HeldLock& held) {
   check_process();
   if (held.is_over()) return Failure{Errc::lost, "the lease was lost or released before", {}};
   auto extension = std::make_unique<core::Extension>(held.claim, names_.size(), held.deadline());
-  return reactor_.run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
+  return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
       case core::Extension::Outcome::extended:
         held.set_extended(ended.valid_until());
@@ -178,7 +178,7 @@ Release Client::release(HeldLock& held) noexcept try {
   held.set_released();
   check_process();
   auto removal = std::make_unique<core::Removal>(held.claim, names_.size(), deadline);
-  return reactor_.run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
+  return reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
 } catch (const std::exception&) {
   return Release::unknown;  // no memory, or not this process's lock: the copies expire
 }
@@ -190,7 +190,7 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
   auto inspection =
       std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
                                          options_.node_timeout.value_or(default_node_timeout).get());
-  return reactor_.run(std::move(inspection), {}, [this](const core::Inspection& ended) {
+  return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     return reports(ended.tally(), NodeStatus::free);
   });
 }

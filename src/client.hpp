@@ -52,7 +52,7 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Once per held lock.
   Release release(HeldLock&) noexcept;
 
-  [[nodiscard]] Reactor& reactor() noexcept { return reactor_; }
+  [[nodiscard]] Reactor& reactor() noexcept { return *reactor_; }
   /// For tests: from now on this client's wall clock is off by so much.
   void skew_proposals(std::chrono::microseconds skew) noexcept { proposal_skew_ = skew; }
   /// For tests: acquisitions that had one.
@@ -73,7 +73,7 @@ class Client : public std::enable_shared_from_this<Client> {
   const unsigned generation_;
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
-  Reactor reactor_;
+  const std::unique_ptr<Reactor, Reactor::End> reactor_;
 };
 
 }  // namespace redlock::inline v1::detail

@@ -60,6 +60,7 @@ class Connection {
   /// Gives the socket away, still open, so that it can be read to the end elsewhere.
   [[nodiscard]] Descriptor release() noexcept;
   void close() noexcept { static_cast<void>(release()); }
+  void close_in_child() const noexcept { socket_.close_in_child(); }
 
  private:
   enum class State { closed, resolving, connecting, open };

@@ -20,6 +20,11 @@ class Descriptor {
     if (fd_ >= 0) ::close(fd_);
   }
 
+  /// Where the owner is never destroyed: a copy in a child of fork().
+  void close_in_child() const noexcept {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
   [[nodiscard]] int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 

@@ -48,9 +48,14 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
   for (const Endpoint& endpoint : endpoints) connections_.emplace_back(endpoint);
 }
 
+void Reactor::End::operator()(Reactor* reactor) const noexcept {
+  if (fork_generation() == reactor->generation_) return delete reactor;
+  for (const Connection& connection : reactor->connections_) connection.close_in_child();
+  reactor->wake_.close_in_child();
+  reactor->background_.close_in_child();
+}
+
 Reactor::~Reactor() {
-  // In a child the descriptors are closed, and not a byte is sent on what belongs to the parent.
-  if (fork_generation() != generation_) return;
   {
     const std::lock_guard lock{mutex_};
     stopping_ = true;

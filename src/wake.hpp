@@ -22,6 +22,7 @@ class Wake {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(fd(), &one, sizeof one);  // full means set already
   }
+  void close_in_child() const noexcept { fd_.close_in_child(); }
   void clear() const noexcept {
     std::uint64_t count = 0;
     [[maybe_unused]] const auto read = ::read(fd(), &count, sizeof count);  // empty means clear already

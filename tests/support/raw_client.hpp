@@ -40,8 +40,8 @@ class RawClient {
   [[nodiscard]] std::uint64_t calls(std::string_view command);
   /// The same for every command that was executed.
   [[nodiscard]] std::map<std::string, std::uint64_t> all_calls();
-  /// How often a lock with a token was asked for: a grant asks for the time, a denial for the PTTL. So do extensions.
-  [[nodiscard]] std::uint64_t attempts() { return calls("time") + calls("pttl"); }
+  /// How often a lock with a token was asked for: each looks at the counter first. So do confirmations, and `get` here.
+  [[nodiscard]] std::uint64_t attempts() { return calls("get"); }
   /// A field of INFO: `info("connected_clients")`. Empty: there is none of that name.
   [[nodiscard]] std::optional<std::string> info(std::string_view field);
 
