@@ -1,4 +1,4 @@
-// Fencing tokens from a quorum, for the model checker spin. README.md beside this explains it to people who have never
+// Fencing tokens from a quorum, for the model checker spin. ../model.md explains it to people who have never
 // seen Promela; run.sh checks it, and that the broken variants are found out.
 //
 // Size:      CLIENTS; TRIES, the attempts of each client; PROPOSAL, of a client whose clock is ahead.

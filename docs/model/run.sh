@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the model of the fencing tokens: docs/model/run.sh [--full]
 #
-# Without --full it needs two minutes and 0.7 GB, with it eight minutes and 3.1 GB. What the lines mean is in README.md.
+# Without --full it needs two minutes and 0.7 GB, with it eight minutes and 3.1 GB. What the lines mean is in ../model.md.
 set -euo pipefail
 model=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 

@@ -1,4 +1,4 @@
-// Fewer states for the same answer. README.md argues why; none of it is about how the lock works.
+// Fewer states for the same answer. ../model.md argues why; none of it is about how the lock works.
 
 #ifdef PRUNED
 
