@@ -111,6 +111,9 @@ TEST_CASE("error_replies_are_told_apart_as_servers_word_them") {
       // Servers before 7.0 wrap what a command in a script says.
       {"ERR Error running script (call to f_5c71): @user_script:1: WRONGTYPE Operation against a key",
        NodeStatus::wrong_type},
+      {"ERR ACL failure in script: User app has no permissions to run the 'set' command script: 5c71, on "
+       "@user_script:1.",
+       NodeStatus::no_permission},
       {"ERR The user executing the script can't run this command or subcommand script: 5c71, on "
        "@user_script:1.",
        NodeStatus::no_permission},

@@ -45,7 +45,8 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 
 /// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
 /// a command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that
-/// follows a colon is tried as well. Up to 7.0 what an ACL forbids inside of a script has a sentence, and no code.
+/// follows a colon is tried as well. What an ACL forbids inside of a script has a sentence, and no code: one up to 7.0, and
+/// another one since.
 [[nodiscard]] inline Trouble trouble_of_error(std::string_view text) {
   NodeStatus status = detail::status_of_code(text.substr(0, text.find(' ')));
   if (status == NodeStatus::server_error && text.starts_with("ERR Error running script"))
@@ -55,8 +56,9 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
       if (word.starts_with('-')) word.remove_prefix(1);
       status = detail::status_of_code(word);
     }
-  if (status == NodeStatus::server_error && text.find("The user executing the script can't ") != text.npos)
-    status = NodeStatus::no_permission;
+  for (const std::string_view refusal : {"The user executing the script can't ", "ACL failure in script: "})
+    if (status == NodeStatus::server_error && text.find(refusal) != text.npos)
+      status = NodeStatus::no_permission;
   return {status, std::string{text}};
 }
 
