@@ -13,7 +13,8 @@ if [ "${1:-}" = --preset ]; then
   shift 2
 fi
 
-.ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev redis-server redis-tools
+.ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev liblua5.1-0-dev \
+  redis-server redis-tools
 
 echo "== Configuring ($preset)"
 cmake --preset "$preset"

@@ -1,0 +1,12 @@
+// SHA-1, by which servers name scripts.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace redlock::simulation {
+
+/// Forty lower-case hex digits.
+[[nodiscard]] std::string sha1_hex(std::string_view text);
+
+}  // namespace redlock::simulation
