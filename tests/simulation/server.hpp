@@ -45,6 +45,7 @@ class Server final : private ScriptCommands {
   /// Comes up again with these keys: without scripts, and serving.
   void restart(Keyspace kept, std::string run_id);
   void set_mode(Mode mode) noexcept { mode_ = mode; }
+  void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 
   /// From now on, and after restarts, too, another script runs where the original is called; its digest stays.
   /// Throws `std::invalid_argument` where Lua does not understand it.

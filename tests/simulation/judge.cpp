@@ -1,0 +1,114 @@
+#include "simulation/judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "redlock/core/quorum.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+std::string client_name(int client) {
+  return client < 0 ? "another library's client" : std::string{"client "} + static_cast<char>('A' + client);
+}
+
+}  // namespace
+
+std::string_view name_of(Rule rule) {
+  constexpr std::array<std::string_view, 7> names{"exclusion", "honesty",  "tokens",    "fence",
+                                                  "ownership", "liveness", "quiescence"};
+  return names[static_cast<std::size_t>(rule)];
+}
+
+void Figures::add(const Figures& other) {
+  schedules += other.schedules;
+  faults += other.faults;
+  commands += other.commands;
+  attempts += other.attempts;
+  grants += other.grants;
+  second_rounds += other.second_rounds;
+  extensions += other.extensions;
+  repairs += other.repairs;
+  overlaps += other.overlaps;
+  writes_refused += other.writes_refused;
+  writes_lost_unfenced += other.writes_lost_unfenced;
+}
+
+Judge::Judge(const Schedule& schedule, World world)
+    : schedule_{schedule}, world_{std::move(world)}, stores_(static_cast<std::size_t>(schedule.resources)) {}
+
+Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
+  ++figures_.grants;
+  leases_.push_back(std::move(lease));
+  const LeaseIndex index = leases_.size() - 1;
+  if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was handed over after its deadline");
+  judge_exclusion(index, now);
+  if (leases_[index].token != 0) judge_token(leases_[index], now);
+  audit(leases_[index].resource, now);
+  return index;
+}
+
+void Judge::prolong(LeaseIndex index, Instant deadline, Instant now) {
+  leases_[index].deadline = deadline;
+  judge_exclusion(index, now);
+  audit(leases_[index].resource, now);
+}
+
+void Judge::end(LeaseIndex index) { leases_[index].over = true; }
+
+bool Judge::any_in_force() const {
+  return std::any_of(leases_.begin(), leases_.end(), [this](const Lease& lease) { return in_force(lease); });
+}
+
+void Judge::judge_exclusion(LeaseIndex index, Instant now) {
+  const Lease& lease = leases_[index];
+  if (!in_force(lease)) return;
+  for (const Lease& other : leases_) {
+    if (&other == &lease || other.resource != lease.resource || !in_force(other)) continue;
+    if (schedule_.profile == Profile::within)
+      return report(Rule::exclusion, now,
+                    client_name(lease.client) + " and " + client_name(other.client) + " hold the lock");
+    ++figures_.overlaps;
+  }
+}
+
+void Judge::judge_token(const Lease& lease, Instant now) {
+  if (!schedule_.counters_kept) return;
+  for (const Lease& earlier : leases_) {
+    if (&earlier == &lease || earlier.resource != lease.resource || earlier.token == 0) continue;
+    if (earlier.token == lease.token)
+      report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was given out twice");
+    // What was acquired before this acquisition began; leases begin in the order of this list.
+    if (earlier.begun < lease.invoked && earlier.token > lease.token)
+      report(Rule::tokens, now,
+             "token " + std::to_string(lease.token) + " comes after " + std::to_string(earlier.token));
+  }
+}
+
+void Judge::audit(int resource, Instant now) {
+  if (schedule_.profile == Profile::beyond) return;
+  for (const Lease& lease : leases_) {
+    if (lease.resource != resource || !in_force(lease)) continue;
+    const int copies = world_.copies(resource, lease.owner);
+    if (copies < static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes))))
+      report(Rule::honesty, now,
+             client_name(lease.client) + " relies on a lock of which " + std::to_string(copies) + " of " +
+                 std::to_string(schedule_.nodes) + " nodes have a copy");
+  }
+}
+
+void Judge::judge_stores(Instant now) {
+  for (const Stores& stores : stores_) {
+    figures_.writes_lost_unfenced += stores.lost_unfenced;
+    if (stores.lost_fenced > 0 && schedule_.counters_kept)
+      report(Rule::fence, now,
+             "a fenced store lost " + std::to_string(stores.lost_fenced) + " accepted writes");
+  }
+}
+
+void Judge::report(Rule rule, Instant now, std::string text) {
+  if (!violation_) violation_ = Violation{rule, now, std::move(text)};
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,109 @@
+// What must hold of every history.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulation/history.hpp"
+#include "simulation/schedule.hpp"
+#include "simulation/stores.hpp"
+
+namespace redlock::simulation {
+
+enum class Rule : std::uint8_t {
+  exclusion,   // no two holders at once
+  honesty,     // until a lease's deadline a majority has its value, or is kept out
+  tokens,      // no token twice, none that goes back
+  fence,       // a fenced store loses no accepted write
+  ownership,   // only its owner, or its end, removes or prolongs a copy
+  liveness,    // when all is well again, somebody gets the lock
+  quiescence,  // in the end nothing is left over
+};
+[[nodiscard]] std::string_view name_of(Rule rule);
+
+struct Violation {
+  Rule rule;
+  Instant at;
+  std::string text;
+};
+
+/// What one schedule came to.
+struct Figures {
+  std::uint64_t schedules = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t commands = 0;
+  std::uint64_t attempts = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t second_rounds = 0;
+  std::uint64_t extensions = 0;
+  std::uint64_t repairs = 0;
+  std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
+  std::uint64_t writes_refused = 0;
+  std::uint64_t writes_lost_unfenced = 0;
+
+  void add(const Figures& other);
+};
+
+/// Keeps the books on leases, tokens and writes, and says at once when a promise is broken.
+class Judge {
+ public:
+  /// `is_valid(client, deadline)`: whether that client's clock has not reached the deadline.
+  /// `copies(resource, owner)`: nodes that have the value, or are kept out because they have lost their data.
+  struct World {
+    std::function<bool(int client, Instant deadline)> is_valid;
+    std::function<int(int resource, std::string_view owner)> copies;
+  };
+  struct Lease {
+    int resource;
+    int client;
+    std::string owner;
+    std::uint64_t token;
+    Instant invoked;  // when its acquisition began
+    Instant begun;
+    Instant deadline;  // by the client's clock
+    bool over = false;
+  };
+  using LeaseIndex = std::size_t;
+
+  Judge(const Schedule& schedule, World world);
+
+  /// A client may touch the resource from now on.
+  LeaseIndex begin(Lease lease, Instant now);
+  void prolong(LeaseIndex index, Instant deadline, Instant now);
+  void end(LeaseIndex index);
+  [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
+
+  [[nodiscard]] bool any_in_force() const;
+
+  /// To be called when copies of the resource's lock may have gone, and just before a deadline.
+  void audit(int resource, Instant now);
+
+  Stores& stores(int resource) { return stores_[static_cast<std::size_t>(resource)]; }
+  void judge_stores(Instant now);
+
+  void report(Rule rule, Instant now, std::string text);
+  /// The first one.
+  [[nodiscard]] const std::optional<Violation>& violation() const noexcept { return violation_; }
+  Figures& figures() noexcept { return figures_; }
+
+ private:
+  [[nodiscard]] bool in_force(const Lease& lease) const {
+    return !lease.over && world_.is_valid(lease.client, lease.deadline);
+  }
+  void judge_exclusion(LeaseIndex index, Instant now);
+  void judge_token(const Lease& lease, Instant now);
+
+  const Schedule& schedule_;
+  World world_;
+  std::vector<Lease> leases_;
+  std::vector<Stores> stores_;
+  std::optional<Violation> violation_;
+  Figures figures_;
+};
+
+}  // namespace redlock::simulation

@@ -1,0 +1,102 @@
+// A client's process: the shipped core, and around it what the shell and an application do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "redlock/core/acquisition.hpp"
+#include "redlock/core/engine.hpp"
+#include "redlock/core/extension.hpp"
+#include "redlock/core/removal.hpp"
+#include "redlock/core/retry.hpp"
+#include "simulation/judge.hpp"
+#include "simulation/mutant.hpp"
+#include "simulation/random.hpp"
+#include "simulation/schedule.hpp"
+
+namespace redlock::simulation {
+
+/// What a process asks of the world.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+
+  virtual void dial(int client, int node) = 0;
+  virtual void send(int client, int node, std::string_view bytes) = 0;
+  /// Gives the connection up: after these last words, or at once.
+  virtual void leave(int client, int node, bool gracefully, std::string_view last_words) = 0;
+
+  /// Calls `Process::wake` for that thread after so much of the process's own time.
+  virtual void wake_in(int client, int thread, Instant after) = 0;
+  /// Sends a write to the store of the resource. Returns how long it takes.
+  virtual Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) = 0;
+  virtual void lease_prolonged(Judge::LeaseIndex lease) = 0;
+  virtual void lease_over(Judge::LeaseIndex lease) = 0;
+
+  [[nodiscard]] virtual Instant now() const = 0;  // the world's
+  [[nodiscard]] virtual std::uint64_t wall_clock_us(int client) const = 0;
+  [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
+  virtual void note(int client, std::string_view text) = 0;
+};
+
+class Process {
+ public:
+  static constexpr core::Span connect_timeout = std::chrono::milliseconds{100};
+
+  Process(int index, const Schedule& schedule, const Mutant* mutant, Random random, Surroundings& world,
+          Judge& judge);
+  /// It dies, and its leases with it.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  void start();
+  /// A thread goes on. All times are those of the process's clock.
+  void wake(int thread, core::Time now);
+
+  void connected(int node, core::Time now);
+  void answered(int node, const std::vector<core::Reply>& replies, core::Time now);
+  void disconnected(int node, core::Time now);
+  /// Call only after everything that has arrived was handed over.
+  void on_time(core::Time now);
+  [[nodiscard]] core::Time timer() const noexcept { return engine_.timer(); }
+  /// Runs errands, and sends what is to be sent. While the process is paused it does neither.
+  void flush();
+
+  /// What is not finished although nobody wants anything any more.
+  [[nodiscard]] std::optional<std::string> left_over() const;
+
+ private:
+  struct Thread;
+
+  void settle();
+  void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
+  void begin_call(Thread& thread, core::Time now);
+  void ask(Thread& thread, core::Time now);
+  void attempt_ended(Thread& thread, core::Time now);
+  void acquired(Thread& thread, core::Time now);
+  void hold(Thread& thread, core::Time now);
+  void extension_ended(Thread& thread, core::Time now);
+  void release(Thread& thread, core::Time now, core::Time deadline);
+  void rest(Thread& thread);
+  [[nodiscard]] std::string new_owner_value();
+
+  const int index_;
+  const Schedule& schedule_;
+  const Mutant* mutant_;
+  Random random_;
+  Surroundings& world_;
+  Judge& judge_;
+  core::Engine engine_;
+  std::vector<std::unique_ptr<Thread>> threads_;
+};
+
+/// The lock of a resource.
+[[nodiscard]] inline std::string key_of(int resource) {
+  return std::string{"r"} + static_cast<char>('0' + resource);
+}
+
+}  // namespace redlock::simulation

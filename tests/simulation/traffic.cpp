@@ -1,0 +1,199 @@
+// The world's network and nodes.
+#include <algorithm>
+#include <utility>
+
+#include "simulation/wire.hpp"
+#include "simulation/world.hpp"
+
+namespace redlock::simulation {
+
+constexpr auto to_node = Network::Direction::to_node;
+constexpr auto to_client = Network::Direction::to_client;
+
+// ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::dial(int client, int node) {
+  clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)] =
+      static_cast<int>(connections_.size());
+  Connection& connection = connections_.emplace_back();
+  connection.client = client;
+  connection.node = node;
+  const Instant there = network_.arrival(client, node, now_, now_);
+  post(network_.arrival(client, node, there, there), Due::Kind::dialled,
+       static_cast<int>(connections_.size()) - 1);
+}
+
+/// The answer to a SYN; a stopped process's kernel gives it all the same.
+void World::dialled(int index) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (!connection.client_open) return;
+  const int client = connection.client;
+  const bool passes = network_.passes(client, connection.node, to_node) &&
+                      network_.passes(client, connection.node, to_client);
+  Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+  if (!passes || (node.down > 0 && node.host_is_dead))
+    return post(now_ + 20 * millisecond, Due::Kind::dialled, index);  // sent again
+  if (node.down > 0) return post(now_, Due::Kind::closed, index);
+  connection.made = true;
+  connection.node_open = true;
+  pump_answers(index);
+}
+
+void World::leave(int client, int node, bool gracefully, std::string_view last_words) {
+  int& current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)];
+  if (current < 0) return;
+  Connection& connection = connections_[static_cast<std::size_t>(current)];
+  if (gracefully && connection.made && !last_words.empty()) enqueue(current, last_words);
+  connection.client_open = false;
+  current = -1;
+}
+
+void World::send(int client, int node, std::string_view bytes) {
+  enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)], bytes);
+}
+
+void World::enqueue(int index, std::string_view bytes) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  const Instant behind = connection.requests.empty() ? 0 : connection.requests.back().arrives;
+  const Instant arrives = network_.arrival(connection.client, connection.node, now_, behind);
+  connection.requests.push_back({now_, arrives, std::string{bytes}});
+  post(arrives, Due::Kind::request, index);
+}
+
+void World::pump_requests(int index) {
+  for (;;) {
+    Connection& connection = connections_[static_cast<std::size_t>(index)];
+    Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+    if (connection.requests.empty() || connection.requests.front().arrives > now_ || node.stopped > 0 ||
+        !network_.passes(connection.client, connection.node, to_node))
+      return;
+    const Connection::Request request = std::move(connection.requests.front());
+    connection.requests.pop_front();
+    if (connection.node_open && node.down == 0) {
+      serve(index, request);
+    } else {
+      note_request(connection, request, Event::Kind::lost);
+      // A reset, from a host that runs.
+      if (node.down == 0 || !node.host_is_dead) post(now_ + schedule_.delay, Due::Kind::closed, index);
+    }
+  }
+}
+
+void World::pump_answers(int index) {
+  const int client_index = connections_[static_cast<std::size_t>(index)].client;
+  Client& client = clients_[static_cast<std::size_t>(client_index)];
+  for (;;) {
+    Connection& connection = connections_[static_cast<std::size_t>(index)];
+    const int node = connection.node;
+    if (!connection.client_open || !is_running(client) || !network_.passes(client_index, node, to_client))
+      break;
+    if (connection.made && !connection.told) {
+      connection.told = true;
+      client.process->connected(node, time_of(client));
+    } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
+      const Connection::Answers answers = std::move(connection.answers.front());
+      connection.answers.pop_front();
+      note_answers(connection, answers);
+      client.process->answered(node, answers.replies, time_of(client));
+    } else if (connection.closing) {
+      connection.client_open = false;
+      client.connections[static_cast<std::size_t>(node)] = -1;
+      client.process->disconnected(node, time_of(client));
+    } else {
+      break;
+    }
+    after_step(client_index);
+  }
+}
+
+void World::pump_all() {
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    pump_requests(static_cast<int>(index));
+    pump_answers(static_cast<int>(index));
+  }
+}
+
+// ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::int64_t World::clock_us(const Node& node) const { return epoch_us + node.clock.at(now_) / microsecond; }
+
+void World::serve(int index, const Connection::Request& request) {
+  const int node = connections_[static_cast<std::size_t>(index)].node;
+  note_request(connections_[static_cast<std::size_t>(index)], request, Event::Kind::request);
+  Connection::Answers answers{now_, 0, {}};
+  for (std::string_view bytes = request.bytes; !bytes.empty();) {
+    take_command(bytes, words_);
+    answers.replies.push_back(execute(node, words_));
+  }
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (connection.cut) return;
+  const Instant behind = connection.answers.empty() ? 0 : connection.answers.back().arrives;
+  answers.arrives = network_.arrival(connection.client, node, now_, behind);
+  post(answers.arrives, Due::Kind::answers, index);
+  connection.answers.push_back(std::move(answers));
+}
+
+/// Runs one command, and looks whom it concerned.
+core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
+  Node& node = nodes_[static_cast<std::size_t>(index)];
+  const std::int64_t at = clock_us(node);
+  ++judge_.figures().commands;
+  const bool writes = words.front().starts_with("EVAL") || words.front() == "SET" || words.front() == "DEL";
+  if (!writes) return node.server.execute(words, at);
+  std::optional<Entry> before[2];
+  for (int resource = 0; resource < schedule_.resources; ++resource)
+    if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
+  core::Reply reply = node.server.execute(words, at);
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
+    if (!before[resource]) continue;
+    const Entry* after = node.server.find(key_of(resource), at);
+    const bool is_gone = !after || after->value != before[resource]->value;
+    if (!is_gone && after->expires_ms <= before[resource]->expires_ms) continue;
+    if (std::find(words.begin(), words.end(), before[resource]->value) == words.end())
+      judge_.report(Rule::ownership, now_,
+                    "node " + std::to_string(index + 1) + ": " + name_of_command(words) +
+                        (is_gone ? " removes" : " prolongs") + " somebody else's copy");
+    if (is_gone) judge_.audit(resource, now_);
+  }
+  return reply;
+}
+
+int World::copies(int resource, std::string_view owner) const {
+  int count = 0;
+  for (const Node& node : nodes_) {
+    const Entry* entry = node.server.find(key_of(resource), clock_us(node));
+    count += node.kept_out > 0 || (entry && entry->value == owner) ? 1 : 0;
+  }
+  return count;
+}
+
+void World::audit_all() {
+  for (int resource = 0; resource < schedule_.resources; ++resource) judge_.audit(resource, now_);
+}
+
+// ── for those who read the history ──────────────────────────────────────────────────────────────────────────
+
+void World::note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind) {
+  if (!history_.kept()) return;
+  std::string text;
+  std::vector<std::string_view> words;
+  for (std::string_view bytes = request.bytes; !bytes.empty();) {
+    take_command(bytes, words);
+    const std::string name = words.front() == "ROLE" ? "greeting" : name_of_command(words);
+    if (words.front() == "INFO" || words.front() == "SCRIPT") continue;
+    text += text.empty() ? name : ", " + name;
+  }
+  history_.add({kind, request.sent, now_, connection.client, connection.node, text});
+}
+
+void World::note_answers(const Connection& connection, const Connection::Answers& answers) {
+  if (!history_.kept()) return;
+  std::string text;
+  if (answers.replies.size() >= 7) text = "welcome";
+  if (text.empty())
+    for (const core::Reply& reply : answers.replies)
+      text += text.empty() ? in_words(reply) : ", " + in_words(reply);
+  history_.add({Event::Kind::reply, answers.sent, now_, connection.client, connection.node, text});
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,55 @@
+// The bytes that the core sends, read as commands; and what to call them.
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/reply.hpp"
+#include "redlock/core/scripts.hpp"
+
+namespace redlock::simulation {
+
+/// Takes the first command off the bytes, which are whole commands.
+inline void take_command(std::string_view& bytes, std::vector<std::string_view>& words) {
+  const auto number = [&bytes] {
+    const std::size_t end = bytes.find('\r');
+    std::size_t value = 0;
+    std::from_chars(bytes.data() + 1, bytes.data() + end, value);
+    bytes.remove_prefix(end + 2);
+    return value;
+  };
+  words.clear();
+  for (std::size_t left = number(); left > 0; --left) {
+    const std::size_t size = number();
+    words.push_back(bytes.substr(0, size));
+    bytes.remove_prefix(size + 2);
+  }
+}
+
+/// A name for a timeline.
+[[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
+  constexpr std::string_view names[] = {"release", "extend", "grant", "confirm", "put back"};
+  const bool whole = words.front() == "EVAL";
+  if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
+  std::size_t index = 0;
+  for (const core::Script* script : core::all_scripts) {
+    if (words[1] == (whole ? script->source : script->sha1))
+      return std::string{names[index]}.append(whole ? " (whole script)" : "");
+    ++index;
+  }
+  return "script";
+}
+
+[[nodiscard]] inline std::string in_words(const core::Reply& reply) {
+  using Kind = core::Reply::Kind;
+  if (reply.is(Kind::integer)) return std::to_string(reply.integer);
+  if (reply.is(Kind::nil)) return "nothing";
+  if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
+  if (reply.is(Kind::array) && reply.elements.size() == 2)
+    return "held by " + reply.elements[0].text.substr(0, 8);
+  return reply.is(Kind::array) ? "…" : reply.text.substr(0, 12);
+}
+
+}  // namespace redlock::simulation

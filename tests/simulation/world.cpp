@@ -1,0 +1,281 @@
+#include "simulation/world.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "redlock/core/quorum.hpp"
+
+namespace redlock::simulation {
+
+namespace {
+
+/// How long it may take after the last fault until somebody gets a lock that nobody holds: the copies of those who have
+/// died expire, hung connections are given up, new ones are made, and contenders come apart.
+Instant patience(const Schedule& schedule) {
+  const Instant silence = 4 * schedule.node_timeout.count() * millisecond;
+  const Instant connecting = Process::connect_timeout.count() + second;  // and the longest backoff
+  return schedule.ttl.count() * millisecond * 2 + silence + connecting + 2 * second;
+}
+
+}  // namespace
+
+World::World(const Schedule& schedule, Interpreter& interpreter, History& history, const Mutant* mutant)
+    : schedule_{schedule},
+      history_{history},
+      mutant_{mutant},
+      random_{schedule.seed ^ 0x776f726c64U},
+      network_{schedule, Random{schedule.seed ^ 0x6e6574U}},
+      judge_{schedule,
+             {.is_valid =
+                  [this](int client, Instant deadline) {
+                    if (client < 0) return now_ < deadline;
+                    return clients_[static_cast<std::size_t>(client)].clock.at(now_) < deadline;
+                  },
+              .copies = [this](int resource, std::string_view owner) { return copies(resource, owner); }}},
+      clients_(static_cast<std::size_t>(schedule.clients)),
+      snapshots_(schedule.faults.size()),
+      foreign_(schedule.faults.size()) {
+  const auto ppm_of = [](const std::vector<std::int64_t>& errors, std::size_t index) {
+    return index < errors.size() ? errors[index] : 0;
+  };
+  for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
+    nodes_.push_back({Server{interpreter, "run-" + std::to_string(node) + "-0"},
+                      SkewedClock{0, ppm_of(schedule.node_ppm, node)}});
+    if (!mutant) continue;
+    for (const Mutant::Patch& patch : mutant->patches())
+      nodes_.back().server.patch(*patch.original, patch.source);
+  }
+  for (std::size_t client = 0; client < clients_.size(); ++client) {
+    clients_[client].clock = SkewedClock{100 * second, ppm_of(schedule.client_ppm, client)};
+    clients_[client].connections.assign(nodes_.size(), -1);
+  }
+}
+
+World::~World() = default;
+
+Outcome World::run() {
+  Instant calm = schedule_.heals;
+  for (std::size_t index = 0; index < schedule_.faults.size(); ++index) {
+    const Fault& fault = schedule_.faults[index];
+    post(fault.at, Due::Kind::fault_begins, static_cast<int>(index));
+    post(fault.at + fault.length, Due::Kind::fault_ends, static_cast<int>(index));
+    if (fault.kind == Fault::Kind::crash_old)
+      post(std::max<Instant>(fault.at - fault.amount, 0), Due::Kind::snapshot, static_cast<int>(index));
+    calm = std::max(calm, fault.at + fault.length);
+  }
+  post(calm + 1, Due::Kind::healed);
+  for (int client = 0; client < schedule_.clients; ++client) start_process(client);
+  while (!events_.empty() && !judge_.violation()) {
+    const Due due = events_.top();
+    events_.pop();
+    now_ = due.at;
+    if (now_ > calm + 60 * second) {
+      judge_.report(Rule::quiescence, now_, "the clients do not come to rest");
+      break;
+    }
+    handle(due);
+  }
+  if (!judge_.violation()) check_quiescence();
+  judge_.judge_stores(now_);
+  Figures& figures = judge_.figures();
+  figures.schedules = 1;
+  figures.faults = schedule_.faults.size();
+  clients_.clear();  // processes that still hold something end it here
+  return {judge_.figures(), judge_.violation()};
+}
+
+// ── time ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::post(Instant at, Due::Kind kind, int subject, int detail, int life) {
+  events_.push({at, posted_++, kind, subject, detail, life});
+}
+
+void World::handle(const Due& due) {
+  const auto index = static_cast<std::size_t>(due.subject);
+  switch (due.kind) {
+    case Due::Kind::request:
+      return pump_requests(due.subject);
+    case Due::Kind::answers:
+      return pump_answers(due.subject);
+    case Due::Kind::dialled:
+      return dialled(due.subject);
+    case Due::Kind::closed:
+      connections_[index].closing = true;
+      return pump_answers(due.subject);
+    case Due::Kind::timer:
+      return fire_timer(due.subject);
+    case Due::Kind::wake: {
+      Client& client = clients_[index];
+      if (client.life != due.life || !client.process) return;
+      if (client.paused_until > now_)
+        return post(client.paused_until, due.kind, due.subject, due.detail, due.life);
+      client.process->wake(due.detail, time_of(client));
+      return after_step(due.subject);
+    }
+    case Due::Kind::resume:
+      return resume(due.subject);
+    case Due::Kind::write: {
+      const Write& write = writes_[index];
+      const auto written = judge_.stores(write.resource).write(write.token, write.seen);
+      if (written == Stores::Written::refused) ++judge_.figures().writes_refused;
+      if (history_.kept())
+        note(write.client, "its write with token " + std::to_string(write.token) +
+                               (written == Stores::Written::refused ? " is refused" : " is done"));
+      return;
+    }
+    case Due::Kind::deadline:
+      return judge_.audit(judge_.lease(index).resource, now_);
+    case Due::Kind::snapshot:
+      snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server.keys();
+      return;
+    case Due::Kind::fault_begins:
+      return begin(schedule_.faults[index], due.subject);
+    case Due::Kind::fault_ends:
+      return end(schedule_.faults[index], due.subject);
+    case Due::Kind::healed:
+      return healed();
+    case Due::Kind::look_for_grants:
+      return look_for_grants();
+  }
+}
+
+void World::note(int client, std::string_view text) {
+  history_.add({Event::Kind::note, now_, now_, client, -1, std::string{text}});
+}
+
+std::uint64_t World::wall_clock_us(int client) const {
+  const auto index = static_cast<std::size_t>(client);
+  const std::int64_t offset = index < schedule_.wall_offsets_us.size() ? schedule_.wall_offsets_us[index] : 0;
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(epoch_us + now_ / microsecond + offset, 0));
+}
+
+// ── clients ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::start_process(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  ++client.life;
+  const std::uint64_t seed = schedule_.seed ^ (static_cast<std::uint64_t>(index * 1000 + client.life) << 32U);
+  client.timer = core::never.time_since_epoch().count();
+  client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed}, static_cast<Surroundings&>(*this), judge_);
+  client.process->start();
+}
+
+void World::wake_in(int index, int thread, Instant after) {
+  const Client& client = clients_[static_cast<std::size_t>(index)];
+  post(client.clock.when(client.clock.at(now_) + std::max<Instant>(after, 0)), Due::Kind::wake, index, thread,
+       client.life);
+}
+
+/// What a process does between two sleeps ends with sending. A pause may come before that.
+void World::after_step(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (client.pause_after_step > 0) return pause(index, now_ + std::exchange(client.pause_after_step, 0));
+  client.process->flush();
+  const core::Time timer = client.process->timer();
+  if (timer == core::never) return;
+  const Instant at = std::max(client.clock.when(timer.time_since_epoch().count()), now_);
+  if (at >= client.timer) return;
+  client.timer = at;
+  post(at, Due::Kind::timer, index, 0, client.life);
+}
+
+void World::fire_timer(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (client.timer > now_) return;  // of an earlier life, or overtaken
+  client.timer = core::never.time_since_epoch().count();
+  if (!is_running(client)) return;
+  client.process->on_time(time_of(client));
+  after_step(index);
+}
+
+/// Its clock has changed.
+void World::look_at_timer(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (!client.process) return;
+  client.timer = now_;
+  post(now_, Due::Kind::timer, index);
+}
+
+void World::pause(int index, Instant until) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  client.paused_until = std::max(client.paused_until, until);
+  post(until, Due::Kind::resume, index, 0, client.life);
+}
+
+/// What has come in meanwhile is read before the time is judged.
+void World::resume(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (!is_running(client)) return;
+  client.process->flush();
+  for (std::size_t connection = 0; connection < connections_.size(); ++connection)
+    if (connections_[connection].client == index && is_running(client))
+      pump_answers(static_cast<int>(connection));
+  if (!is_running(client)) return;
+  client.process->on_time(time_of(client));
+  after_step(index);
+}
+
+Instant World::write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) {
+  const Instant longest =
+      schedule_.profile == Profile::beyond ? 2 * schedule_.ttl.count() * millisecond : 2 * millisecond;
+  const Instant taken = random_.skewed(20 * microsecond, longest);
+  writes_.push_back({client, resource, token, seen});
+  post(now_ + taken, Due::Kind::write, static_cast<int>(writes_.size()) - 1);
+  return taken;
+}
+
+void World::lease_prolonged(Judge::LeaseIndex lease) {
+  const Judge::Lease& held = judge_.lease(lease);
+  const Instant end = clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline) - 1;
+  if (end > now_) post(end, Due::Kind::deadline, static_cast<int>(lease));
+}
+
+void World::lease_over(Judge::LeaseIndex lease) {
+  judge_.end(lease);
+  if (!history_.kept()) return;
+  const Judge::Lease& held = judge_.lease(lease);
+  const Instant end = held.client < 0
+                          ? held.deadline
+                          : clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline);
+  history_.add({Event::Kind::hold, held.begun, std::min(now_, end), held.client, -1,
+                held.token == 0 ? "holds" : "holds, token " + std::to_string(held.token)});
+}
+
+// ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::healed() {
+  grants_when_healed_ = judge_.figures().grants;
+  attempts_when_healed_ = judge_.figures().attempts;
+  free_since_ = now_;
+  look_for_grants();
+}
+
+/// From time to time, until somebody has got the lock; then nobody begins anything new.
+void World::look_for_grants() {
+  const std::uint64_t grants = judge_.figures().grants - grants_when_healed_;
+  const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
+  const auto contenders = static_cast<std::uint64_t>(schedule_.clients * schedule_.threads);
+  if (attempts > 40 * contenders && grants == 0)
+    return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
+  is_open_ = grants == 0;
+  if (!is_open_) return;
+  if (judge_.any_in_force()) free_since_ = now_;
+  if (now_ > free_since_ + patience(schedule_) + extra_life_)
+    return judge_.report(Rule::liveness, now_, "nobody gets the lock although all is well again");
+  post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
+}
+
+void World::check_quiescence() {
+  now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
+  for (std::size_t client = 0; client < clients_.size(); ++client)
+    if (const auto left = clients_[client].process->left_over())
+      judge_.report(Rule::quiescence, now_,
+                    "client " + std::string(1, static_cast<char>('A' + client)) + " has left " + *left);
+  for (std::size_t node = 0; node < nodes_.size(); ++node)
+    for (int resource = 0; resource < schedule_.resources; ++resource)
+      if (nodes_[node].server.find(key_of(resource), clock_us(nodes_[node])))
+        judge_.report(Rule::quiescence, now_,
+                      "node " + std::to_string(node + 1) + " still has a copy of the lock");
+}
+
+}  // namespace redlock::simulation
