@@ -28,7 +28,7 @@ void World::for_each_node(const Fault& fault, Change change) {
 }
 
 void World::begin(const Fault& fault, int index) {
-  if (history_.kept())
+  if (history_.kept() && now_ == fault.at)
     history_.add({Event::Kind::fault, now_, now_ + fault.length, concerns_client(fault) ? fault.client : -1,
                   concerns_node(fault) ? fault.node : -1, describe(fault)});
   Client& client = clients_[static_cast<std::size_t>(std::max(fault.client, 0))];
@@ -74,6 +74,8 @@ void World::begin(const Fault& fault, int index) {
     case Kind::foreign_take:
       return foreign_take(fault, index);
     case Kind::foreign_delete:
+      if (now_ + 3 * millisecond < fault.at + fault.length)  // again and again
+        post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
       for_each_node(fault, [&](Node& node, int) {
         const std::string_view words[] = {"DEL", "r0"};
         node.server.execute(words, clock_us(node));

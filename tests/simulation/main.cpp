@@ -9,18 +9,41 @@ int main(int argc, char** argv) {
   std::uint64_t seed = 1, schedules = 1;
   std::string profile = "within";
   bool show = false;
+  std::string mutant;
   app.add_option("--seed", seed);
   app.add_option("--schedules", schedules);
   app.add_option("--profile", profile);
   app.add_flag("--show", show);
+  app.add_option("--mutant", mutant);
   CLI11_PARSE(app, argc, argv);
+  if (mutant == "all") {
+    for (const auto& m : mutants()) {
+      Interpreter interpreter;
+      std::uint64_t i = 0;
+      std::string found = "NOT FOUND";
+      for (; i < schedules; ++i) {
+        const Schedule schedule = draw_schedule(seed + i, i % 2 ? Profile::beyond : Profile::within);
+        History history;
+        World world{schedule, interpreter, history, m.get()};
+        if (const auto v = world.run().violation) {
+          found = std::string{name_of(v->rule)} + ": " + v->text;
+          break;
+        }
+      }
+      std::cout << m->name() << " " << i + 1 << " " << found << std::endl;
+    }
+    return 0;
+  }
   Interpreter interpreter;
   Figures all;
+  const Mutant* chosen = nullptr;
+  for (const auto& m : mutants())
+    if (m->name() == mutant) chosen = m.get();
   for (std::uint64_t i = 0; i < schedules; ++i) {
     const Schedule schedule =
         draw_schedule(seed + i, profile == "within" ? Profile::within : Profile::beyond);
     History history{show};
-    World world{schedule, interpreter, history, nullptr};
+    World world{schedule, interpreter, history, chosen};
     const Outcome outcome = world.run();
     all.add(outcome.figures);
     if (show) std::cout << text_timeline({"t", "v", schedule.clients, schedule.nodes, history.events()});

@@ -1,6 +1,8 @@
 // Mistakes that are made on purpose, to see that they are found.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,24 +27,30 @@ class Mutant {
     std::string_view source;
   };
 
+  /// Sends a command on a connection of its own; nobody hears the answer.
+  using Aside = std::function<void(core::NodeIndex, std::string_view command)>;
+
   virtual ~Mutant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::vector<Patch> patches() const { return {}; }
-  /// Before an attempt that follows one of this owner value.
+  /// `previous_owner`: of the attempt before; empty: there is none.
   virtual void before_attempt(core::Claim& claim, const std::string& previous_owner) const {
     static_cast<void>(claim), static_cast<void>(previous_owner);
   }
   virtual void before_extension(core::Claim& claim) const { static_cast<void>(claim); }
   /// Puts something between the engine and the operation.
-  [[nodiscard]] virtual std::unique_ptr<core::Operation> disguise(
-      std::unique_ptr<core::Operation> operation) const {
+  [[nodiscard]] virtual std::unique_ptr<core::Operation> disguise(std::unique_ptr<core::Operation> operation,
+                                                                  std::size_t nodes, Aside aside) const {
+    static_cast<void>(nodes), static_cast<void>(aside);
     return operation;
   }
-  /// What the holder takes for its deadline.
-  [[nodiscard]] virtual core::Time deadline(const core::Acquisition& granted, core::Time now) const {
-    static_cast<void>(now);
+  /// What the holder takes for its deadline, and whether it looks at it when the lock is handed over.
+  [[nodiscard]] virtual core::Time deadline(const core::Acquisition& granted, core::Time now,
+                                            const Schedule& schedule) const {
+    static_cast<void>(now), static_cast<void>(schedule);
     return granted.valid_until();
   }
+  [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
   /// Until when an extension is tried.
   [[nodiscard]] virtual core::Time extension_limit(core::Time deadline) const { return deadline; }
 };

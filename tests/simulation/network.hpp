@@ -31,11 +31,12 @@ struct Connection {
   int client = 0;
   int node = 0;
   bool made = false;
-  bool told = false;        // the client knows that it is made
-  bool closing = false;     // the client hears of its end when it has read all that arrived before
-  bool client_open = true;  // the client still reads
-  bool node_open = false;   // the node still answers
-  bool cut = false;         // no reply that is under way arrives
+  bool told = false;                  // the client knows that it is made
+  bool closing = false;               // the client hears of its end when it has read all that arrived before
+  bool client_open = true;            // the client still reads
+  bool node_open = false;             // the node still answers
+  bool cut = false;                   // no reply that is under way arrives
+  std::vector<std::string> released;  // owner values whose release the node has executed
   std::deque<Request> requests;
   std::deque<Answers> answers;
 };

@@ -51,6 +51,7 @@ struct Process::Thread {
   core::Claim claim;
   std::optional<core::Retry> retry;
   Time give_up_at = core::never;
+  const Call* call = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;
@@ -70,7 +71,8 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(schedule, random_), connect_timeout} {
+      engine_{settings_of(schedule, random_), connect_timeout},
+      lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
     threads_.push_back(std::make_unique<Thread>());
     threads_.back()->index = thread;
@@ -83,8 +85,7 @@ Process::~Process() {
 }
 
 void Process::start() {
-  for (const auto& thread : threads_)
-    world_.wake_in(index_, thread->index, random_.skewed(0, schedule_.habits.think));
+  for (const auto& thread : threads_) await_next_call(*thread);
 }
 
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -101,6 +102,7 @@ void Process::connected(int node, Time now) {
 }
 
 void Process::disconnected(int node, Time now) {
+  lost_at_[static_cast<std::size_t>(node)] = now;
   engine_.disconnected(static_cast<std::size_t>(node), {NodeStatus::unreachable, "the connection was lost"},
                        now);
   settle();
@@ -113,10 +115,23 @@ void Process::on_time(Time now) {
 
 /// After every event: threads whose operations are done wake up, a little later.
 void Process::settle() {
-  for (const core::Ref<core::Operation>& done : engine_.finished())
-    if (done->waiter)
-      world_.wake_in(index_, static_cast<Thread*>(done->waiter)->index, random_.between(1, 30) * microsecond);
+  for (const core::Ref<core::Operation>& done : engine_.finished()) {
+    const Thread& thread = *static_cast<Thread*>(done->waiter);
+    if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
+    world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
+  }
   engine_.finished().clear();
+}
+
+/// What a node granted may be forgotten by the time its connection is lost.
+void Process::judge_grants(const Thread& thread) {
+  const core::Tally& tally = thread.acquisition->tally();
+  std::size_t worth = 0;
+  for (core::NodeIndex node = 0; node < tally.nodes(); ++node)
+    worth += tally.is(node, core::Tally::Mark::yes) && lost_at_[node] <= thread.acquisition->begun() ? 1 : 0;
+  if (worth < core::quorum(tally.nodes()))
+    judge_.report(Rule::honesty, world_.now(),
+                  "a grant counts although its connection was lost before the decision");
 }
 
 void Process::flush() {
@@ -171,7 +186,11 @@ void Process::wake(int index, Time now) {
 }
 
 void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
-  if (mutant_) operation = mutant_->disguise(std::move(operation));
+  if (mutant_)
+    operation = mutant_->disguise(std::move(operation), engine_.nodes(),
+                                  [this](core::NodeIndex node, std::string_view command) {
+                                    world_.send_aside(index_, static_cast<int>(node), command);
+                                  });
   thread.operation = core::Ref<core::Operation>{operation.release()};
   thread.operation->waiter = &thread;
   engine_.submit(thread.operation, now);
@@ -181,15 +200,24 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
 void Process::rest(Thread& thread) {
   thread.operation = {};
   thread.state = Thread::State::thinking;
-  world_.wake_in(index_, thread.index, random_.skewed(0, schedule_.habits.think));
+  await_next_call(thread);
+}
+
+void Process::await_next_call(Thread& thread) {
+  if (schedule_.calls.empty())
+    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.habits.think));
+  const auto mine = [&](const Call& call) { return call.client == index_ && call.at >= world_.now(); };
+  const auto next = std::find_if(schedule_.calls.begin(), schedule_.calls.end(), mine);
+  thread.call = next == schedule_.calls.end() ? nullptr : &*next;
+  if (thread.call) world_.wake_in(index_, thread.index, thread.call->at - world_.now());
 }
 
 /// As `Client::acquire` does it.
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
-  const bool waits = random_.chance(schedule_.habits.waits);
-  const Instant patience = random_.skewed(5 * millisecond, 1000 * millisecond);
+  const bool waits = thread.call ? thread.call->waits : random_.chance(schedule_.habits.waits);
+  const Instant patience = thread.call ? second : random_.skewed(5 * millisecond, second);
   thread.give_up_at = waits ? now + Span{patience} : core::never;
   thread.retry.reset();
   if (waits) thread.retry.emplace(thread.give_up_at);
@@ -209,6 +237,7 @@ void Process::ask(Thread& thread, Time now) {
                                      .memory = std::chrono::hours{24}};
   if (mutant_) mutant_->before_attempt(thread.claim, owner);
   ++judge_.figures().attempts;
+  world_.asked(thread.claim.owner);
   thread.invoked = world_.now();
   thread.state = Thread::State::asking;
   const auto purpose = thread.retry ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
@@ -216,7 +245,7 @@ void Process::ask(Thread& thread, Time now) {
   thread.acquisition = acquisition.get();
   thread.acquisition->give_up_at = thread.give_up_at;
   world_.note(index_, "asks for the lock");
-  thread.cancels = random_.chance(4);
+  thread.cancels = !thread.call && random_.chance(4);
   if (thread.cancels)
     world_.wake_in(index_, thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
   submit(thread, std::move(acquisition), now);
@@ -227,9 +256,9 @@ void Process::attempt_ended(Thread& thread, Time now) {
   judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
   const Errc why = ended.failure().value_or(Errc::too_slow);
   if (ended.granted()) {
-    thread.deadline = mutant_ ? mutant_->deadline(ended, now) : ended.valid_until();
+    thread.deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
     thread.claim = ended.take_claim();
-    if (now < thread.deadline) return acquired(thread, now);
+    if (now < thread.deadline || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
     return release(thread, now, thread.deadline);  // the lease that nobody gets
   }
   world_.note(index_, "does not get it");
@@ -257,6 +286,10 @@ void Process::acquired(Thread& thread, Time now) {
   thread.extensions_left =
       random_.chance(schedule_.habits.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
   thread.writes_at = now + Span{random_.skewed(0, schedule_.habits.hold)};
+  if (thread.call) {
+    thread.extensions_left = 0;
+    thread.writes_at = now + Span{thread.call->hold};
+  }
   thread.state = Thread::State::holding;
   hold(thread, now);
 }

@@ -26,6 +26,8 @@ class Surroundings {
 
   virtual void dial(int client, int node) = 0;
   virtual void send(int client, int node, std::string_view bytes) = 0;
+  /// On a connection of its own, whose answers nobody reads.
+  virtual void send_aside(int client, int node, std::string_view bytes) = 0;
   /// Gives the connection up: after these last words, or at once.
   virtual void leave(int client, int node, bool gracefully, std::string_view last_words) = 0;
 
@@ -39,6 +41,7 @@ class Surroundings {
   [[nodiscard]] virtual Instant now() const = 0;  // the world's
   [[nodiscard]] virtual std::uint64_t wall_clock_us(int client) const = 0;
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
+  virtual void asked(const std::string& owner) = 0;
   virtual void note(int client, std::string_view text) = 0;
 };
 
@@ -73,8 +76,10 @@ class Process {
   struct Thread;
 
   void settle();
+  void judge_grants(const Thread& thread);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
+  void await_next_call(Thread& thread);
   void ask(Thread& thread, core::Time now);
   void attempt_ended(Thread& thread, core::Time now);
   void acquired(Thread& thread, core::Time now);
@@ -92,6 +97,7 @@ class Process {
   Judge& judge_;
   core::Engine engine_;
   std::vector<std::unique_ptr<Thread>> threads_;
+  std::vector<core::Time> lost_at_;  // the last connection to each node
 };
 
 /// The lock of a resource.

@@ -195,14 +195,15 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   schedule.clients = static_cast<int>(random.skewed(2, 8));
   schedule.threads = random.chance(25) ? 2 : 1;
   schedule.resources = random.chance(20) ? 2 : 1;
-  schedule.ttl = std::chrono::milliseconds{random.between(30, 200)};
+  schedule.ttl = std::chrono::milliseconds{random.between(20, 120)};
   schedule.drift = schedule.ttl / 100 + std::chrono::milliseconds{2};
   schedule.node_timeout = schedule.ttl / 10;
   schedule.fencing = random.chance(85);
   schedule.counters_kept = random.chance(80);
   schedule.jitter = random.skewed(10 * microsecond, 5 * millisecond);
-  schedule.habits.think = random.skewed(millisecond, 60 * millisecond);
+  schedule.habits.think = random.between(10 * millisecond, 150 * millisecond);
   schedule.habits.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
+  if (random.chance(15)) schedule.well_for = 3 * schedule.ttl.count() * millisecond;
   // The relative error of two clocks stays below the hundredth of the ttl that the drift allows.
   const std::int64_t most = random.chance(50) ? 4'000 : 0;
   for (int client = 0; client < schedule.clients; ++client) {

@@ -67,6 +67,14 @@ struct Habits {
   int waits = 50;    // per cent of the calls, the others try once
 };
 
+/// One call of a client, and what it does with the lock.
+struct Call {
+  int client;
+  Instant at;
+  Instant hold;        // then it writes once, if the lease says that it is valid, and releases
+  bool waits = false;  // for a second
+};
+
 struct Schedule {
   std::uint64_t seed = 0;
   Profile profile = Profile::within;
@@ -81,8 +89,11 @@ struct Schedule {
   bool counters_kept = true;           // whatever else a node loses
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more
-  Instant heals = 1500 * millisecond;  // from then on nothing goes wrong
+  Instant heals = 600 * millisecond;   // from then on nothing goes wrong
+  Instant well_for = 0;                // then still so long, until the world closes
+  Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
   Habits habits;
+  std::vector<Call> calls;               // if there are any, clients do nothing else
   std::vector<std::int64_t> client_ppm;  // rate errors; none: 0
   std::vector<std::int64_t> node_ppm;
   std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks

@@ -52,6 +52,16 @@ void World::send(int client, int node, std::string_view bytes) {
   enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)], bytes);
 }
 
+void World::send_aside(int client, int node, std::string_view bytes) {
+  Connection& connection = connections_.emplace_back();
+  connection.client = client;
+  connection.node = node;
+  connection.node_open = true;
+  connection.client_open = false;
+  connection.cut = true;
+  enqueue(static_cast<int>(connections_.size()) - 1, bytes);
+}
+
 void World::enqueue(int index, std::string_view bytes) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   const Instant behind = connection.requests.empty() ? 0 : connection.requests.back().arrives;
@@ -123,7 +133,7 @@ void World::serve(int index, const Connection::Request& request) {
   Connection::Answers answers{now_, 0, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
     take_command(bytes, words_);
-    answers.replies.push_back(execute(node, words_));
+    answers.replies.push_back(execute(connections_[static_cast<std::size_t>(index)], words_));
   }
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   if (connection.cut) return;
@@ -134,28 +144,39 @@ void World::serve(int index, const Connection::Request& request) {
 }
 
 /// Runs one command, and looks whom it concerned.
-core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
-  Node& node = nodes_[static_cast<std::size_t>(index)];
+core::Reply World::execute(Connection& connection, const std::vector<std::string_view>& words) {
+  Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  const bool writes = words.front().starts_with("EVAL") || words.front() == "SET" || words.front() == "DEL";
-  if (!writes) return node.server.execute(words, at);
+  if (!words.front().starts_with("EVAL") && words.front() != "SET") return node.server.execute(words, at);
+  const bool is_release = words[1] == core::release_script.sha1 || words[1] == core::release_script.source;
+  if (is_release) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
     if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
   core::Reply reply = node.server.execute(words, at);
   for (int resource = 0; resource < schedule_.resources; ++resource) {
-    if (!before[resource]) continue;
-    const Entry* after = node.server.find(key_of(resource), at);
-    const bool is_gone = !after || after->value != before[resource]->value;
-    if (!is_gone && after->expires_ms <= before[resource]->expires_ms) continue;
-    if (std::find(words.begin(), words.end(), before[resource]->value) == words.end())
-      judge_.report(Rule::ownership, now_,
-                    "node " + std::to_string(index + 1) + ": " + name_of_command(words) +
-                        (is_gone ? " removes" : " prolongs") + " somebody else's copy");
-    if (is_gone) judge_.audit(resource, now_);
+    const std::optional<Entry>& old = before[resource];
+    judge_change(old ? &*old : nullptr, node.server.find(key_of(resource), at), connection, words);
+    if (old) judge_.audit(resource, now_);
   }
   return reply;
+}
+
+void World::judge_change(const Entry* before, const Entry* after, Connection& connection,
+                         const std::vector<std::string_view>& words) {
+  const auto report = [&](std::string_view what) {
+    judge_.report(
+        Rule::ownership, now_,
+        "node " + std::to_string(connection.node + 1) + ": " + name_of_command(words) + std::string{what});
+  };
+  const bool is_same = before && after && before->value == after->value;
+  if (before && (!is_same || after->expires_ms > before->expires_ms) &&
+      std::find(words.begin(), words.end(), before->value) == words.end())
+    report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
+  const auto& released = connection.released;
+  if (after && !is_same && std::find(released.begin(), released.end(), after->value) != released.end())
+    report(" sets an owner value behind its release");
 }
 
 int World::copies(int resource, std::string_view owner) const {

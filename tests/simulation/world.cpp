@@ -117,7 +117,7 @@ void World::handle(const Due& due) {
     case Due::Kind::write: {
       const Write& write = writes_[index];
       const auto written = judge_.stores(write.resource).write(write.token, write.seen);
-      if (written == Stores::Written::refused) ++judge_.figures().writes_refused;
+      if (written == Stores::Written::refused && write.token != 0) ++judge_.figures().writes_refused;
       if (history_.kept())
         note(write.client, "its write with token " + std::to_string(write.token) +
                                (written == Stores::Written::refused ? " is refused" : " is done"));
@@ -155,8 +155,9 @@ void World::start_process(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   ++client.life;
   const std::uint64_t seed = schedule_.seed ^ (static_cast<std::uint64_t>(index * 1000 + client.life) << 32U);
-  client.timer = core::never.time_since_epoch().count();
-  client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed}, static_cast<Surroundings&>(*this), judge_);
+  client.timer = never;
+  client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
+                                             static_cast<Surroundings&>(*this), judge_);
   client.process->start();
 }
 
@@ -182,7 +183,7 @@ void World::after_step(int index) {
 void World::fire_timer(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (client.timer > now_) return;  // of an earlier life, or overtaken
-  client.timer = core::never.time_since_epoch().count();
+  client.timer = never;
   if (!is_running(client)) return;
   client.process->on_time(time_of(client));
   after_step(index);
@@ -216,9 +217,12 @@ void World::resume(int index) {
 }
 
 Instant World::write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) {
-  const Instant longest =
+  const Instant usual =
       schedule_.profile == Profile::beyond ? 2 * schedule_.ttl.count() * millisecond : 2 * millisecond;
-  const Instant taken = random_.skewed(20 * microsecond, longest);
+  Instant taken =
+      random_.skewed(20 * microsecond, schedule_.longest_write > 0 ? schedule_.longest_write : usual);
+  taken += clients_[static_cast<std::size_t>(client)]
+               .pause_after_step;  // it comes between the look at the lease and the write
   writes_.push_back({client, resource, token, seen});
   post(now_ + taken, Due::Kind::write, static_cast<int>(writes_.size()) - 1);
   return taken;
@@ -246,7 +250,7 @@ void World::lease_over(Judge::LeaseIndex lease) {
 void World::healed() {
   grants_when_healed_ = judge_.figures().grants;
   attempts_when_healed_ = judge_.figures().attempts;
-  free_since_ = now_;
+  healed_at_ = free_since_ = now_;
   look_for_grants();
 }
 
@@ -257,7 +261,7 @@ void World::look_for_grants() {
   const auto contenders = static_cast<std::uint64_t>(schedule_.clients * schedule_.threads);
   if (attempts > 40 * contenders && grants == 0)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
-  is_open_ = grants == 0;
+  is_open_ = schedule_.calls.empty() && (grants == 0 || now_ < healed_at_ + schedule_.well_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
   if (now_ > free_since_ + patience(schedule_) + extra_life_)
@@ -265,7 +269,19 @@ void World::look_for_grants() {
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
 }
 
+/// Late enough for all to have come that was under way when the last fault ended.
+void World::asked(const std::string& owner) {
+  const Instant settled = 2 * schedule_.ttl.count() * millisecond + 20 * millisecond;
+  if (healed_at_ < now_ - settled) asked_when_well_.push_back(owner);
+}
+
 void World::check_quiescence() {
+  for (const Node& node : nodes_)
+    for (int resource = 0; resource < schedule_.resources; ++resource)
+      if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))
+        if (std::find(asked_when_well_.begin(), asked_when_well_.end(), entry->value) !=
+            asked_when_well_.end())
+          judge_.report(Rule::quiescence, now_, "a copy is left that nobody holds: it was not given back");
   now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
   for (std::size_t client = 0; client < clients_.size(); ++client)
     if (const auto left = clients_[client].process->left_over())

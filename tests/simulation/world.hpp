@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -87,6 +88,7 @@ class World final : private Surroundings {
     int subject;  // an index: of the connection, client, fault, …
     int detail;   // of the thread
     int life;     // of the client's process
+    // The first one first.
     bool operator<(const Due& other) const noexcept {
       return at != other.at ? at > other.at : order > other.order;
     }
@@ -95,6 +97,7 @@ class World final : private Surroundings {
   // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
   void dial(int client, int node) override;
   void send(int client, int node, std::string_view bytes) override;
+  void send_aside(int client, int node, std::string_view bytes) override;
   void leave(int client, int node, bool gracefully, std::string_view last_words) override;
   void wake_in(int client, int thread, Instant after) override;
   Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
@@ -103,6 +106,7 @@ class World final : private Surroundings {
   Instant now() const override { return now_; }
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }
+  void asked(const std::string& owner) override;
   void note(int client, std::string_view text) override;
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -121,7 +125,9 @@ class World final : private Surroundings {
 
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
-  core::Reply execute(int node, const std::vector<std::string_view>& words);
+  core::Reply execute(Connection& connection, const std::vector<std::string_view>& words);
+  void judge_change(const Entry* before, const Entry* after, Connection& connection,
+                    const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] int copies(int resource, std::string_view owner) const;
   void audit_all();
@@ -157,6 +163,8 @@ class World final : private Surroundings {
   void look_for_grants();
   void check_quiescence();
 
+  static constexpr Instant never = std::numeric_limits<Instant>::max();
+
   const Schedule& schedule_;
   History& history_;
   const Mutant* mutant_;
@@ -177,8 +185,10 @@ class World final : private Surroundings {
   bool is_open_ = true;
   std::uint64_t grants_when_healed_ = 0;
   std::uint64_t attempts_when_healed_ = 0;
+  Instant healed_at_ = never;
   Instant free_since_ = 0;
-  std::vector<std::string_view> words_;  // kept for its memory
+  std::vector<std::string> asked_when_well_;  // owner values
+  std::vector<std::string_view> words_;       // kept for its memory
 };
 
 }  // namespace redlock::simulation
