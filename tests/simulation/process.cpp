@@ -51,7 +51,7 @@ struct Process::Thread {
   core::Claim claim;
   std::optional<core::Retry> retry;
   Time give_up_at = core::never;
-  const Call* call = nullptr;  // of the schedule, if it says what to do
+  const Visit* visit = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;
@@ -85,7 +85,7 @@ Process::~Process() {
 }
 
 void Process::start() {
-  for (const auto& thread : threads_) await_next_call(*thread);
+  for (const auto& thread : threads_) await_next_visit(*thread);
 }
 
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,24 +200,24 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
 void Process::rest(Thread& thread) {
   thread.operation = {};
   thread.state = Thread::State::thinking;
-  await_next_call(thread);
+  await_next_visit(thread);
 }
 
-void Process::await_next_call(Thread& thread) {
-  if (schedule_.calls.empty())
+void Process::await_next_visit(Thread& thread) {
+  if (schedule_.visits.empty())
     return world_.wake_in(index_, thread.index, random_.between(0, schedule_.habits.think));
-  const auto mine = [&](const Call& call) { return call.client == index_ && call.at >= world_.now(); };
-  const auto next = std::find_if(schedule_.calls.begin(), schedule_.calls.end(), mine);
-  thread.call = next == schedule_.calls.end() ? nullptr : &*next;
-  if (thread.call) world_.wake_in(index_, thread.index, thread.call->at - world_.now());
+  const auto mine = [&](const Visit& visit) { return visit.client == index_ && visit.at >= world_.now(); };
+  const auto next = std::find_if(schedule_.visits.begin(), schedule_.visits.end(), mine);
+  thread.visit = next == schedule_.visits.end() ? nullptr : &*next;
+  if (thread.visit) world_.wake_in(index_, thread.index, thread.visit->at - world_.now());
 }
 
 /// As `Client::acquire` does it.
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
-  const bool waits = thread.call ? thread.call->waits : random_.chance(schedule_.habits.waits);
-  const Instant patience = thread.call ? second : random_.skewed(5 * millisecond, second);
+  const bool waits = thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits);
+  const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
   thread.give_up_at = waits ? now + Span{patience} : core::never;
   thread.retry.reset();
   if (waits) thread.retry.emplace(thread.give_up_at);
@@ -245,7 +245,7 @@ void Process::ask(Thread& thread, Time now) {
   thread.acquisition = acquisition.get();
   thread.acquisition->give_up_at = thread.give_up_at;
   world_.note(index_, "asks for the lock");
-  thread.cancels = !thread.call && random_.chance(4);
+  thread.cancels = !thread.visit && random_.chance(4);
   if (thread.cancels)
     world_.wake_in(index_, thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
   submit(thread, std::move(acquisition), now);
@@ -286,9 +286,9 @@ void Process::acquired(Thread& thread, Time now) {
   thread.extensions_left =
       random_.chance(schedule_.habits.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
   thread.writes_at = now + Span{random_.skewed(0, schedule_.habits.hold)};
-  if (thread.call) {
+  if (thread.visit) {
     thread.extensions_left = 0;
-    thread.writes_at = now + Span{thread.call->hold};
+    thread.writes_at = now + Span{thread.visit->hold};
   }
   thread.state = Thread::State::holding;
   hold(thread, now);

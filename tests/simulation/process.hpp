@@ -79,7 +79,7 @@ class Process {
   void judge_grants(const Thread& thread);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
-  void await_next_call(Thread& thread);
+  void await_next_visit(Thread& thread);
   void ask(Thread& thread, core::Time now);
   void attempt_ended(Thread& thread, core::Time now);
   void acquired(Thread& thread, core::Time now);

@@ -68,7 +68,7 @@ struct Habits {
 };
 
 /// One call of a client, and what it does with the lock.
-struct Call {
+struct Visit {
   int client;
   Instant at;
   Instant hold;        // then it writes once, if the lease says that it is valid, and releases
@@ -93,7 +93,7 @@ struct Schedule {
   Instant well_for = 0;                // then still so long, until the world closes
   Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
   Habits habits;
-  std::vector<Call> calls;               // if there are any, clients do nothing else
+  std::vector<Visit> visits;               // if there are any, clients do nothing else
   std::vector<std::int64_t> client_ppm;  // rate errors; none: 0
   std::vector<std::int64_t> node_ppm;
   std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks

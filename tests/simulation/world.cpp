@@ -261,7 +261,7 @@ void World::look_for_grants() {
   const auto contenders = static_cast<std::uint64_t>(schedule_.clients * schedule_.threads);
   if (attempts > 40 * contenders && grants == 0)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
-  is_open_ = schedule_.calls.empty() && (grants == 0 || now_ < healed_at_ + schedule_.well_for);
+  is_open_ = schedule_.visits.empty() && (grants == 0 || now_ < healed_at_ + schedule_.well_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
   if (now_ > free_since_ + patience(schedule_) + extra_life_)
