@@ -49,8 +49,27 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   return index;
 }
 
-void Judge::prolong(LeaseIndex index, Instant deadline, Instant now) {
-  leases_[index].deadline = deadline;
+void Judge::put_back(std::string_view owner, int node, int others) {
+  ++figures_.repairs;
+  const auto quorum = core::quorum(static_cast<std::size_t>(schedule_.nodes));
+  for (Lease& lease : leases_) {
+    if (lease.owner != owner || others >= static_cast<int>(quorum)) continue;
+    lease.revived.resize(static_cast<std::size_t>(schedule_.nodes));
+    lease.revived[static_cast<std::size_t>(node)] = true;
+  }
+}
+
+/// Others may have held the lock before a copy was put back: it counts when a majority of the rest has extended it once more.
+void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
+  Lease& lease = leases_[index];
+  std::size_t worth = 0;
+  for (std::size_t node = 0; node < votes.size(); ++node)
+    worth += votes[node] && (lease.revived.empty() || !lease.revived[node]) ? 1 : 0;
+  if (worth < core::quorum(votes.size()))
+    report(Rule::honesty, now,
+           "a lease rises from the dead: copies count that were put back after its majority was gone");
+  lease.revived.clear();
+  lease.deadline = deadline;
   judge_exclusion(index, now);
   audit(leases_[index].resource, now);
 }

@@ -67,6 +67,7 @@ class Judge {
     Instant begun;
     Instant deadline;  // by the client's clock
     bool over = false;
+    std::vector<bool> revived{};  // nodes that got their copy back when no majority of the others had one any more
   };
   using LeaseIndex = std::size_t;
 
@@ -74,7 +75,10 @@ class Judge {
 
   /// A client may touch the resource from now on.
   LeaseIndex begin(Lease lease, Instant now);
-  void prolong(LeaseIndex index, Instant deadline, Instant now);
+  /// `votes`: the nodes that extended it.
+  void prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now);
+  /// A copy was put back. `others`: nodes that have one, too.
+  void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
 

@@ -9,15 +9,15 @@ int main(int argc, char** argv) {
   std::uint64_t seed = 1, schedules = 1;
   std::string profile = "within";
   bool show = false;
-  std::string mutant;
+  std::string mutant, only;
   app.add_option("--seed", seed);
   app.add_option("--schedules", schedules);
   app.add_option("--profile", profile);
   app.add_flag("--show", show);
-  app.add_option("--mutant", mutant);
+  app.add_option("--mutant", mutant); app.add_option("--only", only);
   CLI11_PARSE(app, argc, argv);
   if (mutant == "all") {
-    for (const auto& m : mutants()) {
+    for (const auto& m : mutants()) { if (!only.empty() && m->name() != only) continue;
       Interpreter interpreter;
       std::uint64_t i = 0;
       std::string found = "NOT FOUND";
@@ -55,6 +55,6 @@ int main(int argc, char** argv) {
   }
   std::cout << all.schedules << " schedules, faults " << all.faults << ", commands " << all.commands
             << ", attempts " << all.attempts << ", grants " << all.grants << ", second " << all.second_rounds
-            << ", ext " << all.extensions << ", overlaps " << all.overlaps << ", refused "
+            << ", repairs " << all.repairs << ", ext " << all.extensions << ", overlaps " << all.overlaps << ", refused "
             << all.writes_refused << ", lost " << all.writes_lost_unfenced << "\n";
 }

@@ -321,7 +321,10 @@ void Process::extension_ended(Thread& thread, Time now) {
   }
   if (ended.outcome() == Extension::Outcome::extended) {
     thread.deadline = ended.valid_until();
-    judge_.prolong(*thread.lease, instant(thread.deadline), world_.now());
+    std::vector<bool> votes;
+    for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
+      votes.push_back(ended.tally().is(node, core::Tally::Mark::yes));
+    judge_.prolong(*thread.lease, instant(thread.deadline), votes, world_.now());
     world_.lease_prolonged(*thread.lease);
   }
   thread.state = Thread::State::holding;

@@ -157,13 +157,13 @@ core::Reply World::execute(Connection& connection, const std::vector<std::string
   core::Reply reply = node.server.execute(words, at);
   for (int resource = 0; resource < schedule_.resources; ++resource) {
     const std::optional<Entry>& old = before[resource];
-    judge_change(old ? &*old : nullptr, node.server.find(key_of(resource), at), connection, words);
+    judge_change(resource, old ? &*old : nullptr, node.server.find(key_of(resource), at), connection, words);
     if (old) judge_.audit(resource, now_);
   }
   return reply;
 }
 
-void World::judge_change(const Entry* before, const Entry* after, Connection& connection,
+void World::judge_change(int resource, const Entry* before, const Entry* after, Connection& connection,
                          const std::vector<std::string_view>& words) {
   const auto report = [&](std::string_view what) {
     judge_.report(
@@ -174,6 +174,9 @@ void World::judge_change(const Entry* before, const Entry* after, Connection& co
   if (before && (!is_same || after->expires_ms > before->expires_ms) &&
       std::find(words.begin(), words.end(), before->value) == words.end())
     report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
+  const bool is_put_back = words[1] == core::put_back_script.sha1 || words[1] == core::put_back_script.source;
+  if (is_put_back && after && !is_same)
+    judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);
   const auto& released = connection.released;
   if (after && !is_same && std::find(released.begin(), released.end(), after->value) != released.end())
     report(" sets an owner value behind its release");

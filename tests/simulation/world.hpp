@@ -126,7 +126,7 @@ class World final : private Surroundings {
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
   core::Reply execute(Connection& connection, const std::vector<std::string_view>& words);
-  void judge_change(const Entry* before, const Entry* after, Connection& connection,
+  void judge_change(int resource, const Entry* before, const Entry* after, Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] int copies(int resource, std::string_view owner) const;
