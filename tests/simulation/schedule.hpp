@@ -51,6 +51,8 @@ struct Fault {
   int client = all;
   int node = all;
   std::int64_t amount = 0;
+
+  bool operator==(const Fault&) const = default;
 };
 
 [[nodiscard]] std::string_view name_of(Fault::Kind);

@@ -26,8 +26,13 @@ struct Breach {
 [[nodiscard]] std::vector<Breach> breaches(const std::vector<ShownEvent>&);
 
 [[nodiscard]] inline bool is_message(const Event& event) noexcept {
-  return event.kind == Event::Kind::request || event.kind == Event::Kind::reply ||
-         event.kind == Event::Kind::lost;
+  return event.client >= 0 && event.node >= 0 &&
+         (event.kind == Event::Kind::request || event.kind == Event::Kind::reply ||
+          event.kind == Event::Kind::lost);
+}
+/// A fault of what is between both. It is shown on the node's lane.
+[[nodiscard]] inline bool is_of_a_link(const Event& event) noexcept {
+  return event.kind == Event::Kind::fault && event.client >= 0 && event.node >= 0;
 }
 
 }  // namespace redlock::simulation

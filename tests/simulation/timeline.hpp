@@ -17,8 +17,8 @@ namespace redlock::simulation {
 struct Picture {
   std::string title;
   std::string verdict;
-  int clients = 0;
-  int nodes = 0;
+  int clients = 0;  ///< at least so many have a lane; who appears in an event has one anyway
+  int nodes = 0;    ///< likewise
   std::span<const Event> events;
   /// If there is one, what happened wholly before or after it is left out.
   std::optional<std::pair<Instant, Instant>> window = std::nullopt;

@@ -13,19 +13,19 @@ namespace {
 using Kind = Event::Kind;
 using Tone = Label::Tone;
 
-constexpr int client_pitch = 190;
+constexpr int client_pitch = 215;
 constexpr int node_pitch = 130;
 constexpr int middle = 110;  // between the last client and the first node
 constexpr int beside = 13;   // from a lane to its labels
 constexpr int margin = 16;
-constexpr int least_width = 560;
+constexpr int least_width = 640;
 constexpr int title_line = 21;
 
-/// Slower than time, so that everything fits: 8 pixels for 100 us, 14 for 1 ms, 52 for a second, 86 for a minute.
+/// Slower than time, so that everything fits: 12 pixels for 100 us, 20 for 1 ms, 70 for a second, 116 for a minute.
 int distance(Instant from, Instant to) {
   const auto us = (static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)) / 1000;
   const int magnitude = static_cast<int>(std::bit_width(us));
-  return 2 + magnitude * magnitude / 8;
+  return 4 + magnitude * magnitude / 6;
 }
 
 /// How far down every column of the picture is taken.
@@ -84,23 +84,31 @@ class Labelling {
 
   void add(const Event& event) {
     rows_[event.from].is_told = rows_[event.to].is_told = true;
-    const auto tone = event.kind == Kind::hold    ? Tone::hold
-                      : event.kind == Kind::fault ? Tone::fault
-                                                  : Tone::note;
-    if (event.kind == Kind::fault && event.client >= 0 && event.node >= 0)
-      put(event.from, beside_node(event.node, tone, client_name(event.client) + ": " + event.text));
-    else if (event.client >= 0)
-      put(event.from, beside_client(event.client, tone, event.text));
-    else if (event.node >= 0)
-      put(event.from, beside_node(event.node, tone, event.text));
-    else
-      put(event.from, label(tone, layout_.axis_x + beside, false, client_pitch, event.text));
+    switch (event.kind) {
+      case Kind::hold:
+        put(event.from,
+            beside_lane(event, Tone::hold, "holds" + (event.text.empty() ? "" : ": " + event.text)));
+        put(event.to, beside_lane(event, Tone::hold, "holds no longer"));
+        break;
+      case Kind::fault:
+        put(event.from,
+            beside_lane(event, Tone::fault,
+                        is_of_a_link(event) ? client_name(event.client) + ": " + event.text : event.text));
+        break;
+      default:
+        put(event.from, beside_lane(event, Tone::note, event.text));
+    }
   }
 
   void put(Instant instant, Label label) {
     if (!label.lines.front().empty()) rows_[instant].labels.push_back(std::move(label));
   }
 
+  [[nodiscard]] Label beside_lane(const Event& event, Tone tone, const std::string& text) const {
+    if (event.client >= 0 && !is_of_a_link(event)) return beside_client(event.client, tone, text);
+    if (event.node >= 0) return beside_node(event.node, tone, text);
+    return label(tone, layout_.axis_x + beside, false, client_pitch, text);
+  }
   [[nodiscard]] Label beside_client(int client, Tone tone, const std::string& text) const {
     return label(tone, layout_.client_x(client) - beside, true, client_pitch, text);
   }
@@ -168,7 +176,12 @@ TimelineLayout lay_out(const Picture& picture) {
   layout.events = shown_events(picture);
   layout.breaches = breaches(layout.events);
   layout.clients = picture.clients;
-  layout.width = std::max(least_width, layout.node_x(picture.nodes) + margin);
+  layout.nodes = picture.nodes;
+  for (const auto& [event, by_node] : layout.events) {
+    layout.clients = std::max(layout.clients, event.client + 1);
+    layout.nodes = std::max(layout.nodes, event.node + 1);
+  }
+  layout.width = std::max(least_width, layout.node_x(layout.nodes) + margin);
   layout.title = wrapped(printable(picture.title), 17, layout.width - 2 * margin, most_lines);
   layout.verdict = wrapped(printable(picture.verdict), 14, layout.width - 2 * margin, most_lines);
   layout.top = title_line * static_cast<int>(layout.title.size() + layout.verdict.size()) + 60;

@@ -41,6 +41,7 @@ struct TimelineLayout {
   std::vector<std::string> title;
   std::vector<std::string> verdict;
   int clients;
+  int nodes;
   int width;
   int top;     ///< of the lanes
   int bottom;  ///< of the lanes

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "simulation/text_box.hpp"
@@ -62,6 +61,9 @@ std::string rect(int x, int y, int width, int height, const std::string& more = 
   return "<rect x=\"" + num(x) + "\" y=\"" + num(y) + "\" width=\"" + num(width) + "\" height=\"" +
          num(height) + "\"" + more + "/>\n";
 }
+std::string bar(int x, int half_width, int y, int height) {
+  return rect(x - half_width, y, 2 * half_width, height, R"( rx="3")");
+}
 std::string path(const std::string& points) { return "<path d=\"" + points + "\"/>\n"; }
 std::string line(int x1, int y1, int x2, int y2) {
   return path("M" + num(x1) + " " + num(y1) + "L" + num(x2) + " " + num(y2));
@@ -77,10 +79,9 @@ std::string group(const std::string& look, const std::string& content) {
   return content.empty() ? "" : "<g " + look + ">\n" + content + "</g>\n";
 }
 
-/// Of a client, or of a node where both are concerned: there the label is, too.
 int lane_x(const TimelineLayout& layout, const Event& event) {
-  if (event.node >= 0) return layout.node_x(event.node);
-  return event.client >= 0 ? layout.client_x(event.client) : TimelineLayout::axis_x;
+  if (event.client >= 0 && !is_of_a_link(event)) return layout.client_x(event.client);
+  return event.node >= 0 ? layout.node_x(event.node) : TimelineLayout::axis_x;
 }
 
 std::string heading(const TimelineLayout& layout) {
@@ -93,7 +94,7 @@ std::string heading(const TimelineLayout& layout) {
          group(R"(font-size="14" fill="#333")", verdict);
 }
 
-std::string lanes(const TimelineLayout& layout, int nodes) {
+std::string lanes(const TimelineLayout& layout) {
   std::string lines;
   std::string names;
   const auto lane = [&](int x, const std::string& name) {
@@ -101,7 +102,7 @@ std::string lanes(const TimelineLayout& layout, int nodes) {
     names += text(x, layout.top - 8, name);
   };
   for (int client = 0; client < layout.clients; ++client) lane(layout.client_x(client), client_name(client));
-  for (int node = 0; node < nodes; ++node) lane(layout.node_x(node), node_name(node));
+  for (int node = 0; node < layout.nodes; ++node) lane(layout.node_x(node), node_name(node));
   const int x = TimelineLayout::axis_x;
   return group(R"(stroke="#bbb" stroke-width="1.5")", lines) +
          group(R"(text-anchor="middle" font-weight="bold" font-size="14" fill="#222")", names) +
@@ -137,9 +138,9 @@ std::string bars(const TimelineLayout& layout) {
     const int y = layout.y.at(event.from);
     const int height = std::max(layout.y.at(event.to) - y, 3);
     if (event.kind == Kind::hold)
-      holds += rect(x - half_bar, y, 2 * half_bar, height, R"( rx="3")");
+      holds += bar(x, half_bar, y, height);
     else if (event.from < event.to)
-      spans += rect(x - half_span, y, 2 * half_span, height, R"( rx="3")");
+      spans += bar(x, half_span, y, height);
     else
       marks += diamond(x, y);
   }
@@ -202,49 +203,46 @@ std::string labels(const TimelineLayout& layout) {
     all += group(std::string{R"(text-anchor="end" )"} + look(tone), left) + group(look(tone), right);
   }
   return group(
-      R"(font-size="12" stroke="#fff" stroke-width="3" stroke-linejoin="round" paint-order="stroke")", all);
+      R"(font-size="12" stroke="#fff" stroke-width="5" stroke-linejoin="round" paint-order="stroke")", all);
 }
 
 /// Of what occurs, and nothing else.
 std::string legend(const TimelineLayout& layout) {
   const int y = layout.bottom + 30;
   int x = margin;
-  std::string all;
-  std::string words;
+  std::string signs;
+  std::string words = text(margin, y + 28, "Time runs downwards, not to scale.");
   const auto entry = [&](const char* look, const std::string& sign, const std::string& meaning) {
-    if (!look) return;
-    all += group(look, sign);
+    signs += group(look, sign);
     words += text(x + 30, y + 4, meaning);
     x += 46 + text_width(meaning, 12);
   };
-  const auto occurs = [&](auto&& test) {
-    return std::any_of(layout.events.begin(), layout.events.end(), test);
+  const auto occurs = [&](Kind kind) {
+    return std::any_of(layout.events.begin(), layout.events.end(),
+                       [kind](const ShownEvent& shown) { return shown.event.kind == kind; });
   };
-  const auto of = [&](Kind kind) {
-    return occurs([kind](const ShownEvent& shown) { return shown.event.kind == kind; });
-  };
-  if (of(Kind::hold)) entry(hold_look, rect(x + 5, y - 9, 14, 18, R"( rx="3")"), "may touch the resource");
-  if (!layout.breaches.empty()) entry(breach_look, rect(x + 2, y - 9, 20, 18), "two at once");
-  if (of(Kind::fault)) entry(span_look, rect(x + 2, y - 9, 20, 18, R"( rx="3")"), "fault");
-  if (of(Kind::request)) entry(command_look, line(x, y, x + 24, y), "command");
-  if (of(Kind::reply)) entry(reply_look, line(x + 24, y, x, y), "reply");
-  if (of(Kind::lost)) entry(lost_look, line(x, y, x + 16, y) + cross(x + 16, y), "lost");
-  return all + group(R"(font-size="12" fill="#333")", words);
+  if (occurs(Kind::hold)) entry(hold_look, bar(x + 12, half_bar, y - 9, 18), "may touch the resource");
+  if (!layout.breaches.empty()) entry(breach_look, rect(x + 2, y - 9, 20, 18), "two holders at once");
+  if (occurs(Kind::fault)) entry(span_look, bar(x + 12, half_span, y - 9, 18), "fault");
+  if (occurs(Kind::request)) entry(command_look, line(x, y, x + 24, y), "command");
+  if (occurs(Kind::reply)) entry(reply_look, line(x + 24, y, x, y), "reply");
+  if (occurs(Kind::lost)) entry(lost_look, line(x, y, x + 16, y) + cross(x + 16, y), "lost");
+  return signs + group(R"(font-size="12" fill="#333")", words);
 }
 
 }  // namespace
 
 std::string svg_timeline(const Picture& picture) {
   const TimelineLayout layout = lay_out(picture);
-  const int height = layout.bottom + 70;
-  const std::string size = num(layout.width) + " " + num(height);
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + size + "\" width=\"" +
-         num(layout.width) + "\" height=\"" + num(height) +
-         "\" font-family=\"Helvetica, Arial, sans-serif\" role=\"img\" aria-label=\"" +
-         escaped(printable(picture.title)) + "\">\n" + definitions +
-         rect(0, 0, layout.width, height, R"( rx="6" fill="#fff")") + heading(layout) + breach_bands(layout) +
-         lanes(layout, picture.nodes) + ticks(layout) + messages(layout) + bars(layout) + labels(layout) +
-         legend(layout) + "</svg>\n";
+  const std::string width = num(layout.width);
+  const std::string height = num(layout.bottom + 74);
+  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" + height;
+  svg += "\" viewBox=\"0 0 " + width + " " + height;
+  svg += "\" font-family=\"Helvetica, Arial, sans-serif\" role=\"img\" aria-label=\"";
+  svg += escaped(printable(picture.title)) + "\">\n" + definitions;
+  svg += rect(0, 0, layout.width, layout.bottom + 74, R"( rx="6" fill="#fff")") + heading(layout);
+  svg += breach_bands(layout) + lanes(layout) + ticks(layout) + messages(layout) + bars(layout);
+  return svg + labels(layout) + legend(layout) + "</svg>\n";
 }
 
 }  // namespace redlock::simulation
