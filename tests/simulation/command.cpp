@@ -38,7 +38,9 @@ void auth(const Call& call) {
 /// There is one database.
 void select(const Call& call) {
   const auto index = parse_integer(call.words[1]);
-  if (!index || *index != static_cast<int>(*index)) return call.answer.not_an_integer();
+  if (!index) return call.answer.not_an_integer();
+  if (*index != static_cast<std::int32_t>(*index))
+    return call.answer.error("ERR value is out of range, value must between -2147483648 and 2147483647");
   if (*index != 0) return call.answer.error("ERR DB index is out of range");
   call.answer.ok();
 }
@@ -55,7 +57,10 @@ constexpr Command commands[] = {
     {"exists", -2, {}, key_commands::exists},
     {"time", 1, {.while_loading = true}, time},
     {"eval", -3, {.no_script = true}, nullptr},
-    {"script", -2, {.no_script = true}, nullptr},
+    {"script|load", 3, {.no_script = true}, nullptr},
+    {"script|exists", -3, {.no_script = true}, nullptr},
+    {"script|flush", -2, {.no_script = true}, nullptr},
+    {"script", -2, {.no_script = true}, nullptr},  // and no word more
     {"info", -1, {.while_loading = true}, nullptr},
     {"role", 1, {.no_script = true, .while_loading = true}, nullptr},
     {"ping", -1, {}, ping},
@@ -79,11 +84,18 @@ constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cas
 
 }  // namespace
 
-const Command* find_command(std::string_view name) noexcept {
-  std::array<char, 16> folded{};
-  if (name.size() > folded.size()) return nullptr;
-  std::transform(name.begin(), name.end(), folded.begin(), lower);
-  const std::string_view wanted{folded.data(), name.size()};
+const Command* find_command(Words words) noexcept {
+  std::array<char, 16> name{};
+  std::size_t size = 0;
+  const auto add = [&](std::string_view text) {
+    if (size + text.size() > name.size()) return false;
+    std::transform(text.begin(), text.end(), name.begin() + size, lower);
+    size += text.size();
+    return true;
+  };
+  if (!add(words[0])) return nullptr;
+  if (words.size() > 1 && is_word(words[0], "script") && !(add("|") && add(words[1]))) return nullptr;
+  const std::string_view wanted{name.data(), size};
   for (const Command& command : commands)
     if (command.name == wanted) return &command;
   return nullptr;
@@ -92,6 +104,12 @@ const Command* find_command(std::string_view name) noexcept {
 bool is_word(std::string_view word, std::string_view lower_case) noexcept {
   return word.size() == lower_case.size() && std::equal(word.begin(), word.end(), lower_case.begin(),
                                                         [](char a, char b) { return lower(a) == b; });
+}
+
+std::string repeated(std::string_view word, std::size_t most) {
+  std::string text{word.substr(0, word.find('\0')).substr(0, most)};
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return text;
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) noexcept {

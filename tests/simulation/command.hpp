@@ -59,15 +59,17 @@ struct Call {
   Keyspace& keys;
   Answer answer;
   Flaw flaw;
+  bool is_replica;
 
   [[nodiscard]] std::int64_t now_ms() const noexcept { return now_us / 1000; }
 
-  /// The key if it is there, and has not expired: then it is deleted, as a server does when somebody asks for it.
+  /// The key if it is there, and has not expired. Then it is deleted, as servers do when somebody asks for it; but
+  /// not by a replica, which waits for its master to say so.
   [[nodiscard]] Entry* find(std::string_view key) const {
     const auto at = keys.find(key);
     if (at == keys.end()) return nullptr;
     if (!at->second.expired(now_ms()) || flaw == Flaw::no_expiry) return &at->second;
-    keys.erase(at);
+    if (!is_replica) keys.erase(at);
     return nullptr;
   }
 };
@@ -94,11 +96,14 @@ struct Command {
   }
 };
 
-/// Null: there is none of that name, in whatever case.
-[[nodiscard]] const Command* find_command(std::string_view name) noexcept;
+/// By its first word, or the first two of them: `script|load`. Null: there is none of that name, in whatever case.
+[[nodiscard]] const Command* find_command(Words words) noexcept;
 
 /// Whether a word is this one, which is given in lower case.
 [[nodiscard]] bool is_word(std::string_view word, std::string_view lower_case) noexcept;
+
+/// A word as errors repeat it: so many bytes at most, none behind a zero, and all in one line.
+[[nodiscard]] std::string repeated(std::string_view word, std::size_t most = std::string_view::npos);
 
 /// An integer as Redis takes it: no plus, no spaces, no leading zeros.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text) noexcept;

@@ -34,7 +34,7 @@ std::optional<ExpiryOptions> parse_options(Words words, const Answer& answer) {
     else if (is_word(word, "lt"))
       options.if_earlier = true;
     else
-      return answer.error(std::string{"ERR Unsupported option "}.append(word)), std::nullopt;
+      return answer.error("ERR Unsupported option " + repeated(word)), std::nullopt;
   }
   if (options.if_none && (options.if_any || options.if_later || options.if_earlier))
     return answer.error("ERR NX and XX, GT or LT options at the same time are not compatible"), std::nullopt;

@@ -13,17 +13,12 @@ constexpr std::string_view memory_error = "OOM command not allowed when used mem
 
 void unknown_command(Words words, const Answer& answer) {
   constexpr std::size_t most = 128;
-  std::string text = "ERR unknown command '";
-  text.append(words[0].substr(0, most)).append("', with args beginning with: ");
-  std::string shown;
-  for (const std::string_view word : words.subspan(1)) {
-    if (shown.size() >= most) break;
-    shown.append("'").append(word.substr(0, most - shown.size())).append("' ");
-  }
-  text += shown;
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
-  answer.error(text);
+  if (is_word(words[0], "script"))
+    return answer.error("ERR unknown subcommand '" + repeated(words[1], most) + "'. Try SCRIPT HELP.");
+  std::string rest;
+  for (const std::string_view word : words.subspan(1))
+    if (rest.size() < most) rest += "'" + repeated(word, most - rest.size()) + "' ";
+  answer.error("ERR unknown command '" + repeated(words[0], most) + "', with args beginning with: " + rest);
 }
 
 void wrong_arity(std::string_view name, const Answer& answer) {
@@ -33,13 +28,13 @@ void wrong_arity(std::string_view name, const Answer& answer) {
 }  // namespace
 
 Server::Server(Interpreter& interpreter, std::string run_id)
-    : interpreter_{interpreter}, run_id_{std::move(run_id)} {}
+    : interpreter_{&interpreter}, run_id_{std::move(run_id)} {}
 
 Reply Server::execute(Words words, std::int64_t now_us) {
   Reply reply;
   const Answer answer{reply};
   now_us_ = now_us;
-  const Command* const command = find_command(words[0]);
+  const Command* const command = find_command(words);
   if (!command)
     unknown_command(words, answer);
   else if (!command->takes(words.size()))
@@ -60,7 +55,7 @@ std::string_view Server::refusal(const Command& command) const noexcept {
 
 void Server::call(Words words, Reply& reply) {
   const Answer answer{reply};
-  const Command* const command = find_command(words[0]);
+  const Command* const command = find_command(words);
   if (!command) return answer.error("ERR Unknown Redis command called from script");
   if (!command->takes(words.size()))
     return answer.error("ERR Wrong number of args calling Redis command from script");
@@ -74,9 +69,9 @@ void Server::call(Words words, Reply& reply) {
 
 void Server::run(const Command& command, Words words, Reply& reply) {
   const Answer answer{reply};
-  if (command.run) return command.run({words, now_us_, keys_, answer, interpreter_.flaw()});
+  if (command.run) return command.run({words, now_us_, keys_, answer, interpreter_->flaw(), mode_ == Mode::read_only});
   if (command.name.starts_with("eval")) return evaluate(command, words, reply);
-  if (command.name == "script") return script(words, reply);
+  if (command.name.starts_with("script|")) return script(command, words, reply);
   if (command.name == "role") return role(answer);
   info(words, answer);
 }
@@ -99,7 +94,7 @@ void Server::evaluate(const Command& command, Words words, Reply& reply) {
   }
   wrote_ = false;
   const auto keys = static_cast<std::size_t>(*number);
-  interpreter_.run(*program, rest.first(keys), rest.subspan(keys), *this, reply);
+  interpreter_->run(*program, rest.first(keys), rest.subspan(keys), *this, reply);
 }
 
 const Server::Program* Server::known(std::string_view digest) const noexcept {
@@ -109,35 +104,28 @@ const Server::Program* Server::known(std::string_view digest) const noexcept {
 }
 
 const Server::Program* Server::learn(std::string_view source, Reply& error) {
-  if (const Program* const program = known(interpreter_.digest(source))) return program;
-  const auto program = interpreter_.compile(source, error);
+  if (const Program* const program = known(interpreter_->digest(source))) return program;
+  const auto program = interpreter_->compile(source, error);
   if (!program) return nullptr;
   const auto patch = std::find_if(patches_.begin(), patches_.end(),
                                   [&](const Program& other) { return other.digest == program->digest; });
   return &programs_.emplace_back(patch == patches_.end() ? *program : *patch);
 }
 
-void Server::script(Words words, Reply& reply) {
+void Server::script(const Command& command, Words words, Reply& reply) {
   const Answer answer{reply};
-  if (is_word(words[1], "flush")) return script_flush(words, answer);
-  if (is_word(words[1], "load")) {
-    if (words.size() != 3) return wrong_arity("script|load", answer);
+  if (command.name == "script|flush") {
+    if (words.size() > 3 || (words.size() == 3 && !is_word(words[2], "sync") && !is_word(words[2], "async")))
+      return answer.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    programs_.clear();
+    answer.ok();
+  } else if (command.name == "script|load") {
     if (const Program* const program = learn(words[2], reply)) answer.string(program->digest);
-  } else if (is_word(words[1], "exists")) {
-    if (words.size() < 3) return wrong_arity("script|exists", answer);
+  } else {
     std::vector<Reply> found(words.size() - 2);
     for (std::size_t i = 0; i < found.size(); ++i) Answer{found[i]}.integer(known(words[i + 2]) ? 1 : 0);
     answer.array(std::move(found));
-  } else {
-    answer.error(std::string{"ERR unknown subcommand '"}.append(words[1]).append("'. Try SCRIPT HELP."));
   }
-}
-
-void Server::script_flush(Words words, const Answer& answer) {
-  if (words.size() > 3 || (words.size() == 3 && !is_word(words[2], "sync") && !is_word(words[2], "async")))
-    return answer.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
-  programs_.clear();
-  answer.ok();
 }
 
 void Server::role(const Answer& answer) const {
@@ -178,10 +166,10 @@ void Server::restart(Keyspace kept, std::string run_id) {
 
 void Server::patch(const core::Script& original, std::string_view patched) {
   Reply error;
-  const auto compiled = interpreter_.compile(patched, error);
+  const auto compiled = interpreter_->compile(patched, error);
   if (!compiled) throw std::invalid_argument{error.text};
   const Program& patch =
-      patches_.emplace_back(Program{interpreter_.digest(original.source), compiled->function});
+      patches_.emplace_back(Program{interpreter_->digest(original.source), compiled->function});
   for (Program& program : programs_)
     if (program.digest == patch.digest) program = patch;
 }

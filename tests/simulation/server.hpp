@@ -58,14 +58,13 @@ class Server final : private ScriptCommands {
   void run(const Command& command, Words words, Reply& reply);
   [[nodiscard]] std::string_view refusal(const Command& command) const noexcept;
   void evaluate(const Command& command, Words words, Reply& reply);
-  void script(Words words, Reply& reply);
-  void script_flush(Words words, const Answer& answer);
+  void script(const Command& command, Words words, Reply& reply);
   void role(const Answer& answer) const;
   void info(Words words, const Answer& answer) const;
   [[nodiscard]] const Program* known(std::string_view digest) const noexcept;
   const Program* learn(std::string_view source, Reply& error);
 
-  Interpreter& interpreter_;
+  Interpreter* interpreter_;
   std::string run_id_;
   Keyspace keys_;
   std::vector<Program> programs_;  // known by their digests
