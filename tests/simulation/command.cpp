@@ -108,7 +108,8 @@ bool is_word(std::string_view word, std::string_view lower_case) noexcept {
 
 std::string repeated(std::string_view word, std::size_t most) {
   std::string text{word.substr(0, word.find('\0')).substr(0, most)};
-  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include "simulation/conformance_operation.hpp"
 #include "simulation/conformance_server.hpp"
 #include "simulation/flaw.hpp"
+#include "simulation/readable.hpp"
 #include "simulation/server.hpp"
 
 namespace {

@@ -3,24 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "simulation/readable.hpp"
+
 namespace redlock::simulation {
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      out.append("\\").append(1, c);
-    else if (c == '\n' || c == '\r')
-      out += c == '\n' ? "\\n" : "\\r";
-    else if (byte >= 0x20 && byte < 0x7F)
-      out += c;
-    else
-      out.append("\\x").append(1, "0123456789abcdef"[byte >> 4U]).append(1, "0123456789abcdef"[byte & 15U]);
-  }
-  return out + "\"";
-}
 
 /// The first word.
 std::string_view code(std::string_view error) { return error.substr(0, error.find(' ')); }
@@ -29,32 +15,6 @@ std::string_view code(std::string_view error) { return error.substr(0, error.fin
 bool tells_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::string::npos; }
 
 }  // namespace
-
-std::string readable(const Reply& reply) {
-  switch (reply.kind) {
-    case Reply::Kind::nil:
-      return "(nil)";
-    case Reply::Kind::integer:
-      return std::to_string(reply.integer);
-    case Reply::Kind::string:
-      return quoted(reply.text);
-    case Reply::Kind::status:
-      return "+" + quoted(reply.text);
-    case Reply::Kind::error:
-      return "-" + quoted(reply.text);
-    case Reply::Kind::array:
-      break;
-  }
-  std::string out = "[";
-  for (const Reply& element : reply.elements) out += (out.size() > 1 ? ", " : "") + readable(element);
-  return out + "]";
-}
-
-std::string readable(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + quoted(word);
-  return out;
-}
 
 std::string Judge::differs(const Operation& operation, const Observation& real) {
   const Server before = ours_;
@@ -91,7 +51,8 @@ Reply Judge::execute(const std::vector<std::string>& words, std::int64_t now_us)
 }
 
 bool Judge::same(const Operation& operation, const Reply& ours, const Reply& real) const {
-  const bool is_role = is_word(operation.words[0], "role") && !ours.elements.empty() && !real.elements.empty();
+  const bool is_role =
+      is_word(operation.words[0], "role") && !ours.elements.empty() && !real.elements.empty();
   return is_role ? same(ours.elements[0], real.elements[0]) : same(ours, real);
 }
 
@@ -99,9 +60,9 @@ bool Judge::same(const Reply& ours, const Reply& real) const {
   if (ours.kind != real.kind || ours.integer != real.integer) return false;
   if (ours.is(Reply::Kind::error) && !texts_) return code(ours.text) == code(real.text);
   if (tells_run_id(ours) && tells_run_id(real)) return true;
-  return ours.text == real.text && std::equal(ours.elements.begin(), ours.elements.end(), real.elements.begin(),
-                                              real.elements.end(),
-                                              [this](const Reply& a, const Reply& b) { return same(a, b); });
+  return ours.text == real.text &&
+         std::equal(ours.elements.begin(), ours.elements.end(), real.elements.begin(), real.elements.end(),
+                    [this](const Reply& a, const Reply& b) { return same(a, b); });
 }
 
 }  // namespace redlock::simulation

@@ -42,8 +42,4 @@ class Judge {
   bool texts_;
 };
 
-/// As a person reads it.
-[[nodiscard]] std::string readable(const Reply& reply);
-[[nodiscard]] std::string readable(const std::vector<std::string>& words);
-
 }  // namespace redlock::simulation

@@ -34,9 +34,8 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-/// Replaces the table at the top by one that shows the same and cannot be written.
+/// Puts over the table below the top, which it pops, what is at the top: that shows the same, and cannot be written.
 void protect(lua_State* lua) {
-  lua_newtable(lua);
   lua_createtable(lua, 0, 3);
   lua_pushvalue(lua, -3);
   lua_setfield(lua, -2, "__index");
@@ -46,6 +45,12 @@ void protect(lua_State* lua) {
   lua_setfield(lua, -2, "__metatable");
   lua_setmetatable(lua, -2);
   lua_remove(lua, -2);
+}
+
+/// For what scripts get hold of it is no table: the functions of `table` would write into one past everything.
+void protect_from_scripts(lua_State* lua) {
+  lua_newuserdata(lua, 0);
+  protect(lua);
 }
 
 void open(lua_State* lua, const char* name, lua_CFunction library) {
@@ -88,7 +93,7 @@ int open_sandbox(lua_State* lua) {
   open_libraries(lua);
   for (const char* const name : {"redis", LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME}) {
     lua_getglobal(lua, name);
-    protect(lua);
+    protect_from_scripts(lua);
     lua_setglobal(lua, name);
   }
   lua_pushvalue(lua, LUA_GLOBALSINDEX);
@@ -101,9 +106,11 @@ int open_sandbox(lua_State* lua) {
   lua_setmetatable(lua, -2);
 
   lua_pushvalue(lua, -1);
-  protect(lua);
+  protect_from_scripts(lua);
+  lua_setfield(lua, -2, "_G");
   lua_pushvalue(lua, -1);
-  lua_setfield(lua, -3, "_G");
+  lua_newtable(lua);
+  protect(lua);
   lua_replace(lua, LUA_GLOBALSINDEX);  // of every function that is compiled from now on
   return luaL_ref(lua, LUA_REGISTRYINDEX);
 }

@@ -30,7 +30,8 @@ class ScriptCommands {
 /// It stays where it was made, belongs to one thread, and forgets no source: there are few, which are run often.
 class Interpreter {
  public:
-  explicit Interpreter(Flaw flaw = Flaw::none);
+  Interpreter() : Interpreter{Flaw::none} {}
+  explicit Interpreter(Flaw flaw);
 
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;

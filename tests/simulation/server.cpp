@@ -69,7 +69,8 @@ void Server::call(Words words, Reply& reply) {
 
 void Server::run(const Command& command, Words words, Reply& reply) {
   const Answer answer{reply};
-  if (command.run) return command.run({words, now_us_, keys_, answer, interpreter_->flaw(), mode_ == Mode::read_only});
+  if (command.run)
+    return command.run({words, now_us_, keys_, answer, interpreter_->flaw(), mode_ == Mode::read_only});
   if (command.name.starts_with("eval")) return evaluate(command, words, reply);
   if (command.name.starts_with("script|")) return script(command, words, reply);
   if (command.name == "role") return role(answer);

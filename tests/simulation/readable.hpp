@@ -1,0 +1,16 @@
+// Commands and replies as a person reads them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "redlock/core/reply.hpp"
+
+namespace redlock::simulation {
+
+/// `(nil)`, `7`, `"a string"`, `+"a status"`, `-"an error"`, `[an, array]`; what is not ASCII is escaped.
+[[nodiscard]] std::string readable(const core::Reply& reply);
+/// Each word in quotes.
+[[nodiscard]] std::string readable(const std::vector<std::string>& words);
+
+}  // namespace redlock::simulation
