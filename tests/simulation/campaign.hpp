@@ -12,7 +12,7 @@ namespace redlock::simulation {
 struct Campaign {
   std::uint64_t first_seed = 1;
   std::uint64_t schedules = 1;
-  std::optional<Profile> profile;  // none: by turns
+  std::optional<Profile> profile = std::nullopt;  // none: by turns
   const Mutant* mutant = nullptr;
   unsigned jobs = 1;
 

@@ -26,11 +26,13 @@ struct Arguments {
 const char* name_of(Profile profile) { return profile == Profile::within ? "within" : "beyond"; }
 
 void print(const Figures& figures) {
-  std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts << " attempts, "
-            << figures.grants << " locks taken (" << figures.second_rounds << " by a second round), "
-            << figures.extensions << " extensions, " << figures.repairs << " copies put back\n"
-            << "two holders at once, beyond the assumptions: " << figures.overlaps << "; writes refused by the fenced store: "
-            << figures.writes_refused << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
+  std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts
+            << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
+            << " by a second round), " << figures.extensions << " extensions, " << figures.repairs
+            << " copies put back\n"
+            << "two holders at once, beyond the assumptions: " << figures.overlaps
+            << "; writes refused by the fenced store: " << figures.writes_refused
+            << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
 }
 
 /// What was left of a schedule, as numbers of its faults.
@@ -84,7 +86,8 @@ int show_failure(const Arguments& arguments, const CampaignResult& result) {
   show(reduced, arguments, "seed " + seed + ", " + name_of(profile) + ", reduced");
   std::cout << "\nTo see it again:\n  redlock-sim --seed " << seed << " --profile " << name_of(profile)
             << (arguments.mutant.empty() ? "" : " --mutant " + arguments.mutant)
-            << "\nand, reduced to the faults that it needs, with\n  --faults " << numbers_of(reduced, whole) << '\n';
+            << "\nand, reduced to the faults that it needs, with\n  --faults " << numbers_of(reduced, whole)
+            << '\n';
   return EXIT_FAILURE;
 }
 
@@ -108,8 +111,9 @@ int catch_all(Arguments arguments) {
     const CampaignResult result = run(arguments.campaign);
     std::cout << mutant->name() << ": ";
     if (result.violation)
-      std::cout << "caught after " << *result.failed_seed - arguments.campaign.first_seed + 1 << " schedules ("
-                << name_of(result.violation->rule) << ": " << result.violation->text << ")" << std::endl;
+      std::cout << "caught after " << *result.failed_seed - arguments.campaign.first_seed + 1
+                << " schedules (" << name_of(result.violation->rule) << ": " << result.violation->text << ")"
+                << std::endl;
     else
       std::cout << "not caught" << std::endl;
     missed += result.violation ? 0 : 1;
@@ -119,7 +123,8 @@ int catch_all(Arguments arguments) {
 
 const Mutant* find_mutant(const std::string& name) {
   const auto all = mutants();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& mutant) { return mutant->name() == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& mutant) { return mutant->name() == name; });
   if (found == all.end()) throw CLI::ValidationError{"--mutant", "there is none of the name " + name};
   return found->get();
 }
@@ -141,20 +146,22 @@ int main(int argc, char** argv) {
   Campaign& campaign = arguments.campaign;
   campaign.jobs = std::max(1U, std::thread::hardware_concurrency());
   app.add_option("--seed", campaign.first_seed, "The schedule, or the first of many")->capture_default_str();
-  const auto* schedules =
-      app.add_option("--schedules", campaign.schedules, "Run so many, and show only one that breaks a promise");
+  const auto* schedules = app.add_option("--schedules", campaign.schedules,
+                                         "Run so many, and show only one that breaks a promise");
   app.add_option("--profile", campaign.profile, "What goes wrong; without it, by turns")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Profile>{{"within", Profile::within}, {"beyond", Profile::beyond}}));
   app.add_option("--mutant", arguments.mutant, "Run with a mistake; `all`: see that each is caught");
-  app.add_option("--faults", arguments.faults, "Only these of the schedule's faults, by number")->delimiter(',');
+  app.add_option("--faults", arguments.faults, "Only these of the schedule's faults, by number")
+      ->delimiter(',');
   app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
   app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_flag("--digest", arguments.digest, "Print one number for all histories");
   CLI11_PARSE(app, argc, argv);
   try {
     arguments.many = schedules->count() > 0;
-    if (!arguments.mutant.empty() && arguments.mutant != "all") campaign.mutant = find_mutant(arguments.mutant);
+    if (!arguments.mutant.empty() && arguments.mutant != "all")
+      campaign.mutant = find_mutant(arguments.mutant);
     return act(arguments);
   } catch (const CLI::Error& error) {
     return app.exit(error);

@@ -22,6 +22,7 @@ class SkewedClock {
     if (shown - shown_ > horizon) return since_ + 2 * horizon;
     Instant instant = since_ + (shown - shown_) * million / (million + ppm_);
     while (at(instant) < shown) ++instant;
+    while (at(instant - 1) >= shown) --instant;
     return instant;
   }
   void set_rate(Instant now, std::int64_t ppm) noexcept {
