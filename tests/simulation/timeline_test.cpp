@@ -114,14 +114,15 @@ TEST_CASE("instants_are_told_without_rounding_up_and_with_all_their_zeros") {
 }
 
 TEST_CASE("any_bytes_are_told_in_one_line_and_leave_the_picture_well_formed") {
-  const std::string evil = std::string{"<\"&'>\n\0\xff]]>"} + std::string(1, '\0') + "<!--";
+  const std::string nul(1, '\0');
+  const std::string evil = "<\"&'>\n\xff" + nul + "]]><!--";
   for (const Kind kind : {Kind::request, Kind::reply, Kind::lost, Kind::fault, Kind::hold, Kind::note}) {
     const Events events{{kind, 0, ms, 0, 0, evil}};
     const Picture shown{evil, evil, 1, 1, events};
     CHECK(count(text_timeline(shown), "\n") == 5);
     CHECK(is_well_formed(svg_timeline(shown)));
   }
-  CHECK(printable(std::string{"a\0b\n\xff~", 6}) == "a\\x00b\\x0a\\xff~");
+  CHECK(printable("a" + nul + "b\n\xff~") == "a\\x00b\\x0a\\xff~");
   CHECK_FALSE(is_well_formed("<svg><g></svg></g>"));  // who says so must not be blind
   CHECK_FALSE(is_well_formed("<svg>a & b</svg>"));
 }
@@ -163,8 +164,13 @@ TEST_CASE("two_holders_at_once_are_marked_for_as_long_as_they_are_two") {
   CHECK(found[0].from == 80'590'000);
   CHECK(found[0].to == 294 * ms);
   CHECK(found[0].by == 1);
-  CHECK(count(group(svg_of(clock_jump()), "breach"), "<rect") == 1);
-  CHECK_THAT(svg_of(clock_jump()), contains(">two holders at once</text>"));
+  const Events events = clock_jump();
+  const TimelineLayout layout = lay_out(picture(events));
+  const int top = layout.y.at(found[0].from);
+  CHECK_THAT(group(svg_of(events), "breach"),
+             contains(" y=\"" + std::to_string(top) + "\"") &&
+                 contains(" height=\"" + std::to_string(layout.y.at(found[0].to) - top) + "\""));
+  CHECK(count(svg_of(events), ">two holders at once</text>") == 2);  // beside the lane, and in the legend
 }
 
 TEST_CASE("holds_that_follow_each_other_are_no_breach_and_neither_are_two_of_one_client") {
@@ -189,15 +195,17 @@ TEST_CASE("breaches_that_touch_are_one_and_others_are_two") {
 TEST_CASE("a_lost_command_starts_at_the_client_and_a_lost_reply_at_the_node") {
   const Events events{{Kind::request, 0, ms, 0, 1, "grant"},
                       {Kind::lost, ms, 9 * ms, 0, 1, "granted 17"},
-                      {Kind::lost, ms, 9 * ms, 1, 1, "release"}};
+                      {Kind::lost, ms, 9 * ms, 1, 1, "release"},
+                      {Kind::lost, ms, 9 * ms, 0, 2, "confirm"}};
   CHECK_THAT(text_of(events), contains("node 2 -> client A    granted 17 (lost)") &&
-                                  contains("client B -> node 2    release (lost)"));
+                                  contains("client B -> node 2    release (lost)") &&
+                                  contains("client A -> node 3    confirm (lost)"));
   const std::string svg = svg_of(events);
   const TimelineLayout layout = lay_out(picture(events));
   const std::string y = " " + std::to_string(layout.y.at(ms)) + "L";
   CHECK_THAT(group(svg, "lost"), contains("M" + std::to_string(layout.node_x(1) - 8) + y) &&
                                      contains("M" + std::to_string(layout.client_x(1) + 8) + y));
-  CHECK(count(group(svg, "lost"), "<path") == 2 * 3);  // each an arrow's shaft and a cross
+  CHECK(count(group(svg, "lost"), "<path") == 3 * 3);  // each an arrow's shaft and a cross
   CHECK(count(group(svg, "command"), "<path") == 1);
   CHECK(group(svg, "reply").empty());
 }
@@ -224,10 +232,20 @@ TEST_CASE("no_label_covers_another_and_none_leaves_the_picture") {
     REQUIRE(labels.size() > 120);
     for (auto one = labels.begin(); one != labels.end(); ++one) {
       INFO(one->lines.front());
+      CHECK(one->right() - one->left() >= text_width(one->lines.front(), Label::font_size));
       CHECK((one->left() >= 0 && one->right() <= layout.width));
       CHECK((one->top >= layout.top && one->bottom() <= layout.bottom));
       CHECK(std::none_of(labels.begin(), one, [&](const Label& other) { return overlap(*one, other); }));
     }
+  }
+}
+
+TEST_CASE("an_instant_waits_until_there_is_room_beside_its_place") {
+  const TimelineLayout layout =
+      lay_out(picture({{Kind::note, 0, 0, 0, -1, "a"}, {Kind::note, 1000, 1000, 0, -1, "b"}}));
+  for (const Label& label : layout.labels) {
+    if (label.tone != Label::Tone::note) continue;
+    CHECK(label.top == layout.y.at(label.lines.front() == "b" ? 1000 : 0) - Label::line_height / 2);
   }
 }
 
@@ -277,6 +295,7 @@ TEST_CASE("a_window_shows_what_touches_it_and_cuts_what_reaches_out") {
 TEST_CASE("a_text_is_broken_at_spaces_and_a_word_only_where_it_has_to_be") {
   CHECK(wrapped("one two", 12, 200, 4) == std::vector<std::string>{"one two"});
   CHECK(wrapped("one two three", 12, 50, 4) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped("one afternoon", 12, 60, 4) == std::vector<std::string>{"one", "afternoon"});
   CHECK(wrapped("", 12, 50, 4) == std::vector<std::string>{""});
   const auto owner = wrapped(std::string(40, 'a'), 12, 100, 9);
   REQUIRE(owner.size() > 1);
