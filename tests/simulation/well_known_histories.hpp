@@ -42,7 +42,7 @@ class Storyteller {
   story.asks(400'000, 1, 0, "grant", "granted 34", 180, 230)
       .asks(400'000, 1, 1, "grant", "granted 34", 250, 260);
   story.add(Kind::lost, 400'000, 450'000, 1, 2, "grant");
-  story.note(400'510, 1, "acquired, token 34, for 300 ms").add(Kind::hold, 400'510, 694'000, 1, -1, "");
+  story.note(400'510, 1, "acquired, token 34, for 300 ms").add(Kind::hold, 400'510, 600'000, 1, -1, "");
   story.note(420'000, 1, "writes with token 34: accepted");
   story.asks(600'000, 1, 0, "release", "released", 210, 220)
       .asks(600'000, 1, 1, "release", "released", 240, 230);
