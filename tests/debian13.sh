@@ -4,5 +4,5 @@
 set -euo pipefail
 exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie \
   tests/run.sh \
-  '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh -L integration-tests' \
+  '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh -L "integration-tests|conformance"' \
   tests/package/run.sh

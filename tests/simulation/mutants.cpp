@@ -305,7 +305,6 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(ExtendsAfterDeadline{"extend-after-deadline"});
   add(Patched{"confirm-without-owner",
               {{&core::confirm_script, "redis.call('SET',KEYS[2],ARGV[3]) return 1"}}});
-  add(Patched{"confirm-by-owner-only", {{&core::confirm_script, GrantsAgain::confirm_by_owner}}});
   add(GrantsAgain{"grant-again"});
   add(Liar<Acquisition, UnfoldedGrantsCount>{"unfolded-grants-count"});
   add(SameOwner{"same-owner"});
