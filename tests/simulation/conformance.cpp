@@ -51,7 +51,7 @@ class Comparison {
     std::vector<Operation> batch;
     while (batch.size() < std::min<std::size_t>(most, 200)) batch.push_back(operations_.next());
     for (Operation& operation : operations_.fleeting()) batch.push_back(std::move(operation));
-    const std::string difference = compare(batch);
+    std::string difference = compare(batch);
     outlive_fleeting();
     return difference;
   }

@@ -27,7 +27,7 @@ std::string Judge::differs(const Operation& operation, const Observation& real) 
   if (!found)
     return "the real server:  " + readable(real.reply) + "\nthe simulated one: " + readable(first) + "\n";
   for (std::size_t i = 0; i < real.expiries.size(); ++i)
-    if (const auto what = differing_expiry(operation.expiring[i], real, real.expiries[i]); !what.empty())
+    if (auto what = differing_expiry(operation.expiring[i], real, real.expiries[i]); !what.empty())
       return what;
   return {};
 }

@@ -19,9 +19,9 @@ struct Operation {
 /// Draws operations: valid ones mostly, or they would not meet; broken ones often.
 class Operations {
  public:
-  /// `texts`: also those scripts that make a value of the text of an error.
-  Operations(std::uint64_t seed, std::int64_t now_us, bool texts)
-      : dice_{seed}, now_us_{now_us}, texts_{texts} {}
+  /// `same_version`: also what servers of other versions than the simulated one answer otherwise.
+  Operations(std::uint64_t seed, std::int64_t now_us, bool same_version)
+      : dice_{seed}, now_us_{now_us}, same_version_{same_version} {}
 
   Operation next();
   /// Some that leave keys which live for a few milliseconds, and have nothing to do with each other. Nothing may touch
@@ -31,6 +31,7 @@ class Operations {
   Dice& dice() noexcept { return dice_; }
 
  private:
+  std::vector<std::string> any();
   std::vector<std::string> plain();
   std::vector<std::string> key_command();
   std::vector<std::string> time_command();
@@ -47,7 +48,7 @@ class Operations {
 
   Dice dice_;
   std::int64_t now_us_;
-  bool texts_;
+  bool same_version_;
 };
 
 }  // namespace redlock::simulation

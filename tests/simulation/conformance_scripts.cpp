@@ -1,4 +1,5 @@
 // The small scripts among the operations.
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,6 @@ constexpr std::string_view sources[] = {
     "return tonumber(ARGV[1])",
     "return tostring(tonumber(ARGV[1]))",
     "return tostring(ARGV[1] == 'true')",
-    "return redis.call('ECHO', tonumber(ARGV[1]) or 0.1)",
-    "return redis.call('SET', KEYS[1], (tonumber(ARGV[1]) or 7) / 3)",
     "return {math.floor(tonumber(ARGV[1]) or 1.5), math.max(1, 2.5), 7 % 3, -7 % 3}",
     "return string.format('%d %s %5.2f %q', 7, ARGV[1], 1.239, 'a\\nb')",
     "return table.concat(ARGV, ',')",
@@ -83,8 +82,10 @@ constexpr std::string_view sources[] = {
     "redis.call('PEXPIRE', KEYS[1], 1000000000) return redis.call('SET', KEYS[1], 'kept', 'KEEPTTL')",
 };
 
-/// What a pcall of either kind hands on has texts of errors in it.
-constexpr std::string_view telling[] = {
+/// What depends on the version: the form of numbers in arguments, and the texts of errors, which become values here.
+constexpr std::string_view sources_of_a_version[] = {
+    "return redis.call('SET', KEYS[1], (tonumber(ARGV[1]) or 7) / 3)",
+    "return redis.call('ECHO', tonumber(ARGV[1]) or 0.1)",
     "return {pcall(redis.call, 'INCR', KEYS[1])}",
     "return {pcall(error, 'raised')}",
     "return {pcall(error, {1})}",
@@ -101,6 +102,10 @@ constexpr std::string_view numbers[] = {"0",     "-0",   "1",      "-1",     "1.
                                         "1/3",   "2^31", "2^53",   "2^53+1", "-2^53", "1e15", "1e16",
                                         "1e17",  "1e18", "123e15", "2^62*3", "-2^63", "1e-5", "1e21",
                                         "1e300", "1/0",  "-1/0",   "3.99",   "-3.99"};
+
+/// In the same form as arguments with every version.
+constexpr std::string_view plain_numbers[] = {"0",    "1",    "-1",    "1.5",  "-1.5",
+                                              "2^31", "2^53", "-2^53", "1e15", "3.75"};
 
 }  // namespace
 
@@ -130,7 +135,7 @@ std::string Operations::literal(int depth) {
 
 /// A script that does what its arguments say.
 std::string Operations::calling_source() {
-  if (texts_ && dice_.one_in(6))
+  if (same_version_ && dice_.one_in(6))
     return "local r = redis.pcall(unpack(ARGV)) return {type(r), type(r) == 'table' and r.err or r}";
   return dice_.pick(
       {"return redis.call(unpack(ARGV))", "return redis.pcall(unpack(ARGV))",
@@ -141,6 +146,8 @@ std::string Operations::calling_source() {
 }
 
 std::string Operations::any_source() {
+  const std::span<const std::string_view> arguments =
+      same_version_ ? std::span<const std::string_view>{numbers} : plain_numbers;
   switch (dice_.below(6)) {
     case 0: {
       // Few, as a server keeps every script.
@@ -151,11 +158,11 @@ std::string Operations::any_source() {
       return "return " + value;
     }
     case 1:
-      return "return redis.call('ECHO', " + dice_.pick(numbers) + ")";
+      return "return redis.call('ECHO', " + dice_.pick(arguments) + ")";
     case 2:
-      return "redis.call('SET', KEYS[1], " + dice_.pick(numbers) + ")\nreturn redis.call('GET', KEYS[1])";
+      return "redis.call('SET', KEYS[1], " + dice_.pick(arguments) + ")\nreturn redis.call('GET', KEYS[1])";
     case 3:
-      if (texts_) return dice_.pick(telling);
+      if (same_version_) return dice_.pick(sources_of_a_version);
       [[fallthrough]];
     default:
       return dice_.pick(sources);
