@@ -214,7 +214,7 @@ void World::cut(const Fault& fault) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   connection.cut = true;
   connection.answers.clear();
-  if (random_.chance(50) && !connection.requests.empty())
+  if (fault.amount == 0 && random_.chance(50) && !connection.requests.empty())
     connection.requests.resize(random_.next() % connection.requests.size());
   post(now_ + schedule_.delay + random_.skewed(0, schedule_.jitter), Due::Kind::closed, index);
 }

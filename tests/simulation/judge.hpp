@@ -67,7 +67,8 @@ class Judge {
     Instant begun;
     Instant deadline;  // by the client's clock
     bool over = false;
-    std::vector<bool> revived{};  // nodes that got their copy back when no majority of the others had one any more
+    std::vector<bool>
+        revived{};  // nodes that got their copy back when no majority of the others had one any more
   };
   using LeaseIndex = std::size_t;
 
@@ -81,6 +82,7 @@ class Judge {
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
+  [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
   [[nodiscard]] bool any_in_force() const;
 

@@ -9,7 +9,10 @@ Network::Network(const Schedule& schedule, Random random)
       delay_{schedule.delay},
       jitter_{schedule.jitter},
       random_{random},
-      links_(static_cast<std::size_t>(schedule.clients * schedule.nodes)) {}
+      links_(static_cast<std::size_t>(schedule.clients * schedule.nodes)) {
+  for (std::size_t link = 0; link < schedule.detours.size(); ++link)
+    links_[link].slowness = schedule.detours[link];
+}
 
 Instant Network::arrival(int client, int node, Instant now, Instant behind) {
   const Instant taken = delay_ + random_.skewed(0, jitter_) + link(client, node).slowness;

@@ -26,6 +26,7 @@ struct Connection {
     Instant sent;
     Instant arrives;
     std::vector<core::Reply> replies;
+    std::vector<std::string> commands;  // their names, for those who read the history
   };
 
   int client = 0;

@@ -88,6 +88,10 @@ void Process::start() {
   for (const auto& thread : threads_) await_next_visit(*thread);
 }
 
+void Process::connect(Time now) {
+  for (std::size_t node = 0; node < engine_.nodes(); ++node) engine_.session(node).wake(now);
+}
+
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
 
 void Process::answered(int node, const std::vector<core::Reply>& replies, Time now) {

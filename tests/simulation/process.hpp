@@ -57,6 +57,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void start();
+  /// Without waiting for the first call.
+  void connect(core::Time now);
   /// A thread goes on. All times are those of the process's clock.
   void wake(int thread, core::Time now);
 

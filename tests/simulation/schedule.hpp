@@ -20,16 +20,16 @@ enum class Profile : bool { within, beyond };
 
 struct Fault {
   enum class Kind : std::uint8_t {
-    crash,           // of a node, which keeps its data
-    crash_empty,     // which comes back without data
-    crash_old,       // which comes back with the data that it had `amount` earlier
-    stall,           // of a node: it answers nothing, and then everything
-    partition,       // both directions; of a client and a node, of all clients or of all nodes
-    deaf_node,       // requests do not arrive
-    deaf_client,     // replies do not arrive
-    slow,            // messages take `amount` longer
-    cut,             // the connection is lost; what was under way may still have been executed
-    pause,           // of a client, between two of its steps
+    crash,        // of a node, which keeps its data
+    crash_empty,  // which comes back without data
+    crash_old,    // which comes back with the data that it had `amount` earlier
+    stall,        // of a node: it answers nothing, and then everything
+    partition,    // both directions; of a client and a node, of all clients or of all nodes
+    deaf_node,    // requests do not arrive
+    deaf_client,  // replies do not arrive
+    slow,         // messages take `amount` longer
+    cut,    // the connection is lost; what was under way may still be executed, and is if `amount` is not 0
+    pause,  // of a client, between two of its steps
     pause_mid_step,  // of a client, after it has read the clock
     client_crash,    // the process dies, and another starts
     client_rate,     // its clock runs `amount` ppm too fast
@@ -91,11 +91,13 @@ struct Schedule {
   bool counters_kept = true;           // whatever else a node loses
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more
+  std::vector<Instant> detours;        // and always so much, for every link: client by client, node by node
   Instant heals = 600 * millisecond;   // from then on nothing goes wrong
   Instant well_for = 0;                // then still so long, until the world closes
   Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
   Habits habits;
-  std::vector<Visit> visits;               // if there are any, clients do nothing else
+  std::vector<Visit> visits;             // if there are any, clients do nothing else
+  bool connects_at_once = false;         // not only when the first call comes
   std::vector<std::int64_t> client_ppm;  // rate errors; none: 0
   std::vector<std::int64_t> node_ppm;
   std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks

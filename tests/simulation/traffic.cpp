@@ -130,9 +130,10 @@ std::int64_t World::clock_us(const Node& node) const { return epoch_us + node.cl
 void World::serve(int index, const Connection::Request& request) {
   const int node = connections_[static_cast<std::size_t>(index)].node;
   note_request(connections_[static_cast<std::size_t>(index)], request, Event::Kind::request);
-  Connection::Answers answers{now_, 0, {}};
+  Connection::Answers answers{now_, 0, {}, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
     take_command(bytes, words_);
+    if (history_.kept()) answers.commands.push_back(name_of_command(words_));
     answers.replies.push_back(execute(connections_[static_cast<std::size_t>(index)], words_));
   }
   Connection& connection = connections_[static_cast<std::size_t>(index)];
@@ -215,8 +216,8 @@ void World::note_answers(const Connection& connection, const Connection::Answers
   std::string text;
   if (answers.replies.size() >= 7) text = "welcome";
   if (text.empty())
-    for (const core::Reply& reply : answers.replies)
-      text += text.empty() ? in_words(reply) : ", " + in_words(reply);
+    for (std::size_t at = 0; at < answers.replies.size(); ++at)
+      text += (text.empty() ? "" : ", ") + in_words(answers.commands[at], answers.replies[at]);
   history_.add({Event::Kind::reply, answers.sent, now_, connection.client, connection.node, text});
 }
 

@@ -42,14 +42,23 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
   return "script";
 }
 
-[[nodiscard]] inline std::string in_words(const core::Reply& reply) {
+/// Simulated clients' owner values begin with their letters.
+[[nodiscard]] inline std::string in_words(std::string_view command, const core::Reply& reply) {
   using Kind = core::Reply::Kind;
-  if (reply.is(Kind::integer)) return std::to_string(reply.integer);
+  const bool is_yes = reply.integer != 0;
   if (reply.is(Kind::nil)) return "nothing";
   if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
-  if (reply.is(Kind::array) && reply.elements.size() == 2)
-    return "held by " + reply.elements[0].text.substr(0, 8);
-  return reply.is(Kind::array) ? "…" : reply.text.substr(0, 12);
+  if (reply.is(Kind::array) && reply.elements.size() == 2) {
+    const std::string& owner = reply.elements[0].text;
+    return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));
+  }
+  if (reply.is(Kind::array)) return "...";
+  if (!reply.is(Kind::integer)) return reply.text.substr(0, 12);
+  if (command.starts_with("grant")) return "granted " + std::to_string(reply.integer);
+  if (command.starts_with("release")) return is_yes ? "released" : "nothing there";
+  if (command.starts_with("confirm")) return is_yes ? "confirmed" : "not confirmed";
+  if (command.starts_with("extend")) return is_yes ? "extended" : "not extended";
+  return std::to_string(reply.integer);
 }
 
 }  // namespace redlock::simulation

@@ -81,7 +81,7 @@ Outcome World::run() {
   figures.schedules = 1;
   figures.faults = schedule_.faults.size();
   clients_.clear();  // processes that still hold something end it here
-  return {judge_.figures(), judge_.violation()};
+  return {judge_.figures(), judge_.violation(), judge_.leases()};
 }
 
 // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -159,6 +159,10 @@ void World::start_process(int index) {
   client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
                                              static_cast<Surroundings&>(*this), judge_);
   client.process->start();
+  if (schedule_.connects_at_once) {
+    client.process->connect(time_of(client));
+    after_step(index);
+  }
 }
 
 void World::wake_in(int index, int thread, Instant after) {

@@ -29,6 +29,7 @@ inline constexpr std::int64_t epoch_us = 1'790'000'000'000'000;
 struct Outcome {
   Figures figures;
   std::optional<Violation> violation;  // the first
+  std::vector<Judge::Lease> leases;    // in the order in which they were acquired
 };
 
 /// Runs one schedule from its beginning until nothing moves any more.
