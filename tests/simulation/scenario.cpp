@@ -32,7 +32,7 @@ std::vector<Event> without_prologue(const std::vector<Event>& all) {
 }
 
 std::string in_words(const Judge::Lease& lease) {
-  return client_name(lease.client) + " at " + milliseconds(lease.begun - prologue, 3) + " ms";
+  return client_name(lease.client) + " at " + milliseconds(lease.begun, 3) + " ms";
 }
 
 std::string in_words(const Expected::Grant& grant) {
@@ -41,9 +41,8 @@ std::string in_words(const Expected::Grant& grant) {
 }
 
 bool matches(const Expected::Grant& grant, const Judge::Lease& lease) {
-  const Instant begun = lease.begun - prologue;
-  return (grant.client == Expected::whoever || grant.client == lease.client) && begun >= grant.from &&
-         begun <= grant.to;
+  return (grant.client == Expected::whoever || grant.client == lease.client) && lease.begun >= grant.from &&
+         lease.begun <= grant.to;
 }
 
 std::string wrong_grants(const std::vector<Expected::Grant>& expected,
@@ -79,6 +78,7 @@ Retelling retell(const Scenario& scenario, const Mutant* mutant) {
   Interpreter interpreter;
   History history{true};
   Outcome outcome = World{schedule, interpreter, history, mutant}.run();
+  for (Judge::Lease& lease : outcome.leases) lease.begun -= prologue;
   return {std::move(outcome), without_prologue(history.events())};
 }
 

@@ -44,7 +44,7 @@ struct Scenario {
 inline constexpr Instant prologue = 300 * millisecond;
 
 struct Retelling {
-  Outcome outcome;
+  Outcome outcome;            // leases, too, begin in the story's time
   std::vector<Event> events;  // since the story began; without greetings
 };
 [[nodiscard]] Retelling retell(const Scenario&, const Mutant* mutant = nullptr);

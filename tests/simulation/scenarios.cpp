@@ -42,17 +42,16 @@ Scenario client_paused() {
   Schedule schedule = quiet_world();
   schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 400 * ms, .hold = 30 * ms}};
   schedule.faults = {{.kind = Kind::pause_mid_step, .at = 51 * ms, .length = 500 * ms, .client = a}};
-  return {
-      .name = "client-paused",
-      .title = "A holder is paused past the ttl, and writes when it wakes",
-      .story =
-          "A looks at its lease, which is valid, and is paused before its write leaves. The lease ends, B "
-          "gets the lock and writes. Then A wakes, and its write goes out.",
-      .verdict =
-          "One holder at a time, and yet A writes after B. The store that has seen token 2 refuses "
-          "token 1; without tokens B's write would be lost.",
-      .schedule = schedule,
-      .expected = {.grants = {soon(a, 0), soon(b, 400 * ms)}, .writes_refused = 1, .writes_lost = 1}};
+  return {.name = "client-paused",
+          .title = "A holder is paused past the ttl, and writes when it wakes",
+          .story =
+              "A looks at its lease, which is valid, and is paused before its write leaves. The lease ends, "
+              "B gets the lock and writes. Then A wakes, and its write goes out.",
+          .verdict =
+              "One holder at a time, and yet A writes after B. The store that has seen token 2 refuses token "
+              "1; without tokens B's write would be lost.",
+          .schedule = schedule,
+          .expected = {.grants = {soon(a, 0), soon(b, 400 * ms)}, .writes_refused = 1, .writes_lost = 1}};
 }
 
 Scenario clock_jump() {
@@ -62,19 +61,20 @@ Scenario clock_jump() {
                      {.client = b, .at = 150 * ms, .hold = 40 * ms}};
   schedule.faults = {never_reaches(a, 1),
                      {.kind = Kind::node_jump, .at = 100 * ms, .node = 2, .amount = second}};
-  return {
-      .name = "clock-jump",
-      .title = "The clock of a node jumps ahead",
-      .story =
-          "A holds the lock on nodes 1 and 3. The clock of node 3 jumps, so that A's copy there expires at "
-          "once. "
-          "B gets nodes 2 and 3.",
-      .verdict =
-          "Two holders at once: the assumption about clocks is broken. The tokens keep their order, so the "
-          "store refuses A's write after B's; without them B's would be lost.",
-      .schedule = schedule,
-      .expected = {
-          .grants = {soon(a, 0), soon(b, 150 * ms)}, .overlaps = 1, .writes_refused = 1, .writes_lost = 1}};
+  return {.name = "clock-jump",
+          .title = "The clock of a node jumps ahead",
+          .story =
+              "A holds the lock on nodes 1 and 3. The clock of node 3 jumps, so that A's copy there expires "
+              "at once. B gets nodes 2 and 3.",
+          .verdict =
+              "Two holders at once: the assumption about clocks is broken. The tokens keep their order, so "
+              "the store refuses A's write after B's; without them B's would be lost.",
+          .schedule = schedule,
+          .expected = {.grants = {soon(a, 0), soon(b, 150 * ms)},
+                       .overlaps = 1,
+                       .writes_refused = 1,
+                       .writes_lost = 1},
+          .shown_until = 260 * ms};
 }
 
 /// Node 3 comes back empty after `down`, and B asks twice.
@@ -100,17 +100,16 @@ Scenario crash_without_persistence() {
           .title = "A node crashes, and is back at once without its data",
           .story =
               "A holds the lock on nodes 1 and 3. Node 3 crashes, restarts empty, and knows nothing of A. B "
-              "gets nodes "
-              "2 and 3.",
+              "gets nodes 2 and 3.",
           .verdict =
               "Two holders at once: a node forgot within the ttl. It has forgotten its counter, too; clients "
-              "propose "
-              "the time as token, and so the store refuses A's late write.",
+              "propose the time as token, and so the store refuses A's late write.",
           .schedule = schedule,
           .expected = {.grants = {soon(a, 10 * ms), soon(b, 200 * ms)},
                        .overlaps = 1,
                        .writes_refused = 1,
-                       .writes_lost = 1}};
+                       .writes_lost = 1},
+          .shown_until = 290 * ms};
 }
 
 Scenario delayed_restart() {
@@ -118,12 +117,12 @@ Scenario delayed_restart() {
           .title = "A node crashes, and stays away until all that it forgot has ended",
           .story =
               "As before, but node 3 is kept out for longer than the ttl. B finds no majority, as long as A "
-              "relies "
-              "on its lock.",
+              "relies on its lock.",
           .verdict =
               "One holder at a time. B gets the lock when A has given it back. No write is refused or lost.",
           .schedule = node_forgets(320 * ms),
-          .expected = {.grants = {soon(a, 10 * ms), soon(b, 330 * ms)}}};
+          .expected = {.grants = {soon(a, 10 * ms), soon(b, 330 * ms)}},
+          .shown_until = 430 * ms};
 }
 
 Scenario reply_stuck() {
@@ -137,14 +136,13 @@ Scenario reply_stuck() {
           .title = "The reply that makes the majority is stuck in the network",
           .story =
               "Nodes 1 and 2 grant the lock to A. The reply of node 2 arrives after the ttl, when the copies "
-              "have "
-              "expired and B has the lock.",
+              "have expired and B has the lock.",
           .verdict =
               "One holder at a time. A gives up at the end of what its lock would have been good for, and "
-              "the late "
-              "reply makes no lock.",
+              "the late reply makes no lock.",
           .schedule = schedule,
-          .expected = {.grants = {soon(b, 320 * ms)}}};
+          .expected = {.grants = {soon(b, 320 * ms)}},
+          .shown_until = 390 * ms};
 }
 
 Scenario pause_before_reply() {
@@ -152,17 +150,16 @@ Scenario pause_before_reply() {
   schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms},
                      {.client = b, .at = 350 * ms, .hold = 100 * ms}};
   schedule.faults = {{.kind = Kind::pause, .at = ms * 3 / 2, .length = 400 * ms, .client = a}};
-  return {
-      .name = "pause-before-reply",
-      .title = "A client is paused while the replies wait to be read",
-      .story =
-          "All nodes grant the lock to A, which is paused before it reads. When it reads, the copies have "
-          "expired and B has the lock.",
-      .verdict =
-          "One holder at a time. A counts the ttl from before it asked, sees that nothing is left, and has "
-          "not got the lock.",
-      .schedule = schedule,
-      .expected = {.grants = {soon(b, 350 * ms)}}};
+  return {.name = "pause-before-reply",
+          .title = "A client is paused while the replies wait to be read",
+          .story =
+              "All nodes grant the lock to A, which is paused before it reads. When it reads, the copies "
+              "have expired and B has the lock.",
+          .verdict =
+              "One holder at a time. A counts the ttl from before it asked, sees that nothing is left, and "
+              "has not got the lock.",
+          .schedule = schedule,
+          .expected = {.grants = {soon(b, 350 * ms)}}};
 }
 
 Scenario split_vote() {
@@ -178,9 +175,9 @@ Scenario split_vote() {
       .title = "Three clients ask at once, and each gets one node",
       .story =
           "Each client is the first at the node next to it. Nobody has a majority. All give back what they "
-          "have, "
-          "and try again after random times.",
-      .verdict = "Nobody wins the first round, and nobody has to wait for a ttl: the second one comes apart.",
+          "have, and try again after random times.",
+      .verdict =
+          "Nobody wins the first round, and nobody has to wait for a ttl: the second time they come apart.",
       .schedule = schedule,
       .expected = {.grants = {{Expected::whoever, 6 * ms, 50 * ms}, someday, someday}},
       .shown_until = 23 * ms};
@@ -190,18 +187,16 @@ Scenario late_set() {
   Schedule schedule = quiet_world();
   schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 80 * ms, .hold = 20 * ms}};
   schedule.faults = {{.kind = Kind::slow, .at = -ms, .length = 2 * ms, .client = a, .amount = 60 * ms}};
-  return {
-      .name = "late-set",
-      .title = "A lock is taken after its client has given up",
-      .story =
-          "A's commands are on their way for longer than A waits. They take the lock when nobody wants it "
-          "any "
-          "more.",
-      .verdict =
-          "The release follows on the same connection, so it cannot come before what it undoes. B gets the "
-          "lock at once.",
-      .schedule = schedule,
-      .expected = {.grants = {soon(b, 80 * ms)}}};
+  return {.name = "late-set",
+          .title = "A lock is taken after its client has given up",
+          .story =
+              "A's commands are on their way for longer than A waits. They take the lock when nobody wants "
+              "it any more.",
+          .verdict =
+              "The release follows on the same connection, so it cannot come before what it undoes. B gets "
+              "the lock at once.",
+          .schedule = schedule,
+          .expected = {.grants = {soon(b, 80 * ms)}}};
 }
 
 Scenario late_set_on_a_lost_connection() {
@@ -212,18 +207,16 @@ Scenario late_set_on_a_lost_connection() {
   schedule.faults = {{.kind = Kind::slow, .at = -ms, .length = 2 * ms, .client = a, .amount = 100 * ms},
                      {.kind = Kind::cut, .at = 10 * ms, .client = a, .node = 0, .amount = 1},
                      {.kind = Kind::cut, .at = 10 * ms, .client = a, .node = 1, .amount = 1}};
-  return {
-      .name = "late-set-on-a-lost-connection",
-      .title = "A lock is taken after its client has given up, on a connection that is lost",
-      .story =
-          "As before, but A's connections to nodes 1 and 2 break while its commands are under way, and the "
-          "servers read these all the same. The releases go out on new connections, and come first.",
-      .verdict =
-          "Nothing undoes the late copies on nodes 1 and 2: they stay until their ttl. Nobody holds the "
-          "lock, "
-          "and nobody gets it for so long; never do two hold it.",
-      .schedule = schedule,
-      .expected = {.grants = {soon(b, 410 * ms)}}};
+  return {.name = "late-set-on-a-lost-connection",
+          .title = "A lock is taken after its client has given up, on a connection that is lost",
+          .story =
+              "As before, but A's connections to nodes 1 and 2 break while its commands are under way, and "
+              "the servers read these all the same. The releases go out on new connections, and come first.",
+          .verdict =
+              "The late copies on nodes 1 and 2 stay until their ttl, and for so long nobody gets the lock. "
+              "Never do two hold it.",
+          .schedule = schedule,
+          .expected = {.grants = {soon(b, 410 * ms)}}};
 }
 
 }  // namespace
