@@ -159,10 +159,9 @@ void World::start_process(int index) {
   client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
                                              static_cast<Surroundings&>(*this), judge_);
   client.process->start();
-  if (schedule_.connects_at_once) {
-    client.process->connect(time_of(client));
-    after_step(index);
-  }
+  if (!schedule_.connects_at_once) return;
+  client.process->connect(time_of(client));
+  after_step(index);
 }
 
 void World::wake_in(int index, int thread, Instant after) {
