@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "simulation/timeline.hpp"
+#include "simulation/timeline/timeline.hpp"
 
 namespace redlock::simulation {
 

@@ -8,7 +8,8 @@
 #include <thread>
 
 #include "simulation/campaign.hpp"
-#include "simulation/timeline.hpp"
+#include "simulation/scenarios.hpp"
+#include "simulation/timeline/timeline.hpp"
 
 using namespace redlock::simulation;
 
@@ -19,6 +20,7 @@ struct Arguments {
   bool many = false;
   bool digest = false;
   std::string mutant;
+  std::string scenario;
   std::string svg;
   std::vector<std::size_t> faults;  // of the schedule's, by their numbers; none: all
 };
@@ -46,6 +48,12 @@ std::string numbers_of(const Schedule& left, const Schedule& whole) {
   return numbers.empty() ? "none" : numbers;
 }
 
+bool write_picture(const std::string& file, const std::string& picture) {
+  if (file.empty() || std::ofstream{file} << picture) return true;
+  std::cerr << "redlock-sim: cannot write " << file << '\n';
+  return false;
+}
+
 int show(const Schedule& schedule, const Arguments& arguments, const std::string& title) {
   Interpreter interpreter;
   History history{true};
@@ -57,11 +65,29 @@ int show(const Schedule& schedule, const Arguments& arguments, const std::string
   std::cout << text_timeline(picture);
   print(outcome.figures);
   std::cout << verdict << '\n';
-  if (!arguments.svg.empty() && !(std::ofstream{arguments.svg} << svg_timeline(picture))) {
-    std::cerr << "redlock-sim: cannot write " << arguments.svg << '\n';
-    return EXIT_FAILURE;
+  const bool is_written = write_picture(arguments.svg, svg_timeline(picture));
+  return outcome.violation || !is_written ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/// A story of which it is known how it must end.
+int show_scenario(const Arguments& arguments) {
+  const Scenario* scenario = find_scenario(arguments.scenario);
+  if (!scenario) {
+    std::string names;
+    for (const Scenario& known : scenarios()) names += " " + std::string{known.name};
+    throw CLI::ValidationError{"--scenario",
+                               "there is none of the name " + arguments.scenario + "; known are" + names};
   }
-  return outcome.violation ? EXIT_FAILURE : EXIT_SUCCESS;
+  const Retelling told = retell(*scenario, arguments.campaign.mutant);
+  std::cout << text_timeline({.title = std::string{scenario->title},
+                              .verdict = {},
+                              .clients = scenario->schedule.clients,
+                              .nodes = scenario->schedule.nodes,
+                              .events = told.events});
+  print(told.outcome.figures);
+  const std::string wrong = differences(scenario->expected, told.outcome);
+  std::cout << (wrong.empty() ? "It ends as it must." : wrong) << '\n';
+  return write_picture(arguments.svg, picture_of(*scenario)) && wrong.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int show_seed(const Arguments& arguments) {
@@ -134,6 +160,7 @@ int act(const Arguments& arguments) {
     std::cout << std::hex << digest_of_histories(arguments.campaign) << '\n';
     return EXIT_SUCCESS;
   }
+  if (!arguments.scenario.empty()) return show_scenario(arguments);
   if (arguments.mutant == "all") return catch_all(arguments);
   return arguments.many ? run_many(arguments) : show_seed(arguments);
 }
@@ -152,6 +179,8 @@ int main(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Profile>{{"within", Profile::within}, {"beyond", Profile::beyond}}));
   app.add_option("--mutant", arguments.mutant, "Run with a mistake; `all`: see that each is caught");
+  app.add_option("--scenario", arguments.scenario,
+                 "Tell a story from the literature: see docs/failure-gallery.md");
   app.add_option("--faults", arguments.faults, "Only these of the schedule's faults, by number")
       ->delimiter(',');
   app.add_option("--svg", arguments.svg, "Draw the timeline into this file");

@@ -5,10 +5,8 @@
 
 #include "redlock/core/extension.hpp"
 #include "redlock/core/quorum.hpp"
-#include "redlock/core/trouble.hpp"
-#include "simulation/disguise.hpp"
+#include "simulation/lies.hpp"
 #include "simulation/mutant.hpp"
-#include "simulation/wire.hpp"
 
 namespace redlock::simulation {
 namespace {
@@ -22,12 +20,6 @@ using core::Postage;
 using core::Reply;
 using core::Step;
 using core::Time;
-
-constexpr Step asked = 0;  // the first step of an acquisition and of an extension
-
-bool is_grant(const Reply& reply) {
-  return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer > 0);
-}
 
 /// A mutant of one kind of operation, by a disguise that is made of it.
 template <class Kind, class Lie>
@@ -43,160 +35,6 @@ class Liar : public Mutant {
 
  private:
   std::string_view name_;
-};
-
-/// What the lies about acquisitions have in common: they know which nodes have granted.
-class Asking : public Disguise {
- public:
-  Asking(std::unique_ptr<Operation> inner, std::size_t nodes, Mutant::Aside send_aside)
-      : Disguise{std::move(inner)}, aside{std::move(send_aside)}, granted(nodes), silent(nodes) {}
-
- protected:
-  void hear(NodeIndex node, Step step, Reply& reply) override {
-    if (step != asked || !is_grant(reply)) return;
-    granted[node] = true;
-    grant = reply;
-    if (highest.integer < reply.integer) highest = reply;
-  }
-  [[nodiscard]] std::size_t grants() const {
-    return static_cast<std::size_t>(std::count(granted.begin(), granted.end(), true));
-  }
-
-  Mutant::Aside aside;
-  std::vector<bool> granted;
-  std::vector<bool> silent;  // out of reach
-  Reply grant;
-  Reply highest;
-};
-
-/// N/2 suffices: with one grant fewer than a majority, one denial is taken for a grant.
-class HalfSuffices final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  void hear(NodeIndex node, Step step, Reply& reply) override {
-    Asking::hear(node, step, reply);
-    const bool is_denial = reply.is(Reply::Kind::nil) || reply.is(Reply::Kind::array);
-    if (step != asked || !is_denial || grants() + 1 < core::quorum(granted.size())) return;
-    reply = highest.integer > 0 ? highest : grant;
-  }
-};
-
-/// Nodes out of reach are not counted: their votes are made up until the others have a majority with them.
-class OnlyReachableCount final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
-    const core::Trouble* refused = forward(node, command, postage);
-    if (!refused || postage.step != asked || !can_do_without(node)) return refused;
-    return nullptr;
-  }
-  bool lose(NodeIndex node) override { return granted[node] || !can_do_without(node); }
-  /// Whether it is left out of the count.
-  bool can_do_without(NodeIndex node) {
-    silent[node] = true;
-    return true;
-  }
-  void think() override {
-    const auto out = static_cast<std::size_t>(std::count(silent.begin(), silent.end(), true));
-    if (grants() == 0 || inner().done()) return;
-    if (grants() < core::quorum(granted.size() - out)) return;
-    for (NodeIndex node = 0; node < silent.size() && !inner().done(); ++node)
-      if (silent[node] && !granted[node]) tell(node, asked, highest.integer > 0 ? highest : grant);
-  }
-};
-
-/// A node whose grant came after the token was agreed on acknowledges it, although it was not asked to.
-class UnfoldedGrantsCount final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  void hear(NodeIndex node, Step step, Reply& reply) override {
-    const bool agreed = grants() >= core::quorum(granted.size());
-    if (step == asked && agreed && reply.is(Reply::Kind::integer)) reply.integer = highest.integer;
-    Asking::hear(node, step, reply);
-  }
-};
-
-/// A node that granted is not crossed out when its connection is lost.
-class LostGrantsCount final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  bool lose(NodeIndex node) override { return !granted[node]; }
-};
-
-/// What a failed attempt has set stays until it expires.
-class NothingIsGivenBack final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
-    return postage.owed ? nullptr : forward(node, command, postage);
-  }
-};
-
-/// Releases go over connections of their own, where they may overtake what they are to undo.
-class ReleasesOvertake final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
-    if (!postage.owed) return forward(node, command, postage);
-    aside(node, command);
-    return nullptr;
-  }
-};
-
-/// NOSCRIPT is cured by sending the whole script, also when the release is on its way already.
-class GrantsBehindReleases final : public Asking {
- public:
-  using Asking::Asking;
-
- private:
-  static constexpr Step nobodys = 100;
-  const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
-    if (postage.step == asked) grant_command_ = command;
-    is_given_back_ = is_given_back_ || postage.owed;
-    return forward(node, command, postage);
-  }
-  void hear(NodeIndex node, Step step, Reply& reply) override {
-    if (step != asked || !core::is_noscript(reply) || !is_given_back_) return;
-    std::string_view rest = grant_command_;
-    std::vector<std::string_view> words;
-    take_command(rest, words);
-    words[0] = "EVAL";
-    words[1] = core::grant_script.source;
-    std::string whole;
-    core::append_command(whole, words);
-    forward(node, whole, {.step = nobodys});
-    reply.text = "ERR";
-  }
-
-  std::string grant_command_;
-  bool is_given_back_ = false;
-};
-
-/// One node that has our value speaks for those that do not.
-class MinorityExtends final : public Disguise {
- public:
-  MinorityExtends(std::unique_ptr<Operation> inner, std::size_t, const Mutant::Aside&)
-      : Disguise{std::move(inner)} {}
-
- private:
-  void hear(NodeIndex, Step step, Reply& reply) override {
-    if (step != asked || !reply.is(Reply::Kind::integer)) return;
-    extended_ = extended_ || reply.integer == 1;
-    if (extended_) reply.integer = 1;
-  }
-  bool extended_ = false;
 };
 
 /// Mutants that need no disguise.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "simulation/scripts.hpp"
-#include "simulation/timeline.hpp"
-#include "simulation/words.hpp"
+#include "simulation/server/scripts.hpp"
+#include "simulation/timeline/timeline.hpp"
+#include "simulation/timeline/words.hpp"
 
 namespace redlock::simulation {
 namespace {

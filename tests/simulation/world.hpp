@@ -17,8 +17,8 @@
 #include "simulation/process.hpp"
 #include "simulation/random.hpp"
 #include "simulation/schedule.hpp"
-#include "simulation/scripts.hpp"
-#include "simulation/server.hpp"
+#include "simulation/server/scripts.hpp"
+#include "simulation/server/server.hpp"
 #include "simulation/skewed_clock.hpp"
 
 namespace redlock::simulation {

@@ -1,0 +1,207 @@
+#include "simulation/application.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace redlock::simulation {
+
+using core::Acquisition;
+using core::Extension;
+using core::Removal;
+using core::Span;
+using core::Time;
+
+namespace {
+
+Instant instant(Time time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+void Process::wake(int index, Time now) {
+  Thread& thread = *threads_[static_cast<std::size_t>(index)];
+  switch (thread.state) {
+    case Thread::State::thinking:
+      return begin_call(thread, now);
+    case Thread::State::between_attempts:
+      return thread.retry->over(now) ? rest(thread) : ask(thread, now);
+    case Thread::State::asking:
+      if (thread.finished()) return attempt_ended(thread, now);
+      if (std::exchange(thread.cancels, false)) engine_.abandon(thread.operation, Errc::cancelled, now);
+      return settle();
+    case Thread::State::holding:
+      return hold(thread, now);
+    case Thread::State::writing:
+      return release(thread, now, thread.deadline);
+    case Thread::State::extending:
+      if (thread.finished()) extension_ended(thread, now);
+      return;
+    case Thread::State::releasing:
+      if (thread.finished()) rest(thread);
+      return;
+  }
+}
+
+void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
+  if (mutant_)
+    operation = mutant_->disguise(std::move(operation), engine_.nodes(),
+                                  [this](core::NodeIndex node, std::string_view command) {
+                                    world_.send_aside(index_, static_cast<int>(node), command);
+                                  });
+  thread.operation = core::Ref<core::Operation>{operation.release()};
+  thread.operation->waiter = &thread;
+  engine_.submit(thread.operation, now);
+  settle();
+}
+
+void Process::rest(Thread& thread) {
+  thread.operation = {};
+  thread.state = Thread::State::thinking;
+  await_next_visit(thread);
+}
+
+void Process::await_next_visit(Thread& thread) {
+  if (schedule_.visits.empty())
+    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.habits.think));
+  const auto mine = [&](const Visit& visit) { return visit.client == index_ && visit.at >= world_.now(); };
+  const auto next = std::find_if(schedule_.visits.begin(), schedule_.visits.end(), mine);
+  thread.visit = next == schedule_.visits.end() ? nullptr : &*next;
+  if (thread.visit) world_.wake_in(index_, thread.index, thread.visit->at - world_.now());
+}
+
+/// As `Client::acquire` does it.
+void Process::begin_call(Thread& thread, Time now) {
+  if (!world_.is_open()) return;
+  thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
+  const bool waits = thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits);
+  const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
+  thread.give_up_at = waits ? now + Span{patience} : core::never;
+  thread.retry.reset();
+  if (waits) thread.retry.emplace(thread.give_up_at);
+  ask(thread, now);
+}
+
+void Process::ask(Thread& thread, Time now) {
+  const std::string owner = thread.claim.owner;
+  thread.claim = core::Claim{.key = key_of(thread.resource),
+                             .owner = new_owner_value(),
+                             .ttl = schedule_.ttl,
+                             .drift = schedule_.drift,
+                             .node_timeout = schedule_.node_timeout};
+  if (schedule_.fencing)
+    thread.claim.fence = core::Fence{.counter_key = core::counter_key(thread.claim.key),
+                                     .proposal = world_.wall_clock_us(index_),
+                                     .memory = std::chrono::hours{24}};
+  if (mutant_) mutant_->before_attempt(thread.claim, owner);
+  ++judge_.figures().attempts;
+  world_.asked(thread.claim.owner);
+  thread.invoked = world_.now();
+  thread.state = Thread::State::asking;
+  const auto purpose = thread.retry ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+  auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), purpose);
+  thread.acquisition = acquisition.get();
+  thread.acquisition->give_up_at = thread.give_up_at;
+  world_.note(index_, "asks for the lock");
+  thread.cancels = !thread.visit && random_.chance(4);
+  if (thread.cancels)
+    world_.wake_in(index_, thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
+  submit(thread, std::move(acquisition), now);
+}
+
+void Process::attempt_ended(Thread& thread, Time now) {
+  Acquisition& ended = *thread.acquisition;
+  judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
+  const Errc why = ended.failure().value_or(Errc::too_slow);
+  if (ended.granted()) {
+    thread.deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
+    thread.claim = ended.take_claim();
+    if (now < thread.deadline || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
+    return release(thread, now, thread.deadline);  // the lease that nobody gets
+  }
+  world_.note(index_, "does not get it");
+  if (!thread.retry || !world_.is_open()) return rest(thread);
+  const auto again = thread.retry->after(why, ended.tally(), ended.begun(), now, random_.next());
+  if (!again) return rest(thread);
+  thread.state = Thread::State::between_attempts;
+  thread.operation = {};
+  world_.wake_in(index_, thread.index, std::max<Instant>((*again - now).count(), 0));
+}
+
+void Process::acquired(Thread& thread, Time now) {
+  thread.lease = judge_.begin({.resource = thread.resource,
+                               .client = index_,
+                               .owner = thread.claim.owner,
+                               .token = thread.claim.token,
+                               .invoked = thread.invoked,
+                               .begun = world_.now(),
+                               .deadline = instant(thread.deadline)},
+                              world_.now());
+  world_.lease_prolonged(*thread.lease);
+  world_.note(index_,
+              thread.claim.token == 0 ? "acquired" : "acquired, token " + std::to_string(thread.claim.token));
+  thread.seen = judge_.stores(thread.resource).read(thread.claim.token);
+  thread.extensions_left =
+      random_.chance(schedule_.habits.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
+  thread.writes_at = now + Span{random_.skewed(0, schedule_.habits.hold)};
+  if (thread.visit) {
+    thread.extensions_left = 0;
+    thread.writes_at = now + Span{thread.visit->hold};
+  }
+  thread.state = Thread::State::holding;
+  hold(thread, now);
+}
+
+/// Extends now and then, writes once, and only while the lease says that it is valid.
+void Process::hold(Thread& thread, Time now) {
+  if (thread.extensions_left > 0) {
+    --thread.extensions_left;
+    thread.state = Thread::State::extending;
+    const Time limit = mutant_ ? mutant_->extension_limit(thread.deadline) : thread.deadline;
+    ++judge_.figures().extensions;
+    if (mutant_) mutant_->before_extension(thread.claim);
+    auto extension = std::make_unique<Extension>(thread.claim, engine_.nodes(), limit);
+    thread.extension = extension.get();
+    return submit(thread, std::move(extension), now);
+  }
+  if (now < thread.writes_at) return world_.wake_in(index_, thread.index, (thread.writes_at - now).count());
+  if (now >= thread.deadline) return release(thread, now, thread.deadline);
+  const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
+  thread.state = Thread::State::writing;
+  world_.wake_in(index_, thread.index, taken + random_.between(1, 100) * microsecond);
+}
+
+void Process::extension_ended(Thread& thread, Time now) {
+  const Extension& ended = *thread.extension;
+  if (ended.outcome() == Extension::Outcome::lost) {
+    world_.note(index_, "is told that the lock is lost");
+    return release(thread, now, Time::min());
+  }
+  if (ended.outcome() == Extension::Outcome::extended) {
+    thread.deadline = ended.valid_until();
+    std::vector<bool> votes;
+    for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
+      votes.push_back(ended.tally().is(node, core::Tally::Mark::yes));
+    judge_.prolong(*thread.lease, instant(thread.deadline), votes, world_.now());
+    world_.lease_prolonged(*thread.lease);
+  }
+  thread.state = Thread::State::holding;
+  const Instant left = std::max<Instant>((thread.deadline - now).count(), 0);
+  world_.wake_in(index_, thread.index, random_.skewed(0, left));
+}
+
+void Process::release(Thread& thread, Time now, Time deadline) {
+  if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  thread.state = Thread::State::releasing;
+  submit(thread, std::make_unique<Removal>(thread.claim, engine_.nodes(), deadline), now);
+}
+
+/// As long as the library's; drawn from the world's chances.
+std::string Process::new_owner_value() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string owner(40, '0');
+  owner[0] = static_cast<char>('A' + index_);  // to be read in pictures
+  for (std::size_t at = 1; at < 17; ++at) owner[at] = digits[random_.next() % 16];
+  return owner;
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,46 @@
+// What a thread of a simulated application is doing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "simulation/process.hpp"
+
+namespace redlock::simulation {
+
+/// One thread of the application: it takes locks, touches what they guard, and gives them back.
+struct Process::Thread {
+  enum class State : std::uint8_t {
+    thinking,
+    between_attempts,
+    asking,
+    holding,
+    writing,
+    extending,
+    releasing
+  };
+
+  int index = 0;
+  State state = State::thinking;
+  int resource = 0;
+  bool cancels = false;
+  core::Ref<core::Operation> operation;
+  core::Acquisition* acquisition = nullptr;  // of these one is the operation
+  core::Extension* extension = nullptr;
+  core::Claim claim;
+  std::optional<core::Retry> retry;
+  core::Time give_up_at = core::never;
+  const Visit* visit = nullptr;  // of the schedule, if it says what to do
+  Instant invoked = 0;
+
+  std::optional<Judge::LeaseIndex> lease;
+  core::Time deadline{};
+  int extensions_left = 0;
+  core::Time writes_at{};
+  Stores::Seen seen;
+
+  [[nodiscard]] bool finished() const { return operation && operation->done(); }
+};
+
+}  // namespace redlock::simulation

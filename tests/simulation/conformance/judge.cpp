@@ -1,0 +1,68 @@
+#include "simulation/conformance/judge.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "simulation/server/readable.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+/// The first word.
+std::string_view code(std::string_view error) { return error.substr(0, error.find(' ')); }
+
+/// What INFO says: nobody asks a simulated server for all of it.
+bool tells_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::string::npos; }
+
+}  // namespace
+
+std::string Judge::differs(const Operation& operation, const Observation& real) {
+  const Server before = ours_;
+  const Reply first = execute(operation.words, real.before_us);
+  bool found = same(operation, first, real.reply);
+  for (std::int64_t at = real.before_us + 1; !found && at <= real.after_us; ++at) {
+    ours_ = before;
+    found = same(operation, execute(operation.words, at), real.reply);
+  }
+  if (!found)
+    return "the real server:  " + readable(real.reply) + "\nthe simulated one: " + readable(first) + "\n";
+  for (std::size_t i = 0; i < real.expiries.size(); ++i)
+    if (auto what = differing_expiry(operation.expiring[i], real, real.expiries[i]); !what.empty())
+      return what;
+  return {};
+}
+
+/// When the key expires is known as well as when the operation ran; and from here on exactly.
+std::string Judge::differing_expiry(const std::string& key, const Observation& real, const Reply& expiry) {
+  const Reply ours = execute({"PEXPIRETIME", key}, real.after_us);
+  if (same(ours, expiry)) return {};
+  const std::int64_t between_ms = real.after_us / 1000 - real.before_us / 1000;
+  if (ours.integer < 0 || expiry.integer < 0 || std::abs(ours.integer - expiry.integer) > between_ms)
+    return "the expiry of " + readable(std::vector{key}) +
+           " afterwards\nthe real server:  " + readable(expiry) + "\nthe simulated one: " + readable(ours) +
+           "\n";
+  execute({"PEXPIREAT", key, std::to_string(expiry.integer)}, real.after_us);
+  return {};
+}
+
+Reply Judge::execute(const std::vector<std::string>& words, std::int64_t now_us) {
+  const std::vector<std::string_view> views{words.begin(), words.end()};
+  return ours_.execute(views, now_us);
+}
+
+bool Judge::same(const Operation& operation, const Reply& ours, const Reply& real) const {
+  const bool is_role =
+      is_word(operation.words[0], "role") && !ours.elements.empty() && !real.elements.empty();
+  return is_role ? same(ours.elements[0], real.elements[0]) : same(ours, real);
+}
+
+bool Judge::same(const Reply& ours, const Reply& real) const {
+  if (ours.kind != real.kind || ours.integer != real.integer) return false;
+  if (ours.is(Reply::Kind::error) && !texts_) return code(ours.text) == code(real.text);
+  if (tells_run_id(ours) && tells_run_id(real)) return true;
+  return ours.text == real.text &&
+         std::equal(ours.elements.begin(), ours.elements.end(), real.elements.begin(), real.elements.end(),
+                    [this](const Reply& a, const Reply& b) { return same(a, b); });
+}
+
+}  // namespace redlock::simulation

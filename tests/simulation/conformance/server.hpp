@@ -1,0 +1,40 @@
+// The real server to compare with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reader.hpp"
+#include "redlock/core/reply.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "simulation/server/server.hpp"
+#include "testing/fd.hpp"
+
+namespace redlock::simulation {
+
+/// A Redis server of our own, and one connection to it. Throws `std::runtime_error` when it does not answer.
+class RealServer {
+ public:
+  /// A program or its name; empty: the one that tests use.
+  explicit RealServer(const std::string& program);
+
+  /// Writes all commands at once, and reads their replies.
+  std::vector<core::Reply> ask(std::span<const std::vector<std::string>> commands);
+  core::Reply ask(std::vector<std::string> command);
+  void set_mode(Server::Mode);
+
+  /// Whether it is of the version that is simulated.
+  [[nodiscard]] bool is_redis_7_0();
+
+ private:
+  void send(std::string_view bytes);
+  void receive();
+
+  testing::LocalNodes nodes_;
+  testing::detail::Fd socket_;
+  redlock::detail::Reader reader_;
+};
+
+}  // namespace redlock::simulation

@@ -1,0 +1,99 @@
+#include "simulation/conformance/words.hpp"
+
+#include <cctype>
+#include <string_view>
+
+namespace redlock::simulation {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view keys[key_count] = {"lock",  "redlock:f:{lock}", "other", "redlock:f:{other}",
+                                              "a key", "\0\xff\r\n"sv,     "",      "list"};
+constexpr std::string_view odd_numbers[] = {"0",
+                                            "-1",
+                                            "-0",
+                                            "+1",
+                                            "01",
+                                            " 1",
+                                            "1 ",
+                                            "",
+                                            "1.5",
+                                            "1e3",
+                                            "0x10",
+                                            "nan",
+                                            "inf",
+                                            "number",
+                                            "9223372036854775807",
+                                            "9223372036854775808",
+                                            "-9223372036854775808",
+                                            "9223372036854774",
+                                            "-9223372036854776",
+                                            "9007199254740990",
+                                            "9007199254740991",
+                                            "9007199254740992",
+                                            "9007199254740993"};
+
+/// None from 1 to 999 999: as a life it would end while keys are looked at, and a misplaced word may become one.
+std::string small_number(Dice& dice) {
+  const std::int64_t number = dice.between(-20, 20);
+  return std::to_string(number > 0 ? 1'000'000 + number : number);
+}
+
+}  // namespace
+
+std::string key_name(std::size_t number) { return std::string{keys[number]}; }
+std::string any_key(Dice& dice) { return key_name(dice.below(key_count)); }
+
+std::string any_value(Dice& dice) {
+  switch (dice.below(4)) {
+    case 0:
+      return dice.pick(odd_numbers);
+    case 1:
+      return small_number(dice);
+    case 2:
+      return any_owner(dice);
+    default:
+      return dice.pick(
+          {"", "value", "two\r\nlines", "\0zero\0"sv, "\xff\xfe", "OK", "ERR", "true",
+           "a long value, which does not fit where short ones are kept, and has more than 44 bytes"});
+  }
+}
+
+std::string long_life(Dice& dice) { return std::to_string(dice.between(1'000'000, 4'000'000'000)); }
+
+std::string any_life(Dice& dice) { return dice.one_in(4) ? dice.pick(odd_numbers) : long_life(dice); }
+
+std::string any_index(Dice& dice) {
+  return dice.one_in(8) ? dice.pick(odd_numbers) : std::to_string(dice.between(-12, 48));
+}
+
+std::string any_owner(Dice& dice) {
+  return dice.pick({"0123456789abcdef0123456789abcdef01234567", "fedcba9876543210fedcba9876543210fedcba98"});
+}
+
+std::string any_proposal(Dice& dice, std::int64_t now_us) {
+  constexpr std::int64_t day_us = 86'400'000'000;
+  switch (dice.below(5)) {
+    case 0:
+      return dice.pick(odd_numbers);
+    case 1:
+      return small_number(dice);
+    case 2:
+      return std::to_string(now_us + dice.between(-60'000'000, 60'000'000));
+    case 3:
+      return std::to_string(now_us + dice.between(-100, 100) * day_us);
+    default:
+      return dice.pick(
+          {"1e15", "8999999999999999", "9000000000000001", "9.5e15", "1e18", "-5", "0.5", "12.75"});
+  }
+}
+
+std::string any_case(Dice& dice, std::string word) {
+  if (!dice.one_in(8)) return word;
+  for (char& c : word)
+    if (dice.one_in(2)) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return word;
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,30 @@
+// Short conversations with a simulated server, for tests.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "simulation/server/readable.hpp"
+#include "simulation/server/server.hpp"
+
+namespace redlock::simulation {
+
+/// A server and its clock, which begins at a second and moves when it is told to.
+struct Talk {
+  Interpreter interpreter;
+  Server server{interpreter, "the-run-id"};
+  std::int64_t now_ms = 1'000;
+
+  /// The reply in readable form.
+  std::string say(std::initializer_list<std::string_view> words) {
+    return readable(server.execute(Words{words.begin(), words.size()}, now_ms * 1000));
+  }
+  /// What a script returns.
+  std::string run(std::string_view source, std::string_view key = "key", std::string_view value = "value") {
+    return say({"EVAL", source, "1", key, value});
+  }
+};
+
+}  // namespace redlock::simulation
