@@ -245,7 +245,7 @@ void World::lease_over(Judge::LeaseIndex lease) {
                           ? held.deadline
                           : clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline);
   history_.add({Event::Kind::hold, held.begun, std::min(now_, end), held.client, -1,
-                held.token == 0 ? "holds" : "holds, token " + std::to_string(held.token)});
+                held.token == 0 ? "" : "token " + std::to_string(held.token)});
 }
 
 // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
