@@ -156,7 +156,7 @@ void Process::hold(Thread& thread, Time now) {
   if (thread.extensions_left > 0) {
     --thread.extensions_left;
     thread.state = Thread::State::extending;
-    const Time limit = mutant_ ? mutant_->extension_limit(thread.deadline) : thread.deadline;
+    const Time limit = mutant_ ? mutant_->extension_limit(thread.deadline, now) : thread.deadline;
     ++judge_.figures().extensions;
     if (mutant_) mutant_->before_extension(thread.claim);
     auto extension = std::make_unique<Extension>(thread.claim, engine_.nodes(), limit);

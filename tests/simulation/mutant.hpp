@@ -52,7 +52,10 @@ class Mutant {
   }
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
   /// Until when an extension is tried.
-  [[nodiscard]] virtual core::Time extension_limit(core::Time deadline) const { return deadline; }
+  [[nodiscard]] virtual core::Time extension_limit(core::Time deadline, core::Time now) const {
+    static_cast<void>(now);
+    return deadline;
+  }
 };
 
 /// All of them.
