@@ -28,7 +28,7 @@ void Process::wake(int index, Time now) {
     case Thread::State::asking:
       if (thread.finished()) return attempt_ended(thread, now);
       if (std::exchange(thread.cancels, false)) engine_.abandon(thread.operation, Errc::cancelled, now);
-      return settle();
+      return settle(now);
     case Thread::State::holding:
       return hold(thread, now);
     case Thread::State::writing:
@@ -51,7 +51,7 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
   thread.operation = core::Ref<core::Operation>{operation.release()};
   thread.operation->waiter = &thread;
   engine_.submit(thread.operation, now);
-  settle();
+  settle(now);
 }
 
 void Process::rest(Thread& thread) {

@@ -63,31 +63,32 @@ void Process::connect(Time now) {
 void Process::answered(int node, const std::vector<core::Reply>& replies, Time now) {
   engine_.heard(static_cast<std::size_t>(node), now);
   for (const core::Reply& reply : replies) engine_.answered(static_cast<std::size_t>(node), reply, now);
-  settle();
+  settle(now);
 }
 
 void Process::connected(int node, Time now) {
   engine_.connected(static_cast<std::size_t>(node), now);
-  settle();
+  settle(now);
 }
 
 void Process::disconnected(int node, Time now) {
   lost_at_[static_cast<std::size_t>(node)] = now;
   engine_.disconnected(static_cast<std::size_t>(node), {NodeStatus::unreachable, "the connection was lost"},
                        now);
-  settle();
+  settle(now);
 }
 
 void Process::on_time(Time now) {
   engine_.on_time(now);
-  settle();
+  settle(now);
 }
 
 /// After every event: threads whose operations are done wake up, a little later.
-void Process::settle() {
+void Process::settle(Time now) {
   for (const core::Ref<core::Operation>& done : engine_.finished()) {
     const Thread& thread = *static_cast<Thread*>(done->waiter);
     if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
+    if (thread.state == Thread::State::extending) judge_extension(thread, now);
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
@@ -102,6 +103,11 @@ void Process::judge_grants(const Thread& thread) {
   if (worth < core::quorum(tally.nodes()))
     judge_.report(Rule::honesty, world_.now(),
                   "a grant counts although its connection was lost before the decision");
+}
+
+void Process::judge_extension(const Thread& thread, Time now) {
+  if (thread.extension->outcome() == core::Extension::Outcome::extended && now >= thread.deadline)
+    judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
 }
 
 void Process::flush() {

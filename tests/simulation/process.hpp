@@ -77,8 +77,9 @@ class Process {
  private:
   struct Thread;
 
-  void settle();
+  void settle(core::Time now);
   void judge_grants(const Thread& thread);
+  void judge_extension(const Thread& thread, core::Time now);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_visit(Thread& thread);
