@@ -10,6 +10,8 @@ namespace {
 
 using Kind = Fault::Kind;
 
+// One draw in one statement: in which order the operands of an operator are evaluated is up to the compiler.
+
 /// Kinds of faults, as often as they are to come.
 struct Likely {
   Kind kind;
@@ -83,7 +85,8 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
       fault.amount = random.between(-300'000, 300'000);
       break;
     case Kind::node_jump:
-      fault.amount = (random.chance(50) ? 1 : -1) * random.skewed(millisecond, 4 * ttl);
+      fault.amount = random.skewed(millisecond, 4 * ttl);
+      if (random.chance(50)) fault.amount = -fault.amount;
       break;
     case Kind::foreign_take:
       fault.node = random.chance(60) ? Fault::all : fault.node;
@@ -115,7 +118,8 @@ std::int64_t draw_wall_offset(Random& random) {
   constexpr std::int64_t year_us = 365 * 24 * 3600 * std::int64_t{1'000'000};
   if (random.chance(5)) return 274 * year_us;
   if (random.chance(5)) return -57 * year_us;
-  return random.between(-2'000'000, 2'000'000) / (random.chance(50) ? 1000 : 1);
+  const std::int64_t offset = random.between(-2'000'000, 2'000'000);
+  return random.chance(50) ? offset : offset / 1000;
 }
 
 }  // namespace
