@@ -167,7 +167,7 @@ int act(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   CLI::App app{"The core of redlock in a simulated world: one seed, one history."};
   Arguments arguments;
   Campaign& campaign = arguments.campaign;
@@ -186,8 +186,8 @@ int main(int argc, char** argv) {
   app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
   app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_flag("--digest", arguments.digest, "Print one number for all histories");
-  CLI11_PARSE(app, argc, argv);
   try {
+    app.parse(argc, argv);
     arguments.many = schedules->count() > 0;
     if (!arguments.mutant.empty() && arguments.mutant != "all")
       campaign.mutant = find_mutant(arguments.mutant);
@@ -195,4 +195,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Error& error) {
     return app.exit(error);
   }
+} catch (const std::exception& error) {
+  std::cerr << "redlock-sim: " << error.what() << '\n';
+  return EXIT_FAILURE;
 }

@@ -40,7 +40,8 @@ class Mutant {
   virtual void before_extension(core::Claim& claim) const { static_cast<void>(claim); }
   /// Puts something between the engine and the operation.
   [[nodiscard]] virtual std::unique_ptr<core::Operation> disguise(std::unique_ptr<core::Operation> operation,
-                                                                  std::size_t nodes, Aside aside) const {
+                                                                  std::size_t nodes,
+                                                                  const Aside& aside) const {
     static_cast<void>(nodes), static_cast<void>(aside);
     return operation;
   }

@@ -16,8 +16,6 @@ using core::Claim;
 using core::Extension;
 using core::NodeIndex;
 using core::Operation;
-using core::Postage;
-using core::Reply;
 using core::Step;
 using core::Time;
 
@@ -28,9 +26,9 @@ class Liar : public Mutant {
   explicit Liar(std::string_view name) : name_{name} {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::unique_ptr<Operation> disguise(std::unique_ptr<Operation> operation, std::size_t nodes,
-                                                    Aside aside) const override {
+                                                    const Aside& aside) const override {
     if (!dynamic_cast<Kind*>(operation.get())) return operation;
-    return std::make_unique<Lie>(std::move(operation), nodes, std::move(aside));
+    return std::make_unique<Lie>(std::move(operation), nodes, aside);
   }
 
  private:

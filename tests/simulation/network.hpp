@@ -64,7 +64,8 @@ class Network {
     Instant slowness = 0;
   };
   [[nodiscard]] const Link& link(int client, int node) const {
-    return links_[static_cast<std::size_t>(client * nodes_ + node)];
+    return links_[static_cast<std::size_t>(client) * static_cast<std::size_t>(nodes_) +
+                  static_cast<std::size_t>(node)];
   }
   template <class Change>
   void for_each_link(const Fault& fault, Change change);

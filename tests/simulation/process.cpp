@@ -8,9 +8,6 @@
 
 namespace redlock::simulation {
 
-using core::Acquisition;
-using core::Extension;
-using core::Removal;
 using core::Span;
 using core::Time;
 

@@ -261,7 +261,7 @@ void World::healed() {
 void World::look_for_grants() {
   const std::uint64_t grants = judge_.figures().grants - grants_when_healed_;
   const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
-  const auto contenders = static_cast<std::uint64_t>(schedule_.clients * schedule_.threads);
+  const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
   if (attempts > 40 * contenders && grants == 0)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
   is_open_ = schedule_.visits.empty() && (grants == 0 || now_ < healed_at_ + schedule_.well_for);
