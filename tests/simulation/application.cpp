@@ -37,7 +37,7 @@ void Process::wake(int index, Time now) {
       if (thread.finished()) extension_ended(thread, now);
       return;
     case Thread::State::releasing:
-      if (thread.finished()) rest(thread);
+      if (thread.finished()) released(thread, now);
       return;
   }
 }
@@ -73,6 +73,7 @@ void Process::await_next_visit(Thread& thread) {
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
+  thread.resource = world_.most_wanted().value_or(thread.resource);
   const bool waits = thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits);
   const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
   thread.give_up_at = waits ? now + Span{patience} : core::never;
@@ -91,7 +92,7 @@ void Process::ask(Thread& thread, Time now) {
   if (schedule_.fencing)
     thread.claim.fence = core::Fence{.counter_key = core::counter_key(thread.claim.key),
                                      .proposal = world_.wall_clock_us(index_),
-                                     .memory = std::chrono::hours{24}};
+                                     .memory = schedule_.fence_memory};
   if (mutant_) mutant_->before_attempt(thread.claim, owner);
   ++judge_.figures().attempts;
   world_.asked(thread.claim.owner);
@@ -116,11 +117,16 @@ void Process::attempt_ended(Thread& thread, Time now) {
     thread.deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
     thread.claim = ended.take_claim();
     if (now < thread.deadline || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
+    thread.too_late = {ended.take_tally(), ended.begun()};
     return release(thread, now, thread.deadline);  // the lease that nobody gets
   }
   world_.note(index_, "does not get it");
+  try_again(thread, why, ended.tally(), ended.begun(), now);
+}
+
+void Process::try_again(Thread& thread, Errc why, const core::Tally& tally, Time begun, Time now) {
   if (!thread.retry || !world_.is_open()) return rest(thread);
-  const auto again = thread.retry->after(why, ended.tally(), ended.begun(), now, random_.next());
+  const auto again = thread.retry->after(why, tally, begun, now, random_.next());
   if (!again) return rest(thread);
   thread.state = Thread::State::between_attempts;
   thread.operation = {};
@@ -157,7 +163,7 @@ void Process::hold(Thread& thread, Time now) {
     --thread.extensions_left;
     thread.state = Thread::State::extending;
     const Time limit = mutant_ ? mutant_->extension_limit(thread.deadline, now) : thread.deadline;
-    ++judge_.figures().extensions;
+    thread.extension_begun = now;
     if (mutant_) mutant_->before_extension(thread.claim);
     auto extension = std::make_unique<Extension>(thread.claim, engine_.nodes(), limit);
     thread.extension = extension.get();
@@ -192,7 +198,16 @@ void Process::extension_ended(Thread& thread, Time now) {
 void Process::release(Thread& thread, Time now, Time deadline) {
   if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
   thread.state = Thread::State::releasing;
-  submit(thread, std::make_unique<Removal>(thread.claim, engine_.nodes(), deadline), now);
+  auto removal = std::make_unique<Removal>(thread.claim, engine_.nodes(), deadline);
+  thread.removal = removal.get();
+  submit(thread, std::move(removal), now);
+}
+
+void Process::released(Thread& thread, Time now) {
+  if (thread.removal->outcome() == Release::released) judge_.released(thread.claim.owner, world_.now());
+  const auto late = std::exchange(thread.too_late, std::nullopt);
+  if (!late) return rest(thread);
+  try_again(thread, Errc::too_slow, late->tally, late->begun, now);
 }
 
 /// As long as the library's; drawn from the world's chances.

@@ -28,15 +28,22 @@ struct Process::Thread {
   core::Ref<core::Operation> operation;
   core::Acquisition* acquisition = nullptr;  // of these one is the operation
   core::Extension* extension = nullptr;
+  core::Removal* removal = nullptr;
   core::Claim claim;
   std::optional<core::Retry> retry;
   core::Time give_up_at = core::never;
-  const Visit* visit = nullptr;  // of the schedule, if it says what to do
+  struct TooLate {
+    core::Tally tally;
+    core::Time begun;
+  };
+  std::optional<TooLate> too_late;  // the attempt that was granted and is being given back
+  const Visit* visit = nullptr;     // of the schedule, if it says what to do
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;
   core::Time deadline{};
   int extensions_left = 0;
+  core::Time extension_begun{};
   core::Time writes_at{};
   Stores::Seen seen;
 

@@ -11,12 +11,11 @@ using Kind = Fault::Kind;
 
 namespace {
 
-std::string foreign_owner(int fault) { return "another library's value " + std::to_string(fault); }
-
-Server::Mode mode_of(Kind kind) {
-  if (kind == Kind::loading) return Server::Mode::loading;
-  return kind == Kind::read_only ? Server::Mode::read_only : Server::Mode::out_of_memory;
+std::int64_t rate_of(const std::vector<std::int64_t>& drawn, int index) {
+  return drawn.empty() ? 0 : drawn[static_cast<std::size_t>(index)];
 }
+
+std::string foreign_owner(int fault) { return "another library's value " + std::to_string(fault); }
 
 }  // namespace
 
@@ -36,7 +35,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::crash:
     case Kind::crash_empty:
     case Kind::crash_old:
-      return crash(fault, index);
+      return crash(fault);
     case Kind::stall:
       return for_each_node(fault, [](Node& node, int) { ++node.stopped; });
     case Kind::partition:
@@ -84,7 +83,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::loading:
     case Kind::read_only:
     case Kind::out_of_memory:
-      return for_each_node(fault, [&](Node& node, int) { node.server.set_mode(mode_of(fault.kind)); });
+      return change_mode(fault, 1);
   }
 }
 
@@ -93,7 +92,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::crash:
     case Kind::crash_empty:
     case Kind::crash_old:
-      return restart(fault);
+      return restart(fault, index);
     case Kind::stall:
       for_each_node(fault, [](Node& node, int) { --node.stopped; });
       return pump_all();
@@ -108,16 +107,19 @@ void World::end(const Fault& fault, int index) {
       if (!clients_[static_cast<std::size_t>(fault.client)].process) start_process(fault.client);
       return;
     case Kind::client_rate:
-      clients_[static_cast<std::size_t>(fault.client)].clock.set_rate(now_, 0);
+      clients_[static_cast<std::size_t>(fault.client)].clock.set_rate(
+          now_, rate_of(schedule_.client_ppm, fault.client));
       return look_at_timer(fault.client);
     case Kind::node_rate:
-      return for_each_node(fault, [&](Node& node, int) { node.clock.set_rate(now_, 0); });
+      return for_each_node(fault, [&](Node& node, int which) {
+        node.clock.set_rate(now_, rate_of(schedule_.node_ppm, which));
+      });
     case Kind::foreign_take:
       return foreign_give_back(fault, index);
     case Kind::loading:
     case Kind::read_only:
     case Kind::out_of_memory:
-      return for_each_node(fault, [](Node& node, int) { node.server.set_mode(Server::Mode::serving); });
+      return change_mode(fault, -1);
     case Kind::cut:
     case Kind::pause:
     case Kind::pause_mid_step:
@@ -132,7 +134,7 @@ void World::end(const Fault& fault, int index) {
 // ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// Every connection ends: clients hear of it, unless the whole host is gone.
-void World::crash(const Fault& fault, int index) {
+void World::crash(const Fault& fault) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   ++node.down;
   node.host_is_dead = random_.chance(40);
@@ -144,19 +146,32 @@ void World::crash(const Fault& fault, int index) {
       post(now_ + schedule_.delay + random_.skewed(0, schedule_.jitter), Due::Kind::closed,
            static_cast<int>(at));
   }
-  if (fault.kind == Kind::crash_empty) lose_data(node, {});
-  if (fault.kind == Kind::crash_old) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
-  if (fault.kind == Kind::crash_empty && schedule_.profile == Profile::within) ++node.kept_out;
-  audit_all();
 }
 
-void World::restart(const Fault& fault) {
+/// That data are lost is seen when it is back: until then nobody gets an answer anyhow.
+void World::restart(const Fault& fault, int index) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
-  if (fault.kind == Kind::crash_empty && schedule_.profile == Profile::within) --node.kept_out;
+  if (fault.kind == Kind::crash_empty) lose_data(node, {});
+  if (fault.kind == Kind::crash_old) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
+  audit_all();
   if (--node.down > 0) return;
   ++node.starts;
   node.server.restart(Keyspace{node.server.keys()},
                       "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts));
+  node.modes = {};
+}
+
+/// Of several the first counts.
+void World::change_mode(const Fault& fault, int by) {
+  constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
+  const auto kind = static_cast<std::size_t>(fault.kind) - static_cast<std::size_t>(Kind::loading);
+  for_each_node(fault, [&](Node& node, int) {
+    node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart has ended them all
+    Server::Mode mode = Server::Mode::serving;
+    for (std::size_t at = modes.size(); at-- > 0;)
+      if (node.modes[at] > 0) mode = modes[at];
+    node.server.set_mode(mode);
+  });
 }
 
 /// All but the counters, where the schedule says that they are kept.
@@ -213,6 +228,8 @@ void World::cut(const Fault& fault) {
   if (index < 0) return;
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   connection.cut = true;
+  for (const Connection::Answers& answers : connection.answers)
+    note_answers(connection, answers, Event::Kind::lost);
   connection.answers.clear();
   if (fault.amount == 0 && random_.chance(50) && !connection.requests.empty())
     connection.requests.resize(random_.next() % connection.requests.size());

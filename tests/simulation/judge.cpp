@@ -35,16 +35,16 @@ void Figures::add(const Figures& other) {
   writes_lost_unfenced += other.writes_lost_unfenced;
 }
 
-Judge::Judge(const Schedule& schedule, World world)
+Judge::Judge(const Schedule& schedule, Lookup world)
     : schedule_{schedule}, world_{std::move(world)}, stores_(static_cast<std::size_t>(schedule.resources)) {}
 
 Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
-  ++figures_.grants;
+  figures_.grants += lease.client >= 0 ? 1 : 0;
   leases_.push_back(std::move(lease));
   const LeaseIndex index = leases_.size() - 1;
   if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was handed over after its deadline");
   judge_exclusion(index, now);
-  if (leases_[index].token != 0) judge_token(leases_[index], now);
+  if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
   audit(leases_[index].resource, now);
   return index;
 }
@@ -61,6 +61,7 @@ void Judge::put_back(std::string_view owner, int node, int others) {
 
 /// Others may have held the lock before a copy was put back: it counts when a majority of the rest has extended it once more.
 void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
+  ++figures_.extensions;
   Lease& lease = leases_[index];
   std::size_t worth = 0;
   for (std::size_t node = 0; node < votes.size(); ++node)
@@ -75,6 +76,28 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
 }
 
 void Judge::end(LeaseIndex index) { leases_[index].over = true; }
+
+Judge::Lease* Judge::find(std::string_view owner) {
+  const auto lease = std::find_if(leases_.rbegin(), leases_.rend(),
+                                  [owner](const Lease& candidate) { return candidate.owner == owner; });
+  return lease == leases_.rend() ? nullptr : &*lease;
+}
+
+void Judge::deleted(std::string_view owner) {
+  if (Lease* const lease = find(owner)) ++lease->deletions;
+}
+
+void Judge::released(std::string_view owner, Instant now) {
+  const Lease* const lease = find(owner);
+  if (lease && lease->deletions < static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes))))
+    report(Rule::honesty, now, "a lock is said to be released, and a majority has not deleted it");
+}
+
+bool Judge::any_begun(int resource, Instant since) const {
+  return std::any_of(leases_.begin(), leases_.end(), [=](const Lease& lease) {
+    return lease.client >= 0 && lease.resource == resource && lease.begun >= since;
+  });
+}
 
 bool Judge::any_in_force() const {
   return std::any_of(leases_.begin(), leases_.end(), [this](const Lease& lease) { return in_force(lease); });
@@ -93,13 +116,16 @@ void Judge::judge_exclusion(LeaseIndex index, Instant now) {
 }
 
 void Judge::judge_token(const Lease& lease, Instant now) {
+  if (lease.token == 0) return report(Rule::tokens, now, "a lock was handed over without its token");
   if (!schedule_.counters_kept) return;
   for (const Lease& earlier : leases_) {
     if (&earlier == &lease || earlier.resource != lease.resource || earlier.token == 0) continue;
     if (earlier.token == lease.token)
       report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was given out twice");
-    // What was acquired before this acquisition began; leases begin in the order of this list.
-    if (earlier.begun < lease.invoked && earlier.token > lease.token)
+    // Within the assumptions one lease is over before the next begins. Beyond, what was acquired before this
+    // acquisition began. Leases begin in the order of this list.
+    const bool is_earlier = schedule_.profile == Profile::within || earlier.begun < lease.invoked;
+    if (is_earlier && earlier.token > lease.token)
       report(Rule::tokens, now,
              "token " + std::to_string(lease.token) + " comes after " + std::to_string(earlier.token));
   }

@@ -17,12 +17,12 @@ namespace redlock::simulation {
 
 enum class Rule : std::uint8_t {
   exclusion,   // no two holders at once
-  honesty,     // until a lease's deadline a majority has its value, or is kept out
+  honesty,     // until a lease's deadline a majority has its value
   tokens,      // no token twice, none that goes back
   fence,       // a fenced store loses no accepted write
   ownership,   // only its owner, or its end, removes or prolongs a copy
   liveness,    // when all is well again, somebody gets the lock
-  quiescence,  // in the end nothing is left over
+  quiescence,  // no copy lives longer than its ttl, and in the end nothing is left over
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 
@@ -40,7 +40,7 @@ struct Figures {
   std::uint64_t attempts = 0;
   std::uint64_t grants = 0;
   std::uint64_t second_rounds = 0;
-  std::uint64_t extensions = 0;
+  std::uint64_t extensions = 0;  // that were granted
   std::uint64_t repairs = 0;
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
   std::uint64_t writes_refused = 0;
@@ -53,8 +53,8 @@ struct Figures {
 class Judge {
  public:
   /// `is_valid(client, deadline)`: whether that client's clock has not reached the deadline.
-  /// `copies(resource, owner)`: nodes that have the value, or are kept out because they have lost their data.
-  struct World {
+  /// `copies(resource, owner)`: nodes that have the value, those included that are down and have not lost it yet.
+  struct Lookup {
     std::function<bool(int client, Instant deadline)> is_valid;
     std::function<int(int resource, std::string_view owner)> copies;
   };
@@ -67,12 +67,13 @@ class Judge {
     Instant begun;
     Instant deadline;  // by the client's clock
     bool over = false;
+    int deletions = 0;  // of its copies, by its release
     std::vector<bool>
         revived{};  // nodes that got their copy back when no majority of the others had one any more
   };
   using LeaseIndex = std::size_t;
 
-  Judge(const Schedule& schedule, World world);
+  Judge(const Schedule& schedule, Lookup world);
 
   /// A client may touch the resource from now on.
   LeaseIndex begin(Lease lease, Instant now);
@@ -81,10 +82,16 @@ class Judge {
   /// A copy was put back. `others`: nodes that have one, too.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
+  /// A release has deleted one of its copies.
+  void deleted(std::string_view owner);
+  /// Its holder was told that it was in force until its release.
+  void released(std::string_view owner, Instant now);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
   [[nodiscard]] bool any_in_force() const;
+  /// Whether a client of ours was given the lock then or later.
+  [[nodiscard]] bool any_begun(int resource, Instant since) const;
 
   /// To be called when copies of the resource's lock may have gone, and just before a deadline.
   void audit(int resource, Instant now);
@@ -101,11 +108,12 @@ class Judge {
   [[nodiscard]] bool in_force(const Lease& lease) const {
     return !lease.over && world_.is_valid(lease.client, lease.deadline);
   }
+  [[nodiscard]] Lease* find(std::string_view owner);
   void judge_exclusion(LeaseIndex index, Instant now);
   void judge_token(const Lease& lease, Instant now);
 
   const Schedule& schedule_;
-  World world_;
+  Lookup world_;
   std::vector<Lease> leases_;
   std::vector<Stores> stores_;
   std::optional<Violation> violation_;

@@ -77,14 +77,13 @@ class OnlyReachableCount final : public Asking {
  private:
   const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
     const core::Trouble* refused = forward(node, command, postage);
-    if (!refused || postage.step != asked || !can_do_without(node)) return refused;
+    if (!refused || postage.step != asked) return refused;
+    silent[node] = true;
     return nullptr;
   }
-  bool lose(NodeIndex node) override { return granted[node] || !can_do_without(node); }
-  /// Whether it is left out of the count.
-  bool can_do_without(NodeIndex node) {
+  bool lose(NodeIndex node) override {
     silent[node] = true;
-    return true;
+    return granted[node];
   }
   void think() override {
     const auto out = static_cast<std::size_t>(std::count(silent.begin(), silent.end(), true));
@@ -108,7 +107,7 @@ class UnfoldedGrantsCount final : public Asking {
   }
 };
 
-/// A node that granted is not crossed out when its connection is lost.
+/// A node that granted, or extended, is not crossed out when its connection is lost.
 class LostGrantsCount final : public Asking {
  public:
   using Asking::Asking;

@@ -5,7 +5,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "simulation/campaign.hpp"
 #include "simulation/scenarios.hpp"
@@ -22,7 +27,7 @@ struct Arguments {
   std::string mutant;
   std::string scenario;
   std::string svg;
-  std::vector<std::size_t> faults;  // of the schedule's, by their numbers; none: all
+  std::optional<std::set<std::size_t>> faults;  // of the schedule's, by their numbers; else all
 };
 
 const char* name_of(Profile profile) { return profile == Profile::within ? "within" : "beyond"; }
@@ -94,9 +99,9 @@ int show_seed(const Arguments& arguments) {
   const Campaign& campaign = arguments.campaign;
   const Profile profile = campaign.profile_of(campaign.first_seed);
   Schedule schedule = draw_schedule(campaign.first_seed, profile);
-  if (!arguments.faults.empty()) {
+  if (arguments.faults) {
     std::vector<Fault> chosen;
-    for (const std::size_t number : arguments.faults)
+    for (const std::size_t number : *arguments.faults)
       if (number < schedule.faults.size()) chosen.push_back(schedule.faults[number]);
     schedule.faults = std::move(chosen);
   }
@@ -181,14 +186,19 @@ int main(int argc, char** argv) try {
   app.add_option("--mutant", arguments.mutant, "Run with a mistake; `all`: see that each is caught");
   app.add_option("--scenario", arguments.scenario,
                  "Tell a story from the literature: see docs/failure-gallery.md");
-  app.add_option("--faults", arguments.faults, "Only these of the schedule's faults, by number")
-      ->delimiter(',');
+  std::vector<std::string> faults;
+  app.add_option("--faults", faults, "Only these of the schedule's faults, by number, or `none`")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber | CLI::IsMember({"none"}));
   app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
   app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_flag("--digest", arguments.digest, "Print one number for all histories");
   try {
     app.parse(argc, argv);
     arguments.many = schedules->count() > 0;
+    if (!faults.empty()) arguments.faults.emplace();
+    for (const std::string& number : faults)
+      if (number != "none") arguments.faults->insert(std::stoul(number));
     if (!arguments.mutant.empty() && arguments.mutant != "all")
       campaign.mutant = find_mutant(arguments.mutant);
     return act(arguments);

@@ -68,6 +68,12 @@ class ValidityFromReplies final : public Careless {
   }
 };
 
+class HalfTheDrift final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_attempt(Claim& claim, const std::string&) const override { claim.drift /= 2; }
+};
+
 class NoDrift final : public Careless {
  public:
   using Careless::Careless;
@@ -132,6 +138,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(NoElapsedCheck{"no-elapsed-check"});
   add(ValidityFromReplies{"validity-from-replies"});
   add(NoDrift{"no-drift"});
+  add(HalfTheDrift{"half-the-drift"});
   add(Patched{"blind-delete", {{&core::release_script, "return redis.call('DEL',KEYS[1])"}}});
   add(Patched{"extend-without-owner",
               {{&core::extend_script,
@@ -149,6 +156,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Liar<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
+  add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;
 }
 

@@ -92,19 +92,27 @@ void Process::settle(Time now) {
 }
 
 /// What a node granted may be forgotten by the time its connection is lost.
-void Process::judge_grants(const Thread& thread) {
-  const core::Tally& tally = thread.acquisition->tally();
+/// Whether it has no majority but for votes of connections that were lost before the decision.
+bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) const {
   std::size_t worth = 0;
   for (core::NodeIndex node = 0; node < tally.nodes(); ++node)
-    worth += tally.is(node, core::Tally::Mark::yes) && lost_at_[node] <= thread.acquisition->begun() ? 1 : 0;
-  if (worth < core::quorum(tally.nodes()))
+    worth += tally.is(node, core::Tally::Mark::yes) && lost_at_[node] <= begun ? 1 : 0;
+  return worth < core::quorum(tally.nodes());
+}
+
+void Process::judge_grants(const Thread& thread) {
+  if (rests_on_lost_connections(thread.acquisition->tally(), thread.acquisition->begun()))
     judge_.report(Rule::honesty, world_.now(),
                   "a grant counts although its connection was lost before the decision");
 }
 
 void Process::judge_extension(const Thread& thread, Time now) {
-  if (thread.extension->outcome() == core::Extension::Outcome::extended && now >= thread.deadline)
+  if (thread.extension->outcome() != core::Extension::Outcome::extended) return;
+  if (now >= thread.deadline)
     judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
+  if (rests_on_lost_connections(thread.extension->tally(), thread.extension_begun))
+    judge_.report(Rule::honesty, world_.now(),
+                  "an extension counts although its connection was lost before the decision");
 }
 
 void Process::flush() {
@@ -112,7 +120,7 @@ void Process::flush() {
     core::Session& session = engine_.session(node);
     while (session.has_errand()) {
       if (auto farewell = session.take_farewell())
-        world_.leave(index_, static_cast<int>(node), farewell->graceful, std::move(farewell->unsent));
+        world_.leave(index_, static_cast<int>(node), farewell->graceful, farewell->unsent);
       if (session.take_dial()) world_.dial(index_, static_cast<int>(node));
     }
     if (session.unsent().empty()) continue;

@@ -41,6 +41,8 @@ class Surroundings {
   [[nodiscard]] virtual Instant now() const = 0;  // the world's
   [[nodiscard]] virtual std::uint64_t wall_clock_us(int client) const = 0;
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
+  /// The resource that is to be asked for, where it is not all the same.
+  [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
   virtual void asked(const std::string& owner) = 0;
   virtual void note(int client, std::string_view text) = 0;
 };
@@ -78,6 +80,7 @@ class Process {
   struct Thread;
 
   void settle(core::Time now);
+  [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
   void judge_grants(const Thread& thread);
   void judge_extension(const Thread& thread, core::Time now);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
@@ -89,6 +92,8 @@ class Process {
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now, core::Time deadline);
+  void released(Thread& thread, core::Time now);
+  void try_again(Thread& thread, Errc why, const core::Tally& tally, core::Time begun, core::Time now);
   void rest(Thread& thread);
   [[nodiscard]] std::string new_owner_value();
 

@@ -208,13 +208,19 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   schedule.habits.think = random.between(10 * millisecond, 150 * millisecond);
   schedule.habits.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
   if (random.chance(15)) schedule.well_for = 3 * schedule.ttl.count() * millisecond;
-  // The relative error of two clocks stays below the hundredth of the ttl that the drift allows.
-  const std::int64_t most = random.chance(50) ? 4'000 : 0;
+  // Long enough for connections that have proved good, and are replaced at once when they break.
+  if (random.chance(5)) schedule.heals = 2500 * millisecond;
+  if (random.chance(20)) schedule.fence_memory = {};
+  // The relative error of two clocks stays just below what the drift allows over one ttl.
+  const std::int64_t most = random.chance(50) ? schedule.drift.count() * 450'000 / schedule.ttl.count() : 0;
   for (int client = 0; client < schedule.clients; ++client) {
     schedule.client_ppm.push_back(random.between(-most, most));
     schedule.wall_offsets_us.push_back(draw_wall_offset(random));
   }
-  for (int node = 0; node < schedule.nodes; ++node) schedule.node_ppm.push_back(random.between(-most, most));
+  for (int node = 0; node < schedule.nodes; ++node) {
+    schedule.node_ppm.push_back(random.between(-most, most));
+    schedule.node_offsets.push_back(random.between(0, second));
+  }
   const auto faults = random.between(20, 50);
   for (std::int64_t i = 0; i < faults; ++i) schedule.faults.push_back(draw_fault(schedule, random));
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),

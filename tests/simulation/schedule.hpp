@@ -92,14 +92,16 @@ struct Schedule {
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more
   std::vector<Instant> detours;        // and always so much, for every link: client by client, node by node
-  Instant heals = 600 * millisecond;   // from then on nothing goes wrong
-  Instant well_for = 0;                // then still so long, until the world closes
+  std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
+  Instant heals = 600 * millisecond;  // from then on nothing goes wrong
+  Instant well_for = 0;               // then still so long, until the world closes
   Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
   Habits habits;
   std::vector<Visit> visits;             // if there are any, clients do nothing else
   bool connects_at_once = false;         // not only when the first call comes
   std::vector<std::int64_t> client_ppm;  // rate errors; none: 0
   std::vector<std::int64_t> node_ppm;
+  std::vector<Instant> node_offsets;          // of the nodes' clocks; none: 0
   std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks
   std::vector<Fault> faults;
 };

@@ -10,6 +10,17 @@ namespace redlock::simulation {
 constexpr auto to_node = Network::Direction::to_node;
 constexpr auto to_client = Network::Direction::to_client;
 
+namespace {
+
+bool is_greeting(std::string_view command) {
+  return command == "ROLE" || command == "INFO" || command == "SCRIPT";
+}
+bool is_call_of(const core::Script& script, const std::vector<std::string_view>& words) {
+  return words.size() > 1 && (words[1] == script.sha1 || words[1] == script.source);
+}
+
+}  // namespace
+
 // ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
 
 void World::dial(int client, int node) {
@@ -103,7 +114,7 @@ void World::pump_answers(int index) {
     } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
       const Connection::Answers answers = std::move(connection.answers.front());
       connection.answers.pop_front();
-      note_answers(connection, answers);
+      note_answers(connection, answers, Event::Kind::reply);
       client.process->answered(node, answers.replies, time_of(client));
     } else if (connection.closing) {
       connection.client_open = false;
@@ -137,7 +148,7 @@ void World::serve(int index, const Connection::Request& request) {
     answers.replies.push_back(execute(connections_[static_cast<std::size_t>(index)], words_));
   }
   Connection& connection = connections_[static_cast<std::size_t>(index)];
-  if (connection.cut) return;
+  if (connection.cut) return note_answers(connection, answers, Event::Kind::lost);
   const Instant behind = connection.answers.empty() ? 0 : connection.answers.back().arrives;
   answers.arrives = network_.arrival(connection.client, node, now_, behind);
   post(answers.arrives, Due::Kind::answers, index);
@@ -149,9 +160,8 @@ core::Reply World::execute(Connection& connection, const std::vector<std::string
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (!words.front().starts_with("EVAL") && words.front() != "SET") return node.server.execute(words, at);
-  const bool is_release = words[1] == core::release_script.sha1 || words[1] == core::release_script.source;
-  if (is_release) connection.released.emplace_back(words[4]);
+  if (is_greeting(words.front())) return node.server.execute(words, at);
+  if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
     if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
@@ -164,7 +174,7 @@ core::Reply World::execute(Connection& connection, const std::vector<std::string
   return reply;
 }
 
-void World::judge_change(int resource, const Entry* before, const Entry* after, Connection& connection,
+void World::judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                          const std::vector<std::string_view>& words) {
   const auto report = [&](std::string_view what) {
     judge_.report(
@@ -175,8 +185,13 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
   if (before && (!is_same || after->expires_ms > before->expires_ms) &&
       std::find(words.begin(), words.end(), before->value) == words.end())
     report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
-  const bool is_put_back = words[1] == core::put_back_script.sha1 || words[1] == core::put_back_script.source;
-  if (is_put_back && after && !is_same)
+  const bool has_new_end = after && (!is_same || after->expires_ms != before->expires_ms);
+  const std::int64_t last_end =
+      clock_us(nodes_[static_cast<std::size_t>(connection.node)]) / 1000 + schedule_.ttl.count();
+  if (has_new_end && (after->expires_ms < 0 || after->expires_ms > last_end))
+    judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
+  if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
+  if (is_call_of(core::put_back_script, words) && after && !is_same)
     judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);
   const auto& released = connection.released;
   if (after && !is_same && std::find(released.begin(), released.end(), after->value) != released.end())
@@ -187,7 +202,7 @@ int World::copies(int resource, std::string_view owner) const {
   int count = 0;
   for (const Node& node : nodes_) {
     const Entry* entry = node.server.find(key_of(resource), clock_us(node));
-    count += node.kept_out > 0 || (entry && entry->value == owner) ? 1 : 0;
+    count += entry && entry->value == owner ? 1 : 0;
   }
   return count;
 }
@@ -211,14 +226,14 @@ void World::note_request(const Connection& connection, const Connection::Request
   history_.add({kind, request.sent, now_, connection.client, connection.node, text});
 }
 
-void World::note_answers(const Connection& connection, const Connection::Answers& answers) {
+void World::note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind) {
   if (!history_.kept()) return;
   std::string text;
   if (answers.replies.size() >= 7) text = "welcome";
   if (text.empty())
     for (std::size_t at = 0; at < answers.replies.size(); ++at)
       text += (text.empty() ? "" : ", ") + in_words(answers.commands[at], answers.replies[at]);
-  history_.add({Event::Kind::reply, answers.sent, now_, connection.client, connection.node, text});
+  history_.add({kind, answers.sent, now_, connection.client, connection.node, text});
 }
 
 }  // namespace redlock::simulation

@@ -12,9 +12,7 @@ namespace {
 /// How long it may take after the last fault until somebody gets a lock that nobody holds: the copies of those who have
 /// died expire, hung connections are given up, new ones are made, and contenders come apart.
 Instant patience(const Schedule& schedule) {
-  const Instant silence = 4 * schedule.node_timeout.count() * millisecond;
-  const Instant connecting = Process::connect_timeout.count() + second;  // and the longest backoff
-  return schedule.ttl.count() * millisecond * 2 + silence + connecting + 2 * second;
+  return schedule.ttl.count() * millisecond * 2 + 500 * millisecond;
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
   };
   for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
     nodes_.push_back({Server{interpreter, "run-" + std::to_string(node) + "-0"},
-                      SkewedClock{0, ppm_of(schedule.node_ppm, node)}});
+                      SkewedClock{ppm_of(schedule.node_offsets, node), ppm_of(schedule.node_ppm, node)}});
     if (!mutant) continue;
     for (const Mutant::Patch& patch : mutant->patches())
       nodes_.back().server.patch(*patch.original, patch.source);
@@ -251,20 +249,26 @@ void World::lease_over(Judge::LeaseIndex lease) {
 // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 void World::healed() {
-  grants_when_healed_ = judge_.figures().grants;
   attempts_when_healed_ = judge_.figures().attempts;
   healed_at_ = free_since_ = now_;
   look_for_grants();
 }
 
-/// From time to time, until somebody has got the lock; then nobody begins anything new.
+/// A lock that nobody has got since all is well.
+std::optional<int> World::most_wanted() const {
+  for (int resource = 0; resource < schedule_.resources && healed_at_ <= now_; ++resource)
+    if (!judge_.any_begun(resource, healed_at_)) return resource;
+  return std::nullopt;
+}
+
+/// From time to time, until each lock was given to somebody; then nobody begins anything new.
 void World::look_for_grants() {
-  const std::uint64_t grants = judge_.figures().grants - grants_when_healed_;
+  const bool all_granted = !most_wanted();
   const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
   const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
-  if (attempts > 40 * contenders && grants == 0)
+  if (attempts > 40 * contenders && !all_granted)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
-  is_open_ = schedule_.visits.empty() && (grants == 0 || now_ < healed_at_ + schedule_.well_for);
+  is_open_ = schedule_.visits.empty() && (!all_granted || now_ < healed_at_ + schedule_.well_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
   if (now_ > free_since_ + patience(schedule_) + extra_life_)

@@ -1,6 +1,7 @@
 // Clients, nodes, the network between them, and everything that goes wrong there: under virtual time, from one seed.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -47,9 +48,9 @@ class World final : private Surroundings {
     SkewedClock clock;
     int down = 0;  // faults that keep it so, as all counters here
     int stopped = 0;
-    int kept_out = 0;  // it has lost its data, and is not back yet
     int starts = 0;
-    bool host_is_dead = false;  // not only the process: nobody answers for it
+    std::array<int, 3> modes{};  // loading, read only, out of memory
+    bool host_is_dead = false;   // not only the process: nobody answers for it
   };
   struct Client {
     SkewedClock clock;
@@ -107,6 +108,7 @@ class World final : private Surroundings {
   Instant now() const override { return now_; }
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }
+  std::optional<int> most_wanted() const override;
   void asked(const std::string& owner) override;
   void note(int client, std::string_view text) override;
 
@@ -127,14 +129,14 @@ class World final : private Surroundings {
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
   core::Reply execute(Connection& connection, const std::vector<std::string_view>& words);
-  void judge_change(int resource, const Entry* before, const Entry* after, Connection& connection,
+  void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] int copies(int resource, std::string_view owner) const;
   void audit_all();
   void lose_data(Node& node, const Keyspace& left);
   void note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind);
-  void note_answers(const Connection& connection, const Connection::Answers& answers);
+  void note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind);
 
   // ── clients ────────────────────────────────────────────────────────────────────────────────────────────────
   [[nodiscard]] bool is_running(const Client& client) const {
@@ -150,8 +152,9 @@ class World final : private Surroundings {
   // ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────
   void begin(const Fault& fault, int index);
   void end(const Fault& fault, int index);
-  void crash(const Fault& fault, int index);
-  void restart(const Fault& fault);
+  void crash(const Fault& fault);
+  void restart(const Fault& fault, int index);
+  void change_mode(const Fault& fault, int by);
   void cut(const Fault& fault);
   void kill(int client);
   template <class Change>
@@ -184,7 +187,6 @@ class World final : private Surroundings {
   Instant now_ = 0;
   Instant extra_life_ = 0;  // of copies: by how much clocks were put back
   bool is_open_ = true;
-  std::uint64_t grants_when_healed_ = 0;
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;
   Instant free_since_ = 0;
