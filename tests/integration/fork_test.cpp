@@ -1,6 +1,10 @@
 // Children of fork(), which have the parent's memory and descriptors but none of its threads.
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <future>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -51,6 +55,16 @@ bool is_refused(GlassLock& locks) {
     return error.code() == Errc::misconfigured && std::string{error.what()}.find("fork") != std::string::npos;
   }
   return false;
+}
+
+/// In a child of fork() a thread gets the stack of one that only the parent has, and the thread sanitizer takes one for the
+/// other, and ends the child. A larger stack is a new one.
+void use_new_stacks() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{16} << 20U);
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
 }
 
 /// Forks so many times; each child finds the client of no use, and destroys its copy.
@@ -113,8 +127,11 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
   GlassLock locks{endpoints(nodes)};
   const Lease lease = locks.lock("resource", lasting);
   REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+  std::promise<void> over;
+  std::thread other_thread{[until = over.get_future()] { until.wait(); }};
   for (int round = 0; round < 5; ++round) {
     CHECK(in_child([&] {
+            use_new_stacks();
             GlassLock own{endpoints(nodes)};
             if (own.try_lock("resource")) return 1;  // the parent has it
             auto other = own.try_lock("other", lasting);
@@ -122,6 +139,8 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
             return other->release() == Release::released ? fine : 3;
           }) == fine);
   }
+  over.set_value();
+  other_thread.join();
   CHECK(lease.valid());
   CHECK(eventually([&] { return Observers{nodes}.having("other") == 0; }));
   CHECK(Observers{nodes}.holding("resource", lease.owner_value()) == 3);
