@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <future>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "integration/observers.hpp"
+#include "pause.hpp"
 #include "redlock/error.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -127,8 +127,8 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
   GlassLock locks{endpoints(nodes)};
   const Lease lease = locks.lock("resource", lasting);
   REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
-  std::promise<void> over;
-  std::thread other_thread{[until = over.get_future()] { until.wait(); }};
+  const std::jthread other_thread{
+      [](const std::stop_token& stop) { redlock::detail::pause_until(redlock::Clock::now() + 1h, stop); }};
   for (int round = 0; round < 5; ++round) {
     CHECK(in_child([&] {
             use_new_stacks();
@@ -139,8 +139,6 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
             return other->release() == Release::released ? fine : 3;
           }) == fine);
   }
-  over.set_value();
-  other_thread.join();
   CHECK(lease.valid());
   CHECK(eventually([&] { return Observers{nodes}.having("other") == 0; }));
   CHECK(Observers{nodes}.holding("resource", lease.owner_value()) == 3);

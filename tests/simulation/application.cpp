@@ -117,16 +117,17 @@ void Process::attempt_ended(Thread& thread, Time now) {
     thread.deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
     thread.claim = ended.take_claim();
     if (now < thread.deadline || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
-    thread.too_late = {ended.take_tally(), ended.begun()};
+    thread.too_late = thread.operation;
     return release(thread, now, thread.deadline);  // the lease that nobody gets
   }
   world_.note(index_, "does not get it");
-  try_again(thread, why, ended.tally(), ended.begun(), now);
+  try_again(thread, why, now);
 }
 
-void Process::try_again(Thread& thread, Errc why, const core::Tally& tally, Time begun, Time now) {
+void Process::try_again(Thread& thread, Errc why, Time now) {
   if (!thread.retry || !world_.is_open()) return rest(thread);
-  const auto again = thread.retry->after(why, tally, begun, now, random_.next());
+  const Acquisition& failed = *thread.acquisition;
+  const auto again = thread.retry->after(why, failed.tally(), failed.begun(), now, random_.next());
   if (!again) return rest(thread);
   thread.state = Thread::State::between_attempts;
   thread.operation = {};
@@ -205,9 +206,8 @@ void Process::release(Thread& thread, Time now, Time deadline) {
 
 void Process::released(Thread& thread, Time now) {
   if (thread.removal->outcome() == Release::released) judge_.released(thread.claim.owner, world_.now());
-  const auto late = std::exchange(thread.too_late, std::nullopt);
-  if (!late) return rest(thread);
-  try_again(thread, Errc::too_slow, late->tally, late->begun, now);
+  if (const auto late = std::exchange(thread.too_late, {})) return try_again(thread, Errc::too_slow, now);
+  rest(thread);
 }
 
 /// As long as the library's; drawn from the world's chances.

@@ -32,12 +32,8 @@ struct Process::Thread {
   core::Claim claim;
   std::optional<core::Retry> retry;
   core::Time give_up_at = core::never;
-  struct TooLate {
-    core::Tally tally;
-    core::Time begun;
-  };
-  std::optional<TooLate> too_late;  // the attempt that was granted and is being given back
-  const Visit* visit = nullptr;     // of the schedule, if it says what to do
+  core::Ref<core::Operation> too_late;  // the acquisition, when it was granted and is being given back
+  const Visit* visit = nullptr;         // of the schedule, if it says what to do
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;

@@ -1,14 +1,12 @@
 #include "simulation/campaign.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 
 #include "simulation/timeline/timeline.hpp"
 #include "support/catch.hpp"
+#include "support/project_file.hpp"
 
 namespace {
 
@@ -18,11 +16,6 @@ const Mutant* mutant_named(std::string_view name) {
   for (const auto& mutant : mutants())
     if (mutant->name() == name) return mutant.get();
   return nullptr;
-}
-
-std::string read_doc(const std::string& name) {
-  std::ifstream file{std::filesystem::path{REDLOCK_SOURCE_DIR} / "docs" / name, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
 }
 
 }  // namespace
@@ -78,7 +71,7 @@ TEST_CASE("a_failing_schedule_is_reduced_to_what_it_needs") {
 }
 
 TEST_CASE("the_example_of_a_reduced_schedule_is_true") {
-  const std::string text = read_doc("simulation.md");
+  const std::string text = redlock::testing::read_project_file("docs/simulation.md");
   CHECK(text.find("redlock-sim --seed 538 --profile within --mutant half-the-drift\n") != text.npos);
   CHECK(text.find("--faults 9\n") != text.npos);
   const Campaign campaign{.first_seed = 538,

@@ -11,10 +11,6 @@ using Kind = Fault::Kind;
 
 namespace {
 
-std::int64_t rate_of(const std::vector<std::int64_t>& drawn, int index) {
-  return drawn.empty() ? 0 : drawn[static_cast<std::size_t>(index)];
-}
-
 std::string foreign_owner(int fault) { return "another library's value " + std::to_string(fault); }
 
 }  // namespace
@@ -108,11 +104,11 @@ void World::end(const Fault& fault, int index) {
       return;
     case Kind::client_rate:
       clients_[static_cast<std::size_t>(fault.client)].clock.set_rate(
-          now_, rate_of(schedule_.client_ppm, fault.client));
+          now_, drawn_for(static_cast<std::size_t>(fault.client), schedule_.client_ppm));
       return look_at_timer(fault.client);
     case Kind::node_rate:
       return for_each_node(fault, [&](Node& node, int which) {
-        node.clock.set_rate(now_, rate_of(schedule_.node_ppm, which));
+        node.clock.set_rate(now_, drawn_for(static_cast<std::size_t>(which), schedule_.node_ppm));
       });
     case Kind::foreign_take:
       return foreign_give_back(fault, index);

@@ -51,12 +51,10 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
 
 void Judge::put_back(std::string_view owner, int node, int others) {
   ++figures_.repairs;
-  const auto quorum = core::quorum(static_cast<std::size_t>(schedule_.nodes));
-  for (Lease& lease : leases_) {
-    if (lease.owner != owner || others >= static_cast<int>(quorum)) continue;
-    lease.revived.resize(static_cast<std::size_t>(schedule_.nodes));
-    lease.revived[static_cast<std::size_t>(node)] = true;
-  }
+  Lease* const lease = find(owner);
+  if (!lease || others >= quorum()) return;
+  lease->revived.resize(static_cast<std::size_t>(schedule_.nodes));
+  lease->revived[static_cast<std::size_t>(node)] = true;
 }
 
 /// Others may have held the lock before a copy was put back: it counts when a majority of the rest has extended it once more.
@@ -77,6 +75,10 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
 
 void Judge::end(LeaseIndex index) { leases_[index].over = true; }
 
+int Judge::quorum() const {
+  return static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes)));
+}
+
 Judge::Lease* Judge::find(std::string_view owner) {
   const auto lease = std::find_if(leases_.rbegin(), leases_.rend(),
                                   [owner](const Lease& candidate) { return candidate.owner == owner; });
@@ -89,7 +91,7 @@ void Judge::deleted(std::string_view owner) {
 
 void Judge::released(std::string_view owner, Instant now) {
   const Lease* const lease = find(owner);
-  if (lease && lease->deletions < static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes))))
+  if (lease && lease->deletions < quorum())
     report(Rule::honesty, now, "a lock is said to be released, and a majority has not deleted it");
 }
 
@@ -136,7 +138,7 @@ void Judge::audit(int resource, Instant now) {
   for (const Lease& lease : leases_) {
     if (lease.resource != resource || !in_force(lease)) continue;
     const int copies = world_.copies(resource, lease.owner);
-    if (copies < static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes))))
+    if (copies < quorum())
       report(Rule::honesty, now,
              client_name(lease.client) + " relies on a lock of which " + std::to_string(copies) + " of " +
                  std::to_string(schedule_.nodes) + " nodes have a copy");

@@ -108,6 +108,8 @@ class Judge {
   [[nodiscard]] bool in_force(const Lease& lease) const {
     return !lease.over && world_.is_valid(lease.client, lease.deadline);
   }
+  [[nodiscard]] int quorum() const;
+  /// The latest with this owner value; null: none.
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_exclusion(LeaseIndex index, Instant now);
   void judge_token(const Lease& lease, Instant now);

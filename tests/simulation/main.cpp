@@ -7,7 +7,6 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +26,7 @@ struct Arguments {
   std::string mutant;
   std::string scenario;
   std::string svg;
-  std::optional<std::set<std::size_t>> faults;  // of the schedule's, by their numbers; else all
+  std::optional<std::vector<std::size_t>> faults;  // of the schedule's, by their numbers; else all
 };
 
 const char* name_of(Profile profile) { return profile == Profile::within ? "within" : "beyond"; }
@@ -189,7 +188,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> faults;
   app.add_option("--faults", faults, "Only these of the schedule's faults, by number, or `none`")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber | CLI::IsMember({"none"}));
+      ->check(CLI::TypeValidator<unsigned>{"NUMBER"} | CLI::IsMember({"none"}));
   app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
   app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
   app.add_flag("--digest", arguments.digest, "Print one number for all histories");
@@ -198,7 +197,7 @@ int main(int argc, char** argv) try {
     arguments.many = schedules->count() > 0;
     if (!faults.empty()) arguments.faults.emplace();
     for (const std::string& number : faults)
-      if (number != "none") arguments.faults->insert(std::stoul(number));
+      if (number != "none") arguments.faults->push_back(std::stoul(number));
     if (!arguments.mutant.empty() && arguments.mutant != "all")
       campaign.mutant = find_mutant(arguments.mutant);
     return act(arguments);

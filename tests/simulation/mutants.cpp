@@ -68,16 +68,16 @@ class ValidityFromReplies final : public Careless {
   }
 };
 
-class HalfTheDrift final : public Careless {
+/// So much of the drift, in per cent.
+class LessDrift final : public Careless {
  public:
-  using Careless::Careless;
-  void before_attempt(Claim& claim, const std::string&) const override { claim.drift /= 2; }
-};
+  LessDrift(std::string_view name, int percent) : Careless{name}, percent_{percent} {}
+  void before_attempt(Claim& claim, const std::string&) const override {
+    claim.drift = claim.drift * percent_ / 100;
+  }
 
-class NoDrift final : public Careless {
- public:
-  using Careless::Careless;
-  void before_attempt(Claim& claim, const std::string&) const override { claim.drift = {}; }
+ private:
+  int percent_;
 };
 
 class SameOwner : public Careless {
@@ -137,8 +137,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Liar<Acquisition, OnlyReachableCount>{"only-reachable-count"});
   add(NoElapsedCheck{"no-elapsed-check"});
   add(ValidityFromReplies{"validity-from-replies"});
-  add(NoDrift{"no-drift"});
-  add(HalfTheDrift{"half-the-drift"});
+  add(LessDrift{"no-drift", 0});
+  add(LessDrift{"half-the-drift", 50});
   add(Patched{"blind-delete", {{&core::release_script, "return redis.call('DEL',KEYS[1])"}}});
   add(Patched{"extend-without-owner",
               {{&core::extend_script,

@@ -91,8 +91,8 @@ void Process::settle(Time now) {
   engine_.finished().clear();
 }
 
-/// What a node granted may be forgotten by the time its connection is lost.
-/// Whether it has no majority but for votes of connections that were lost before the decision.
+/// Whether it has no majority but for votes of connections that were lost before the decision: their nodes may have
+/// forgotten what they granted.
 bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) const {
   std::size_t worth = 0;
   for (core::NodeIndex node = 0; node < tally.nodes(); ++node)

@@ -93,7 +93,7 @@ class Process {
   void extension_ended(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now, core::Time deadline);
   void released(Thread& thread, core::Time now);
-  void try_again(Thread& thread, Errc why, const core::Tally& tally, core::Time begun, core::Time now);
+  void try_again(Thread& thread, Errc why, core::Time now);
   void rest(Thread& thread);
   [[nodiscard]] std::string new_owner_value();
 

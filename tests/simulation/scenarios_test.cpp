@@ -2,25 +2,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "support/catch.hpp"
+#include "support/project_file.hpp"
 
 namespace {
 
 using namespace redlock::simulation;
 using redlock::testing::contains;
-
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
-
-const std::filesystem::path docs = std::filesystem::path{REDLOCK_SOURCE_DIR} / "docs";
+using redlock::testing::project;
+using redlock::testing::read_project_file;
 
 /// What comes of the story in a world with that mistake.
 Outcome outcome_with(std::string_view mistake, std::string_view story) {
@@ -103,13 +97,13 @@ TEST_CASE("the_gallery_shows_what_happens") {
     INFO("docs/failures/" << name << ".svg is not what is drawn now. To write it anew:\n"
                           << "build/bin/redlock-sim --scenario " << name << " --svg docs/failures/" << name
                           << ".svg");
-    const bool is_same = read(docs / "failures" / (name + ".svg")) == picture_of(scenario);
+    const bool is_same = read_project_file("docs/failures/" + name + ".svg") == picture_of(scenario);
     CHECK(is_same);
   }
 }
 
 TEST_CASE("the_gallery_has_a_section_for_every_story_and_no_other_picture") {
-  const std::string text = read(docs / "failure-gallery.md");
+  const std::string text = read_project_file("docs/failure-gallery.md");
   std::set<std::string> pictures;
   for (const Scenario& scenario : scenarios()) {
     const std::string picture = std::string{scenario.name} + ".svg";
@@ -117,7 +111,7 @@ TEST_CASE("the_gallery_has_a_section_for_every_story_and_no_other_picture") {
     CHECK_THAT(text, contains("(failures/" + picture + ")"));
     pictures.insert(picture);
   }
-  for (const auto& entry : std::filesystem::directory_iterator{docs / "failures"}) {
+  for (const auto& entry : std::filesystem::directory_iterator{project / "docs/failures"}) {
     INFO(entry.path());
     CHECK(pictures.count(entry.path().filename().string()) == 1);
   }

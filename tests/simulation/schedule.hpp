@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -88,13 +89,13 @@ struct Schedule {
   std::chrono::milliseconds drift{3};
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
-  bool counters_kept = true;           // whatever else a node loses
+  bool counters_kept = true;  // whatever else a node loses
+  std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more
   std::vector<Instant> detours;        // and always so much, for every link: client by client, node by node
-  std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
-  Instant heals = 600 * millisecond;  // from then on nothing goes wrong
-  Instant well_for = 0;               // then still so long, until the world closes
+  Instant heals = 600 * millisecond;   // from then on nothing goes wrong
+  Instant well_for = 0;                // then still so long, until the world closes
   Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
   Habits habits;
   std::vector<Visit> visits;             // if there are any, clients do nothing else
@@ -105,6 +106,11 @@ struct Schedule {
   std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks
   std::vector<Fault> faults;
 };
+
+/// What was drawn for one client or node; 0 where nothing was.
+[[nodiscard]] inline std::int64_t drawn_for(std::size_t index, const std::vector<std::int64_t>& drawn) {
+  return index < drawn.size() ? drawn[index] : 0;
+}
 
 [[nodiscard]] Schedule draw_schedule(std::uint64_t seed, Profile profile);
 

@@ -185,11 +185,12 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
   if (before && (!is_same || after->expires_ms > before->expires_ms) &&
       std::find(words.begin(), words.end(), before->value) == words.end())
     report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
-  const bool has_new_end = after && (!is_same || after->expires_ms != before->expires_ms);
-  const std::int64_t last_end =
-      clock_us(nodes_[static_cast<std::size_t>(connection.node)]) / 1000 + schedule_.ttl.count();
-  if (has_new_end && (after->expires_ms < 0 || after->expires_ms > last_end))
-    judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
+  if (after && (!is_same || after->expires_ms != before->expires_ms)) {
+    const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+    const std::int64_t last_end = clock_us(node) / 1000 + schedule_.ttl.count();
+    if (after->expires_ms < 0 || after->expires_ms > last_end)
+      judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
+  }
   if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
   if (is_call_of(core::put_back_script, words) && after && !is_same)
     judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);

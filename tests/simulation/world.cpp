@@ -33,18 +33,16 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
       clients_(static_cast<std::size_t>(schedule.clients)),
       snapshots_(schedule.faults.size()),
       foreign_(schedule.faults.size()) {
-  const auto ppm_of = [](const std::vector<std::int64_t>& errors, std::size_t index) {
-    return index < errors.size() ? errors[index] : 0;
-  };
   for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
-    nodes_.push_back({Server{interpreter, "run-" + std::to_string(node) + "-0"},
-                      SkewedClock{ppm_of(schedule.node_offsets, node), ppm_of(schedule.node_ppm, node)}});
+    nodes_.push_back(
+        {Server{interpreter, "run-" + std::to_string(node) + "-0"},
+         SkewedClock{drawn_for(node, schedule.node_offsets), drawn_for(node, schedule.node_ppm)}});
     if (!mutant) continue;
     for (const Mutant::Patch& patch : mutant->patches())
       nodes_.back().server.patch(*patch.original, patch.source);
   }
   for (std::size_t client = 0; client < clients_.size(); ++client) {
-    clients_[client].clock = SkewedClock{100 * second, ppm_of(schedule.client_ppm, client)};
+    clients_[client].clock = SkewedClock{100 * second, drawn_for(client, schedule.client_ppm)};
     clients_[client].connections.assign(nodes_.size(), -1);
   }
 }
@@ -142,8 +140,7 @@ void World::note(int client, std::string_view text) {
 }
 
 std::uint64_t World::wall_clock_us(int client) const {
-  const auto index = static_cast<std::size_t>(client);
-  const std::int64_t offset = index < schedule_.wall_offsets_us.size() ? schedule_.wall_offsets_us[index] : 0;
+  const std::int64_t offset = drawn_for(static_cast<std::size_t>(client), schedule_.wall_offsets_us);
   return static_cast<std::uint64_t>(std::max<std::int64_t>(epoch_us + now_ / microsecond + offset, 0));
 }
 

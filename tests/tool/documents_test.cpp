@@ -1,22 +1,15 @@
 // What is said of the command redlock beside its --help: the man page, and the completions of three shells.
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/project_file.hpp"
 #include "tool/program.hpp"
 
 using namespace redlock::testing;
 
 namespace {
-
-std::string source(const std::string& path) {
-  std::ifstream file{REDLOCK_SOURCE_DIR "/" + path};
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>{file}, {}};
-}
 
 /// The long options that a help text lists, without their dashes.
 std::set<std::string> options_in(const std::string& help) {
@@ -38,11 +31,11 @@ std::string completed(const std::string& words) {
 }  // namespace
 
 TEST_CASE("every_option_is_in_the_man_page_and_in_all_completions") {
-  std::string man = source("docs/redlock.1");
+  std::string man = read_project_file("docs/redlock.1");
   man = std::regex_replace(man, std::regex{R"(\\-)"}, "-");
-  const std::string bash = source("src/tool/completion/redlock.bash");
-  const std::string zsh = source("src/tool/completion/_redlock");
-  const std::string fish = source("src/tool/completion/redlock.fish");
+  const std::string bash = read_project_file("src/tool/completion/redlock.bash");
+  const std::string zsh = read_project_file("src/tool/completion/_redlock");
+  const std::string fish = read_project_file("src/tool/completion/redlock.fish");
   std::set<std::string> options;
   for (const char* const command : {"run", "status"})
     options.merge(options_in(run_tool({command, "--help"}).output));

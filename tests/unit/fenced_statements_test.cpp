@@ -2,8 +2,6 @@
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,14 +9,13 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/project_file.hpp"
 
 namespace {
 
 /// The document's blocks of SQL, in their order.
 std::vector<std::string> documented() {
-  std::ifstream file{REDLOCK_SOURCE_DIR "/docs/fencing.md"};
-  REQUIRE(file);
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  const std::string text = redlock::testing::read_project_file("docs/fencing.md");
   const std::string opening = "\n```sql\n";
   std::vector<std::string> blocks;
   for (auto at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
