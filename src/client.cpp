@@ -67,7 +67,8 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},
-      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout}} {
+      herald_{new Herald{options_.on_warning}},
+      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number()}} {
   warn(options_, nodes.size());
 }
 
@@ -122,7 +123,7 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
     const Errc why = ended.failure.value_or(Errc::too_slow);
     if (!ended.failure) {
       // The validity is judged where it is handed over: this thread may have slept since the last grant.
-      Lease lease = make_lease(resource, std::move(ended.claim), ended.valid_until);
+      Lease lease = make_lease(resource, options, std::move(ended));
       if (lease.valid()) return {std::move(lease), {}};
     }
     // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
@@ -146,41 +147,58 @@ std::uint64_t Client::proposal() const noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
 }
 
-Lease Client::make_lease(std::string_view resource, core::Claim claim, Time valid_until) {
-  return Lease{
-      std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, std::move(claim), valid_until)};
+Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt granted) {
+  const Time ends_at =
+      options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
+  auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.valid_until, ends_at,
+                                           options.on_lost, *herald_);
+  Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
+  if (options.auto_renew.value_or(false)) reactor_->keep(holding);
+  if (options.on_lost) herald_->watch(holding);
+  return lease;
 }
 
 // ── holding ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::optional<Client::Failure> Client::extend(HeldLock& held) {
   check_process();
-  if (held.is_over()) return Failure{Errc::lost, "the lease was lost or released before", {}};
-  auto extension = std::make_unique<core::Extension>(held.claim, names_.size(), held.deadline());
+  if (!held.holding->in_force(Clock::now()))
+    return Failure{Errc::lost, "the lease was lost or released before", {}};
+  auto extension = std::make_unique<core::Extension>(held.holding, names_.size());
   return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
       case core::Extension::Outcome::extended:
-        held.set_extended(ended.valid_until());
         return std::nullopt;
       case core::Extension::Outcome::lost:
-        held.set_lost();
         return explain(Errc::lost, ended.tally());
       case core::Extension::Outcome::in_doubt:
-        held.set_in_doubt();
         break;
     }
     return explain(ended.tally().is_hopeless() ? Errc::misconfigured : Errc::no_quorum, ended.tally());
   });
 }
 
-Release Client::release(HeldLock& held) noexcept try {
-  const Time deadline = held.state() == State::lost ? Time::min() : held.deadline();
-  held.set_released();
+Release Client::release(HeldLock& held) noexcept {
+  Release outcome = Release::unknown;
+  try {
+    check_process();
+    auto removal = std::make_unique<core::Removal>(held.holding, names_.size());
+    outcome = reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
+  } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
+    held.holding->release(Clock::now());
+  }
+  if (fork_generation() == generation_) herald_->forget(held.holding);
+  return outcome;
+}
+
+std::stop_token Client::stop_token(const HeldLock& held) {
   check_process();
-  auto removal = std::make_unique<core::Removal>(held.claim, names_.size(), deadline);
-  return reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
-} catch (const std::exception&) {
-  return Release::unknown;  // no memory, or not this process's lock: the copies expire
+  return herald_->stop_token(held.holding);
+}
+
+bool Client::wait_lost(const HeldLock& held, Time until, const std::stop_token& stop) {
+  check_process();
+  return herald_->wait(held.holding, until, stop);
 }
 
 // ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────

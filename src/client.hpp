@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "held_lock.hpp"
+#include "herald.hpp"
 #include "reactor.hpp"
 #include "redlock/core/acquisition.hpp"
 #include "redlock/core/extension.hpp"
@@ -47,10 +48,15 @@ class Client : public std::enable_shared_from_this<Client> {
                   const std::stop_token&);
   std::vector<NodeReport> inspect(std::string_view resource);
 
-  /// None: extended. The held lock's state and deadline are up to date.
+  /// None: extended.
   std::optional<Failure> extend(HeldLock&);
   /// Once per held lock.
   Release release(HeldLock&) noexcept;
+
+  /// Throw std::system_error when the system has no thread or timer for it, Error (misconfigured) in a child of fork().
+  [[nodiscard]] std::stop_token stop_token(const HeldLock&);
+  /// Whether it is still in force.
+  bool wait_lost(const HeldLock&, core::Time until, const std::stop_token&);
 
   [[nodiscard]] Reactor& reactor() noexcept { return *reactor_; }
   /// For tests: from now on this client's wall clock is off by so much.
@@ -64,7 +70,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void check_process() const;
   [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
-  Lease make_lease(std::string_view resource, core::Claim, core::Time valid_until);
+  Lease make_lease(std::string_view resource, const LockOptions&, Attempt granted);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 
@@ -73,7 +79,8 @@ class Client : public std::enable_shared_from_this<Client> {
   const unsigned generation_;
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
-  const std::unique_ptr<Reactor, Reactor::End> reactor_;
+  const std::unique_ptr<Herald, Herald::End> herald_;
+  const std::unique_ptr<Reactor, Reactor::End> reactor_;  // speaks of losses to the herald
 };
 
 }  // namespace redlock::inline v1::detail

@@ -2,58 +2,50 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 
-#include "redlock/core/claim.hpp"
-#include "redlock/core/extension.hpp"
+#include "redlock/core/tenure.hpp"
 #include "redlock/lease.hpp"
 
 namespace redlock::inline v1::detail {
 
 class Client;
+class Herald;
 
-/// One held lock. The atomics let any thread read while the owner extends or releases; everything else is
-/// written once, or by the owner only.
-class HeldLock {
+/// A tenure whose loss may be told. Shared by the lease, the renewals and the herald.
+class Holding final : public core::Tenure, public std::enable_shared_from_this<Holding> {
  public:
-  HeldLock(std::shared_ptr<Client> keep, std::string name, core::Claim held_claim, core::Time valid_until)
-      : client{std::move(keep)},
-        resource{std::move(name)},
-        claim{std::move(held_claim)},
-        deadline_{valid_until.time_since_epoch().count()} {}
+  using OnLost = std::function<void(Loss)>;
 
-  const std::shared_ptr<Client> client;
-  const std::string resource;
-  const core::Claim claim;
-  std::optional<Release> release_outcome;  // the owner's: once released
+  Holding(core::Claim what, core::Time valid_until, core::Time ends_at, OnLost call, Herald& teller)
+      : Tenure{std::move(what), valid_until, ends_at}, on_lost{std::move(call)}, herald{teller} {}
 
-  [[nodiscard]] core::Time deadline() const noexcept {
-    return core::Time{core::Span{deadline_.load(std::memory_order_acquire)}};
-  }
-  [[nodiscard]] State state() const noexcept {
-    const State state = state_.load(std::memory_order_acquire);
-    const bool in_force = state == State::held || state == State::in_doubt;
-    return in_force && Clock::now() >= deadline() ? State::lost : state;
-  }
-  /// Lost by the word of a majority, or released: for ever, wherever the deadline is.
-  [[nodiscard]] bool is_over() const noexcept {
-    const State state = state_.load(std::memory_order_acquire);
-    return state == State::lost || state == State::released;
-  }
-  void set_released() noexcept { state_.store(State::released, std::memory_order_release); }
-  void set_lost() noexcept { state_.store(State::lost, std::memory_order_release); }
-  void set_in_doubt() noexcept { state_.store(State::in_doubt, std::memory_order_release); }
-  void set_extended(core::Time valid_until) noexcept {
-    deadline_.store(valid_until.time_since_epoch().count(), std::memory_order_release);
-    state_.store(State::held, std::memory_order_release);
+  const OnLost on_lost;
+  std::stop_source stop{std::nostopstate};  // of the herald
+  std::atomic<bool> has_audience = false;   // likewise: it was watched
+  Herald& herald;
+
+  /// Calls what the user gave us.
+  void tell() {
+    stop.request_stop();
+    if (on_lost) on_lost(loss(Clock::now()));
   }
 
  private:
-  std::atomic<Clock::rep> deadline_;
-  std::atomic<State> state_{State::held};
+  void lost_early() noexcept override;
+};
+
+/// One held lock, as the lease has it.
+struct HeldLock {
+  const std::shared_ptr<Client> client;
+  const std::string resource;
+  const std::shared_ptr<Holding> holding;
+  std::optional<Release> release_outcome;  // the owner's: once released
 };
 
 }  // namespace redlock::inline v1::detail

@@ -26,12 +26,12 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 }
 
 const std::string& Lease::resource() const noexcept { return held_ ? held_->resource : nothing; }
-const std::string& Lease::owner_value() const noexcept { return held_ ? held_->claim.owner : nothing; }
+const std::string& Lease::owner_value() const noexcept { return held_ ? held_->holding->claim.owner : nothing; }
 FencingToken Lease::fencing_token() const noexcept {
-  return held_ ? FencingToken{held_->claim.token} : FencingToken{};
+  return held_ ? FencingToken{held_->holding->claim.token} : FencingToken{};
 }
-State Lease::state() const noexcept { return held_ ? held_->state() : State::released; }
-Clock::time_point Lease::deadline() const noexcept { return held_ ? held_->deadline() : Clock::time_point{}; }
+State Lease::state() const noexcept { return held_ ? held_->holding->state(Clock::now()) : State::released; }
+Clock::time_point Lease::deadline() const noexcept { return held_ ? held_->holding->deadline() : Clock::time_point{}; }
 
 bool Lease::valid() const noexcept {
   const State now = state();
@@ -41,6 +41,19 @@ bool Lease::valid() const noexcept {
 Clock::duration Lease::remaining() const noexcept {
   if (!valid()) return Clock::duration::zero();
   return std::max(deadline() - Clock::now(), Clock::duration::zero());
+}
+
+Loss Lease::loss() const noexcept { return held_ ? held_->holding->loss(Clock::now()) : Loss::none; }
+
+std::stop_token Lease::stop_token() const {
+  return held_ ? held_->client->stop_token(*held_) : std::stop_token{};
+}
+
+bool Lease::wait_lost(Duration limit, const std::stop_token& stop) const {
+  if (!held_) return false;
+  const auto until = core::later(Clock::now(), limit);
+  static_cast<void>(held_->client->wait_lost(*held_, until, stop));
+  return loss() != Loss::none;
 }
 
 bool Lease::extend() {

@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 constexpr Clock::duration shortest_timeout = milliseconds{1};
 constexpr Clock::duration longest_timeout = std::chrono::seconds{60};
 constexpr Clock::duration shortest_ttl = milliseconds{10};
+constexpr Clock::duration longest_hold = std::chrono::hours{3650 * 24};
 constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
 constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
 constexpr std::size_t longest_prefix = 1024;
@@ -79,6 +80,7 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 Timing timing(const Options& options, const LockOptions& lock) {
   check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
+  if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
   const Clock::duration drift = options.drift.value_or(ttl / 100 + milliseconds{2});
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");

@@ -9,6 +9,15 @@
 namespace redlock {
 inline namespace v1 {
 
+namespace {
+
+LockOptions renewing(LockOptions options) {
+  if (!options.auto_renew) options.auto_renew = true;
+  return options;
+}
+
+}  // namespace
+
 void Mutex::Turn::lock() {
   std::unique_lock lock{mutex_};
   freed_.wait(lock, [this] { return !taken_; });
@@ -34,7 +43,7 @@ void Mutex::Turn::unlock() noexcept {
 }
 
 Mutex::Mutex(Locker& client, std::string_view resource, LockOptions options)
-    : client_{client}, resource_{resource}, options_{options} {}
+    : client_{client}, resource_{resource}, options_{renewing(std::move(options))} {}
 
 void Mutex::lock() {
   std::unique_lock local{local_};

@@ -40,8 +40,8 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 }  // namespace
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-                 Span connect_timeout)
-    : engine_{std::move(sessions), connect_timeout},
+                 Span connect_timeout, std::uint64_t seed)
+    : engine_{std::move(sessions), connect_timeout, seed},
       polls_for_output_(endpoints.size(), false),
       generation_{fork_generation()} {
   connections_.reserve(endpoints.size());
@@ -206,6 +206,14 @@ void Reactor::leave(const Operation& operation, Spot& me, Heir& heir) noexcept {
   spots_.give(me);
 }
 
+void Reactor::keep(const std::shared_ptr<core::Tenure>& tenure) {
+  const Lock lock{mutex_};
+  const Time now = Clock::now();
+  engine_.keep(tenure, now);
+  if (!driver_) return ask_background(now);
+  if (polling_ && engine_.timer() < polls_until_) kick();
+}
+
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::ask_background(Time now) {
@@ -362,7 +370,7 @@ void Reactor::wake_finished(Lock& lock) {
   WakeUp awake;
   for (const Operation& operation : engine_.finished()) {
     auto* const spot = static_cast<Spot*>(operation->waiter);
-    if (parked_.remove(*spot)) awake.add(*spot);
+    if (spot && parked_.remove(*spot)) awake.add(*spot);
   }
   engine_.finished().clear();
   if (awake.empty()) return;

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -23,14 +24,14 @@ namespace redlock::inline v1::detail {
 /// There is no I/O thread: a thread that waits for its operation polls the sockets itself and, on the way,
 /// completes whatever else is ready. It is the *driver*; other waiters park until their operation is done or
 /// the driver hands over. A hand-off to an I/O thread would cost two context switches for every operation.
-/// Only when something must happen while nobody waits (redialling, releases that are not sent or answered
-/// yet) a background thread drives; it gives way to every caller.
+/// Only when something must happen while nobody waits (renewing, redialling, releases that are not sent or
+/// answered yet) a background thread drives; it gives way to every caller.
 ///
 /// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
 class Reactor {
  public:
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-          core::Span connect_timeout);
+          core::Span connect_timeout, std::uint64_t seed);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
   /// Destroys it; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle of
@@ -52,6 +53,9 @@ class Reactor {
     wait_for(kept, stop, lock, heir);
     return std::forward<Take>(take)(operation);
   }
+
+  /// From now on it is renewed by itself.
+  void keep(const std::shared_ptr<core::Tenure>&);
 
   /// For tests: what the engine knows, under the mutex.
   template <class Look>

@@ -3,19 +3,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <system_error>
 
 #include "redlock/clock.hpp"
+#include "redlock/duration.hpp"
 #include "redlock/export.hpp"
 #include "redlock/fencing_token.hpp"
+#include "redlock/loss.hpp"
 
 namespace redlock {
 inline namespace v1 {
 
 namespace detail {
 class Client;
-class HeldLock;
+struct HeldLock;
 }  // namespace detail
 
 /// What the servers said to a release. None of them is an error.
@@ -70,6 +73,18 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] Clock::duration remaining() const noexcept;
   /// Until when exclusive use is promised; the epoch of the clock when moved from.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
+
+  /// Why it was lost; `Loss::none` while it is not, and where it was released in time.
+  [[nodiscard]] Loss loss() const noexcept;
+  /// Gets its stop request when the lease is lost: at the deadline at the latest, and as soon as an extension finds out
+  /// that a majority no longer has our value. Not when it is released. What is registered with it runs on a thread of the
+  /// client's, and may not throw; releasing waits for it, unless it is called there. The first call starts that thread.
+  /// Throws std::system_error when the system has none, `Error` (misconfigured) in a child of fork(). Without a stop
+  /// state when moved from.
+  [[nodiscard]] std::stop_token stop_token() const;
+  /// Blocks until the lease is lost or released, the limit is over or a stop is requested. Whether it was lost. Throws as
+  /// `stop_token()` does.
+  bool wait_lost(Duration limit = Clock::duration::max(), const std::stop_token& stop = {}) const;
 
   /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a
   /// majority has answered, at most the node timeout, and never beyond the deadline.

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "redlock/duration.hpp"
+#include "redlock/loss.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -39,7 +40,8 @@ struct Options {
   std::string key_prefix = {};
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
-  /// number of nodes). Unset: nobody is told. What it throws leaves the constructor.
+  /// number of nodes); what it throws then leaves the constructor. Later, on a thread of the client's, of loss callbacks
+  /// that throw. Unset: nobody is told.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 };
 
@@ -53,6 +55,20 @@ struct LockOptions {
   /// Whether the lease gets a fencing token. Costs no round trip while the nodes' counters agree, as they do as a rule,
   /// and one more to some of the nodes when they do not. Without, the lock is taken by a plain `SET NX PX`.
   bool fencing = true;
+
+  /// Whether the lease extends itself, every third of its ttl, until it is released or lost, or `max_hold` is over. Without
+  /// an answer of a majority it tries again, until the deadline. Unset: a `Mutex` does, as its guards cannot hear of a
+  /// loss, and a lock call does not. A process that forgets a lease without destroying it keeps the lock.
+  std::optional<bool> auto_renew = std::nullopt;
+
+  /// The deadline is never later than so long after the attempt began, however often the lease is extended. At least
+  /// the ttl. Unset: no limit.
+  std::optional<Duration> max_hold = std::nullopt;
+
+  /// Called when the lease is lost, once, on a thread of the client's: at the deadline at the latest, and at once when an
+  /// extension finds out that a majority no longer has our value. Not called once a release has returned; a release on
+  /// another thread waits for it. What it throws is told to `Options::on_warning`. One that blocks delays no other lease's.
+  std::function<void(Loss)> on_lost = nullptr;
 };
 
 }  // namespace v1

@@ -26,7 +26,7 @@ class Conversation {
  public:
   enum class Since { greeting, login, ready };
 
-  explicit Conversation(Since since) : engine_{{settings(since)}, std::chrono::milliseconds{500}} {
+  explicit Conversation(Since since) : engine_{{settings(since)}, std::chrono::milliseconds{500}, 1} {
     session().wake(at({}));
     session().take_dial();
     engine_.connected(0, at({}));
@@ -86,6 +86,9 @@ class Conversation {
     claim.owner = owner;
     return claim;
   }
+  static std::shared_ptr<core::Tenure> tenure(const char* owner) {
+    return example_tenure(std::chrono::seconds{1}, claim(owner));
+  }
   core::Session& session() { return engine_.session(0); }
 
   template <class Kind>
@@ -126,10 +129,8 @@ class Conversation {
       new core::Acquisition{claim("acquirer"), 1, core::Acquisition::Purpose::wait}};
   const core::Ref<core::Inspection> inspection_{
       new core::Inspection{"key", 1, std::chrono::milliseconds{50}}};
-  const core::Ref<core::Extension> extension_{
-      new core::Extension{claim("extender"), 1, at(std::chrono::seconds{1})}};
-  const core::Ref<core::Removal> removal_{
-      new core::Removal{claim("releaser"), 1, at(std::chrono::seconds{1})}};
+  const core::Ref<core::Extension> extension_{new core::Extension{tenure("extender"), 1}};
+  const core::Ref<core::Removal> removal_{new core::Removal{tenure("releaser"), 1}};
 };
 
 }  // namespace redlock::testing

@@ -32,7 +32,7 @@ void Process::wake(int index, Time now) {
     case Thread::State::holding:
       return hold(thread, now);
     case Thread::State::writing:
-      return release(thread, now, thread.deadline);
+      return release(thread, now);
     case Thread::State::extending:
       if (thread.finished()) extension_ended(thread, now);
       return;
@@ -114,11 +114,14 @@ void Process::attempt_ended(Thread& thread, Time now) {
   judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
   const Errc why = ended.failure().value_or(Errc::too_slow);
   if (ended.granted()) {
-    thread.deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
+    const Time deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
     thread.claim = ended.take_claim();
-    if (now < thread.deadline || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
+    if (mutant_) mutant_->before_tenure(thread.claim);
+    thread.tenure = std::make_shared<core::Tenure>(thread.claim, deadline);
+    if (thread.tenure->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
+      return acquired(thread, now);
     thread.too_late = thread.operation;
-    return release(thread, now, thread.deadline);  // the lease that nobody gets
+    return release(thread, now);  // the lease that nobody gets
   }
   world_.note(index_, "does not get it");
   try_again(thread, why, now);
@@ -141,7 +144,7 @@ void Process::acquired(Thread& thread, Time now) {
                                .token = thread.claim.token,
                                .invoked = thread.invoked,
                                .begun = world_.now(),
-                               .deadline = instant(thread.deadline)},
+                               .deadline = instant(thread.tenure->deadline())},
                               world_.now());
   world_.lease_prolonged(*thread.lease);
   world_.note(index_,
@@ -163,15 +166,15 @@ void Process::hold(Thread& thread, Time now) {
   if (thread.extensions_left > 0) {
     --thread.extensions_left;
     thread.state = Thread::State::extending;
-    const Time limit = mutant_ ? mutant_->extension_limit(thread.deadline, now) : thread.deadline;
     thread.extension_begun = now;
-    if (mutant_) mutant_->before_extension(thread.claim);
-    auto extension = std::make_unique<Extension>(thread.claim, engine_.nodes(), limit);
+    thread.old_deadline = thread.tenure->deadline();
+    if (mutant_) deceive(thread, now);
+    auto extension = std::make_unique<Extension>(thread.tenure, engine_.nodes());
     thread.extension = extension.get();
     return submit(thread, std::move(extension), now);
   }
   if (now < thread.writes_at) return world_.wake_in(index_, thread.index, (thread.writes_at - now).count());
-  if (now >= thread.deadline) return release(thread, now, thread.deadline);
+  if (!thread.tenure->in_force(now)) return release(thread, now);
   const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
   thread.state = Thread::State::writing;
   world_.wake_in(index_, thread.index, taken + random_.between(1, 100) * microsecond);
@@ -181,25 +184,34 @@ void Process::extension_ended(Thread& thread, Time now) {
   const Extension& ended = *thread.extension;
   if (ended.outcome() == Extension::Outcome::lost) {
     world_.note(index_, "is told that the lock is lost");
-    return release(thread, now, Time::min());
+    return release(thread, now);
   }
   if (ended.outcome() == Extension::Outcome::extended) {
-    thread.deadline = ended.valid_until();
     std::vector<bool> votes;
     for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
       votes.push_back(ended.tally().is(node, core::Tally::Mark::yes));
-    judge_.prolong(*thread.lease, instant(thread.deadline), votes, world_.now());
+    judge_.prolong(*thread.lease, instant(thread.tenure->deadline()), votes, world_.now());
     world_.lease_prolonged(*thread.lease);
   }
   thread.state = Thread::State::holding;
-  const Instant left = std::max<Instant>((thread.deadline - now).count(), 0);
+  const Instant left = std::max<Instant>((thread.tenure->deadline() - now).count(), 0);
   world_.wake_in(index_, thread.index, random_.skewed(0, left));
 }
 
-void Process::release(Thread& thread, Time now, Time deadline) {
+void Process::deceive(Thread& thread, Time now) const {
+  const Time limit = mutant_->extension_limit(thread.tenure->deadline(), now);
+  if (limit != thread.tenure->deadline()) {
+    const core::Copies copies = thread.tenure->copies;
+    thread.tenure = std::make_shared<core::Tenure>(thread.claim, limit);
+    thread.tenure->copies = copies;
+  }
+  mutant_->before_extension(*thread.tenure);
+}
+
+void Process::release(Thread& thread, Time now) {
   if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
   thread.state = Thread::State::releasing;
-  auto removal = std::make_unique<Removal>(thread.claim, engine_.nodes(), deadline);
+  auto removal = std::make_unique<Removal>(thread.tenure, engine_.nodes());
   thread.removal = removal.get();
   submit(thread, std::move(removal), now);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct Process::Thread {
   core::Acquisition* acquisition = nullptr;  // of these one is the operation
   core::Extension* extension = nullptr;
   core::Removal* removal = nullptr;
-  core::Claim claim;
+  core::Claim claim;                     // that is asked for
+  std::shared_ptr<core::Tenure> tenure;  // once acquired
   std::optional<core::Retry> retry;
   core::Time give_up_at = core::never;
   core::Ref<core::Operation> too_late;  // the acquisition, when it was granted and is being given back
@@ -37,9 +39,9 @@ struct Process::Thread {
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;
-  core::Time deadline{};
   int extensions_left = 0;
   core::Time extension_begun{};
+  core::Time old_deadline{};  // before the extension
   core::Time writes_at{};
   Stores::Seen seen;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "redlock/core/acquisition.hpp"
+#include "redlock/core/tenure.hpp"
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/scripts.hpp"
@@ -37,7 +38,8 @@ class Mutant {
   virtual void before_attempt(core::Claim& claim, const std::string& previous_owner) const {
     static_cast<void>(claim), static_cast<void>(previous_owner);
   }
-  virtual void before_extension(core::Claim& claim) const { static_cast<void>(claim); }
+  virtual void before_tenure(core::Claim& claim) const { static_cast<void>(claim); }
+  virtual void before_extension(core::Tenure& tenure) const { static_cast<void>(tenure); }
   /// Puts something between the engine and the operation.
   [[nodiscard]] virtual std::unique_ptr<core::Operation> disguise(std::unique_ptr<core::Operation> operation,
                                                                   std::size_t nodes,

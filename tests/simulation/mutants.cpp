@@ -51,7 +51,7 @@ class NoElapsedCheck final : public Careless {
   void before_attempt(Claim& claim, const std::string&) const override {
     claim.drift -= std::chrono::hours{1};
   }
-  void before_extension(Claim& claim) const override {
+  void before_tenure(Claim& claim) const override {
     if (claim.drift < core::Span::zero()) claim.drift += std::chrono::hours{1};
   }
   [[nodiscard]] Time deadline(const Acquisition& granted, Time, const Schedule& schedule) const override {
@@ -99,7 +99,7 @@ class ExtendsAfterDeadline final : public Careless {
 class RepairCountsAtOnce final : public Careless {
  public:
   using Careless::Careless;
-  void before_extension(Claim& claim) const override { *claim.copies = core::Copies{}; }
+  void before_extension(core::Tenure& tenure) const override { tenure.copies = core::Copies{}; }
 };
 
 class Patched : public Careless {

@@ -34,7 +34,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(schedule, random_), connect_timeout},
+      engine_{settings_of(schedule, random_), connect_timeout, random_.next()},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
     threads_.push_back(std::make_unique<Thread>());
@@ -108,7 +108,7 @@ void Process::judge_grants(const Thread& thread) {
 
 void Process::judge_extension(const Thread& thread, Time now) {
   if (thread.extension->outcome() != core::Extension::Outcome::extended) return;
-  if (now >= thread.deadline)
+  if (now >= thread.old_deadline)
     judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
   if (rests_on_lost_connections(thread.extension->tally(), thread.extension_begun))
     judge_.report(Rule::honesty, world_.now(),

@@ -91,7 +91,8 @@ class Process {
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
-  void release(Thread& thread, core::Time now, core::Time deadline);
+  void deceive(Thread& thread, core::Time now) const;
+  void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
   void try_again(Thread& thread, Errc why, core::Time now);
   void rest(Thread& thread);

@@ -27,10 +27,10 @@ enum : Step { extended, extended_again, released, released_again, put_back, put_
 class Story {
  public:
   explicit Story(std::size_t nodes, Claim held = example_claim())
-      : claim{std::move(held)}, outbox{nodes}, nodes_{nodes} {}
+      : claim{std::move(held)}, outbox{nodes}, tenure{example_tenure(500ms, claim)}, nodes_{nodes} {}
 
   Extension& begin() {
-    rounds_.push_back(std::make_unique<Extension>(claim, nodes_, at(500ms)));
+    rounds_.push_back(std::make_unique<Extension>(tenure, nodes_));
     rounds_.back()->start(at(0ms), outbox);
     outbox.take();
     return *rounds_.back();
@@ -61,6 +61,7 @@ class Story {
 
   Claim claim;
   Recorder outbox;
+  std::shared_ptr<Tenure> tenure;
 
  private:
   std::size_t nodes_;
@@ -167,7 +168,7 @@ TEST_CASE("nothing_is_put_back_behind_a_release") {
   Story story{5, GENERATE(example_claim(), example_fenced_claim())};
   REQUIRE(story.round("nyyy-") == Outcome::extended);
   REQUIRE(story.put_back_on() == "0");
-  Removal removal{story.claim, 5, at(500ms)};
+  Removal removal{story.tenure, 5};
   removal.start(at(2ms), story.outbox);
   story.outbox.take();
   story.answer(4, extended, number(0));

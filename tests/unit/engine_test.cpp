@@ -96,7 +96,7 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
 TEST_CASE("the_late_answers_to_an_extension_are_read_although_nobody_waits") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
-  const Ref<Operation> extension{new Extension{example_claim(), 3, at(500ms)}};
+  const Ref<Operation> extension{new Extension{example_tenure(500ms), 3}};
   fleet.engine.submit(extension, at(1ms));
   for (const NodeIndex node : {0U, 1U}) fleet.engine.answered(node, number(1), at(2ms));
   REQUIRE(extension->done());

@@ -21,12 +21,12 @@ enum : Step { extended, extended_again, released, released_again };
 
 TEST_CASE("an_extension_asks_for_the_whole_ttl_while_anybody_waits") {
   Recorder outbox{1};
-  Extension extension{example_claim(), 1, at(500ms)};
+  Extension extension{example_tenure(500ms), 1};
   CHECK(extension.connections_wanted(1) == 0);
   extension.start(at(0ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
   CHECK(outbox.sent()[0].command ==
-        "*6\r\n$7\r\nEVALSHA\r\n$40\r\n1b0922de026a32eb1f15a8a58430be1f7a9c1d19\r\n$1\r\n1\r\n$3\r\nkey\r\n"
+        "*6\r\n$7\r\nEVALSHA\r\n$40\r\n20147b82a203305e1a8843d3dfe31a277668e089\r\n$1\r\n1\r\n$3\r\nkey\r\n"
         "$2\r\nme\r\n$4\r\n1000\r\n");
   CHECK(outbox.sent()[0].postage.send_by == at(50ms));
   CHECK_FALSE(outbox.sent()[0].postage.owed);
@@ -34,10 +34,10 @@ TEST_CASE("an_extension_asks_for_the_whole_ttl_while_anybody_waits") {
 
 TEST_CASE("an_extension_waits_neither_longer_than_the_node_timeout_nor_than_the_old_deadline") {
   Recorder outbox{1};
-  Extension early{example_claim(), 1, at(500ms)};
+  Extension early{example_tenure(500ms), 1};
   early.start(at(0ms), outbox);
   CHECK(early.deadline() == at(50ms));
-  Extension late{example_claim(), 1, at(500ms)};
+  Extension late{example_tenure(500ms), 1};
   late.start(at(470ms), outbox);
   CHECK(late.deadline() == at(500ms));
 }
@@ -45,7 +45,7 @@ TEST_CASE("an_extension_waits_neither_longer_than_the_node_timeout_nor_than_the_
 TEST_CASE("nothing_is_extended_from_the_old_deadline_on") {
   for (const Span past : {Span{-1}, Span{0}, Span{1}}) {
     Recorder outbox{3};
-    Extension extension{example_claim(), 3, at(500ms)};
+    Extension extension{example_tenure(500ms), 3};
     extension.start(at(499ms), outbox);
     extension.answered(0, extended, number(1), at(499ms), outbox);
     CHECK_FALSE(extension.done());
@@ -54,7 +54,7 @@ TEST_CASE("nothing_is_extended_from_the_old_deadline_on") {
     REQUIRE(extension.done());
     const bool in_time = past < Span::zero();
     CHECK(extension.outcome() == (in_time ? Outcome::extended : Outcome::lost));
-    CHECK(extension.valid_until() == (in_time ? at(499ms + 988ms) : at(500ms)));
+    CHECK(extension.tenure().deadline() == (in_time ? at(499ms + 988ms) : at(500ms)));
     CHECK(outbox.sent().size() == (in_time ? 0 : 3));
     for (const Sent& sent : outbox.sent()) CHECK(sent.command == example_claim().release_command());
   }
@@ -62,7 +62,7 @@ TEST_CASE("nothing_is_extended_from_the_old_deadline_on") {
 
 TEST_CASE("who_comes_after_the_deadline_asks_nobody_and_releases_everywhere") {
   Recorder outbox{3};
-  Extension extension{example_claim(), 3, at(500ms)};
+  Extension extension{example_tenure(500ms), 3};
   extension.start(at(500ms), outbox);
   REQUIRE(extension.done());
   CHECK(extension.outcome() == Outcome::lost);
@@ -78,7 +78,7 @@ TEST_CASE("who_comes_after_the_deadline_asks_nobody_and_releases_everywhere") {
 TEST_CASE("silence_until_the_old_deadline_is_loss_and_before_it_doubt") {
   for (const bool at_the_end : {false, true}) {
     Recorder outbox{3};
-    Extension extension{example_claim(), 3, at(500ms)};
+    Extension extension{example_tenure(500ms), 3};
     extension.start(at_the_end ? at(460ms) : at(0ms), outbox);
     outbox.take();
     extension.timed_out(extension.deadline(), outbox);
@@ -91,16 +91,16 @@ TEST_CASE("silence_until_the_old_deadline_is_loss_and_before_it_doubt") {
 
 TEST_CASE("an_extension_never_shortens_a_lease") {
   Recorder outbox{1};
-  Extension extension{example_claim(), 1, at(5000ms)};
+  Extension extension{example_tenure(5000ms), 1};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, number(1), at(1ms), outbox);
   REQUIRE(extension.outcome() == Outcome::extended);
-  CHECK(extension.valid_until() == at(5000ms));
+  CHECK(extension.tenure().deadline() == at(5000ms));
 }
 
 TEST_CASE("after_a_loss_nothing_is_extended_any_more_and_the_release_is_sent_whole") {
   Recorder outbox{3};
-  Extension extension{example_claim(), 3, at(500ms)};
+  Extension extension{example_tenure(500ms), 3};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, number(0), at(1ms), outbox);
   extension.answered(1, extended, number(0), at(1ms), outbox);
@@ -116,7 +116,7 @@ TEST_CASE("after_a_loss_nothing_is_extended_any_more_and_the_release_is_sent_who
 
 TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {
   Recorder outbox{1};
-  Extension extension{example_claim(), 1, at(500ms)};
+  Extension extension{example_tenure(500ms), 1};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, noscript(), at(1ms), outbox);
   extension.answered(0, extended_again, noscript(), at(2ms), outbox);
@@ -127,7 +127,7 @@ TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {
 
 TEST_CASE("an_extension_whose_script_cannot_be_sent_again_does_not_wait_for_its_answer") {
   Recorder outbox{1};
-  Extension extension{example_claim(), 1, at(500ms)};
+  Extension extension{example_tenure(500ms), 1};
   extension.start(at(0ms), outbox);
   outbox.refuse(0, NodeStatus::overloaded);
   extension.answered(0, extended, noscript(), at(1ms), outbox);
@@ -138,12 +138,12 @@ TEST_CASE("an_extension_whose_script_cannot_be_sent_again_does_not_wait_for_its_
 
 TEST_CASE("who_gives_up_an_extension_keeps_the_lease_in_doubt") {
   Recorder outbox{3};
-  Extension extension{example_claim(), 3, at(500ms)};
+  Extension extension{example_tenure(500ms), 3};
   extension.start(at(0ms), outbox);
   outbox.take();
   extension.abandon(redlock::Errc::cancelled, at(10ms), outbox);
   REQUIRE(extension.done());
   CHECK(extension.outcome() == Outcome::in_doubt);
-  CHECK(extension.valid_until() == at(500ms));
+  CHECK(extension.tenure().deadline() == at(500ms));
   CHECK(outbox.sent().empty());
 }

@@ -72,7 +72,7 @@ class Play {
       : scenario_{scenario},
         nodes_{scenario.fates.size()},
         outbox_{nodes_},
-        extension_{example_claim(), nodes_, at(500ms)},
+        extension_{example_tenure(500ms), nodes_},
         known_(nodes_, '?'),
         heard_(nodes_, 0),
         sent_(nodes_, "E") {}
@@ -96,7 +96,7 @@ class Play {
       if (scenario_.fates[node] == Fate::late) answer(node, extended, number(1));
     compare("the late answers");
     if (expected_.empty()) note("no verdict");
-    if (extension_.valid_until() != (expected_ == "extended" ? at(988ms) : at(500ms)))
+    if (extension_.tenure().deadline() != (expected_ == "extended" ? at(988ms) : at(500ms)))
       note("another deadline");
     return complaint_;
   }

@@ -11,6 +11,7 @@
 
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/tenure.hpp"
 
 namespace redlock::testing {
 
@@ -25,8 +26,7 @@ inline core::Claim example_claim() {
           .owner = "me",
           .ttl = 1000ms,
           .drift = 12ms,
-          .node_timeout = 50ms,
-          .copies = std::make_shared<core::Copies>()};
+          .node_timeout = 50ms};
 }
 /// The same with a token: proposed is 100, and the counters are kept for a day.
 inline core::Claim example_fenced_claim() {
@@ -34,6 +34,11 @@ inline core::Claim example_fenced_claim() {
   claim.fence = core::Fence{
       .counter_key = core::counter_key(claim.key), .proposal = 100, .memory = std::chrono::hours{24}};
   return claim;
+}
+
+/// What is claimed is held, for so long from the beginning of the story.
+inline std::shared_ptr<core::Tenure> example_tenure(core::Span lasts, core::Claim claim = example_claim()) {
+  return std::make_shared<core::Tenure>(std::move(claim), at(lasts));
 }
 
 struct Sent {

@@ -58,7 +58,7 @@ std::string told(const Removal& removal) {
 std::string complaint_about(const Scenario<Fate>& scenario) {
   const std::size_t nodes = scenario.fates.size();
   Recorder outbox{nodes};
-  Removal removal{example_claim(), nodes, at(988ms)};
+  Removal removal{example_tenure(988ms), nodes};
   std::string known(nodes, '?');
   std::string expected;
   std::string complaint;
@@ -132,7 +132,7 @@ TEST_CASE("a_release_tells_the_truth_as_early_as_it_can_for_every_outcome_of_eve
 TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {
   Recorder outbox{3};
   outbox.refuse(1);
-  Removal removal{example_claim(), 3, at(988ms)};
+  Removal removal{example_tenure(988ms), 3};
   CHECK(removal.connections_wanted(3) == 0);
   removal.start(at(10ms), outbox);
   CHECK(removal.deadline() == at(60ms));
@@ -147,7 +147,7 @@ TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {
 TEST_CASE("a_release_from_the_deadline_on_is_too_late_whatever_it_deletes") {
   for (const Span past : {Span{-1}, Span{0}}) {
     Recorder outbox{1};
-    Removal removal{example_claim(), 1, at(988ms)};
+    Removal removal{example_tenure(988ms), 1};
     removal.start(at(988ms) + past, outbox);
     CHECK(outbox.sent().size() == 1);
     CHECK_FALSE(removal.done());
@@ -159,7 +159,7 @@ TEST_CASE("a_release_from_the_deadline_on_is_too_late_whatever_it_deletes") {
 
 TEST_CASE("a_script_that_stays_unknown_is_not_sent_for_ever") {
   Recorder outbox{1};
-  Removal removal{example_claim(), 1, at(988ms)};
+  Removal removal{example_tenure(988ms), 1};
   removal.start(at(0ms), outbox);
   removal.answered(0, released, noscript(), at(1ms), outbox);
   removal.answered(0, released_again, noscript(), at(2ms), outbox);
@@ -170,7 +170,7 @@ TEST_CASE("a_script_that_stays_unknown_is_not_sent_for_ever") {
 
 TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
   Recorder outbox{1};
-  Removal removal{example_claim(), 1, at(988ms)};
+  Removal removal{example_tenure(988ms), 1};
   removal.start(at(0ms), outbox);
   removal.abandon(redlock::Errc::cancelled, at(1ms), outbox);
   REQUIRE(removal.done());
@@ -184,7 +184,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
 
 TEST_CASE("what_was_deleted_before_its_connection_was_lost_stays_deleted") {
   Recorder outbox{3};
-  Removal removal{example_claim(), 3, at(988ms)};
+  Removal removal{example_tenure(988ms), 3};
   removal.start(at(0ms), outbox);
   removal.answered(0, released, number(1), at(1ms), outbox);
   removal.disconnected(0, lost_connection(), at(2ms), outbox);
@@ -195,7 +195,7 @@ TEST_CASE("what_was_deleted_before_its_connection_was_lost_stays_deleted") {
 
 TEST_CASE("a_release_whose_script_cannot_be_sent_again_does_not_wait_for_its_answer") {
   Recorder outbox{1};
-  Removal removal{example_claim(), 1, at(988ms)};
+  Removal removal{example_tenure(988ms), 1};
   removal.start(at(0ms), outbox);
   outbox.refuse(0, NodeStatus::overloaded);
   removal.answered(0, released, noscript(), at(1ms), outbox);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -98,7 +97,6 @@ class Acquisition final : public Operation {
   /// Once granted, once: then no release of this attempt will be sent.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
-    claim_.copies = std::make_shared<Copies>();
     return std::move(claim_);
   }
 

@@ -3,11 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "redlock/core/copies.hpp"
 #include "redlock/core/fence.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/scripts.hpp"
@@ -23,7 +21,6 @@ struct Claim {
   Span node_timeout{};
   std::optional<Fence> fence{};      // none: a plain SET, without a token
   std::uint64_t token = 0;           // once acquired with a fence
-  std::shared_ptr<Copies> copies{};  // once acquired
 
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {

@@ -17,11 +17,12 @@ namespace redlock::inline v1::core {
 /// Shared by all extensions of a lease and its release; under the client's mutex.
 class Copies {
  public:
-  void begin_round() noexcept { ++round_; }
-  /// A majority of copies that count was extended in this round.
-  void end_round_with_majority() noexcept {
+  using Round = std::uint64_t;
+  Round begin_round() noexcept { return ++round_; }
+  /// A majority of copies that count was extended in that round. Others may have begun since.
+  void end_round_with_majority(Round round) noexcept {
     for (Round& seen : seen_)
-      if (seen < round_) seen = always;
+      if (seen < round) seen = always;
   }
 
   /// Whether this node's yes is one for the majority.
@@ -47,7 +48,6 @@ class Copies {
   [[nodiscard]] bool given_up() const noexcept { return given_up_; }
 
  private:
-  using Round = std::uint64_t;
   static constexpr Round always = 0;
   static constexpr Round not_yet = std::numeric_limits<Round>::max();
 

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "redlock/core/extension.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/renewals.hpp"
 #include "redlock/core/session.hpp"
 
 namespace redlock::inline v1::core {
@@ -20,7 +24,8 @@ namespace redlock::inline v1::core {
 /// the connect timeout. Its validity counts from the end of that wait, when its first byte is written.
 class Engine final : public Outbox {
  public:
-  Engine(std::vector<Session::Settings> nodes, Span connect_timeout) : connect_timeout_{connect_timeout} {
+  Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed)
+      : connect_timeout_{connect_timeout}, renewals_{seed} {
     sessions_.reserve(nodes.size());
     for (Session::Settings& settings : nodes) sessions_.emplace_back(std::move(settings));
   }
@@ -42,6 +47,9 @@ class Engine final : public Outbox {
     operation->abandon(why, now, *this);
     settle(operation);
   }
+
+  /// From now on it is renewed by itself, until it is over or a release of it is submitted.
+  void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -73,14 +81,16 @@ class Engine final : public Outbox {
       changed(node);
     }
     if (now >= earliest_) time_operations();
+    for (const std::shared_ptr<Tenure>& tenure : renewals_.take_due(now))
+      submit(Ref<Operation>{new Extension{tenure, nodes()}}, now);
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
-    Time first = earliest_;
+    Time first = std::min(earliest_, renewals_.timer());
     for (const Session& session : sessions_) first = std::min(first, session.timer());
     return first;
   }
-  /// Operations that are done since the last call, for the shell to wake their callers.
+  /// Operations that are done since the last call, for the shell to wake their callers; renewals have none.
   std::vector<Ref<Operation>>& finished() noexcept { return finished_; }
 
   /// Something is to be sent or to arrive although perhaps nobody waits for it.
@@ -89,9 +99,9 @@ class Engine final : public Outbox {
       return session.has_errand() || session.is_dialling() || session.owes() || !session.unsent().empty();
     });
   }
-  /// When something is to be done although perhaps nobody waits for it: redialling.
+  /// When something is to be done although perhaps nobody waits for it: redialling, renewing.
   [[nodiscard]] Time background_timer() const noexcept {
-    Time first = never;
+    Time first = renewals_.timer();
     for (const Session& session : sessions_)
       if (session.state() == Session::State::down) first = std::min(first, session.timer());
     return first;
@@ -210,6 +220,7 @@ class Engine final : public Outbox {
 
   std::vector<Session> sessions_;
   Span connect_timeout_;
+  Renewals renewals_;
   std::vector<Ref<Operation>> active_;
   std::vector<Ref<Operation>> finished_;
   Time earliest_ = never;  // no operation has anything to do before; may be too early, never too late

@@ -3,18 +3,22 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/renewals.hpp"
 #include "redlock/core/tally.hpp"
+#include "redlock/core/tenure.hpp"
 
 namespace redlock::inline v1::core {
 
 /// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the
 /// deadline. When so many have lost our value that no majority can hold it, or the old deadline passes first,
 /// the lease is lost, and what is left of it is released everywhere. Otherwise the outcome is in doubt: the old
-/// deadline stands, and the holder may try again.
+/// deadline stands, and the holder may try again. The tenure knows of it before anybody hears.
 ///
 /// Once the majority is there, nodes without our value get it back if nobody else's is there: `Copies` tells
 /// when such a copy counts again. Without a majority nothing is put back: a lease does not rise from the dead.
@@ -22,17 +26,15 @@ class Extension final : public Operation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
 
-  Extension(Claim claim, std::size_t nodes, Time valid_until)
-      : claim_{std::move(claim)},
-        tally_{nodes},
-        valid_until_{valid_until},
-        extend_{claim_.extend_command()} {}
+  Extension(std::shared_ptr<Tenure> tenure, std::size_t nodes)
+      : tenure_{std::move(tenure)}, tally_{nodes}, extend_{claim().extend_command()} {}
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
-    if (now >= valid_until_) return lose(now, outbox);
-    claim_.copies->begin_round();
-    set_deadline(std::min(later(now, claim_.node_timeout), valid_until_));
+    if (!tenure_->in_force(now)) return lose(Loss::deadline_passed, now, outbox);
+    round_ = tenure_->copies.begin_round();
+    old_deadline_ = tenure_->deadline();
+    set_deadline(std::min(later(now, claim().node_timeout), old_deadline_));
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extended, extend_, outbox);
     decide(now, outbox);
   }
@@ -40,7 +42,7 @@ class Extension final : public Operation {
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
     if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
     if (step == extended || step == extended_again) count(node, reply, now, outbox);
-    if ((step == put_back || step == put_back_again) && says_done(reply)) claim_.copies->returned(node);
+    if ((step == put_back || step == put_back_again) && says_done(reply)) tenure_->copies.returned(node);
   }
 
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
@@ -63,9 +65,8 @@ class Extension final : public Operation {
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Once done.
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
-  /// The deadline after it: a new one only if extended.
-  [[nodiscard]] Time valid_until() const noexcept { return valid_until_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  [[nodiscard]] const Tenure& tenure() const noexcept { return *tenure_; }
 
  private:
   enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
@@ -80,71 +81,95 @@ class Extension final : public Operation {
   /// After NOSCRIPT, once.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      outbox.send(node, claim_.release_command(Form::source), *this, {.step = released_again, .owed = true});
+      outbox.send(node, claim().release_command(Form::source), *this, {.step = released_again, .owed = true});
     if (step == extended && !done()) {
-      ask(node, extended_again, claim_.extend_command(Form::source), outbox);
+      ask(node, extended_again, claim().extend_command(Form::source), outbox);
       decide(now, outbox);
     }
-    if (step == put_back && claim_.fence)
-      restore(node, put_back_again, claim_.put_back_command(Form::source), now, outbox);
+    if (step == put_back && claim().fence)
+      restore(node, put_back_again, claim().put_back_command(Form::source), now, outbox);
     return step == released || step == extended || step == put_back;
   }
 
   void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
     Vote vote = vote_of_script(reply);
     // A key of another type is not ours, so ours is gone.
-    if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
-    if (vote.kind == Vote::Kind::no) claim_.copies->missing(node);
-    if (vote.kind == Vote::Kind::yes && !claim_.copies->counts(node)) {
-      claim_.copies->there(node);
+    if (is_taken(reply) || vote.trouble.status == NodeStatus::wrong_type) {
+      somebody_elses_ = true;
+      vote = {Vote::Kind::no, {}};
+    }
+    if (vote.kind == Vote::Kind::no) tenure_->copies.missing(node);
+    if (vote.kind == Vote::Kind::yes && !tenure_->copies.counts(node)) {
+      tenure_->copies.there(node);
       vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the copy was put back, and does not count yet"}};
     }
     if (done() && vote.kind == Vote::Kind::no)
-      return restore(node, put_back, claim_.put_back_command(), now, outbox);
+      return restore(node, put_back, claim().put_back_command(), now, outbox);
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     tally_.mark(node, std::move(vote));
     decide(now, outbox);
   }
 
   void decide(Time now, Outbox& outbox) {
-    if (now >= valid_until_ || tally_.prevents_majority(Tally::Mark::no)) return lose(now, outbox);
+    if (!tenure_->in_force(now)) return lose(Loss::deadline_passed, now, outbox);
+    if (tally_.prevents_majority(Tally::Mark::no))
+      return lose(somebody_elses_ ? Loss::taken : Loss::deleted, now, outbox);
     if (tally_.majority(Tally::Mark::yes)) return succeed(now, outbox);
     const bool loss_possible =
         tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
-    if (!tally_.majority_possible(Tally::Mark::yes) && !loss_possible) finish();
+    if (tally_.majority_possible(Tally::Mark::yes) || loss_possible) return;
+    // If meanwhile another extension came through, there is no doubt.
+    if (tenure_->deadline() == old_deadline_) tenure_->doubt(now);
+    end(now);
   }
 
   void succeed(Time now, Outbox& outbox) {
-    valid_until_ = std::max(valid_until_, core::valid_until(begun_, claim_.ttl, claim_.drift));
+    if (!tenure_->prolong(valid_until(begun_, claim().ttl, claim().drift), now))
+      return lose(Loss::deadline_passed, now, outbox);
     outcome_ = Outcome::extended;
-    claim_.copies->end_round_with_majority();
-    finish();
+    tenure_->copies.end_round_with_majority(round_);
+    end(now);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (tally_.is(node, Tally::Mark::no)) restore(node, put_back, claim_.put_back_command(), now, outbox);
+      if (tally_.is(node, Tally::Mark::no)) restore(node, put_back, claim().put_back_command(), now, outbox);
   }
 
   /// Only where a majority was extended without this node, and no release is on its way there.
   void restore(NodeIndex node, Step step, const std::string& command, Time now, Outbox& outbox) {
-    if (outcome_ != Outcome::extended || claim_.copies->given_up() || now >= valid_until_) return;
-    outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim_.node_timeout)});
+    if (outcome_ != Outcome::extended || tenure_->copies.given_up() || !tenure_->in_force(now)) return;
+    outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim().node_timeout)});
+  }
+  [[nodiscard]] static bool is_taken(const Reply& reply) noexcept {
+    return reply.is(Reply::Kind::integer) && reply.integer == -1;
   }
   [[nodiscard]] static bool says_done(const Reply& reply) noexcept {
     return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
   }
 
-  void lose(Time now, Outbox& outbox) {
+  /// For this reason, unless it was over already. Who has released it has sent all releases.
+  void lose(Loss reason, Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
-    claim_.copies->give_up();
-    const std::string release = claim_.release_command();
+    tenure_->lose(reason, now);
+    end(now);
+    if (tenure_->state(now) == State::released) return;
+    tenure_->copies.give_up();
+    const std::string release = claim().release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      outbox.send(node, release, *this, {.step = released, .send_by = later(now, claim_.ttl), .owed = true});
-    finish();
+      outbox.send(node, release, *this, {.step = released, .send_by = later(now, claim().ttl), .owed = true});
   }
 
-  Claim claim_;
+  void end(Time now) {
+    finish();
+    Renewals::extended(tenure_, now);
+  }
+
+  [[nodiscard]] const Claim& claim() const noexcept { return tenure_->claim; }
+
+  std::shared_ptr<Tenure> tenure_;
   Tally tally_;
-  Time valid_until_;
   std::string extend_;
+  Copies::Round round_ = 0;
+  Time old_deadline_{};
+  bool somebody_elses_ = false;  // was seen
   Time begun_{};
   Outcome outcome_ = Outcome::in_doubt;
 };

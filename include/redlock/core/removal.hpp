@@ -1,12 +1,15 @@
 // The release of a lock.
 #pragma once
 
-#include <optional>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/renewals.hpp"
 #include "redlock/core/tally.hpp"
+#include "redlock/core/tenure.hpp"
 #include "redlock/lease.hpp"
 
 namespace redlock::inline v1::core {
@@ -15,18 +18,16 @@ namespace redlock::inline v1::core {
 /// value, or so many do not answer that neither will ever be known.
 class Removal final : public Operation {
  public:
-  /// `valid_until`: the lease's deadline. After it exclusive use was no longer promised, whatever is deleted.
-  Removal(Claim claim, std::size_t nodes, Time valid_until)
-      : claim_{std::move(claim)},
-        tally_{nodes},
-        valid_until_{valid_until},
-        release_{claim_.release_command()} {}
+  Removal(std::shared_ptr<Tenure> tenure, std::size_t nodes)
+      : tenure_{std::move(tenure)}, tally_{nodes}, release_{claim().release_command()} {}
 
   void start(Time now, Outbox& outbox) override {
-    expired_ = now >= valid_until_;
-    claim_.copies->give_up();
-    set_deadline(later(now, claim_.node_timeout));
-    const Time keep_until = later(now, claim_.ttl);
+    // After its end exclusive use was no longer promised, whatever is deleted.
+    was_over_ = !tenure_->release(now);
+    Renewals::stop(tenure_);
+    tenure_->copies.give_up();
+    set_deadline(later(now, claim().node_timeout));
+    const Time keep_until = later(now, claim().ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused =
               outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
@@ -52,7 +53,7 @@ class Removal final : public Operation {
 
   void timed_out(Time, Outbox&) override {
     if (done()) return;
-    tally_.close(no_answer_within(claim_.node_timeout));
+    tally_.close(no_answer_within(claim().node_timeout));
     decide();
   }
 
@@ -62,7 +63,7 @@ class Removal final : public Operation {
   /// Waits for no connection: releases are queued for those that come.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Once done.
-  [[nodiscard]] Release outcome() const noexcept { return expired_ ? Release::already_lost : outcome_; }
+  [[nodiscard]] Release outcome() const noexcept { return was_over_ ? Release::already_lost : outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
@@ -70,7 +71,7 @@ class Removal final : public Operation {
 
   /// After NOSCRIPT, once.
   void ask_again(NodeIndex node, Outbox& outbox) {
-    const Trouble* refused = outbox.send(node, claim_.release_command(Form::source), *this,
+    const Trouble* refused = outbox.send(node, claim().release_command(Form::source), *this,
                                          {.step = released_again, .owed = true});
     if (!refused || done()) return;
     tally_.mark(node, Tally::Mark::unknown, *refused);
@@ -91,11 +92,12 @@ class Removal final : public Operation {
     return tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
   }
 
-  Claim claim_;
+  [[nodiscard]] const Claim& claim() const noexcept { return tenure_->claim; }
+
+  std::shared_ptr<Tenure> tenure_;
   Tally tally_;
-  Time valid_until_;
   std::string release_;
-  bool expired_ = false;
+  bool was_over_ = false;
   Release outcome_ = Release::unknown;
 };
 

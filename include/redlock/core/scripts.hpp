@@ -45,13 +45,15 @@ inline constexpr Script release_script{
     "0",
     "787f0255888f93220ff2861db7d29e6c00a2b819"};
 
-/// Prolongs the key to ARGV[2] ms if it still holds our value: 1, else 0. Never shortens: a longer life may
-/// come from an extension that overtook this one. Where there is a counter it is kept for ARGV[3] ms more.
+/// Prolongs the key to ARGV[2] ms if it still holds our value: 1; 0 where there is no key, -1 where it holds somebody
+/// else's. Never shortens: a longer life may come from an extension that overtook this one. Where there is a counter it
+/// is kept for ARGV[3] ms more.
 inline constexpr Script extend_script{
-    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] then return 0 end "
+    "local value=redis.call('GETRANGE',KEYS[1],0,#ARGV[1]) "
+    "if value~=ARGV[1] then return value=='' and 0 or -1 end "
     "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) end "
     "if KEYS[2] and ARGV[3]~='0' then redis.call('PEXPIRE',KEYS[2],ARGV[3]) end return 1",
-    "1b0922de026a32eb1f15a8a58430be1f7a9c1d19"};
+    "20147b82a203305e1a8843d3dfe31a277668e089"};
 
 /// Sets the key, which must not be there, and raises the counter beside it: returns the counter. Where the key
 /// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at

@@ -1,0 +1,88 @@
+// When which lease is to be extended.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/backoff.hpp"
+#include "redlock/core/tenure.hpp"
+#include "redlock/core/time.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The leases of one client that renew themselves. Each is extended when a third of its ttl has passed, a little earlier
+/// by chance, so that many clients that began together do not go on together; and at moments that the leases of one
+/// client share, so that their commands travel together. After a failure it is tried again soon, until the deadline.
+class Renewals {
+ public:
+  explicit Renewals(std::uint64_t seed) noexcept : random_{seed} {}
+
+  /// From now on it is renewed.
+  void add(const std::shared_ptr<Tenure>& tenure, Time now) {
+    tenure->renewals = this;
+    schedule(tenure, now);
+  }
+  /// Never any more. An extension that is under way goes on.
+  static void stop(const std::shared_ptr<Tenure>& tenure) noexcept {
+    if (Renewals* const renewals = std::exchange(tenure->renewals, nullptr)) renewals->strike(tenure);
+  }
+  /// An extension has ended, in whatever way: if the tenure is renewed, the next one is scheduled.
+  static void extended(const std::shared_ptr<Tenure>& tenure, Time now) {
+    if (Renewals* const renewals = tenure->renewals) renewals->schedule(tenure, now);
+  }
+
+  [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }
+  /// Those whose time has come, a batch of them; the rest is due at once. The end of its extension puts each on the list
+  /// again.
+  [[nodiscard]] std::vector<std::shared_ptr<Tenure>> take_due(Time now) {
+    std::vector<std::shared_ptr<Tenure>> taken;
+    while (timer() <= now && taken.size() < batch) {
+      taken.push_back(due_.begin()->second);
+      strike(taken.back());
+    }
+    return taken;
+  }
+
+  [[nodiscard]] std::size_t size() const noexcept { return due_.size(); }
+
+ private:
+  static constexpr std::size_t batch = 512;
+
+  void strike(const std::shared_ptr<Tenure>& tenure) noexcept {
+    if (tenure->renewal_due != never) due_.erase({std::exchange(tenure->renewal_due, never), tenure});
+  }
+  void schedule(const std::shared_ptr<Tenure>& tenure, Time now) {
+    strike(tenure);
+    const Span ttl = tenure->claim.ttl;
+    const State state = tenure->state(now);
+    if (state == State::lost || state == State::released) return stop(tenure);
+    Time due = state == State::held ? common_moment(now + ttl / 3 - by_chance(ttl / 30), ttl)
+                                    : now + pause_after_doubt(ttl);
+    // Of one that is over by then what is left is released.
+    due = tenure->is_final() ? tenure->deadline() : std::min(std::max(due, now), tenure->deadline());
+    due_.emplace(due, tenure);
+    tenure->renewal_due = due;
+  }
+  [[nodiscard]] static Time common_moment(Time about, Span ttl) noexcept {
+    return about - about.time_since_epoch() % std::max<Span>(ttl / 300, std::chrono::milliseconds{1});
+  }
+  [[nodiscard]] Span pause_after_doubt(Span ttl) noexcept {
+    const Span pause =
+        std::clamp<Span>(ttl / 20, std::chrono::milliseconds{1}, std::chrono::milliseconds{500});
+    return pause - by_chance(pause / 4);
+  }
+  [[nodiscard]] Span by_chance(Span most) noexcept {
+    return Span{static_cast<Span::rep>(next_random(random_) % static_cast<std::uint64_t>(most.count() + 1))};
+  }
+
+  std::uint64_t random_;
+  std::set<std::pair<Time, std::shared_ptr<Tenure>>> due_;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,60 @@
+// Whose loss is to be told.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "redlock/core/tenure.hpp"
+#include "redlock/core/time.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The leases whose loss somebody wants to hear of: each is told once, at its deadline at the latest. `Kind` is a Tenure.
+/// Not thread safe; but it needs not the client's mutex, as the deadlines of tenures may be read without it: so no
+/// loss is told late because of what else the client does.
+template <class Kind>
+class Vigil {
+ public:
+  /// From now on its loss will be told.
+  void add(const std::shared_ptr<Kind>& tenure) {
+    if (tenure->is_watched) return;
+    const Time deadline = tenure->deadline();  // it may move at any moment
+    looks_.emplace(deadline, tenure);
+    tenure->next_look = deadline;
+    tenure->is_watched = true;
+  }
+  /// It will not be told any more.
+  void remove(const std::shared_ptr<Kind>& tenure) noexcept {
+    if (std::exchange(tenure->is_watched, false)) looks_.erase({tenure->next_look, tenure});
+  }
+  [[nodiscard]] bool watches(const Kind& tenure) const noexcept { return tenure.is_watched; }
+  /// It was lost before its deadline: to be told now.
+  void lost(const std::shared_ptr<Kind>& tenure) noexcept {
+    if (!tenure->is_watched) return;
+    auto look = looks_.extract({tenure->next_look, tenure});
+    look.value().first = tenure->next_look = Time::min();
+    looks_.insert(std::move(look));
+  }
+
+  /// When `take_lost` may have something to tell; perhaps too early, never too late.
+  [[nodiscard]] Time timer() const noexcept { return looks_.empty() ? never : looks_.begin()->first; }
+  /// One that is lost and was not told. Null: there is none.
+  [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) {
+    while (timer() <= now) {
+      const std::shared_ptr<Kind> tenure = looks_.begin()->second;
+      const bool has_moved = tenure->in_force(now);
+      remove(tenure);
+      if (has_moved)
+        add(tenure);
+      else if (tenure->loss(now) != Loss::none)
+        return tenure;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::set<std::pair<Time, std::shared_ptr<Kind>>> looks_;
+};
+
+}  // namespace redlock::inline v1::core

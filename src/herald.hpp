@@ -1,0 +1,62 @@
+// Telling of losses.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "held_lock.hpp"
+#include "redlock/core/vigil.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Calls what users gave us for the loss of a lease, each once, at the lease's deadline at the latest.
+///
+/// Threads take turns: one keeps the *watch*, until the earliest deadline or an earlier word. Before it calls a user's
+/// code it hands the watch over, and so a callback that hangs keeps nobody else from being told. Nothing here needs the
+/// client's mutex, nor holds its own while user code runs.
+class Herald {
+ public:
+  using Report = std::function<void(std::string_view)>;
+
+  /// `report`: told of callbacks that throw. May be empty. No thread is started.
+  explicit Herald(Report report);
+  /// Waits for callbacks that run on other threads.
+  ~Herald();
+  /// Destroys it; in a child of fork(), where its threads are not, only closes its descriptor.
+  struct End {
+    void operator()(Herald*) const noexcept;
+  };
+  Herald(const Herald&) = delete;
+  Herald& operator=(const Herald&) = delete;
+
+  /// From now on its loss is told. Throws std::system_error when the system has no thread or timer for it.
+  void watch(const std::shared_ptr<Holding>&);
+  /// Also watches.
+  [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<Holding>&);
+  /// Also watches. Blocks until it is lost, released, or the time or a stop request has come. Whether it is still in
+  /// force.
+  bool wait(const std::shared_ptr<Holding>&, core::Time until, const std::stop_token&);
+  /// It was lost before its deadline.
+  void lost(const std::shared_ptr<Holding>&) noexcept;
+  /// It was released: nothing of it is called any more. Waits for its callback if that runs on another thread.
+  void forget(const std::shared_ptr<Holding>&) noexcept;
+
+ private:
+  struct State;
+  static void run(const std::shared_ptr<State>&);
+
+  const std::shared_ptr<State> state_;  // outlives this object in a thread that destroys it from a callback
+  const unsigned generation_;
+};
+
+}  // namespace redlock::inline v1::detail
