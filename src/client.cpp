@@ -148,8 +148,7 @@ std::uint64_t Client::proposal() const noexcept {
 }
 
 Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt granted) {
-  const Time ends_at =
-      options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
+  const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.valid_until, ends_at,
                                            options.on_lost, *herald_);
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
@@ -162,8 +161,8 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 
 std::optional<Client::Failure> Client::extend(HeldLock& held) {
   check_process();
-  if (!held.holding->in_force(Clock::now()))
-    return Failure{Errc::lost, "the lease was lost or released before", {}};
+  if (held.holding->state(Clock::now()) == State::released)
+    return Failure{Errc::lost, "the lease was released before", {}};
   auto extension = std::make_unique<core::Extension>(held.holding, names_.size());
   return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
@@ -183,7 +182,8 @@ Release Client::release(HeldLock& held) noexcept {
   try {
     check_process();
     auto removal = std::make_unique<core::Removal>(held.holding, names_.size());
-    outcome = reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
+    outcome =
+        reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
   } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
     held.holding->release(Clock::now());
   }

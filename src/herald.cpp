@@ -41,7 +41,8 @@ struct Herald::State {
   void find_relief(const std::shared_ptr<State>& self) noexcept try {
     if (idle == 0 && threads.size() < most_threads) start_thread(self);
     relief.notify_one();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): then the watch goes on after the callback
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): then the watch goes on after the callback
   }
 
   /// Earlier only: a watch that is woken too early looks again.
@@ -109,7 +110,8 @@ struct Herald::State {
   bool stopping = false;
 };
 
-Herald::Herald(Report report) : state_{std::make_shared<State>(std::move(report))}, generation_{fork_generation()} {}
+Herald::Herald(Report report)
+    : state_{std::make_shared<State>(std::move(report))}, generation_{fork_generation()} {}
 
 void Herald::End::operator()(Herald* herald) const noexcept {
   if (fork_generation() == herald->generation_) return delete herald;

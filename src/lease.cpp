@@ -26,12 +26,16 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 }
 
 const std::string& Lease::resource() const noexcept { return held_ ? held_->resource : nothing; }
-const std::string& Lease::owner_value() const noexcept { return held_ ? held_->holding->claim.owner : nothing; }
+const std::string& Lease::owner_value() const noexcept {
+  return held_ ? held_->holding->claim.owner : nothing;
+}
 FencingToken Lease::fencing_token() const noexcept {
   return held_ ? FencingToken{held_->holding->claim.token} : FencingToken{};
 }
 State Lease::state() const noexcept { return held_ ? held_->holding->state(Clock::now()) : State::released; }
-Clock::time_point Lease::deadline() const noexcept { return held_ ? held_->holding->deadline() : Clock::time_point{}; }
+Clock::time_point Lease::deadline() const noexcept {
+  return held_ ? held_->holding->deadline() : Clock::time_point{};
+}
 
 bool Lease::valid() const noexcept {
   const State now = state();

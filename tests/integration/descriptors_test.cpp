@@ -25,7 +25,7 @@ using namespace redlock::testing;
 
 namespace {
 
-constexpr redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 1h};
 /// Per client: two to be woken by, and a timer.
 constexpr std::size_t own_descriptors = 3;
 

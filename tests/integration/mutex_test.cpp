@@ -173,7 +173,7 @@ TEST_CASE("a_wait_for_a_foreign_clock_outlasts_a_round_and_nodes_that_are_away")
 
 TEST_CASE("an_unlock_after_the_loss_says_so_and_leaves_the_successor_alone") {
   Fixture f;
-  Mutex mutex{f.locks, "r", {.ttl = 100ms}};
+  Mutex mutex{f.locks, "r", {.ttl = 100ms, .auto_renew = false}};
   mutex.lock();
   REQUIRE(eventually([&] { return !mutex.lease()->valid() && f.servers.having("r") == 0; }));
   const auto successor = f.others.try_lock("r");

@@ -23,7 +23,7 @@ using namespace redlock::testing;
 
 namespace {
 
-constexpr redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 1h};
 
 std::atomic<int> handled{0};
 std::atomic<int> handled_elsewhere{0};  // not on a thread of the program

@@ -33,9 +33,9 @@ namespace {
 constexpr std::size_t resources = 60;
 constexpr std::size_t clients = 3;  // on connections of their own: their commands arrive in any order
 constexpr int threads_at_work = 12;
-constexpr LockOptions brief{.ttl = 1s};  // and so a node timeout of 100 ms
+const LockOptions brief{.ttl = 1s};  // and so a node timeout of 100 ms
 constexpr auto slow = 250ms;  // beyond that, and far from the second after which nodes are given up
-constexpr LockOptions lasting{.ttl = 1h};  // only a release ends it
+const LockOptions lasting{.ttl = 1h};  // only a release ends it
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);

@@ -19,8 +19,8 @@ struct Claim {
   std::chrono::milliseconds ttl{};
   Span drift{};
   Span node_timeout{};
-  std::optional<Fence> fence{};      // none: a plain SET, without a token
-  std::uint64_t token = 0;           // once acquired with a fence
+  std::optional<Fence> fence{};  // none: a plain SET, without a token
+  std::uint64_t token = 0;       // once acquired with a fence
 
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {

@@ -145,12 +145,12 @@ class Extension final : public Operation {
     return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
   }
 
-  /// For this reason, unless it was over already. Who has released it has sent all releases.
+  /// For this reason, unless it was over already. What is left of it is released once.
   void lose(Loss reason, Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
     tenure_->lose(reason, now);
     end(now);
-    if (tenure_->state(now) == State::released) return;
+    if (tenure_->copies.given_up()) return;
     tenure_->copies.give_up();
     const std::string release = claim().release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)

@@ -39,7 +39,7 @@ class Tenure {
 
   Renewals* renewals = nullptr;  // who renews it, until it is over
   Time renewal_due = never;      // of these; `never`: an extension is under way
-  bool is_watched = false;  // of `Vigil`
+  bool is_watched = false;       // of `Vigil`
   Time next_look{};
 
   // ── from any thread ──────────────────────────────────────────────────────────────────────────────────────
