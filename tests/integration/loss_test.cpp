@@ -1,0 +1,293 @@
+// How the loss of a lease is told: when, how often, and to whom.
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "integration/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/own_process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Lease;
+using redlock::LockOptions;
+using redlock::Loss;
+using redlock::Options;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+/// Notes what it is told, and when.
+class Listener {
+ public:
+  [[nodiscard]] std::function<void(Loss)> callback() {
+    return [this](Loss loss) {
+      const std::lock_guard lock{mutex_};
+      told_.push_back(loss);
+      at_ = Clock::now();
+    };
+  }
+  [[nodiscard]] std::vector<Loss> told() {
+    const std::lock_guard lock{mutex_};
+    return told_;
+  }
+  [[nodiscard]] Clock::time_point at() {
+    const std::lock_guard lock{mutex_};
+    return at_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Loss> told_;
+  Clock::time_point at_{};
+};
+
+struct Fixture {
+  explicit Fixture(Options options = {}) : locks{endpoints(nodes), std::move(options)} {}
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks;
+};
+
+/// Open from `open()` on.
+class Gate {
+ public:
+  void open() { promise_.set_value(); }
+  void pass() const { opened_.wait(); }
+
+ private:
+  std::promise<void> promise_;
+  std::shared_future<void> opened_ = promise_.get_future().share();
+};
+
+}  // namespace
+
+TEST_CASE("a_loss_is_told_to_all_at_the_deadline_and_not_before") {
+  Fixture f;
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  const std::stop_token token = lease->stop_token();
+  CHECK_FALSE(token.stop_requested());
+  const auto deadline = lease->deadline();
+  CHECK_FALSE(lease->wait_lost(10ms));
+  CHECK(lease->wait_lost());
+  CHECK(Clock::now() >= deadline);
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(listener.told() == std::vector{Loss::deadline_passed});
+  CHECK(listener.at() >= deadline);
+  CHECK(token.stop_requested());
+  CHECK(lease->stop_token().stop_requested());
+  std::this_thread::sleep_for(100ms);
+  CHECK(listener.told().size() == 1);
+}
+
+TEST_CASE("a_lease_that_is_released_in_time_is_never_told_lost") {
+  Fixture f;
+  Listener listener;
+  auto lease = f.locks.try_lock("r", {.ttl = 200ms, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  const std::stop_token token = lease->stop_token();
+  CHECK(lease->release() == Release::released);
+  CHECK(lease->loss() == Loss::none);
+  CHECK_FALSE(lease->wait_lost(1s));
+  std::this_thread::sleep_for(300ms);
+  CHECK(listener.told().empty());
+  CHECK_FALSE(token.stop_requested());
+}
+
+TEST_CASE("who_waits_for_a_loss_hears_of_a_release_and_of_a_stop_request") {
+  Fixture f;
+  auto lease = f.locks.try_lock("r", {.ttl = 1h});
+  REQUIRE(lease);
+  std::stop_source stop;
+  auto stopped = std::async(std::launch::async, [&] { return lease->wait_lost(1h, stop.get_token()); });
+  auto released = std::async(std::launch::async, [&] { return lease->wait_lost(); });
+  std::this_thread::sleep_for(20ms);
+  stop.request_stop();
+  CHECK_FALSE(stopped.get());
+  CHECK(released.wait_for(20ms) == std::future_status::timeout);
+  lease->release();
+  CHECK_FALSE(released.get());
+}
+
+TEST_CASE("what_a_renewal_finds_out_is_told_before_the_deadline") {
+  Fixture f;
+  Listener listener;
+  const bool taken = GENERATE(false, true);
+  const auto lease = f.locks.try_lock("r", {.ttl = 3s, .auto_renew = true, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  f.servers.command({"DEL", "r"});
+  if (taken) f.servers.command({"SET", "r", "somebody else"});
+  REQUIRE(eventually([&] { return !listener.told().empty(); }));
+  CHECK(listener.at() < lease->deadline());
+  CHECK(listener.told() == std::vector{taken ? Loss::taken : Loss::deleted});
+  CHECK(lease->loss() == listener.told()[0]);
+  CHECK(lease->state() == State::lost);
+  CHECK(lease->remaining() == Clock::duration::zero());
+}
+
+TEST_CASE("an_extension_by_hand_that_finds_the_lease_lost_tells_it") {
+  Fixture f;
+  Listener listener;
+  auto lease = f.locks.try_lock("r", {.ttl = 1h, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  f.servers.command({"DEL", "r"});
+  CHECK_FALSE(lease->extend());
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(listener.told() == std::vector{Loss::deleted});
+}
+
+TEST_CASE("a_majority_that_hangs_makes_a_renewed_lease_lost_at_its_deadline") {
+  Fixture f;
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  std::this_thread::sleep_for(500ms);
+  f.nodes.pause(0);
+  f.nodes.pause(1);
+  REQUIRE(eventually([&] { return lease->state() == State::in_doubt; }));
+  REQUIRE(eventually([&] { return !listener.told().empty(); }));
+  CHECK(listener.told() == std::vector{Loss::no_quorum});
+  CHECK(listener.at() >= lease->deadline());
+  f.nodes.resume(0);
+  f.nodes.resume(1);
+  CHECK(lease->state() == State::lost);
+  std::this_thread::sleep_for(300ms);
+  CHECK(lease->state() == State::lost);
+  CHECK(listener.told().size() == 1);
+}
+
+TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
+  Fixture f;
+  Gate gate;
+  std::atomic<int> blocked = 0;
+  const auto block = [&](Loss) {
+    ++blocked;
+    gate.pass();
+  };
+  std::vector<Lease> blockers;
+  for (int i = 0; i < 3; ++i)
+    blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i), {.ttl = 200ms, .on_lost = block}));
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = listener.callback()});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 300ms, .auto_renew = true});
+  REQUIRE((lease && renewed));
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(blocked == 3);
+  std::this_thread::sleep_for(1s);
+  CHECK(renewed->state() == State::held);
+  gate.open();
+}
+
+TEST_CASE("a_callback_that_throws_is_reported_and_ends_nothing") {
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  Fixture f{{.on_warning = [&](std::string_view warning) {
+    const std::lock_guard lock{mutex};
+    warnings.emplace_back(warning);
+  }}};
+  Listener listener;
+  const auto first =
+      f.locks.try_lock("a", {.ttl = 100ms, .on_lost = [](Loss) { throw std::runtime_error{"oh no"}; }});
+  const auto other = f.locks.try_lock("b", {.ttl = 100ms, .on_lost = [](Loss) { throw 42; }});  // NOLINT
+  const auto last = f.locks.try_lock("c", {.ttl = 300ms, .on_lost = listener.callback()});
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  REQUIRE(eventually([&] {
+    const std::lock_guard lock{mutex};
+    return warnings.size() == 2;
+  }));
+  CHECK(warnings[0] == "a loss callback threw: oh no");
+  CHECK(warnings[1] == "a loss callback threw: something that is no std::exception");
+}
+
+TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
+  Fixture f;
+  Gate gate;
+  std::atomic<bool> begun = false;
+  std::atomic<bool> ended = false;
+  auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) {
+                                        begun = true;
+                                        gate.pass();
+                                        ended = true;
+                                      }});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return begun.load(); }));
+  auto released = std::async(std::launch::async, [&] {
+    lease.reset();
+    return ended.load();
+  });
+  CHECK(released.wait_for(100ms) == std::future_status::timeout);
+  gate.open();
+  CHECK(released.get());
+}
+
+TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
+  LocalNodes nodes{3};
+  for (int round = 0; round < 20; ++round) {
+    std::optional<Lease> lease;
+    std::atomic<bool> ended = false;
+    std::mutex mutex;
+    const std::lock_guard lock{mutex};
+    {
+      Redlock locks{endpoints(nodes)};
+      lease = locks.try_lock("r", {.ttl = 50ms, .auto_renew = false, .on_lost = [&](Loss) {
+                                     lease.reset();
+                                     ended = true;
+                                   }});
+    }
+    REQUIRE(eventually([&] { return ended.load(); }));
+  }
+}
+
+TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  std::atomic<int> told = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 40; ++round) {
+        auto lease =
+            locks.try_lock("r " + std::to_string(thread),
+                           {.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }});
+        if (!lease) continue;  // too slow, on a busy machine
+        const std::stop_token token = lease->stop_token();
+        const std::stop_callback callback{token, [&] { ++told; }};
+        std::this_thread::sleep_for(std::chrono::milliseconds{round});
+        if (round % 3 == 0) lease->release();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  const int at_the_end = told;
+  std::this_thread::sleep_for(50ms);
+  CHECK(told == at_the_end);
+}
+
+TEST_CASE("in_a_forked_child_nobody_waits_for_a_loss") {
+  Fixture f;
+  const auto lease = f.locks.try_lock("r", {.ttl = 1h, .on_lost = [](Loss) {}});
+  REQUIRE(lease);
+  CHECK(in_child([&] {
+          try {
+            static_cast<void>(lease->stop_token());
+          } catch (const redlock::Error& error) {
+            return error.code() == redlock::Errc::misconfigured && lease->valid() ? 17 : 1;
+          }
+          return 2;
+        }) == 17);
+}
