@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -239,18 +240,21 @@ TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
 TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
   LocalNodes nodes{3};
   for (int round = 0; round < 20; ++round) {
+    std::mutex mutex;
     std::optional<Lease> lease;
     std::atomic<bool> ended = false;
-    std::mutex mutex;
-    const std::lock_guard lock{mutex};
+    const auto let_go = [&](Loss) {
+      const std::lock_guard lock{mutex};
+      lease.reset();
+      ended = true;
+    };
     {
+      const std::lock_guard lock{mutex};
       Redlock locks{endpoints(nodes)};
-      lease = locks.try_lock("r", {.ttl = 50ms, .auto_renew = false, .on_lost = [&](Loss) {
-                                     lease.reset();
-                                     ended = true;
-                                   }});
+      lease = locks.try_lock("r", {.ttl = 100ms, .on_lost = let_go});
     }
     REQUIRE(eventually([&] { return ended.load(); }));
+    const std::lock_guard lock{mutex};  // the callback has left it
   }
 }
 
@@ -258,20 +262,20 @@ TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost"
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   std::atomic<int> told = 0;
+  const auto contend = [&](int caller) {
+    const std::string resource = "r " + std::to_string(caller);
+    for (int round = 0; round < 40; ++round) {
+      const LockOptions options{.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }};
+      std::error_code ec;
+      auto lease = locks.try_lock(resource, options, ec);
+      if (!lease) continue;  // too slow, on a busy machine
+      const std::stop_callback callback{lease->stop_token(), [&] { ++told; }};
+      std::this_thread::sleep_for(std::chrono::milliseconds{round});
+      if (round % 3 == 0) lease->release();
+    }
+  };
   std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread)
-    threads.emplace_back([&, thread] {
-      for (int round = 0; round < 40; ++round) {
-        auto lease =
-            locks.try_lock("r " + std::to_string(thread),
-                           {.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }});
-        if (!lease) continue;  // too slow, on a busy machine
-        const std::stop_token token = lease->stop_token();
-        const std::stop_callback callback{token, [&] { ++told; }};
-        std::this_thread::sleep_for(std::chrono::milliseconds{round});
-        if (round % 3 == 0) lease->release();
-      }
-    });
+  for (int caller = 0; caller < 4; ++caller) threads.emplace_back(contend, caller);
   for (std::thread& thread : threads) thread.join();
   const int at_the_end = told;
   std::this_thread::sleep_for(50ms);
