@@ -35,9 +35,9 @@ enum class State : std::uint8_t { held, in_doubt, lost, released };
 ///
 /// | state    | meaning                                                          | leaves it by                           |
 /// |----------|------------------------------------------------------------------|----------------------------------------|
-/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed `extend()`, `release()` |
-/// | in_doubt | the last `extend()` got no majority; the old deadline still holds | `extend()` that succeeds; the others   |
-/// | lost     | the deadline passed, or a majority said that the copy is gone     | never                                  |
+/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed extension, `release()` |
+/// | in_doubt | the last extension got no majority; the old deadline still holds  | one that succeeds; the others          |
+/// | lost     | for the reason that `loss()` tells, for ever                      | never                                  |
 /// | released | `release()` was called, or the guard was moved from               | never                                  |
 ///
 /// The promise of *held* and *in_doubt* rests on the assumptions in docs/safety.md: clock rates within the drift

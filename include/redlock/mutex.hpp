@@ -20,8 +20,9 @@ inline namespace v1 {
 /// *TimedLockable* over one resource: for `std::scoped_lock`, `std::unique_lock` and `std::lock`.
 ///
 /// Between threads of one `Mutex` a local mutex decides first, and is kept from lock to unlock, also when the
-/// lease is lost meanwhile: so no thread ever releases another one's lease. Guards cannot hear of a loss:
-/// read `lease()->remaining()` before work that matters, and choose a ttl longer than the work.
+/// lease is lost meanwhile: so no thread ever releases another one's lease. Guards cannot hear of a loss. So the
+/// lease renews itself, unless `LockOptions::auto_renew` says otherwise; read `lease()->remaining()` before work
+/// that matters.
 ///
 /// Threads: as `std::timed_mutex`; not recursive; unlock on the locking thread. The client must outlive the
 /// mutex, the mutex its guards.

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
-
-#include "pause.hpp"
 
 namespace redlock::tool {
 
 using std::chrono::milliseconds;
 
-Keeper::Keeper(Lease& lease, Clock::duration ttl, Clock::duration kill_after, DeadlineGuard& guard,
+Keeper::Keeper(const Lease& lease, Clock::duration ttl, Clock::duration kill_after, DeadlineGuard& guard,
                pid_t group)
     : lease_{lease},
-      ttl_{ttl},
+      between_looks_{std::clamp<Clock::duration>(ttl / 20, milliseconds{1}, milliseconds{500})},
       kill_after_{kill_after},
       guard_{guard},
       group_{group},
       terminate_at_{lease.deadline() - kill_after} {
+  static_cast<void>(lease_.stop_token());  // losses are told from now on; what that takes is there, or this throws
   thread_ = std::jthread{[this](const std::stop_token& stop) { keep(stop); }};
 }
 
@@ -27,24 +25,18 @@ void Keeper::stop() {
 }
 
 void Keeper::keep(const std::stop_token& stop) {
-  const Clock::duration again = std::clamp<Clock::duration>(ttl_ / 20, milliseconds{5}, milliseconds{500});
-  while (!stop.stop_requested()) {
-    detail::pause_until(Clock::now() + (lease_.state() == State::held ? ttl_ / 3 : again), stop);
-    if (stop.stop_requested()) return;
-    if (!extend()) return;
-  }
+  do lease_.wait_lost(between_looks_, stop);
+  while (!stop.stop_requested() && look());
 }
 
 /// Whether it is worth going on.
-bool Keeper::extend() {
-  std::error_code ec;
-  const bool extended = lease_.extend(ec);
-  // Once the command was told to end there is no way back, also when this came through at last.
-  if (had_given_up(Clock::now())) return false;
-  const bool is_gone = lease_.state() == State::lost;
-  if (extended && !is_gone) return arm(lease_.deadline() - kill_after_, lease_.deadline());
-  if (is_gone) arm(Clock::now(), Clock::now());
-  return !is_gone;
+bool Keeper::look() {
+  const Clock::time_point now = Clock::now();
+  // Once the command was told to end there is no way back, also when a renewal came through at last.
+  if (had_given_up(now)) return false;
+  if (!lease_.valid()) return arm(now, now);
+  const Clock::time_point deadline = lease_.deadline();
+  return deadline - kill_after_ == terminate_at_ || arm(deadline - kill_after_, deadline);
 }
 
 bool Keeper::arm(Clock::time_point terminate_at, Clock::time_point kill_at) {

@@ -25,7 +25,7 @@ void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warni
 
 /// Empty: somebody else has it, or a signal ended the wait.
 std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) try {
-  const LockOptions options{.ttl = arguments.ttl};
+  const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
   // Waiting is for a lock that somebody has. That no majority can be had is for somebody to look at.
   std::optional<Lease> lease = locks.try_lock(arguments.resource, options);

@@ -17,6 +17,7 @@ struct Arguments {
   std::size_t cycles = 0;
   unsigned stop = 0;
   unsigned kill = 0;
+  unsigned busy = 16;
   bool json = false;
 };
 
@@ -59,6 +60,13 @@ void add_measurements(CLI::App& app, Arguments& arguments, bench::Report& report
   add_measurement(app, "start", "The command redlock, from its start to its end, and a client's first lock",
                   200, arguments)
       ->callback([&] { report = bench::start(arguments.nodes, arguments.cycles); });
+
+  CLI::App* loss = add_measurement(
+      app, "loss", "How late a loss is told, beside a thread that sleeps until the deadline", 100, arguments);
+  loss->add_option("--busy", arguments.busy,
+                   "threads that keep the cores busy meanwhile, 0 to 1024 (default 16)")
+      ->check(CLI::Range(0, 1024));
+  loss->callback([&] { report = bench::loss(arguments.nodes, arguments.busy, arguments.cycles); });
 
   CLI::App* degraded = add_measurement(
       app, "degraded", "One caller, before and after a minority of the nodes fails", 5'000, arguments);

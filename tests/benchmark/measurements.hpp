@@ -23,4 +23,8 @@ Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles)
 /// first lock and release of a new client.
 Report start(unsigned nodes, std::size_t cycles);
 
+/// How long after the deadline of a lease that renews itself its loss is told, when a majority hangs, beside a thread that
+/// sleeps until the deadline, and so many threads that leave nobody a core.
+Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
+
 }  // namespace redlock::benchmark

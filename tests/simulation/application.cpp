@@ -12,12 +12,6 @@ using core::Removal;
 using core::Span;
 using core::Time;
 
-namespace {
-
-Instant instant(Time time) { return time.time_since_epoch().count(); }
-
-}  // namespace
-
 void Process::wake(int index, Time now) {
   Thread& thread = *threads_[static_cast<std::size_t>(index)];
   switch (thread.state) {
@@ -117,7 +111,7 @@ void Process::attempt_ended(Thread& thread, Time now) {
     const Time deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
     thread.claim = ended.take_claim();
     if (mutant_) mutant_->before_tenure(thread.claim);
-    thread.tenure = std::make_shared<core::Tenure>(thread.claim, deadline);
+    thread.tenure = std::make_shared<Held>(thread.claim, deadline, vigil_);
     if (thread.tenure->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
       return acquired(thread, now);
     thread.too_late = thread.operation;
@@ -144,7 +138,7 @@ void Process::acquired(Thread& thread, Time now) {
                                .token = thread.claim.token,
                                .invoked = thread.invoked,
                                .begun = world_.now(),
-                               .deadline = instant(thread.tenure->deadline())},
+                               .deadline = thread.tenure->deadline().time_since_epoch().count()},
                               world_.now());
   world_.lease_prolonged(*thread.lease);
   world_.note(index_,
@@ -157,6 +151,9 @@ void Process::acquired(Thread& thread, Time now) {
     thread.extensions_left = 0;
     thread.writes_at = now + Span{thread.visit->hold};
   }
+  if (!thread.visit && thread.extensions_left == 0 && random_.chance(schedule_.habits.renews))
+    engine_.keep(thread.tenure, now);
+  vigil_.add(thread.tenure);
   thread.state = Thread::State::holding;
   hold(thread, now);
 }
@@ -166,8 +163,6 @@ void Process::hold(Thread& thread, Time now) {
   if (thread.extensions_left > 0) {
     --thread.extensions_left;
     thread.state = Thread::State::extending;
-    thread.extension_begun = now;
-    thread.old_deadline = thread.tenure->deadline();
     if (mutant_) deceive(thread, now);
     auto extension = std::make_unique<Extension>(thread.tenure, engine_.nodes());
     thread.extension = extension.get();
@@ -182,34 +177,27 @@ void Process::hold(Thread& thread, Time now) {
 
 void Process::extension_ended(Thread& thread, Time now) {
   const Extension& ended = *thread.extension;
-  if (ended.outcome() == Extension::Outcome::lost) {
-    world_.note(index_, "is told that the lock is lost");
-    return release(thread, now);
-  }
-  if (ended.outcome() == Extension::Outcome::extended) {
-    std::vector<bool> votes;
-    for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
-      votes.push_back(ended.tally().is(node, core::Tally::Mark::yes));
-    judge_.prolong(*thread.lease, instant(thread.tenure->deadline()), votes, world_.now());
-    world_.lease_prolonged(*thread.lease);
-  }
+  if (ended.outcome() == Extension::Outcome::lost) return release(thread, now);
   thread.state = Thread::State::holding;
   const Instant left = std::max<Instant>((thread.tenure->deadline() - now).count(), 0);
   world_.wake_in(index_, thread.index, random_.skewed(0, left));
 }
 
-void Process::deceive(Thread& thread, Time now) const {
+void Process::deceive(Thread& thread, Time now) {
   const Time limit = mutant_->extension_limit(thread.tenure->deadline(), now);
   if (limit != thread.tenure->deadline()) {
     const core::Copies copies = thread.tenure->copies;
-    thread.tenure = std::make_shared<core::Tenure>(thread.claim, limit);
+    vigil_.remove(thread.tenure);
+    thread.tenure = std::make_shared<Held>(thread.claim, limit, vigil_);
     thread.tenure->copies = copies;
+    vigil_.add(thread.tenure);
   }
   mutant_->before_extension(*thread.tenure);
 }
 
 void Process::release(Thread& thread, Time now) {
   if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  vigil_.remove(thread.tenure);
   thread.state = Thread::State::releasing;
   auto removal = std::make_unique<Removal>(thread.tenure, engine_.nodes());
   thread.removal = removal.get();

@@ -4,11 +4,22 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "simulation/process.hpp"
 
 namespace redlock::simulation {
+
+/// A lock that a thread holds.
+struct Process::Held final : core::Tenure, std::enable_shared_from_this<Held> {
+  Held(core::Claim what, core::Time valid_until, core::Vigil<Held>& watched_by)
+      : Tenure{std::move(what), valid_until}, vigil{watched_by} {}
+  core::Vigil<Held>& vigil;
+
+ private:
+  void lost_early() noexcept override { vigil.lost(shared_from_this()); }
+};
 
 /// One thread of the application: it takes locks, touches what they guard, and gives them back.
 struct Process::Thread {
@@ -30,8 +41,8 @@ struct Process::Thread {
   core::Acquisition* acquisition = nullptr;  // of these one is the operation
   core::Extension* extension = nullptr;
   core::Removal* removal = nullptr;
-  core::Claim claim;                     // that is asked for
-  std::shared_ptr<core::Tenure> tenure;  // once acquired
+  core::Claim claim;             // that is asked for
+  std::shared_ptr<Held> tenure;  // once acquired
   std::optional<core::Retry> retry;
   core::Time give_up_at = core::never;
   core::Ref<core::Operation> too_late;  // the acquisition, when it was granted and is being given back
@@ -40,8 +51,6 @@ struct Process::Thread {
 
   std::optional<Judge::LeaseIndex> lease;
   int extensions_left = 0;
-  core::Time extension_begun{};
-  core::Time old_deadline{};  // before the extension
   core::Time writes_at{};
   Stores::Seen seen;
 

@@ -61,6 +61,7 @@ void Judge::put_back(std::string_view owner, int node, int others) {
 void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
   ++figures_.extensions;
   Lease& lease = leases_[index];
+  if (lease.told) report(Rule::honesty, now, "a lease comes back whose loss was told");
   std::size_t worth = 0;
   for (std::size_t node = 0; node < votes.size(); ++node)
     worth += votes[node] && (lease.revived.empty() || !lease.revived[node]) ? 1 : 0;
@@ -74,6 +75,14 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
 }
 
 void Judge::end(LeaseIndex index) { leases_[index].over = true; }
+
+void Judge::told(LeaseIndex index, Instant now) {
+  Lease& lease = leases_[index];
+  if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss is told twice");
+  const bool is_early = world_.is_valid(lease.client, lease.deadline);
+  if (is_early && world_.copies(lease.resource, lease.owner) >= quorum())
+    report(Rule::honesty, now, "a lock is told lost that a majority has");
+}
 
 int Judge::quorum() const {
   return static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes)));

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "redlock/core/acquisition.hpp"
-#include "redlock/core/tenure.hpp"
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/scripts.hpp"
+#include "redlock/core/tenure.hpp"
 #include "redlock/core/time.hpp"
 #include "simulation/schedule.hpp"
 

@@ -80,15 +80,29 @@ void Process::on_time(Time now) {
   settle(now);
 }
 
-/// After every event: threads whose operations are done wake up, a little later.
+/// After every event: threads whose operations are done wake up, a little later; renewals are nobody's.
 void Process::settle(Time now) {
   for (const core::Ref<core::Operation>& done : engine_.finished()) {
+    if (!done->waiter) {
+      judge_renewal(static_cast<const core::Extension&>(*done), now);
+      continue;
+    }
     const Thread& thread = *static_cast<Thread*>(done->waiter);
     if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
-    if (thread.state == Thread::State::extending) judge_extension(thread, now);
+    if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
+  while (const std::shared_ptr<Held> lost = vigil_.take_lost(now)) tell(lost);
+}
+
+/// The application hears of it.
+void Process::tell(const std::shared_ptr<Held>& lost) {
+  for (const auto& thread : threads_)
+    if (thread->tenure == lost && thread->lease) {
+      world_.note(index_, "is told that the lock is lost");
+      judge_.told(*thread->lease, world_.now());
+    }
 }
 
 /// Whether it has no majority but for votes of connections that were lost before the decision: their nodes may have
@@ -106,13 +120,25 @@ void Process::judge_grants(const Thread& thread) {
                   "a grant counts although its connection was lost before the decision");
 }
 
-void Process::judge_extension(const Thread& thread, Time now) {
-  if (thread.extension->outcome() != core::Extension::Outcome::extended) return;
-  if (now >= thread.old_deadline)
+void Process::judge_renewal(const core::Extension& extension, Time now) {
+  for (const auto& thread : threads_)
+    if (thread->tenure.get() == &extension.tenure() && thread->lease)
+      judge_extension(*thread, extension, now);
+}
+
+void Process::judge_extension(const Thread& thread, const core::Extension& extension, Time now) {
+  if (extension.outcome() != core::Extension::Outcome::extended) return;
+  if (now.time_since_epoch().count() >= judge_.lease(*thread.lease).deadline)
     judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
-  if (rests_on_lost_connections(thread.extension->tally(), thread.extension_begun))
+  if (rests_on_lost_connections(extension.tally(), extension.begun()))
     judge_.report(Rule::honesty, world_.now(),
                   "an extension counts although its connection was lost before the decision");
+  std::vector<bool> votes;
+  for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
+    votes.push_back(extension.tally().is(node, core::Tally::Mark::yes));
+  judge_.prolong(*thread.lease, extension.tenure().deadline().time_since_epoch().count(), votes,
+                 world_.now());
+  world_.lease_prolonged(*thread.lease);
 }
 
 void Process::flush() {
@@ -131,6 +157,7 @@ void Process::flush() {
 
 std::optional<std::string> Process::left_over() const {
   if (engine_.active() > 0) return "operations that nobody waits for";
+  if (vigil_.timer() != core::never) return "a lease whose loss is to be told";
   for (std::size_t node = 0; node < engine_.nodes(); ++node) {
     const core::Session& session = engine_.session(node);
     if (session.pending() > 0 || session.owes()) return "replies that are due from " + session.name();

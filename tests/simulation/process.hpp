@@ -12,6 +12,7 @@
 #include "redlock/core/extension.hpp"
 #include "redlock/core/removal.hpp"
 #include "redlock/core/retry.hpp"
+#include "redlock/core/vigil.hpp"
 #include "simulation/judge.hpp"
 #include "simulation/mutant.hpp"
 #include "simulation/random.hpp"
@@ -69,7 +70,7 @@ class Process {
   void disconnected(int node, core::Time now);
   /// Call only after everything that has arrived was handed over.
   void on_time(core::Time now);
-  [[nodiscard]] core::Time timer() const noexcept { return engine_.timer(); }
+  [[nodiscard]] core::Time timer() const noexcept { return std::min(engine_.timer(), vigil_.timer()); }
   /// Runs errands, and sends what is to be sent. While the process is paused it does neither.
   void flush();
 
@@ -77,12 +78,15 @@ class Process {
   [[nodiscard]] std::optional<std::string> left_over() const;
 
  private:
+  struct Held;
   struct Thread;
 
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
   void judge_grants(const Thread& thread);
-  void judge_extension(const Thread& thread, core::Time now);
+  void judge_renewal(const core::Extension& extension, core::Time now);
+  void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
+  void tell(const std::shared_ptr<Held>& lost);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_visit(Thread& thread);
@@ -91,7 +95,7 @@ class Process {
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
-  void deceive(Thread& thread, core::Time now) const;
+  void deceive(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
   void try_again(Thread& thread, Errc why, core::Time now);
@@ -105,6 +109,7 @@ class Process {
   Surroundings& world_;
   Judge& judge_;
   core::Engine engine_;
+  core::Vigil<Held> vigil_;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::vector<core::Time> lost_at_;  // the last connection to each node
 };

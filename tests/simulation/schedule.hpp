@@ -66,7 +66,8 @@ struct Fault {
 struct Habits {
   Instant think = 40 * millisecond;
   Instant hold = 100 * millisecond;
-  int extends = 30;  // per cent of the holds
+  int extends = 30;  // per cent of the holds, by hand
+  int renews = 40;   // per cent of the others, by themselves
   int waits = 50;    // per cent of the calls, the others try once
 };
 

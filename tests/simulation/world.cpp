@@ -121,6 +121,8 @@ void World::handle(const Due& due) {
     }
     case Due::Kind::deadline:
       return judge_.audit(judge_.lease(index).resource, now_);
+    case Due::Kind::overdue:
+      return judge_telling(due);
     case Due::Kind::snapshot:
       snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server.keys();
       return;
@@ -228,8 +230,20 @@ Instant World::write(int client, int resource, std::uint64_t token, const Stores
 
 void World::lease_prolonged(Judge::LeaseIndex lease) {
   const Judge::Lease& held = judge_.lease(lease);
-  const Instant end = clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline) - 1;
-  if (end > now_) post(end, Due::Kind::deadline, static_cast<int>(lease));
+  const Client& client = clients_[static_cast<std::size_t>(held.client)];
+  const Instant end = client.clock.when(held.deadline) - 1;
+  if (end <= now_) return;
+  post(end, Due::Kind::deadline, static_cast<int>(lease));
+  post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
+}
+
+/// Who runs at the deadline is told by then.
+void World::judge_telling(const Due& due) {
+  const Judge::Lease& lease = judge_.lease(static_cast<std::size_t>(due.subject));
+  const Client& client = clients_[static_cast<std::size_t>(lease.client)];
+  const bool has_run = client.process && client.life == due.life && client.paused_until < now_;
+  if (has_run && !lease.over && !lease.told && client.clock.at(now_) >= lease.deadline)
+    judge_.report(Rule::honesty, now_, "nobody is told of a loss at the deadline");
 }
 
 void World::lease_over(Judge::LeaseIndex lease) {

@@ -78,6 +78,7 @@ class World final : private Surroundings {
       resume,
       write,
       deadline,
+      overdue,
       snapshot,
       fault_begins,
       fault_ends,
@@ -148,6 +149,7 @@ class World final : private Surroundings {
   void resume(int client);
   void fire_timer(int client);
   void look_at_timer(int client);
+  void judge_telling(const Due& due);
 
   // ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────
   void begin(const Fault& fault, int index);

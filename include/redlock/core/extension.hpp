@@ -67,6 +67,7 @@ class Extension final : public Operation {
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
   [[nodiscard]] const Tenure& tenure() const noexcept { return *tenure_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
 
  private:
   enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };

@@ -1,0 +1,85 @@
+#include <ctime>
+#include <semaphore>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "measurements.hpp"
+#include "redlock/redlock.hpp"
+#include "servers.hpp"
+
+namespace redlock::benchmark {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Threads that leave nobody a core.
+std::vector<std::jthread> keep_busy(unsigned count) {
+  std::vector<std::jthread> threads;
+  for (unsigned i = 0; i < count; ++i)
+    threads.emplace_back([](const std::stop_token& stop) {
+      for (volatile unsigned long work = 0; !stop.stop_requested();) work = work + 1;
+    });
+  return threads;
+}
+
+/// When a thread that sleeps until then goes on: what this machine can do at best.
+Clock::time_point wake_at(Clock::time_point when) {
+  const auto since_boot = when.time_since_epoch();
+  const timespec until{since_boot / std::chrono::seconds{1}, (since_boot % std::chrono::seconds{1}).count()};
+  ::clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &until, nullptr);
+  return Clock::now();
+}
+
+struct Told {
+  Clock::duration by_sleep;
+  Clock::duration by_callback;
+  Clock::duration by_wait;
+};
+
+/// A lease that renews itself, until so many nodes hang; then how long after its deadline that is told. Less than nothing
+/// would be too early.
+Told lose(Redlock& locks, testing::LocalNodes& servers, unsigned hit) {
+  std::binary_semaphore called{0};
+  Clock::time_point called_at;
+  const auto on_lost = [&](Loss) {
+    called_at = Clock::now();
+    called.release();
+  };
+  const Lease lease = locks.lock("l", {.ttl = milliseconds{500}, .auto_renew = true, .on_lost = on_lost});
+  std::this_thread::sleep_for(milliseconds{300});
+  for (unsigned node = 0; node < hit; ++node) servers.pause(static_cast<int>(node));
+  std::this_thread::sleep_for(milliseconds{20});  // what was under way has come
+  const Clock::time_point deadline = lease.deadline();
+  Clock::time_point slept_until;
+  std::jthread sleeper{[&] { slept_until = wake_at(deadline); }};
+  lease.wait_lost();
+  const Clock::time_point waited_until = Clock::now();
+  called.acquire();
+  sleeper.join();
+  for (unsigned node = 0; node < hit; ++node) servers.resume(static_cast<int>(node));
+  return {slept_until - deadline, called_at - deadline, waited_until - deadline};
+}
+
+}  // namespace
+
+Report loss(unsigned nodes, unsigned busy, std::size_t cycles) {
+  testing::LocalNodes servers{static_cast<int>(nodes)};
+  Redlock locks{endpoints_of(servers)};
+  Contestant contestants[] = {
+      {"sleep", nodes, 1, {}}, {"on_lost", nodes, 1, {}}, {"wait_lost", nodes, 1, {}}};
+  const auto threads = keep_busy(busy);
+  for (std::size_t i = 0; i < cycles; ++i) {
+    const Told told = lose(locks, servers, nodes / 2 + 1);
+    contestants[0].samples.add(told.by_sleep);
+    contestants[1].samples.add(told.by_callback);
+    contestants[2].samples.add(told.by_wait);
+  }
+  Report report{{}, "p99_ratio_to_sleep"};
+  for (const Contestant& contestant : contestants)
+    report.rows.emplace_back(
+        contestant, contestant.samples.percentile_us(0.99) / contestants[0].samples.percentile_us(0.99));
+  return report;
+}
+
+}  // namespace redlock::benchmark
