@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <variant>
 
 #include "measurements.hpp"
 
@@ -18,21 +19,30 @@ struct Arguments {
   unsigned stop = 0;
   unsigned kill = 0;
   unsigned busy = 16;
+  unsigned leases = 10'000;
+  unsigned seconds = 30;
   bool json = false;
 };
 
-/// A subcommand with the options that all have. `cycles`: how many unless told.
-CLI::App* add_measurement(CLI::App& app, const std::string& name, const std::string& description,
-                          std::size_t cycles, Arguments& arguments) {
+/// A subcommand with the options that all have.
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
+                      Arguments& arguments) {
   CLI::App* command = app.add_subcommand(name, description);
   command->add_option("--nodes", arguments.nodes, "Redis servers to start, 1 to 31 (default 5)")
       ->check(CLI::Range(1, 31));
+  command->add_flag("--json", arguments.json, "print JSON instead of a table");
+  return command;
+}
+
+/// One that runs cycles. `cycles`: how many unless told.
+CLI::App* add_measurement(CLI::App& app, const std::string& name, const std::string& description,
+                          std::size_t cycles, Arguments& arguments) {
+  CLI::App* command = add_command(app, name, description, arguments);
   command->preparse_callback([&arguments, cycles](std::size_t) { arguments.cycles = cycles; });
   command
       ->add_option("--cycles", arguments.cycles,
                    "lock and release cycles of every contestant (default " + std::to_string(cycles) + ")")
       ->check(CLI::Range(20, 100'000'000));
-  command->add_flag("--json", arguments.json, "print JSON instead of a table");
   return command;
 }
 
@@ -45,7 +55,8 @@ bench::Report measure_degraded(const Arguments& arguments) {
   return bench::degraded(arguments.nodes, outage, hit, arguments.cycles);
 }
 
-void add_measurements(CLI::App& app, Arguments& arguments, bench::Report& report) {
+void add_measurements(CLI::App& app, Arguments& arguments,
+                      std::variant<bench::Report, bench::Facts>& report) {
   add_measurement(app, "latency", "One caller, beside the raw floor, on all nodes and on one", 20'000,
                   arguments)
       ->callback([&] { report = bench::latency(arguments.nodes, arguments.cycles); });
@@ -68,6 +79,13 @@ void add_measurements(CLI::App& app, Arguments& arguments, bench::Report& report
       ->check(CLI::Range(0, 1024));
   loss->callback([&] { report = bench::loss(arguments.nodes, arguments.busy, arguments.cycles); });
 
+  CLI::App* renew = add_command(app, "renew", "What many leases that renew themselves take", arguments);
+  renew->add_option("--leases", arguments.leases, "how many, 1 to 1000000 (default 10000)")
+      ->check(CLI::Range(1, 1'000'000));
+  renew->add_option("--seconds", arguments.seconds, "how long they are watched (default 30)")
+      ->check(CLI::Range(1, 86'400));
+  renew->callback([&] { report = bench::renew(arguments.nodes, arguments.leases, arguments.seconds); });
+
   CLI::App* degraded = add_measurement(
       app, "degraded", "One caller, before and after a minority of the nodes fails", 5'000, arguments);
   CLI::Option_group* failure = degraded->add_option_group("failure", "one of");
@@ -87,7 +105,7 @@ int main(int argc, char** argv) try {
       "sending the same commands, by turns in one run. Fails when any cycle fails.",
       "redlock-bench"};
   Arguments arguments;
-  bench::Report report;
+  std::variant<bench::Report, bench::Facts> report;
   app.require_subcommand(0, 1);
   add_measurements(app, arguments, report);
   try {
@@ -97,7 +115,11 @@ int main(int argc, char** argv) try {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : usage_error;
   }
-  arguments.json ? bench::print_json(std::cout, report) : bench::print_table(std::cout, report);
+  std::visit(
+      [&](const auto& printed) {
+        arguments.json ? bench::print_json(std::cout, printed) : bench::print_table(std::cout, printed);
+      },
+      report);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "redlock-bench: " << error.what() << '\n';

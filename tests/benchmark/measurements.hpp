@@ -27,4 +27,8 @@ Report start(unsigned nodes, std::size_t cycles);
 /// sleeps until the deadline, and so many threads that leave nobody a core.
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 
+/// What it takes to keep so many leases, with a ttl of 30 s, for so long: time of all the client's threads, memory, and
+/// traffic as a server sees it.
+Facts renew(unsigned nodes, unsigned leases, unsigned seconds);
+
 }  // namespace redlock::benchmark

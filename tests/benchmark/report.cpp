@@ -23,6 +23,18 @@ Row::Row(const Contestant& contestant, double ratio_to_reference)
       cycles_per_s{contestant.samples.cycles_per_second()},
       ratio{ratio_to_reference} {}
 
+void print_json(std::ostream& out, const Facts& facts) {
+  nlohmann::ordered_json object;
+  for (const auto& [name, value] : facts) object[name] = rounded(value, 100);
+  out << object.dump(2) << '\n';
+}
+
+void print_table(std::ostream& out, const Facts& facts) {
+  out << std::fixed << std::setprecision(2);
+  for (const auto& [name, value] : facts)
+    out << std::left << std::setw(28) << name << std::right << std::setw(12) << value << '\n';
+}
+
 void print_json(std::ostream& out, const Report& report) {
   auto rows = nlohmann::ordered_json::array();
   for (const Row& row : report.rows)

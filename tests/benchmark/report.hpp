@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "contest.hpp"
@@ -28,6 +29,11 @@ struct Report {
   std::string ratio_name = "ratio_to_floor";
 };
 
+/// Figures that are not compared with anything.
+using Facts = std::vector<std::pair<std::string, double>>;
+
+void print_json(std::ostream& out, const Facts& facts);
+void print_table(std::ostream& out, const Facts& facts);
 void print_json(std::ostream& out, const Report& report);
 void print_table(std::ostream& out, const Report& report);
 

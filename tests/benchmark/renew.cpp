@@ -1,0 +1,85 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "measurements.hpp"
+#include "redlock/redlock.hpp"
+#include "servers.hpp"
+#include "support/raw_client.hpp"
+
+namespace redlock::benchmark {
+namespace {
+
+double seconds_of_cpu() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double resident_bytes() {
+  std::ifstream file{"/proc/self/statm"};
+  double whole = 0;
+  double resident = 0;
+  file >> whole >> resident;
+  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+/// What one server has seen: how often it read from a socket, and the extensions among what it read.
+struct Seen {
+  explicit Seen(testing::RawClient& server)
+      : reads{std::stod(*server.info("total_reads_processed"))},
+        extensions{static_cast<double>(server.calls("evalsha"))} {}
+  double reads;
+  double extensions;
+};
+
+std::vector<Lease> hold(Redlock& locks, unsigned count, std::chrono::seconds ttl) {
+  std::vector<Lease> held;
+  held.reserve(count);
+  for (unsigned i = 0; i < count; ++i)
+    held.push_back(locks.lock("renewed/" + std::to_string(i), {.ttl = ttl, .auto_renew = true}));
+  return held;
+}
+
+}  // namespace
+
+Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
+  constexpr std::chrono::seconds ttl{30};
+  const testing::LocalNodes servers{static_cast<int>(nodes)};
+  testing::RawClient observer{servers.port(0)};
+  Redlock locks{endpoints_of(servers)};
+  static_cast<void>(locks.lock("warm up"));
+  const double bytes_before = resident_bytes();
+  const std::vector<Lease> held = hold(locks, leases, ttl);
+  const double bytes = resident_bytes() - bytes_before;
+
+  const Seen before{observer};
+  const double cpu_before = seconds_of_cpu();
+  const auto begun = Stopwatch::now();
+  std::this_thread::sleep_for(std::chrono::seconds{seconds});
+  const double cpu = seconds_of_cpu() - cpu_before;
+  const double elapsed = std::chrono::duration<double>{Stopwatch::now() - begun}.count();
+  const Seen after{observer};
+  for (const Lease& lease : held)
+    if (lease.state() != State::held) throw std::runtime_error{lease.resource() + " was lost"};
+  const double extensions = after.extensions - before.extensions;
+  return {{"leases", leases},
+          {"nodes", nodes},
+          {"cpu_percent_of_a_core", 100 * cpu / elapsed},
+          {"bytes_per_lease", bytes / leases},
+          {"extensions_per_node_and_s", extensions / elapsed},
+          {"sends_per_node_and_s", (after.reads - before.reads) / elapsed},
+          {"extensions_per_send", extensions / (after.reads - before.reads)}};
+}
+
+}  // namespace redlock::benchmark
