@@ -16,9 +16,13 @@ Background::Background() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | 
   if (!timer_) throw std::system_error{errno, std::system_category(), "timerfd_create"};
 }
 
+void Background::start(const std::function<void()>& body) {
+  if (!thread_.joinable()) thread_ = quiet_thread(body);
+}
+
 void Background::wake_by(core::Time when, const std::function<void()>& body) noexcept try {
   if (when < armed_) arm(when);
-  if (!thread_.joinable()) thread_ = quiet_thread(body);
+  start(body);
 } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): see the declaration
 }
 

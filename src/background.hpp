@@ -21,8 +21,10 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// Makes sure that the thread runs `body` and looks about at `when` or earlier. From any thread, without
-  /// waking it. When no thread can be had, the next caller will do the work.
+  /// Makes sure that the thread runs `body`. Throws std::system_error when none can be had.
+  void start(const std::function<void()>& body);
+  /// The same, and that it looks about at `when` or earlier. From any thread, without waking it. When no thread can be
+  /// had, the next caller will do the work.
   void wake_by(core::Time when, const std::function<void()>& body) noexcept;
   void arm(core::Time when);
   /// Ends its poll now: this one, or the next.

@@ -77,6 +77,20 @@ void Client::check_process() const {
     throw Error{Errc::misconfigured, "the client was made before fork(): make a new one in the child"};
 }
 
+/// Without an owner value.
+core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
+  const Timing times = timing(options_, options);
+  core::Claim claim{.key = lock_key(options_.key_prefix, resource),
+                    .owner = {},
+                    .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
+                    .drift = times.drift,
+                    .node_timeout = times.node_timeout};
+  if (options.fencing)
+    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
+                              .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
+  return claim;
+}
+
 // ── acquiring ───────────────────────────────────────────────────────────────────────────────────────────────
 
 struct Client::Attempt {
@@ -102,15 +116,7 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
 Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Patience patience,
                                 Time give_up_at, const std::stop_token& stop) {
   check_process();
-  const Timing times = timing(options_, options);
-  core::Claim claim{.key = lock_key(options_.key_prefix, resource),
-                    .owner = {},
-                    .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
-                    .drift = times.drift,
-                    .node_timeout = times.node_timeout};
-  if (options.fencing)
-    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
-                              .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
+  core::Claim claim = claim_of(resource, options);
   const bool waits = patience == Patience::until_time;
   const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
   core::Retry retry{give_up_at};
@@ -137,6 +143,23 @@ Client::Outcome Client::acquire(std::string_view resource, const LockOptions& op
     if (last->code == Errc::held) last->code = Errc::timed_out;
     return {std::nullopt, std::move(*last)};
   }
+}
+
+Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                              const LockOptions& options) {
+  check_process();
+  check_adoption(owner_value, token, options);
+  core::Claim claim = claim_of(resource, options);
+  claim.adopted_owner = owner_value;
+  claim.owner = random_owner_value();
+  if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
+  Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
+  Failure failure = explain(ended.failure.value_or(Errc::too_slow), ended.tally);
+  if (failure.code == Errc::held) failure.code = Errc::lost;
+  if (ended.failure) return {std::nullopt, std::move(failure)};
+  Lease lease = make_lease(resource, options, std::move(ended));
+  if (!lease.valid()) return {std::nullopt, std::move(failure)};
+  return {std::move(lease), {}};
 }
 
 /// The time, so that counters that drifted apart come together, and go on where they were when they were lost. Nobody's
@@ -189,6 +212,13 @@ Release Client::release(HeldLock& held) noexcept {
   }
   if (fork_generation() == generation_) herald_->forget(held.holding);
   return outcome;
+}
+
+bool Client::orphan(HeldLock& held) noexcept {
+  if (fork_generation() != generation_) return false;
+  const bool was_in_force = reactor_->let_go(held.holding);
+  herald_->forget(held.holding);
+  return was_in_force;
 }
 
 std::stop_token Client::stop_token(const HeldLock& held) {

@@ -46,12 +46,15 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Throws Error (misconfigured) for bad arguments.
   Outcome acquire(std::string_view resource, const LockOptions&, Patience, core::Time give_up_at,
                   const std::stop_token&);
+  /// Likewise.
+  Outcome adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
 
   /// None: extended.
   std::optional<Failure> extend(HeldLock&);
-  /// Once per held lock.
+  /// Once per held lock, one of them.
   Release release(HeldLock&) noexcept;
+  bool orphan(HeldLock&) noexcept;
 
   /// Throw std::system_error when the system has no thread or timer for it, Error (misconfigured) in a child of fork().
   [[nodiscard]] std::stop_token stop_token(const HeldLock&);
@@ -68,6 +71,7 @@ class Client : public std::enable_shared_from_this<Client> {
   struct Attempt;
 
   void check_process() const;
+  [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
   [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt granted);

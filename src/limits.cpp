@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "redlock/error.hpp"
 
@@ -20,6 +21,8 @@ constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
 constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
 constexpr std::size_t longest_prefix = 1024;
 constexpr std::size_t longest_resource = 4096;
+constexpr std::size_t longest_owner_value = 1024;
+constexpr std::uint64_t greatest_token = (std::uint64_t{1} << 53U) - 2;
 constexpr std::string_view own_keys = "redlock:";
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, why); }
@@ -90,6 +93,15 @@ Timing timing(const Options& options, const LockOptions& lock) {
           .drift = drift,
           .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
           .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
+}
+
+void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
+  check_length("the owner value", 1, owner_value.size(), longest_owner_value);
+  if (token.value() > greatest_token)
+    refuse("the fencing token is " + std::to_string(token.value()) + "; allowed are 0, for none, to " +
+           std::to_string(greatest_token));
+  if (!options.fencing && token)
+    refuse("the lock has a fencing token, and is to be adopted without; allowed is fencing = true");
 }
 
 }  // namespace detail

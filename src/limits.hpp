@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "redlock/clock.hpp"
+#include "redlock/fencing_token.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock {
@@ -36,6 +37,9 @@ void check(const Options&);
 
 /// The times of a lock with these options, which have passed `check`.
 [[nodiscard]] Timing timing(const Options&, const LockOptions&);
+
+/// Refuses what cannot be the owner value and token of a lock with these options.
+void check_adoption(std::string_view owner_value, FencingToken, const LockOptions&);
 
 }  // namespace detail
 }  // namespace v1

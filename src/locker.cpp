@@ -78,6 +78,18 @@ std::optional<Lease> Locker::lock(std::string_view resource, const LockOptions& 
       ec, [&] { return client_->acquire(resource, options, Patience::until_time, core::never, stop); });
 }
 
+std::optional<Lease> Locker::adopt(std::string_view resource, std::string_view owner_value,
+                                   FencingToken token, const LockOptions& options) {
+  auto outcome = client_->adopt(resource, owner_value, token, options);
+  if (outcome.failure.code == Errc::lost) return std::nullopt;
+  return lease_or_throw(std::move(outcome));
+}
+
+std::optional<Lease> Locker::adopt(std::string_view resource, std::string_view owner_value,
+                                   FencingToken token, const LockOptions& options, std::error_code& ec) {
+  return lease_or_code(ec, [&] { return client_->adopt(resource, owner_value, token, options); });
+}
+
 std::vector<NodeReport> Locker::inspect(std::string_view resource) { return client_->inspect(resource); }
 
 std::vector<NodeReport> Locker::inspect(std::string_view resource, std::error_code& ec) {

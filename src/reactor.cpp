@@ -208,10 +208,16 @@ void Reactor::leave(const Operation& operation, Spot& me, Heir& heir) noexcept {
 
 void Reactor::keep(const std::shared_ptr<core::Tenure>& tenure) {
   const Lock lock{mutex_};
+  background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.keep(tenure, now);
   if (!driver_) return ask_background(now);
   if (polling_ && engine_.timer() < polls_until_) kick();
+}
+
+bool Reactor::let_go(const std::shared_ptr<core::Tenure>& tenure) {
+  const Lock lock{mutex_};
+  return core::Engine::let_go(tenure, Clock::now());
 }
 
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────

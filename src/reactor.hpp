@@ -54,8 +54,10 @@ class Reactor {
     return std::forward<Take>(take)(operation);
   }
 
-  /// From now on it is renewed by itself.
+  /// From now on it is renewed by itself. Throws std::system_error when the system has no thread for that.
   void keep(const std::shared_ptr<core::Tenure>&);
+  /// From now on nothing is done for it any more. Whether it was in force.
+  bool let_go(const std::shared_ptr<core::Tenure>&);
 
   /// For tests: what the engine knows, under the mutex.
   template <class Look>

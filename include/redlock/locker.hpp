@@ -11,6 +11,7 @@
 #include "redlock/duration.hpp"
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
+#include "redlock/fencing_token.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/options.hpp"
 
@@ -65,6 +66,19 @@ class REDLOCK_EXPORT Locker {
   /// The same; empty when `ec` is `cancelled` or `misconfigured`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
+
+  /// Takes over the lock of a holder who has left it by `Lease::orphan`, or has died: the owner value becomes a fresh one on
+  /// a majority of the nodes, and the lease is in force for a full ttl. The lock is never free in between. One attempt,
+  /// blocking as `try_lock` does. Of two who adopt the same lock one has it at most. Empty: too few nodes have that owner
+  /// value; the lock is gone, or somebody else has it. After any failure the lock is as it was, for another ttl.
+  ///
+  /// `token`: that of the lock, `FencingToken{}` if it has none. The lease gets a new and greater one, as it would for any
+  /// other acquisition, so that a holder who has not left after all is fenced off; who is told soon (`Loss::taken`).
+  std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                             const LockOptions& options = {});
+  /// The same; `ec` tells why there is no lease, `Errc::lost` where it was gone.
+  std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                             const LockOptions& options, std::error_code& ec);
 
   /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all have
   /// answered, at most the node timeout (250 ms unless set) after the connect timeout. Throws for bad

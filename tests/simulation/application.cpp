@@ -26,7 +26,7 @@ void Process::wake(int index, Time now) {
     case Thread::State::holding:
       return hold(thread, now);
     case Thread::State::writing:
-      return release(thread, now);
+      return end_hold(thread, now);
     case Thread::State::extending:
       if (thread.finished()) extension_ended(thread, now);
       return;
@@ -68,7 +68,10 @@ void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
-  const bool waits = thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits);
+  const auto* const orphan = world_.orphan(thread.resource);
+  const bool adopts = orphan && random_.chance(schedule_.habits.adopts);
+  thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
+  const bool waits = !adopts && (thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits));
   const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
   thread.give_up_at = waits ? now + Span{patience} : core::never;
   thread.retry.reset();
@@ -87,6 +90,11 @@ void Process::ask(Thread& thread, Time now) {
     thread.claim.fence = core::Fence{.counter_key = core::counter_key(thread.claim.key),
                                      .proposal = world_.wall_clock_us(index_),
                                      .memory = schedule_.fence_memory};
+  if (!thread.adopted.owner.empty()) {
+    thread.claim.adopted_owner = thread.adopted.owner;
+    if (thread.claim.fence)
+      thread.claim.fence->proposal = std::max(thread.claim.fence->proposal, thread.adopted.token + 1);
+  }
   if (mutant_) mutant_->before_attempt(thread.claim, owner);
   ++judge_.figures().attempts;
   world_.asked(thread.claim.owner);
@@ -96,7 +104,7 @@ void Process::ask(Thread& thread, Time now) {
   auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), purpose);
   thread.acquisition = acquisition.get();
   thread.acquisition->give_up_at = thread.give_up_at;
-  world_.note(index_, "asks for the lock");
+  world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
   thread.cancels = !thread.visit && random_.chance(4);
   if (thread.cancels)
     world_.wake_in(index_, thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
@@ -106,6 +114,7 @@ void Process::ask(Thread& thread, Time now) {
 void Process::attempt_ended(Thread& thread, Time now) {
   Acquisition& ended = *thread.acquisition;
   judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
+  judge_.figures().adoptions += ended.granted() && !thread.adopted.owner.empty() ? 1 : 0;
   const Errc why = ended.failure().value_or(Errc::too_slow);
   if (ended.granted()) {
     const Time deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
@@ -193,6 +202,18 @@ void Process::deceive(Thread& thread, Time now) {
     vigil_.add(thread.tenure);
   }
   mutant_->before_extension(*thread.tenure);
+}
+
+/// Releases the lock, as a rule, or leaves it to others.
+void Process::end_hold(Thread& thread, Time now) {
+  if (thread.visit || !world_.may_leave() || !random_.chance(schedule_.habits.leaves))
+    return release(thread, now);
+  world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  vigil_.remove(thread.tenure);
+  if (core::Engine::let_go(thread.tenure, now))
+    world_.left(thread.resource, {thread.claim.owner, thread.claim.token});
+  world_.note(index_, "leaves the lock");
+  rest(thread);
 }
 
 void Process::release(Thread& thread, Time now) {

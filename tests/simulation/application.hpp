@@ -41,6 +41,7 @@ struct Process::Thread {
   core::Acquisition* acquisition = nullptr;  // of these one is the operation
   core::Extension* extension = nullptr;
   core::Removal* removal = nullptr;
+  Surroundings::Orphan adopted;  // the lock that it asks for; without an owner: none
   core::Claim claim;             // that is asked for
   std::shared_ptr<Held> tenure;  // once acquired
   std::optional<core::Retry> retry;

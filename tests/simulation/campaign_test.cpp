@@ -91,6 +91,7 @@ TEST_CASE("everything_that_is_judged_happens") {
   REQUIRE_FALSE(within.violation);
   CHECK(within.figures.grants > 1000);
   CHECK(within.figures.second_rounds > 100);
+  CHECK(within.figures.adoptions > 10);
   CHECK(within.figures.extensions > 100);
   CHECK(within.figures.repairs > 10);
   CHECK(within.figures.overlaps == 0);

@@ -28,6 +28,7 @@ void Figures::add(const Figures& other) {
   attempts += other.attempts;
   grants += other.grants;
   second_rounds += other.second_rounds;
+  adoptions += other.adoptions;
   extensions += other.extensions;
   repairs += other.repairs;
   overlaps += other.overlaps;

@@ -40,6 +40,7 @@ struct Figures {
   std::uint64_t attempts = 0;
   std::uint64_t grants = 0;
   std::uint64_t second_rounds = 0;
+  std::uint64_t adoptions = 0;
   std::uint64_t extensions = 0;  // that were granted
   std::uint64_t repairs = 0;
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions

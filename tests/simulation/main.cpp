@@ -34,8 +34,8 @@ const char* name_of(Profile profile) { return profile == Profile::within ? "with
 void print(const Figures& figures) {
   std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts
             << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
-            << " by a second round), " << figures.extensions << " extensions, " << figures.repairs
-            << " copies put back\n"
+            << " by a second round, " << figures.adoptions << " adopted), " << figures.extensions
+            << " extensions, " << figures.repairs << " copies put back\n"
             << "two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused
             << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';

@@ -80,6 +80,14 @@ class LessDrift final : public Careless {
   int percent_;
 };
 
+class AdoptWithoutSwap final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    if (!claim.adopted_owner.empty()) claim.owner = claim.adopted_owner;
+  }
+};
+
 class SameOwner : public Careless {
  public:
   using Careless::Careless;
@@ -144,6 +152,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
               {{&core::extend_script,
                 "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) "
                 "end return 1"}}});
+  add(AdoptWithoutSwap{"adopt-without-swap"});
   add(Liar<Extension, MinorityExtends>{"minority-extends"});
   add(ExtendsAfterDeadline{"extend-after-deadline"});
   add(Patched{"confirm-without-owner",

@@ -23,6 +23,12 @@ namespace redlock::simulation {
 /// What a process asks of the world.
 class Surroundings {
  public:
+  /// A lock that was left, whether it is adopted already or not.
+  struct Orphan {
+    std::string owner;
+    std::uint64_t token = 0;
+  };
+
   virtual ~Surroundings() = default;
 
   virtual void dial(int client, int node) = 0;
@@ -45,6 +51,11 @@ class Surroundings {
   /// The resource that is to be asked for, where it is not all the same.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
   virtual void asked(const std::string& owner) = 0;
+  /// Whether locks may still be left.
+  [[nodiscard]] virtual bool may_leave() const = 0;
+  virtual void left(int resource, Orphan orphan) = 0;
+  /// The last one; null: none.
+  [[nodiscard]] virtual const Orphan* orphan(int resource) const = 0;
   virtual void note(int client, std::string_view text) = 0;
 };
 
@@ -96,6 +107,7 @@ class Process {
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
   void deceive(Thread& thread, core::Time now);
+  void end_hold(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
   void try_again(Thread& thread, Errc why, core::Time now);

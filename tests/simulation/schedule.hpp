@@ -69,6 +69,8 @@ struct Habits {
   int extends = 30;  // per cent of the holds, by hand
   int renews = 40;   // per cent of the others, by themselves
   int waits = 50;    // per cent of the calls, the others try once
+  int leaves = 15;   // per cent of the holds, to whoever adopts the lock
+  int adopts = 50;   // per cent of the calls, where a lock was left
 };
 
 /// One call of a client, and what it does with the lock.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <charconv>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +31,8 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
 
 /// A name for a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
-  constexpr std::string_view names[] = {"release", "extend", "grant", "confirm", "put back"};
+  constexpr std::string_view names[] = {"release", "extend", "grant", "confirm", "put back", "swap"};
+  static_assert(std::size(names) == std::size(core::all_scripts));
   const bool whole = words.front() == "EVAL";
   if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
   std::size_t index = 0;
@@ -45,7 +47,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
 /// Simulated clients' owner values begin with their letters.
 [[nodiscard]] inline std::string in_words(std::string_view command, const core::Reply& reply) {
   using Kind = core::Reply::Kind;
-  const bool is_yes = reply.integer != 0;
+  const bool is_yes = reply.integer > 0;
   if (reply.is(Kind::nil)) return "nothing";
   if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
   if (reply.is(Kind::array) && reply.elements.size() == 2) {

@@ -31,7 +31,9 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
                   },
               .copies = [this](int resource, std::string_view owner) { return copies(resource, owner); }}},
       clients_(static_cast<std::size_t>(schedule.clients)),
+      orphans_(static_cast<std::size_t>(schedule.resources)),
       snapshots_(schedule.faults.size()),
+
       foreign_(schedule.faults.size()) {
   for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
     nodes_.push_back(
@@ -255,6 +257,15 @@ void World::lease_over(Judge::LeaseIndex lease) {
                           : clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline);
   history_.add({Event::Kind::hold, held.begun, std::min(now_, end), held.client, -1,
                 held.token == 0 ? "" : "token " + std::to_string(held.token)});
+}
+
+void World::left(int resource, Orphan orphan) {
+  orphans_[static_cast<std::size_t>(resource)] = std::move(orphan);
+}
+
+const Surroundings::Orphan* World::orphan(int resource) const {
+  const auto& orphan = orphans_[static_cast<std::size_t>(resource)];
+  return may_leave() && orphan ? &*orphan : nullptr;
 }
 
 // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -111,6 +111,9 @@ class World final : private Surroundings {
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
   void asked(const std::string& owner) override;
+  bool may_leave() const override { return healed_at_ > now_; }
+  void left(int resource, Orphan orphan) override;
+  const Orphan* orphan(int resource) const override;
   void note(int client, std::string_view text) override;
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -181,6 +184,7 @@ class World final : private Surroundings {
   std::vector<Client> clients_;
   std::vector<Connection> connections_;
   std::vector<Write> writes_;
+  std::vector<std::optional<Orphan>> orphans_;             // of each resource the last
   std::vector<Keyspace> snapshots_;                        // of the fault's node, as many as faults
   std::vector<std::optional<Judge::LeaseIndex>> foreign_;  // likewise
 

@@ -31,6 +31,10 @@ namespace redlock::inline v1::core {
 ///
 /// With a fence the majority is one of nodes that have acknowledged the token: see `Agreement`. It may take a second
 /// round, to those whose counters are behind.
+///
+/// An adoption asks for a lock that has a certain owner, rather than none: the owner value is swapped, and swapped back when
+/// the attempt fails. So who swaps a majority has the lock, and of two who try one at most. The token is a new one: a holder
+/// who has not left after all is fenced off.
 class Acquisition final : public Operation {
  public:
   enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
@@ -97,6 +101,7 @@ class Acquisition final : public Operation {
   /// Once granted, once: then no release of this attempt will be sent.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
+    claim_.adopted_owner.clear();
     return std::move(claim_);
   }
 
@@ -106,9 +111,9 @@ class Acquisition final : public Operation {
   /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      return !outbox.send(node, claim_.release_command(Form::source), *this,
+      return !outbox.send(node, claim_.undo_command(Form::source), *this,
                           {.step = released_again, .owed = true});
-    const bool may_set = claim_.fence && !giving_back_ && !done();
+    const bool may_set = claim_.is_scripted() && !giving_back_ && !done();
     if (!may_set || (step != asked && step != confirmed)) return false;
     if (step == asked)
       send(node, asked_again, claim_.set_command(Form::source), outbox);
@@ -124,13 +129,13 @@ class Acquisition final : public Operation {
   }
 
   void count(NodeIndex node, const Reply& reply, Outbox& outbox) {
-    if (!claim_.fence) return tally_.mark(node, vote_of_set(reply));
+    if (!claim_.is_scripted()) return tally_.mark(node, vote_of_set(reply));
     Grant grant = read_grant(reply);
     tally_[node].owner = std::move(grant.owner);
     tally_[node].ttl = grant.ttl;
     const bool is_granted = grant.vote.kind == Vote::Kind::yes;
     tally_.mark(node, std::move(grant.vote));
-    if (!is_granted) return;
+    if (!is_granted || !claim_.fence) return;
     const Agreement::Grant worth = agreement_.add(node, grant.counter);
     if (worth == Agreement::Grant::to_be_confirmed && !giving_back_) confirm(node, outbox);
     if (worth == Agreement::Grant::in_vain) pass_over(node);
@@ -193,11 +198,11 @@ class Acquisition final : public Operation {
   void give_back(Time now, Outbox& outbox) {
     if (std::exchange(giving_back_, true)) return;
     explained_.assign(tally_.nodes(), false);
-    const std::string release = claim_.release_command();
+    const std::string release = claim_.undo_command();
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      if (purpose_ == Purpose::wait && !claim_.fence && tally_.is(node, Tally::Mark::no))
+      if (purpose_ == Purpose::wait && !claim_.is_scripted() && tally_.is(node, Tally::Mark::no))
         outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
       if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
         explained_[node] = true;
@@ -211,9 +216,9 @@ class Acquisition final : public Operation {
     if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
   }
 
-  /// A grant script that denies has said all.
+  /// A script that denies has said all.
   [[nodiscard]] bool all_explained() const noexcept {
-    if (claim_.fence) return true;
+    if (claim_.is_scripted()) return true;
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (tally_.is(node, Tally::Mark::no) && !explained_[node]) return false;
     return true;

@@ -21,12 +21,24 @@ struct Claim {
   Span node_timeout{};
   std::optional<Fence> fence{};  // none: a plain SET, without a token
   std::uint64_t token = 0;       // once acquired with a fence
+  std::string adopted_owner{};   // whose lock it is until then; empty: nobody's may it be
 
+  /// Whether the answer to `set_command` is that of a script, with the owner and ttl of a key that was there.
+  [[nodiscard]] bool is_scripted() const noexcept { return fence || !adopted_owner.empty(); }
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
-    if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
+    if (!is_scripted()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
+    if (!fence) return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
+    const std::string proposal = std::to_string(fence->proposal);
+    if (adopted_owner.empty())
+      return grant_script.call({key, fence->counter_key}, {owner, ttl_text(), proposal, memory_text()}, form);
     return grant_script.call({key, fence->counter_key},
-                             {owner, ttl_text(), std::to_string(fence->proposal), memory_text()}, form);
+                             {owner, ttl_text(), proposal, memory_text(), adopted_owner}, form);
+  }
+  /// Undoes `set_command`, in whatever order they are executed as long as it follows on the same connection.
+  [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
+    if (adopted_owner.empty()) return release_command(form);
+    return swap_script.call({key}, {owner, adopted_owner, ttl_text()}, form);
   }
   [[nodiscard]] std::string confirm_command(std::uint64_t granted, std::uint64_t wanted,
                                             Form form = Form::digest) const {

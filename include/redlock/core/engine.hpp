@@ -50,6 +50,12 @@ class Engine final : public Outbox {
 
   /// From now on it is renewed by itself, until it is over or a release of it is submitted.
   void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
+  /// The lock stays on the nodes, and nothing is done for it any more. Whether it was in force.
+  static bool let_go(const std::shared_ptr<Tenure>& tenure, Time now) noexcept {
+    Renewals::stop(tenure);
+    tenure->copies.give_up();
+    return tenure->release(now);
+  }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -93,12 +93,8 @@ class Extension final : public Operation {
   }
 
   void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
-    Vote vote = vote_of_script(reply);
-    // A key of another type is not ours, so ours is gone.
-    if (is_taken(reply) || vote.trouble.status == NodeStatus::wrong_type) {
-      somebody_elses_ = true;
-      vote = {Vote::Kind::no, {}};
-    }
+    Vote vote = vote_on_owner(reply);
+    if (vote.kind == Vote::Kind::no) somebody_elses_ |= !says_none(reply);
     if (vote.kind == Vote::Kind::no) tenure_->copies.missing(node);
     if (vote.kind == Vote::Kind::yes && !tenure_->copies.counts(node)) {
       tenure_->copies.there(node);
@@ -139,8 +135,8 @@ class Extension final : public Operation {
     if (outcome_ != Outcome::extended || tenure_->copies.given_up() || !tenure_->in_force(now)) return;
     outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim().node_timeout)});
   }
-  [[nodiscard]] static bool is_taken(const Reply& reply) noexcept {
-    return reply.is(Reply::Kind::integer) && reply.integer == -1;
+  [[nodiscard]] static bool says_none(const Reply& reply) noexcept {
+    return reply.is(Reply::Kind::integer) && reply.integer == 0;
   }
   [[nodiscard]] static bool says_done(const Reply& reply) noexcept {
     return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);

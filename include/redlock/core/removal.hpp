@@ -38,10 +38,7 @@ class Removal final : public Operation {
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
     if (step == released && is_noscript(reply)) return ask_again(node, outbox);
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
-    Vote vote = vote_of_script(reply);
-    // A key of another type is not ours, so ours is gone.
-    if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
-    tally_.mark(node, std::move(vote));
+    tally_.mark(node, vote_on_owner(reply));
     decide();
   }
 

@@ -25,8 +25,8 @@ struct Script {
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
-    std::array<std::string_view, 9> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
-                                          digits.substr(keys.size(), 1)};
+    std::array<std::string_view, 10> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
+                                           digits.substr(keys.size(), 1)};
     auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
     end = std::copy(values.begin(), values.end(), end);
     std::string out;
@@ -59,7 +59,8 @@ inline constexpr Script extend_script{
 /// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
 /// least the proposal ARGV[3]; but a proposal is asked for proof where it is an hour ahead of the counter: none is
 /// believed that is a day ahead of the server's own clock, nor one that leaves few numbers below 2^53 (the year 2255).
-/// A counter that cannot be written takes the lock with it.
+/// A counter that cannot be written takes the lock with it. With ARGV[5] the key must have that value instead: the lock is
+/// adopted.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
     "local text=try('GET',KEYS[2]) "
@@ -73,12 +74,17 @@ inline constexpr Script grant_script{
     "elseif ahead>3600000000 or counter>9e15 then "
     "local time=call('TIME') "
     "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
-    "if not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
+    "local adopted=ARGV[5] "
+    "if adopted and call('GETRANGE',KEYS[1],0,#adopted)==adopted then "
+    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
+    "elseif adopted or not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])} end "
     "local set=ARGV[4]=='0' and try('SET',KEYS[2],raised) or try('SET',KEYS[2],raised,'PX',ARGV[4]) "
-    "if set.err then call('DEL',KEYS[1]) return set end "
+    "if set.err then "
+    "if adopted then call('SET',KEYS[1],adopted,'PX',ARGV[2]) else call('DEL',KEYS[1]) end "
+    "return set end "
     "return tonumber(raised)",
-    "db1b37acb70e60e3c2ed0f65201b31df20ed4cbb"};
+    "7dba87f7d4c894f7735bbb2640088cf6578627b3"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
 /// the key is no longer ours, or the counter has moved since.
@@ -106,8 +112,17 @@ inline constexpr Script put_back_script{
     "return 1",
     "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
 
+/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms: 1. Elsewhere the answer is that of a grant that was
+/// denied. For a lock without a token that is adopted, and to undo any adoption.
+inline constexpr Script swap_script{
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
+    "call('SET',KEYS[1],ARGV[2],'PX',ARGV[3]) return 1 end "
+    "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
+    "301fec9c797dbb7c07169fb1da3f5e489fa8f780"};
+
 /// All of them: what the greeting loads.
-inline constexpr const Script* all_scripts[] = {&release_script, &extend_script, &grant_script,
-                                                &confirm_script, &put_back_script};
+inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script,
+                                                &confirm_script, &put_back_script, &swap_script};
 
 }  // namespace redlock::inline v1::core

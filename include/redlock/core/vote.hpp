@@ -58,8 +58,15 @@ struct Grant {
 /// key of another type cannot hold our value: the caller decides whether that is a no.
 [[nodiscard]] inline Vote vote_of_script(const Reply& reply) {
   if (reply.is(Reply::Kind::integer) && reply.integer == 1) return {Vote::Kind::yes, {}};
-  if (reply.is(Reply::Kind::integer) && reply.integer == 0) return {Vote::Kind::no, {}};
+  if (reply.is(Reply::Kind::integer) && (reply.integer == 0 || reply.integer == -1))
+    return {Vote::Kind::no, {}};
   return {Vote::Kind::unknown, trouble_of(reply, "an answer of the script")};
+}
+/// The same, where that is one.
+[[nodiscard]] inline Vote vote_on_owner(const Reply& reply) {
+  Vote vote = vote_of_script(reply);
+  if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
+  return vote;
 }
 
 }  // namespace redlock::inline v1::core
