@@ -155,7 +155,9 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
   Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
   Failure failure = explain(ended.failure.value_or(Errc::too_slow), ended.tally);
-  if (failure.code == Errc::held) failure.code = Errc::lost;
+  // As long as those who did not vote may have the value it is not lost.
+  if (failure.code == Errc::held)
+    failure.code = ended.tally.prevents_majority(Tally::Mark::no) ? Errc::lost : Errc::no_quorum;
   if (ended.failure) return {std::nullopt, std::move(failure)};
   Lease lease = make_lease(resource, options, std::move(ended));
   if (!lease.valid()) return {std::nullopt, std::move(failure)};

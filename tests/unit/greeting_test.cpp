@@ -20,7 +20,8 @@ std::string after_login() {
          command({"SCRIPT", "LOAD", extend_script.source}) +
          command({"SCRIPT", "LOAD", grant_script.source}) +
          command({"SCRIPT", "LOAD", confirm_script.source}) +
-         command({"SCRIPT", "LOAD", put_back_script.source});
+         command({"SCRIPT", "LOAD", put_back_script.source}) +
+         command({"SCRIPT", "LOAD", swap_script.source});
 }
 
 /// The trouble with the greeting when the reply at `position` is replaced; none may come before.
@@ -42,7 +43,8 @@ enum : std::size_t {
   at_load_extend,
   at_load_grant,
   at_load_confirm,
-  at_load_put_back
+  at_load_put_back,
+  at_load_swap
 };
 
 }  // namespace
@@ -90,7 +92,7 @@ TEST_CASE("an_error_at_any_point_of_the_greeting_says_what_is_wrong_with_the_ser
     std::string words;
     NodeStatus status;
   };
-  for (std::size_t position = at_auth; position <= at_load_extend; ++position)
+  for (std::size_t position = at_auth; position <= at_load_swap; ++position)
     for (const Row& row : {Row{"NOAUTH Authentication required.", NodeStatus::auth_required},
                            {"LOADING Redis is loading the dataset in memory", NodeStatus::loading},
                            {"NOPERM this user has no permissions", NodeStatus::no_permission},
@@ -126,7 +128,7 @@ TEST_CASE("only_masters_vote") {
 TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
   Reply nothing_in_it;
   nothing_in_it.kind = Reply::Kind::array;
-  for (std::size_t position = at_auth; position <= at_load_extend; ++position)
+  for (std::size_t position = at_auth; position <= at_load_swap; ++position)
     for (const Reply& reply : {number(1), nil(), nothing_in_it}) {
       CAPTURE(position);
       const auto trouble = trouble_with(full_login, position, reply);
@@ -137,7 +139,7 @@ TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
 
 TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
   for (const std::size_t position :
-       {at_load_release, at_load_extend, at_load_grant, at_load_confirm, at_load_put_back}) {
+       {at_load_release, at_load_extend, at_load_grant, at_load_confirm, at_load_put_back, at_load_swap}) {
     const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));
     REQUIRE(trouble);
     CHECK(trouble->status == NodeStatus::protocol_error);

@@ -68,10 +68,11 @@ TEST_CASE("only_ok_grants_and_only_nil_denies") {
   }
 }
 
-TEST_CASE("a_script_says_1_or_0_and_everything_else_is_unknown") {
+TEST_CASE("a_script_says_1_or_no_and_everything_else_is_unknown") {
   CHECK(vote_of_script(integer(1)).kind == Vote::Kind::yes);
   CHECK(vote_of_script(integer(0)).kind == Vote::Kind::no);
-  for (const Reply& other : {integer(2), integer(-1), reply(Kind::nil), reply(Kind::status, "OK"),
+  CHECK(vote_of_script(integer(-1)).kind == Vote::Kind::no);
+  for (const Reply& other : {integer(2), integer(-2), reply(Kind::nil), reply(Kind::status, "OK"),
                              reply(Kind::string, "1"), reply(Kind::array)}) {
     const Vote vote = vote_of_script(other);
     CHECK(vote.kind == Vote::Kind::unknown);
