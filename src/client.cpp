@@ -67,8 +67,12 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},
+      narrator_{options_.observer
+                    ? new Narrator{options_.observer, options_.key_prefix.size(), options_.on_warning}
+                    : nullptr},
       herald_{new Herald{options_.on_warning}},
-      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number()}} {
+      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number(),
+                           narrator_.get()}} {
   warn(options_, nodes.size());
 }
 
@@ -116,6 +120,18 @@ Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose pu
 Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Patience patience,
                                 Time give_up_at, const std::stop_token& stop) {
   check_process();
+  if (!narrator_ || patience == Patience::one_attempt)
+    return pursue(resource, options, patience, give_up_at, stop);
+  const Time called = Clock::now();
+  Outcome outcome = pursue(resource, options, patience, give_up_at, stop);
+  narrator_->waited({.resource = lock_key(options_.key_prefix, resource),
+                     .failure = outcome.lease ? std::nullopt : std::optional{outcome.failure.code},
+                     .waited = Clock::now() - called});
+  return outcome;
+}
+
+Client::Outcome Client::pursue(std::string_view resource, const LockOptions& options, Patience patience,
+                               Time give_up_at, const std::stop_token& stop) {
   core::Claim claim = claim_of(resource, options);
   const bool waits = patience == Patience::until_time;
   const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
@@ -174,11 +190,11 @@ std::uint64_t Client::proposal() const noexcept {
 
 Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
-  auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.valid_until, ends_at,
-                                           options.on_lost, *herald_);
+  auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
+                                           ends_at, options.on_lost, *herald_, narrator_.get());
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
   if (options.auto_renew.value_or(false)) reactor_->keep(holding);
-  if (options.on_lost) herald_->watch(holding);
+  if (options.on_lost || narrator_) herald_->watch(holding);
   return lease;
 }
 
@@ -207,8 +223,10 @@ Release Client::release(HeldLock& held) noexcept {
   try {
     check_process();
     auto removal = std::make_unique<core::Removal>(held.holding, names_.size());
-    outcome =
-        reactor_->run(std::move(removal), {}, [](const core::Removal& ended) { return ended.outcome(); });
+    outcome = reactor_->run(std::move(removal), {}, [&](const core::Removal& ended) {
+      held.holding->count(ended.begun(), ended.outcome());
+      return ended.outcome();
+    });
   } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
     held.holding->release(Clock::now());
   }

@@ -13,6 +13,7 @@
 
 #include "held_lock.hpp"
 #include "herald.hpp"
+#include "narrator.hpp"
 #include "reactor.hpp"
 #include "redlock/core/acquisition.hpp"
 #include "redlock/core/extension.hpp"
@@ -72,6 +73,8 @@ class Client : public std::enable_shared_from_this<Client> {
 
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
+  Outcome pursue(std::string_view resource, const LockOptions&, Patience, core::Time give_up_at,
+                 const std::stop_token&);
   [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt granted);
@@ -83,6 +86,7 @@ class Client : public std::enable_shared_from_this<Client> {
   const unsigned generation_;
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
+  const std::unique_ptr<Narrator, Narrator::End> narrator_;  // null: nobody observes
   const std::unique_ptr<Herald, Herald::End> herald_;
   const std::unique_ptr<Reactor, Reactor::End> reactor_;  // speaks of losses to the herald
 };

@@ -1,9 +1,11 @@
 // What a lease guards.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "redlock/core/tenure.hpp"
 #include "redlock/lease.hpp"
+#include "redlock/observer.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -22,8 +25,14 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
  public:
   using OnLost = std::function<void(Loss)>;
 
-  Holding(core::Claim what, core::Time valid_until, core::Time ends_at, OnLost call, Herald& teller)
-      : Tenure{std::move(what), valid_until, ends_at}, on_lost{std::move(call)}, herald{teller} {}
+  /// `since`: when the attempt began. `observer`: may be null.
+  Holding(core::Claim what, core::Time since, core::Time valid_until, core::Time ends_at, OnLost call,
+          Herald& teller, Observer* observer)
+      : Tenure{std::move(what), valid_until, ends_at},
+        on_lost{std::move(call)},
+        herald{teller},
+        since_{since},
+        observer_{observer} {}
 
   const OnLost on_lost;
   std::stop_source stop{std::nostopstate};  // of the herald
@@ -32,12 +41,29 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
 
   /// Calls what the user gave us.
   void tell() {
+    count(Clock::now(), Release::already_lost);
     stop.request_stop();
     if (on_lost) on_lost(loss(Clock::now()));
   }
 
+  /// It is over, in this way: for the observer. Only the first call counts.
+  void count(core::Time ended, Release how) noexcept try {
+    if (!observer_ || is_counted_.exchange(true)) return;
+    const core::Span left = how == Release::already_lost ? core::Span::zero() : deadline() - ended;
+    observer_->ended({.resource = claim.key,
+                      .held = std::min(ended, deadline()) - since_,
+                      .validity_left = left,
+                      .release = how,
+                      .loss = loss(ended)});
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not counted
+  }
+
  private:
   void lost_early() noexcept override;
+
+  const core::Time since_;
+  Observer* const observer_;
+  std::atomic<bool> is_counted_ = false;
 };
 
 /// One held lock, as the lease has it.

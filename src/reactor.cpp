@@ -40,8 +40,8 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 }  // namespace
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-                 Span connect_timeout, std::uint64_t seed)
-    : engine_{std::move(sessions), connect_timeout, seed},
+                 Span connect_timeout, std::uint64_t seed, Observer* observer)
+    : engine_{std::move(sessions), connect_timeout, seed, observer},
       polls_for_output_(endpoints.size(), false),
       generation_{fork_generation()} {
   connections_.reserve(endpoints.size());

@@ -30,8 +30,9 @@ namespace redlock::inline v1::detail {
 /// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
 class Reactor {
  public:
+  /// `observer`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-          core::Span connect_timeout, std::uint64_t seed);
+          core::Span connect_timeout, std::uint64_t seed, Observer* observer);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
   /// Destroys it; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle of

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 
 namespace redlock {
 inline namespace v1 {
+
+class Observer;
 
 /// Per client. Checked when the client is made; what is out of range throws `Error` with
 /// `Errc::misconfigured`.
@@ -41,8 +44,12 @@ struct Options {
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
   /// number of nodes); what it throws then leaves the constructor. Later, on a thread of the client's, of loss callbacks
-  /// that throw. Unset: nobody is told.
+  /// and observers that throw. Unset: nobody is told.
   std::function<void(std::string_view warning)> on_warning = nullptr;
+
+  /// Told what is worth counting: see `Observer`, and `Prometheus`, which is one. Unset: nothing is noted, and nothing costs
+  /// anything.
+  std::shared_ptr<Observer> observer = nullptr;
 };
 
 /// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.

@@ -50,7 +50,8 @@ TEST_CASE("a_lease_is_renewed_when_a_third_of_its_ttl_has_passed_or_a_little_ear
     CHECK(renewals.timer() >= at(8900ms));
     moments.insert(renewals.timer());
     CHECK(renewals.take_due(renewals.timer() - 1ns).empty());
-    CHECK(renewals.take_due(renewals.timer()) == std::vector{tenure});
+    const Time due = renewals.timer();
+    CHECK(renewals.take_due(due) == std::vector{Renewals::Due{due, tenure}});
     CHECK(renewals.timer() == never);
   }
   CHECK(moments.size() > 5);

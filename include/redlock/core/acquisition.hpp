@@ -12,6 +12,7 @@
 #include "redlock/core/claim.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/tally.hpp"
+#include "redlock/observer.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -84,6 +85,12 @@ class Acquisition final : public Operation {
     const bool started = deadline() != never;
     if (started) give_back(now, outbox);
     conclude(why);
+  }
+
+  void tell(Observer& observer, Time ended) const override {
+    if (deadline() == never) return;  // it has not begun
+    observer.attempted(
+        {.resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_});
   }
 
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }

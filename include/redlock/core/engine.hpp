@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "redlock/core/extension.hpp"
+#include "redlock/core/node_changes.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/session.hpp"
+#include "redlock/observer.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -24,8 +26,13 @@ namespace redlock::inline v1::core {
 /// the connect timeout. Its validity counts from the end of that wait, when its first byte is written.
 class Engine final : public Outbox {
  public:
-  Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed)
-      : connect_timeout_{connect_timeout}, renewals_{seed} {
+  /// `observer`: is told, during the calls below, of what is worth counting; may be null.
+  Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed,
+         Observer* observer = nullptr)
+      : connect_timeout_{connect_timeout},
+        renewals_{seed},
+        observer_{observer},
+        node_changes_{observer, nodes.size()} {
     sessions_.reserve(nodes.size());
     for (Session::Settings& settings : nodes) sessions_.emplace_back(std::move(settings));
   }
@@ -35,6 +42,8 @@ class Engine final : public Outbox {
   void submit(const Ref<Operation>& operation, Time now) {
     now_ = now;
     for (Session& session : sessions_) session.wake(now);
+    if (observer_)
+      for (NodeIndex node = 0; node < nodes(); ++node) node_changes_.look(node, sessions_[node]);
     operation->submitted_at_ = now;
     operation->position_ = active_.size();
     active_.push_back(operation);
@@ -87,8 +96,8 @@ class Engine final : public Outbox {
       changed(node);
     }
     if (now >= earliest_) time_operations();
-    for (const std::shared_ptr<Tenure>& tenure : renewals_.take_due(now))
-      submit(Ref<Operation>{new Extension{tenure, nodes()}}, now);
+    for (const auto& [due, tenure] : renewals_.take_due(now))
+      submit(Ref<Operation>{new Extension{tenure, nodes(), due}}, now);
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
@@ -137,6 +146,7 @@ class Engine final : public Outbox {
   void changed(NodeIndex node) {
     Session& session = sessions_[node];
     if (session.ready()) refuse_if_same(node);
+    node_changes_.look(node, session);
     const std::vector<Ref<Operation>> affected = active_;
     for (const Ref<Operation>& operation : affected) {
       if (!session.ready() && operation->started_)
@@ -222,11 +232,14 @@ class Engine final : public Outbox {
       active_[position]->position_ = position;
     }
     active_.pop_back();
+    if (observer_) finished_.back()->tell(*observer_, now_);
   }
 
   std::vector<Session> sessions_;
   Span connect_timeout_;
   Renewals renewals_;
+  Observer* const observer_;
+  NodeChanges node_changes_;
   std::vector<Ref<Operation>> active_;
   std::vector<Ref<Operation>> finished_;
   Time earliest_ = never;  // no operation has anything to do before; may be too early, never too late

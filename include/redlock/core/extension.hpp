@@ -12,6 +12,7 @@
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/tally.hpp"
 #include "redlock/core/tenure.hpp"
+#include "redlock/observer.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -26,8 +27,9 @@ class Extension final : public Operation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
 
-  Extension(std::shared_ptr<Tenure> tenure, std::size_t nodes)
-      : tenure_{std::move(tenure)}, tally_{nodes}, extend_{claim().extend_command()} {}
+  /// `due`: when it was to begin. `never`: a call asks for it.
+  Extension(std::shared_ptr<Tenure> tenure, std::size_t nodes, Time due = never)
+      : tenure_{std::move(tenure)}, tally_{nodes}, extend_{claim().extend_command()}, due_{due} {}
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
@@ -60,6 +62,14 @@ class Extension final : public Operation {
   }
 
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  void tell(Observer& observer, Time ended) const override {
+    constexpr State states[] = {State::held, State::in_doubt, State::lost};
+    observer.extended({.resource = claim().key,
+                       .state = states[static_cast<std::size_t>(outcome_)],
+                       .took = ended - begun_,
+                       .late = due_ == never ? std::nullopt : std::optional{begun_ - due_}});
+  }
 
   /// Waits for no connection: the old deadline does not wait either.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
@@ -167,6 +177,7 @@ class Extension final : public Operation {
   Copies::Round round_ = 0;
   Time old_deadline_{};
   bool somebody_elses_ = false;  // was seen
+  const Time due_;
   Time begun_{};
   Outcome outcome_ = Outcome::in_doubt;
 };

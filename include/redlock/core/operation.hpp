@@ -12,6 +12,10 @@
 #include "redlock/core/trouble.hpp"
 #include "redlock/error.hpp"
 
+namespace redlock::inline v1 {
+class Observer;
+}
+
 namespace redlock::inline v1::core {
 
 class Operation;
@@ -57,6 +61,9 @@ class Operation : public Counted {
 
   /// How many connections are worth waiting for, as long as they are being made for the first time.
   [[nodiscard]] virtual std::size_t connections_wanted(std::size_t nodes) const { return quorum(nodes); }
+
+  /// Once done: what of it is worth counting.
+  virtual void tell(Observer&, Time /*ended*/) const {}
 
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// When `timed_out` is to be called; the node timeout counts from `start`.

@@ -22,6 +22,7 @@ class Removal final : public Operation {
       : tenure_{std::move(tenure)}, tally_{nodes}, release_{claim().release_command()} {}
 
   void start(Time now, Outbox& outbox) override {
+    begun_ = now;
     // After its end exclusive use was no longer promised, whatever is deleted.
     was_over_ = !tenure_->release(now);
     Renewals::stop(tenure_);
@@ -62,6 +63,7 @@ class Removal final : public Operation {
   /// Once done.
   [[nodiscard]] Release outcome() const noexcept { return was_over_ ? Release::already_lost : outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
 
  private:
   enum : Step { released, released_again };
@@ -94,6 +96,7 @@ class Removal final : public Operation {
   std::shared_ptr<Tenure> tenure_;
   Tally tally_;
   std::string release_;
+  Time begun_{};
   bool was_over_ = false;
   Release outcome_ = Release::unknown;
 };

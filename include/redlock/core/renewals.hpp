@@ -38,13 +38,15 @@ class Renewals {
   }
 
   [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }
+  /// When it was due, and what.
+  using Due = std::pair<Time, std::shared_ptr<Tenure>>;
   /// Those whose time has come, a batch of them; the rest is due at once. The end of its extension puts each on the list
   /// again.
-  [[nodiscard]] std::vector<std::shared_ptr<Tenure>> take_due(Time now) {
-    std::vector<std::shared_ptr<Tenure>> taken;
+  [[nodiscard]] std::vector<Due> take_due(Time now) {
+    std::vector<Due> taken;
     while (timer() <= now && taken.size() < batch) {
-      taken.push_back(due_.begin()->second);
-      strike(taken.back());
+      taken.push_back(*due_.begin());
+      strike(taken.back().second);
     }
     return taken;
   }
@@ -82,7 +84,7 @@ class Renewals {
   }
 
   std::uint64_t random_;
-  std::set<std::pair<Time, std::shared_ptr<Tenure>>> due_;
+  std::set<Due> due_;
 };
 
 }  // namespace redlock::inline v1::core

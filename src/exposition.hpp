@@ -1,0 +1,68 @@
+// Prometheus' text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/clock.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// `name="value"`, escaped. Bytes that are not UTF-8, and zeros, become U+FFFD: one of them would spoil the whole text.
+[[nodiscard]] std::string label(std::string_view name, std::string_view value);
+
+/// One metric: its numbers by their labels, which are made by `label`, with commas between them.
+class Counter {
+ public:
+  void add(const std::string& labels, std::uint64_t more = 1) { values_[labels] += more; }
+  void set(const std::string& labels, std::uint64_t value) { values_[labels] = value; }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& values() const noexcept { return values_; }
+
+ private:
+  std::map<std::string, std::uint64_t> values_;
+};
+
+/// Durations, counted by their size.
+class Histogram {
+ public:
+  struct Series {
+    std::vector<std::uint64_t> counts;  // by the first bound that is not exceeded; the last: by none
+    double sum = 0;                     // of seconds
+  };
+
+  /// `bounds`: in seconds, growing.
+  explicit Histogram(std::span<const double> bounds) noexcept : bounds_{bounds} {}
+
+  void observe(const std::string& labels, Clock::duration);
+  [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
+  [[nodiscard]] const std::map<std::string, Series>& series() const noexcept { return series_; }
+
+ private:
+  std::span<const double> bounds_;
+  std::map<std::string, Series> series_;
+};
+
+/// The text, metric by metric. What has no numbers yet is left out.
+class Exposition {
+ public:
+  /// `labels`: stand in every line.
+  explicit Exposition(std::string labels) : labels_{std::move(labels)} {}
+
+  void add(std::string_view name, std::string_view help, const Counter&, std::string_view type = "counter");
+  void add(std::string_view name, std::string_view help, const Histogram&);
+  [[nodiscard]] std::string take() noexcept { return std::move(text_); }
+
+ private:
+  void head(std::string_view name, std::string_view type, std::string_view help);
+  void line(std::string_view name, std::string_view suffix, const std::string& labels,
+            std::string_view value);
+
+  std::string labels_;
+  std::string text_;
+};
+
+}  // namespace redlock::inline v1::detail

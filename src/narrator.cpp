@@ -1,0 +1,138 @@
+#include "narrator.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fork_guard.hpp"
+#include "quiet_thread.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+/// How long the first note of a batch waits for others.
+constexpr std::chrono::milliseconds gathering{10};
+
+}  // namespace
+
+struct Narrator::State {
+  using Lock = std::unique_lock<std::mutex>;
+  using Note = std::variant<Attempt, Wait, Hold, Extension, Node>;
+
+  State(std::shared_ptr<Observer> to, Report complaints)
+      : observer{std::move(to)}, report{std::move(complaints)} {}
+
+  void run() {
+    for (Lock lock{mutex};;) {
+      called.wait(lock, [&] { return stopping || has_news(); });
+      called.wait_for(lock, gathering, [&] { return stopping || notes.size() >= capacity / 2; });
+      if (abandoned || !has_news()) return;
+      const std::vector<Note> batch = std::exchange(notes, {});
+      const std::uint64_t left_out = std::exchange(dropped, 0);
+      lock.unlock();
+      for (const Note& note : batch) tell(note);
+      if (left_out > 0) guarded([&] { observer->dropped(left_out); });
+      lock.lock();
+    }
+  }
+  [[nodiscard]] bool has_news() const noexcept { return !notes.empty() || dropped > 0; }
+
+  void tell(const Note& note) {
+    struct Call {
+      Observer& to;
+      void operator()(const Attempt& event) const { to.attempted(event); }
+      void operator()(const Wait& event) const { to.waited(event); }
+      void operator()(const Hold& event) const { to.ended(event); }
+      void operator()(const Extension& event) const { to.extended(event); }
+      void operator()(const Node& event) const { to.node_changed(event); }
+    };
+    guarded([&] { std::visit(Call{*observer}, note); });
+  }
+  template <class Call>
+  void guarded(Call&& call) {
+    if (abandoned) return;
+    try {
+      std::forward<Call>(call)();
+    } catch (const std::exception& error) {
+      complain(error.what());
+    } catch (...) {
+      complain("something that is no std::exception");
+    }
+  }
+  void complain(std::string_view what) noexcept try {
+    if (!std::exchange(has_complained, true) && report)
+      report("the observer threw: " + std::string{what} + " (more of that is not told)");
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  }
+
+  const std::shared_ptr<Observer> observer;
+  const Report report;
+  // Of the thread that tells.
+  bool abandoned = false;  // the narrator was destroyed in a call of that thread
+  bool has_complained = false;
+
+  std::mutex mutex;
+  // All that follows is read and written under it.
+  std::condition_variable called;
+  std::vector<Note> notes;
+  std::uint64_t dropped = 0;
+  std::thread thread;
+  bool stopping = false;
+};
+
+Narrator::Narrator(std::shared_ptr<Observer> observer, std::size_t key_prefix, Report report)
+    : state_{std::make_shared<State>(std::move(observer), std::move(report))},
+      key_prefix_{key_prefix},
+      generation_{fork_generation()} {}
+
+void Narrator::End::operator()(Narrator* narrator) const noexcept {
+  if (fork_generation() == narrator->generation_) delete narrator;
+}
+
+Narrator::~Narrator() {
+  std::thread thread;
+  {
+    const std::lock_guard lock{state_->mutex};
+    state_->stopping = true;
+    thread.swap(state_->thread);
+    state_->called.notify_one();
+  }
+  if (thread.get_id() == std::this_thread::get_id()) {
+    state_->abandoned = true;
+    thread.detach();
+  } else if (thread.joinable()) {
+    thread.join();
+  }
+}
+
+template <class Event>
+void Narrator::note(const Event& event) noexcept {
+  const std::lock_guard lock{state_->mutex};
+  State& state = *state_;
+  const std::size_t before = state.notes.size();
+  if (before < capacity) try {
+      Event copy = event;
+      if constexpr (requires { copy.resource; }) copy.resource.erase(0, key_prefix_);
+      if (!state.thread.joinable()) state.thread = quiet_thread([kept = state_] { kept->run(); });
+      state.notes.emplace_back(std::move(copy));
+      if (before == 0 || before + 1 == capacity / 2) state.called.notify_one();
+      return;
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory, or no thread: counted below
+    }
+  ++state.dropped;
+}
+
+void Narrator::attempted(const Attempt& event) { note(event); }
+void Narrator::waited(const Wait& event) { note(event); }
+void Narrator::ended(const Hold& event) { note(event); }
+void Narrator::extended(const Extension& event) { note(event); }
+void Narrator::node_changed(const Node& event) { note(event); }
+
+}  // namespace redlock::inline v1::detail
