@@ -31,24 +31,24 @@ class REDLOCK_EXPORT Observer {
  public:
   /// One fan-out to all nodes for a lock. A waiting call makes several.
   struct Attempt {
-    std::string resource;
-    std::optional<Errc> failure;  ///< None: it was acquired.
-    Clock::duration took{};       ///< From before its first byte to the verdict.
-    bool second_round = false;    ///< Some nodes were asked to confirm the fencing token.
+    std::string resource = {};
+    std::optional<Errc> failure = {};  ///< None: it was acquired.
+    Clock::duration took{};            ///< From before its first byte to the verdict.
+    bool second_round = false;         ///< Some nodes were asked to confirm the fencing token.
   };
   virtual void attempted(const Attempt&) {}
 
   /// A call that was ready to wait for a lock: `lock`, or `try_lock_for` with a time.
   struct Wait {
-    std::string resource;
-    std::optional<Errc> failure;  ///< None: it returned a lease.
-    Clock::duration waited{};     ///< From the call to its end.
+    std::string resource = {};
+    std::optional<Errc> failure = {};  ///< None: it returned a lease.
+    Clock::duration waited{};          ///< From the call to its end.
   };
   virtual void waited(const Wait&) {}
 
   /// A lease that is over: told once for each, when it is released or lost, whichever comes first.
   struct Hold {
-    std::string resource;
+    std::string resource = {};
     Clock::duration held{};           ///< From the beginning of the attempt that acquired it.
     Clock::duration validity_left{};  ///< When the release began; zero where it had ended before.
     Release release = Release::unknown;
@@ -58,11 +58,10 @@ class REDLOCK_EXPORT Observer {
 
   /// An extension that is over.
   struct Extension {
-    std::string resource;
+    std::string resource = {};
     State state = State::held;  ///< What follows from it: *held*, if it succeeded, *in_doubt* or *lost*.
     Clock::duration took{};     ///< From before its first byte to the verdict.
-    std::optional<Clock::duration>
-        late;  ///< How long after it was due a renewal began. None: it was asked for by a call.
+    std::optional<Clock::duration> late = {};  ///< It began so long after it was due. None: by a call.
   };
   virtual void extended(const Extension&) {}
 
@@ -70,15 +69,15 @@ class REDLOCK_EXPORT Observer {
     connecting,  ///< A connection is being made, for the first time or because a good one was lost.
     ready,       ///< It votes.
     barred,      ///< It is connected and may not vote.
-    down,  ///< No connection can be had. It is tried again, and told when that succeeds or fails for another reason.
+    down,        ///< No connection can be had. It is tried again; the same failure is not told twice.
   };
-  /// A node that has another state than before.
+  /// A node that has another state than before, or the same for another reason.
   struct Node {
-    std::string node;  ///< The endpoint, without credentials.
+    std::string node = {};  ///< The endpoint, without credentials.
     NodeState state = NodeState::connecting;
-    std::optional<NodeStatus> trouble;  ///< Why it does not vote. None when ready, and when first connecting.
-    std::string message;                ///< Details; may be empty.
-    bool reconnected = false;           ///< Ready, and not for the first time.
+    std::optional<NodeStatus> trouble = {};  ///< Why it does not vote; none when first connecting.
+    std::string message = {};                ///< Details; may be empty.
+    bool reconnected = false;                ///< By a new connection, which is not the first.
   };
   virtual void node_changed(const Node&) {}
 

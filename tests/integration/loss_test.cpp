@@ -17,6 +17,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/gate.hpp"
 #include "support/own_process.hpp"
 
 namespace {
@@ -62,17 +63,6 @@ struct Fixture {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks;
-};
-
-/// Open from `open()` on.
-class Gate {
- public:
-  void open() { promise_.set_value(); }
-  void pass() const { opened_.wait(); }
-
- private:
-  std::promise<void> promise_;
-  std::shared_future<void> opened_ = promise_.get_future().share();
 };
 
 }  // namespace

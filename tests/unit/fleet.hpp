@@ -13,7 +13,8 @@ namespace redlock::testing {
 
 /// Nodes named "node 0", "node 1", …; connect timeout 500 ms, silence after 200 ms.
 struct Fleet {
-  explicit Fleet(std::size_t nodes) : engine{settings(nodes), std::chrono::milliseconds{500}, 1} {}
+  explicit Fleet(std::size_t nodes, Observer* observer = nullptr)
+      : engine{settings(nodes), std::chrono::milliseconds{500}, 1, observer} {}
 
   core::Ref<Probe> submit(Probe::Plan plan, core::Time now, core::Time give_up_at = core::never) {
     core::Ref<Probe> probe{new Probe{std::move(plan)}};

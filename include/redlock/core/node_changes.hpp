@@ -27,10 +27,10 @@ class NodeChanges {
     const Trouble* const trouble = trouble_of(state, session, bar, told);
     const auto status = trouble ? std::optional{trouble->status} : std::nullopt;
     if (told.state == state && told.trouble == status) return;
+    const bool was_connected = told.state == NodeState::ready || told.state == NodeState::barred;
     told.state = state;
     told.trouble = status;
-    const bool is_ready = state == NodeState::ready;
-    const bool again = is_ready && std::exchange(told.connected, true);
+    const bool again = session.ready() && !was_connected && std::exchange(told.connected, true);
     observer_->node_changed({.node = session.name(),
                              .state = state,
                              .trouble = status,
@@ -43,7 +43,7 @@ class NodeChanges {
   struct Told {
     std::optional<NodeState> state;
     std::optional<NodeStatus> trouble;
-    bool connected = false;  // it was ready once
+    bool connected = false;  // it was once
   };
 
   [[nodiscard]] static NodeState state_of(const Session& session, const Trouble* bar,

@@ -1,0 +1,50 @@
+// An observer that remembers.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "redlock/observer.hpp"
+
+namespace redlock::testing {
+
+/// Threads: every call from any thread.
+class Notes final : public Observer {
+ public:
+  void attempted(const Attempt& event) override { add(attempts_, event); }
+  void waited(const Wait& event) override { add(waits_, event); }
+  void ended(const Hold& event) override { add(holds_, event); }
+  void extended(const Extension& event) override { add(extensions_, event); }
+  void node_changed(const Node& event) override { add(nodes_, event); }
+  void dropped(std::uint64_t events) override { add(dropped_, events); }
+
+  [[nodiscard]] std::vector<Attempt> attempts() const { return copy(attempts_); }
+  [[nodiscard]] std::vector<Wait> waits() const { return copy(waits_); }
+  [[nodiscard]] std::vector<Hold> holds() const { return copy(holds_); }
+  [[nodiscard]] std::vector<Extension> extensions() const { return copy(extensions_); }
+  [[nodiscard]] std::vector<Node> nodes() const { return copy(nodes_); }
+  [[nodiscard]] std::vector<std::uint64_t> drops() const { return copy(dropped_); }
+
+ private:
+  template <class Event>
+  void add(std::vector<Event>& to, const Event& event) {
+    const std::lock_guard lock{mutex_};
+    to.push_back(event);
+  }
+  template <class Event>
+  [[nodiscard]] std::vector<Event> copy(const std::vector<Event>& from) const {
+    const std::lock_guard lock{mutex_};
+    return from;
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<Attempt> attempts_;
+  std::vector<Wait> waits_;
+  std::vector<Hold> holds_;
+  std::vector<Extension> extensions_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint64_t> dropped_;
+};
+
+}  // namespace redlock::testing
