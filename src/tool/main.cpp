@@ -108,6 +108,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_time(*run, "--kill-after", parse_time, arguments.kill_after,
            "how long before the deadline CMD is asked to end, at most half of the ttl (default 5s)")
       ->type_name("TIME");
+  run->add_option(
+         "--metrics", arguments.metrics,
+         "write counts and times there, for node_exporter's textfile collector: every 15s, and at the end")
+      ->type_name("FILE");
   run->add_option("RESOURCE", arguments.resource,
                   "what to lock: 1 to 4096 bytes, not beginning with -, ++ or redlock:")
       ->required();

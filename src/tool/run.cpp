@@ -7,6 +7,7 @@
 #include "command.hpp"
 #include "deadline_guard.hpp"
 #include "keeper.hpp"
+#include "metrics_file.hpp"
 #include "printable.hpp"
 #include "redlock/redlock.hpp"
 #include "signal_watch.hpp"
@@ -110,7 +111,8 @@ Ending run(const RunArguments& arguments) {
   DeadlineGuard guard;
   SignalWatch signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
-  Redlock locks{nodes.endpoints, {.on_warning = warn}};
+  const MetricsFile metrics{arguments.metrics, arguments.resource, warn};
+  Redlock locks{nodes.endpoints, {.on_warning = warn, .observer = metrics.observer()}};
   std::optional<Lease> lease = acquire(locks, arguments, signals.stop());
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (!lease) return {arguments.conflict_code};

@@ -19,6 +19,7 @@ struct RunArguments {
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
   std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. None: as long as somebody has it.
   int conflict_code = conflict;
+  std::string metrics;  ///< The file for what is counted. Empty: none.
 };
 
 struct Ending {

@@ -14,11 +14,15 @@ _redlock() {
     fi
   done
   case $previous in
+    --metrics)
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
     --node | --local | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after) return ;;
   esac
   local words
   case ${COMP_WORDS[1]} in
-    run) words='--node --local --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --help --' ;;
+    run) words='--node --local --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --metrics --help --' ;;
     status) words='--node --local --json --help' ;;
     *) words='run status --help --version' ;;
   esac

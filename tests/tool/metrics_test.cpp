@@ -1,0 +1,132 @@
+// redlock run --metrics: what is counted, in a file.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "metrics_file.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/metrics_text.hpp"
+#include "testing/process_group.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::tool::MetricsFile;
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+double attempts(const MetricsText& text, const std::string& outcome) {
+  const std::string series =
+      "redlock_attempt_duration_seconds_count{resource=\"r\",outcome=\"" + outcome + "\"}";
+  return text.has(series) ? text[series] : 0;
+}
+
+/// A folder for files.
+struct Fixture {
+  detail::ProcessGroup group;
+  std::string file = group.folder() + "/a.prom";
+};
+
+}  // namespace
+
+TEST_CASE("a_run_leaves_a_file_that_tells_of_it") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  CHECK(run_tool({"run", "--metrics", f.file, "r", "--", "true"}, nodes.urls()).code == 0);
+  const MetricsText text{read_file(f.file)};
+  CHECK(attempts(text, "acquired") == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"released\"}"] == 1);
+  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"deleted\"}"] == 0);
+  CHECK(text["redlock_node_ready{resource=\"r\",node=\"" + nodes.url(0) + "\"}"] == 1);
+}
+
+TEST_CASE("runs_without_a_lock_are_counted_too") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  redlock::Redlock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
+  const auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  CHECK(run_tool({"run", "-n", "--metrics", f.file, "r", "--", "true"}, nodes.urls()).code == 1);
+  CHECK(attempts(MetricsText{read_file(f.file)}, "held") == 1);
+  for (const int node : {0, 1}) nodes.kill(node);
+  CHECK(run_tool({"run", "-n", "--metrics", f.file, "r", "--", "true"}, nodes.urls()).code == 69);
+  CHECK(attempts(MetricsText{read_file(f.file)}, "no_quorum") == 1);
+}
+
+TEST_CASE("a_run_that_a_signal_ends_leaves_its_file") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  Program holder{tool({"run", "--metrics", f.file, "r", "--", "sh", "-c", "echo began; sleep 60"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  holder.signal(SIGINT);
+  CHECK(holder.wait().code == 128 + SIGINT);
+  CHECK(attempts(MetricsText{read_file(f.file)}, "acquired") == 1);
+}
+
+TEST_CASE("a_lock_that_was_lost_is_counted_with_its_reason") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  Program holder{
+      tool({"run", "--ttl", "1s", "--metrics", f.file, "r", "--", "sh", "-c", "echo began; sleep 60"}),
+      {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  for (const int node : {0, 1}) nodes.kill(node);
+  CHECK(holder.wait().code == 72);
+  const MetricsText text{read_file(f.file)};
+  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"no_quorum\"}"] == 1);
+  CHECK(text["redlock_extension_duration_seconds_count{resource=\"r\",outcome=\"in_doubt\"}"] >= 1);
+}
+
+TEST_CASE("a_file_that_cannot_be_written_is_a_warning_and_the_command_runs") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  const std::string file = f.group.folder() + "/none/a.prom";
+  const auto ending = run_tool({"run", "--metrics", file, "r", "--", "echo", "ran"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(ending.output == "ran\n");
+  CHECK(ending.errors ==
+        "redlock: warning: the metrics cannot be written: " + file + ": No such file or directory\n");
+}
+
+TEST_CASE("the_file_is_kept_up_to_date_and_its_trouble_is_told_once") {
+  const Fixture f;
+  const std::string folder = f.group.folder() + "/later";
+  const std::string file = folder + "/a.prom";
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  const auto told = [&] {
+    const std::lock_guard lock{mutex};
+    return warnings.size();
+  };
+  {
+    const MetricsFile metrics{file, "r",
+                              [&](std::string_view warning) {
+                                const std::lock_guard lock{mutex};
+                                warnings.emplace_back(warning);
+                              },
+                              1ms};
+    REQUIRE(eventually([&] { return told() == 1; }));
+    std::filesystem::create_directory(folder);
+    REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
+    metrics.observer()->attempted({.resource = "r"});
+    REQUIRE(eventually([&] { return attempts(MetricsText{read_file(file)}, "acquired") == 1; }));
+    std::filesystem::remove_all(folder);
+  }
+  CHECK(told() == 1);
+  CHECK_FALSE(std::filesystem::exists(file));
+}
+
+TEST_CASE("without_a_path_nothing_is_counted") { CHECK_FALSE(MetricsFile{"", "r", nullptr}.observer()); }
