@@ -126,7 +126,10 @@ TEST_CASE("a_wait_is_told_with_its_outcome_and_its_whole_time") {
 
 TEST_CASE("a_second_round_is_told") {
   Fixture f;
-  f.servers[0].command({"SET", "redlock:f:{app:r}", "4000000000000000"});
+  // No two of them agree.
+  for (std::size_t node = 0; node < 3; ++node)
+    f.servers[node].command(
+        {"SET", "redlock:f:{app:r}", std::to_string(4'000'000'000'000'000 + 1000 * node)});
   REQUIRE(f.locks->try_lock("r"));
   f.end();
   REQUIRE(f.notes->attempts().size() == 1);
@@ -260,10 +263,12 @@ TEST_CASE("connections_and_reconnections_are_told_for_each_node") {
 TEST_CASE("a_node_that_dies_and_comes_back_is_told_down_with_the_reason_and_then_connected_again") {
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
-  f.nodes.kill(2);
   const auto told = [&](auto what) {
     return count(f.notes->nodes(), [&](const auto& one) { return one.node == f.nodes.url(2) && what(one); });
   };
+  REQUIRE(
+      eventually([&] { return told([](const auto& one) { return one.state == NodeState::ready; }) == 1; }));
+  f.nodes.kill(2);
   const auto is_down = [](const Observer::Node& one) { return one.state == NodeState::down; };
   REQUIRE(eventually([&] {
     static_cast<void>(f.locks->try_lock_for("r", 20s));
