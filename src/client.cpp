@@ -1,6 +1,7 @@
 #include "client.hpp"
 
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "fork_guard.hpp"
@@ -194,8 +195,17 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
                                            ends_at, options.on_lost, *herald_, narrator_.get());
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
   if (options.auto_renew.value_or(false)) reactor_->keep(holding);
-  if (options.on_lost || narrator_) herald_->watch(holding);
+  if (options.on_lost)
+    herald_->watch(holding);
+  else if (narrator_)
+    watch_if_possible(holding);
   return lease;
+}
+
+/// No lock fails because it cannot be watched for the observer: then its loss is counted when it is released.
+void Client::watch_if_possible(const std::shared_ptr<Holding>& holding) try {
+  herald_->watch(holding);
+} catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
 }
 
 // ── holding ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -237,6 +247,7 @@ Release Client::release(HeldLock& held) noexcept {
 bool Client::orphan(HeldLock& held) noexcept {
   if (fork_generation() != generation_) return false;
   const bool was_in_force = reactor_->let_go(held.holding);
+  if (was_in_force) held.holding->count(Clock::now(), Release::unknown);
   herald_->forget(held.holding);
   return was_in_force;
 }

@@ -41,7 +41,7 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
 
   /// Calls what the user gave us.
   void tell() {
-    count(Clock::now(), Release::already_lost);
+    if (observer_) count(Clock::now(), Release::already_lost);
     stop.request_stop();
     if (on_lost) on_lost(loss(Clock::now()));
   }

@@ -49,10 +49,10 @@ class REDLOCK_EXPORT Observer {
   /// A lease that is over: told once for each, when it is released or lost, whichever comes first.
   struct Hold {
     std::string resource = {};
-    Clock::duration held{};           ///< From the beginning of the attempt that acquired it.
-    Clock::duration validity_left{};  ///< When the release began; zero where it had ended before.
-    Release release = Release::unknown;
-    Loss loss = Loss::none;  ///< Why it was lost. `release` is *already_lost* then.
+    Clock::duration held{};              ///< From the beginning of the attempt that acquired it.
+    Clock::duration validity_left{};     ///< When the release began; zero where it had ended before.
+    Release release = Release::unknown;  ///< *unknown* also where it was left by `Lease::orphan`.
+    Loss loss = Loss::none;              ///< Why it was lost. `release` is *already_lost* then.
   };
   virtual void ended(const Hold&) {}
 

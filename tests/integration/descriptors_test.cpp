@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/glass_lock.hpp"
+#include "support/notes.hpp"
 #include "support/own_process.hpp"
 #include "testing/fd.hpp"
 
@@ -128,4 +130,24 @@ TEST_CASE("a_process_without_descriptors_hears_of_it_and_goes_on_when_it_has_som
     std::error_code ec;
     return locks.try_lock("resource", lasting, ec).has_value();
   }));
+}
+
+TEST_CASE("an_observer_costs_nobody_a_lock_when_there_are_no_descriptors") {
+  LocalNodes nodes{3};
+  const Placeholders taken;
+  const auto notes = std::make_shared<Notes>();
+  {
+    GlassLock locks{endpoints(nodes), {.observer = notes}};
+    static_cast<void>(locks.inspect("resource"));  // connects
+    REQUIRE(locks.ready_nodes() == 3);
+    const NoMoreDescriptors none{taken};
+    auto lease = locks.try_lock("resource", {.ttl = 1s});
+    REQUIRE(lease);
+    REQUIRE(eventually([&] { return !lease->valid(); }));
+    std::error_code ec;
+    CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // that needs a timer
+    CHECK(ec == std::errc::too_many_files_open);
+  }
+  REQUIRE(notes->holds().size() == 2);
+  CHECK(notes->holds()[0].loss == redlock::Loss::deadline_passed);
 }
