@@ -1,8 +1,8 @@
 #include "background.hpp"
 
-#include <poll.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
@@ -31,9 +31,12 @@ void Background::arm(core::Time when) {
   set_boot_timer(timer_.get(), when);
 }
 
-void Background::sleep() const {
-  pollfd polls[] = {{called_.fd(), POLLIN, 0}, {timer_.get(), POLLIN, 0}};
-  ::poll(polls, 2, -1);
+bool Background::sleep(std::vector<pollfd>& others) const {
+  others.push_back({called_.fd(), POLLIN, 0});
+  others.push_back({timer_.get(), POLLIN, 0});
+  if (::poll(others.data(), others.size(), -1) <= 0) return false;
+  return std::any_of(others.begin(), others.end() - 2,
+                     [](const pollfd& other) { return other.revents != 0; });
 }
 
 void Background::awake() {

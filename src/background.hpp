@@ -1,10 +1,13 @@
 // The thread that looks after connections while nobody waits.
 #pragma once
 
+#include <poll.h>
+
 #include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "descriptor.hpp"
 #include "redlock/core/time.hpp"
@@ -29,8 +32,8 @@ class Background {
   void arm(core::Time when);
   /// Ends its poll now: this one, or the next.
   void call() const noexcept { called_.set(); }
-  /// Blocks the background thread, without the mutex.
-  void sleep() const;
+  /// Blocks the background thread, without the mutex, until one of these has something, at the latest. Whether one has.
+  bool sleep(std::vector<pollfd>& others) const;
   /// After `sleep`.
   void awake();
 

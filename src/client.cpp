@@ -73,7 +73,8 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
                     : nullptr},
       herald_{new Herald{options_.on_warning}},
       reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number(),
-                           narrator_.get()}} {
+                           narrator_.get(),
+                           [this](std::string warning) { herald_->warn(std::move(warning)); }}} {
   warn(options_, nodes.size());
 }
 
@@ -194,11 +195,14 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
-  if (options.auto_renew.value_or(false)) reactor_->keep(holding);
   if (options.on_lost)
     herald_->watch(holding);
   else if (narrator_)
     watch_if_possible(holding);
+  if (options.auto_renew.value_or(false))
+    reactor_->keep(holding);
+  else if (options.on_lost)
+    reactor_->watch(holding);
   return lease;
 }
 
@@ -254,11 +258,14 @@ bool Client::orphan(HeldLock& held) noexcept {
 
 std::stop_token Client::stop_token(const HeldLock& held) {
   check_process();
-  return herald_->stop_token(held.holding);
+  std::stop_token token = herald_->stop_token(held.holding);
+  reactor_->watch(held.holding);
+  return token;
 }
 
 bool Client::wait_lost(const HeldLock& held, Time until, const std::stop_token& stop) {
   check_process();
+  reactor_->watch(held.holding);
   return herald_->wait(held.holding, until, stop);
 }
 

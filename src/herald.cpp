@@ -27,12 +27,16 @@ struct Herald::State {
 
   void watch(const std::shared_ptr<Holding>& holding, const std::shared_ptr<State>& self) {
     if (!holding->in_force(Clock::now())) return;  // told before, or to nobody
-    if (!timer) timer = Descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
-    if (!timer) throw std::system_error{errno, std::system_category(), "timerfd_create"};
-    if (threads.empty()) start_thread(self);
+    begin(self);
     vigil.add(holding);
     arm(vigil.timer());
     holding->has_audience = true;
+  }
+  /// Somebody keeps the watch from now on.
+  void begin(const std::shared_ptr<State>& self) {
+    if (!timer) timer = Descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
+    if (!timer) throw std::system_error{errno, std::system_category(), "timerfd_create"};
+    if (threads.empty()) start_thread(self);
   }
   void start_thread(const std::shared_ptr<State>& self) {
     threads.push_back(quiet_thread([self] { run(self); }));
@@ -61,10 +65,10 @@ struct Herald::State {
     armed = core::never;
     set_boot_timer(timer.get(), core::never);  // and no longer readable
   }
-  /// Null: it is over.
+  /// Null: there is a warning, or it is over.
   std::shared_ptr<Holding> keep_watch(Lock& lock) {
     for (;;) {
-      if (stopping) return nullptr;
+      if (stopping || !warnings.empty()) return nullptr;
       if (auto lost = vigil.take_lost(Clock::now())) return lost;
       arm(vigil.timer());
       sleep(lock);
@@ -86,8 +90,18 @@ struct Herald::State {
     changed.notify_all();
   }
   void complain(std::string_view what) const noexcept try {
-    if (report) report("a loss callback threw: " + std::string{what});
+    warn("a loss callback threw: " + std::string{what});
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory
+  }
+  void warn(std::string_view what) const noexcept try {
+    if (report) report(what);
   } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  }
+  void tell_warnings(Lock& lock) {
+    const std::vector<std::string> told = std::exchange(warnings, {});
+    lock.unlock();
+    for (const std::string& warning : told) warn(warning);
+    lock.lock();
   }
   [[nodiscard]] bool runs_elsewhere(const Holding& holding) const {
     return std::any_of(running.begin(), running.end(), [&](const auto& one) {
@@ -105,6 +119,7 @@ struct Herald::State {
   Descriptor timer;
   Time armed = core::never;
   std::vector<std::thread> threads;
+  std::vector<std::string> warnings;  // to be told
   std::size_t idle = 0;
   bool has_watch = false;
   bool stopping = false;
@@ -143,9 +158,12 @@ void Herald::run(const std::shared_ptr<State>& state) {
     state->has_watch = true;
     const std::shared_ptr<Holding> lost = state->keep_watch(lock);
     state->has_watch = false;
-    if (!lost) break;
+    if (!lost && state->warnings.empty()) break;
     state->find_relief(state);
-    state->tell(*lost, lock);
+    if (lost)
+      state->tell(*lost, lock);
+    else
+      state->tell_warnings(lock);
   }
 }
 
@@ -178,6 +196,15 @@ void Herald::lost(const std::shared_ptr<Holding>& holding) noexcept {
   const std::lock_guard lock{state_->mutex};
   state_->vigil.lost(holding);
   if (state_->timer) state_->arm(state_->vigil.timer());
+}
+
+void Herald::warn(std::string what) noexcept try {
+  const std::lock_guard lock{state_->mutex};
+  if (!state_->report) return;
+  state_->begin(state_);
+  state_->warnings.push_back(std::move(what));
+  state_->arm(Time::min());
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no thread, no timer, no memory to tell it
 }
 
 void Herald::forget(const std::shared_ptr<Holding>& holding) noexcept {

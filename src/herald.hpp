@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -28,7 +29,7 @@ class Herald {
  public:
   using Report = std::function<void(std::string_view)>;
 
-  /// `report`: told of callbacks that throw. May be empty. No thread is started.
+  /// `report`: told of callbacks that throw, and of warnings. May be empty. No thread is started.
   explicit Herald(Report report);
   /// Waits for callbacks that run on other threads.
   ~Herald();
@@ -48,6 +49,8 @@ class Herald {
   bool wait(const std::shared_ptr<Holding>&, core::Time until, const std::stop_token&);
   /// It was lost before its deadline.
   void lost(const std::shared_ptr<Holding>&) noexcept;
+  /// Told to `report`, soon.
+  void warn(std::string what) noexcept;
   /// It was released: nothing of it is called any more. Waits for its callback if that runs on another thread.
   void forget(const std::shared_ptr<Holding>&) noexcept;
 

@@ -14,6 +14,7 @@
 namespace redlock::inline v1::detail {
 namespace {
 
+using core::ConnectionIndex;
 using core::NodeIndex;
 using core::Span;
 using core::Time;
@@ -21,6 +22,8 @@ using core::Time;
 /// How long work that nobody waits for may lie about before the background looks at it. While callers come
 /// and go they do it on the way; waking the background at each leave would cost them two context switches.
 constexpr Span linger = std::chrono::milliseconds{5};
+/// How long the background does not listen to lookouts after it was woken for what a caller is reading.
+constexpr Span ear_rest = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
 constexpr Span pause_after_failure = std::chrono::milliseconds{100};
 /// How long a server may take to read our last words.
@@ -40,12 +43,14 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 }  // namespace
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-                 Span connect_timeout, std::uint64_t seed, Observer* observer)
+                 Span connect_timeout, std::uint64_t seed, Observer* observer, Warn warn)
     : engine_{std::move(sessions), connect_timeout, seed, observer},
-      polls_for_output_(endpoints.size(), false),
+      polls_for_output_(engine_.connections(), false),
+      warn_{std::move(warn)},
       generation_{fork_generation()} {
-  connections_.reserve(endpoints.size());
-  for (const Endpoint& endpoint : endpoints) connections_.emplace_back(endpoint);
+  connections_.reserve(engine_.connections());
+  for (std::size_t each = 0; each < engine_.connections(); ++each)
+    connections_.emplace_back(endpoints[each % endpoints.size()]);
 }
 
 void Reactor::End::operator()(Reactor* reactor) const noexcept {
@@ -63,7 +68,7 @@ Reactor::~Reactor() {
   }
   background_.join();
   const Time start = Clock::now();
-  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
     if (connections_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
       farewells_.add(connections_[node].release(), std::string{session.unsent()}, start + patience);
@@ -175,9 +180,9 @@ void Reactor::submit(const Operation& operation, Spot& me) {
   if (!polling_) return;  // the driver, perhaps me, sends before it polls
   if (engine_.active() <= few) flush(now);
   bool needed = engine_.timer() < polls_until_;
-  for (NodeIndex node = 0; node < engine_.nodes() && !needed; ++node) {
-    const core::Session& session = engine_.session(node);
-    needed = session.has_errand() || (!polls_for_output_[node] && !session.unsent().empty());
+  for (ConnectionIndex each = 0; each < engine_.connections() && !needed; ++each) {
+    const core::Session& session = engine_.session(each);
+    needed = session.has_errand() || (!polls_for_output_[each] && !session.unsent().empty());
   }
   if (needed) kick();
 }
@@ -211,6 +216,18 @@ void Reactor::keep(const std::shared_ptr<core::Tenure>& tenure) {
   background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.keep(tenure, now);
+  tend(now);
+}
+
+void Reactor::watch(const std::shared_ptr<core::Tenure>& tenure) {
+  const Lock lock{mutex_};
+  const Time now = Clock::now();
+  engine_.watch(tenure, now);
+  tend(now);
+}
+
+/// Sees to it that somebody wakes when the engine has something to do.
+void Reactor::tend(Time now) {
   if (!driver_) return ask_background(now);
   if (polling_ && engine_.timer() < polls_until_) kick();
 }
@@ -237,30 +254,45 @@ void Reactor::background() {
       if (!lock.owns_lock()) lock.lock();
       if (driver_ == &background_spot_) driver_ = nullptr;
       background_.arm(Clock::now() + pause_after_failure);
-      nap(lock);
+      nap(lock, Ears::shut);
     }
   }
 }
 
 void Reactor::look_after(Lock& lock) {
+  bool heard = false;  // from a lookout
   while (!stopping_) {
     const Time now = Clock::now();
-    if (!driver_ && (needs_attention() || engine_.background_timer() <= now)) driver_ = &background_spot_;
+    if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
+      driver_ = &background_spot_;
     if (driver_ == &background_spot_) {
       drive(lock, background_spot_);
       if (driver_ == &background_spot_ && !needs_attention()) driver_ = nullptr;
+      heard = false;
       continue;
     }
-    background_.arm(driver_ ? core::never : engine_.background_timer());  // a caller asks when it leaves
-    nap(lock);
+    // A caller asks when it leaves, and what was heard it hears as well.
+    const Time caller_leaves = heard ? now + ear_rest : core::never;
+    background_.arm(driver_ ? caller_leaves : engine_.background_timer());
+    heard = nap(lock, heard ? Ears::shut : Ears::open);
   }
 }
 
-void Reactor::nap(Lock& lock) {
+/// Whether a lookout has something to tell.
+bool Reactor::nap(Lock& lock, Ears ears) {
+  background_polls_.clear();
+  for (ConnectionIndex each = engine_.nodes(); each < connections_.size() && ears == Ears::open; ++each)
+    if (connections_[each].is_open()) background_polls_.push_back({connections_[each].fd(), POLLIN, 0});
   lock.unlock();
-  background_.sleep();
+  const bool heard = background_.sleep(background_polls_);
   lock.lock();
   background_.awake();
+  return heard;
+}
+
+/// It sleeps on the descriptors of lookouts that were open when it went to sleep.
+void Reactor::tell_background_of(ConnectionIndex changed) {
+  if (changed >= engine_.nodes() && !is_background(*driver_)) background_.call();
 }
 
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -284,15 +316,16 @@ void Reactor::drive(Lock& lock, Spot& me) {
   if (driver_ != &me) return;  // a caller took over from the background: what was polled is its now
   polling_ = false;
   handle(polls, Clock::now());
+  if (auto warning = engine_.take_warning(); warning && warn_) warn_(std::move(*warning));
   wake_finished(lock);
 }
 
 Time Reactor::take_snapshot(std::vector<pollfd>& polls, const Wake& wake, Time now) {
   polls.clear();
-  for (NodeIndex node = 0; node < connections_.size(); ++node) {
-    const bool has_unsent = !engine_.session(node).unsent().empty();
-    polls_for_output_[node] = has_unsent;
-    polls.push_back({connections_[node].fd(), connections_[node].events(has_unsent), 0});
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
+    const bool has_unsent = !engine_.session(each).unsent().empty();
+    polls_for_output_[each] = has_unsent;
+    polls.push_back({connections_[each].fd(), connections_[each].events(has_unsent), 0});
   }
   polls.push_back({wake.fd(), POLLIN, 0});
   farewells_.append_to(polls);
@@ -304,33 +337,34 @@ Time Reactor::take_snapshot(std::vector<pollfd>& polls, const Wake& wake, Time n
 void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
   // A poll that was interrupted, or over long ago when this thread came to run, has not seen everything.
   const bool judging = now >= engine_.timer();
-  for (NodeIndex node = 0; node < connections_.size(); ++node)
-    if (polls[node].revents != 0 || (judging && connections_[node].is_open())) handle_node(node, now);
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
+    if (polls[each].revents != 0 || (judging && connections_[each].is_open())) handle_one(each, now);
   if (!farewells_.empty()) farewells_.proceed(now);
   engine_.on_time(now);  // judged only now that everything was read
 }
 
-void Reactor::handle_node(NodeIndex node, Time now) {
+void Reactor::handle_one(ConnectionIndex which, Time now) {
   // What has been given up while another thread sent on it says nothing about its successor.
-  if (engine_.session(node).has_errand()) return;
-  if (connections_[node].is_open())
-    read(node, now);
-  else if (engine_.session(node).state() == core::Session::State::dialling)
-    dial(node, connections_[node].proceed(), now);
+  if (engine_.session(which).has_errand()) return;
+  if (connections_[which].is_open())
+    read(which, now);
+  else if (engine_.session(which).state() == core::Session::State::dialling)
+    dial(which, connections_[which].proceed(), now);
 }
 
-void Reactor::read(NodeIndex node, Time now) {
+void Reactor::read(ConnectionIndex which, Time now) {
   const auto outcome =
-      connections_[node].receive([&] { engine_.heard(node, now); },
-                                 [&](const core::Reply& reply) { engine_.answered(node, reply, now); });
-  if (outcome == Connection::Received::broken) engine_.disconnected(node, connections_[node].trouble(), now);
+      connections_[which].receive([&] { engine_.heard(which, now); },
+                                  [&](const core::Reply& reply) { engine_.answered(which, reply, now); });
+  if (outcome == Connection::Received::broken)
+    engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
 /// What has not been used for a while is read first: a connection that the server has closed meanwhile is
 /// replaced before the fan-out, not found out by it. Read twice: in front of the connection's end lie the late
 /// replies to the last fan-out, for which nobody has waited.
 void Reactor::read_stale(Time now) {
-  for (NodeIndex node = 0; node < connections_.size(); ++node) {
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     if (!connections_[node].is_open() || !engine_.session(node).stale(now)) continue;
     read(node, now);
     if (engine_.session(node).ready()) read(node, now);
@@ -338,34 +372,36 @@ void Reactor::read_stale(Time now) {
 }
 
 void Reactor::flush(Time now) {
-  for (NodeIndex node = 0; node < connections_.size(); ++node)
-    if (connections_[node].is_open() && !engine_.session(node).unsent().empty()) flush_node(node, now);
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
+    if (connections_[each].is_open() && !engine_.session(each).unsent().empty()) flush_one(each, now);
 }
 
-void Reactor::flush_node(NodeIndex node, Time now) {
-  if (const auto sent = connections_[node].send(engine_.session(node).unsent()))
-    engine_.session(node).sent(*sent);
+void Reactor::flush_one(ConnectionIndex which, Time now) {
+  if (const auto sent = connections_[which].send(engine_.session(which).unsent()))
+    engine_.session(which).sent(*sent);
   else
-    engine_.disconnected(node, connections_[node].trouble(), now);
+    engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
 void Reactor::run_errands(Time now) {
-  for (NodeIndex node = 0; node < connections_.size(); ++node) {
-    core::Session& session = engine_.session(node);
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
+    core::Session& session = engine_.session(each);
     while (session.has_errand()) {
+      tell_background_of(each);
       if (auto farewell = session.take_farewell()) {
-        Descriptor socket = connections_[node].release();
+        Descriptor socket = connections_[each].release();
         if (farewell->graceful)
           farewells_.add(std::move(socket), std::move(farewell->unsent), now + farewell_time);
       }
-      if (session.take_dial()) dial(node, connections_[node].dial(), now);
+      if (session.take_dial()) dial(each, connections_[each].dial(), now);
     }
   }
 }
 
-void Reactor::dial(NodeIndex node, Connection::Dial outcome, Time now) {
-  if (outcome == Connection::Dial::connected) engine_.connected(node, now);
-  if (outcome == Connection::Dial::failed) engine_.disconnected(node, connections_[node].trouble(), now);
+void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
+  tell_background_of(which);
+  if (outcome == Connection::Dial::connected) engine_.connected(which, now);
+  if (outcome == Connection::Dial::failed) engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
 // ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────

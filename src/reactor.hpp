@@ -4,9 +4,11 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,14 +27,16 @@ namespace redlock::inline v1::detail {
 /// completes whatever else is ready. It is the *driver*; other waiters park until their operation is done or
 /// the driver hands over. A hand-off to an I/O thread would cost two context switches for every operation.
 /// Only when something must happen while nobody waits (renewing, redialling, releases that are not sent or
-/// answered yet) a background thread drives; it gives way to every caller.
+/// answered yet, servers that tell of changed keys) a background thread drives; it gives way to every caller.
 ///
 /// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
 class Reactor {
  public:
+  /// Called under the mutex with what the user may want to know. May be empty.
+  using Warn = std::function<void(std::string)>;
   /// `observer`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-          core::Span connect_timeout, std::uint64_t seed, Observer* observer);
+          core::Span connect_timeout, std::uint64_t seed, Observer* observer, Warn warn);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
   /// Destroys it; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle of
@@ -57,6 +61,8 @@ class Reactor {
 
   /// From now on it is renewed by itself. Throws std::system_error when the system has no thread for that.
   void keep(const std::shared_ptr<core::Tenure>&);
+  /// From now on it is lost as soon as a majority of the nodes tells that it is gone.
+  void watch(const std::shared_ptr<core::Tenure>&);
   /// From now on nothing is done for it any more. Whether it was in force.
   bool let_go(const std::shared_ptr<core::Tenure>&);
 
@@ -84,22 +90,25 @@ class Reactor {
   [[nodiscard]] bool can_drive() const noexcept;
   void take_over(Spot& me);
   void stop(const Operation&);
+  void tend(core::Time now);
   void leave(const Operation&, Spot& me, Heir&) noexcept;
   void ask_background(core::Time now);
   void background();
   void look_after(Lock&);
-  void nap(Lock&);
+  enum class Ears : bool { shut, open };
+  bool nap(Lock&, Ears);
 
   void drive(Lock&, Spot& me);
   core::Time take_snapshot(std::vector<pollfd>& polls, const Wake& wake, core::Time now);
   void handle(const std::vector<pollfd>& polls, core::Time now);
-  void handle_node(core::NodeIndex, core::Time now);
-  void read(core::NodeIndex, core::Time now);
+  void handle_one(core::ConnectionIndex, core::Time now);
+  void read(core::ConnectionIndex, core::Time now);
   void read_stale(core::Time now);
   void flush(core::Time now);
-  void flush_node(core::NodeIndex, core::Time now);
+  void flush_one(core::ConnectionIndex, core::Time now);
   void run_errands(core::Time now);
-  void dial(core::NodeIndex, Connection::Dial, core::Time now);
+  void dial(core::ConnectionIndex, Connection::Dial, core::Time now);
+  void tell_background_of(core::ConnectionIndex);
   void wake_finished(Lock&);
   void kick();
   [[nodiscard]] bool needs_attention() const noexcept {
@@ -113,12 +122,13 @@ class Reactor {
   std::vector<Connection> connections_;
   Farewells farewells_;
 
-  Spot* driver_ = nullptr;              // who polls and reads, or is about to
-  bool polling_ = false;                // the driver is in ppoll, without the mutex
-  bool kicked_ = false;                 // wake_ is set already
-  std::vector<bool> polls_for_output_;  // nodes whose full sockets end that poll when they have room again
-  core::Time polls_until_{};            // that poll ends by itself
-  Wake wake_;                           // ends the poll of a driver who is a caller
+  Spot* driver_ = nullptr;  // who polls and reads, or is about to
+  bool polling_ = false;    // the driver is in ppoll, without the mutex
+  bool kicked_ = false;     // wake_ is set already
+  std::vector<bool>
+      polls_for_output_;      // connections whose full sockets end that poll when they have room again
+  core::Time polls_until_{};  // that poll ends by itself
+  Wake wake_;                 // ends the poll of a driver who is a caller
   SpotPool spots_;
   SpotList parked_;
   std::vector<pollfd> polls_;  // the callers' driver's
@@ -127,6 +137,7 @@ class Reactor {
   SpotRow background_row_;
   Spot background_spot_{background_row_, 0};
   Background background_;
+  const Warn warn_;
   bool stopping_ = false;
   const unsigned generation_;
 };

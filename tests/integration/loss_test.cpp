@@ -1,7 +1,6 @@
 // How the loss of a lease is told: when, how often, and to whom.
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/listener.hpp"
 #include "integration/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -32,31 +32,6 @@ using redlock::Options;
 using redlock::Redlock;
 using redlock::Release;
 using redlock::State;
-
-/// Notes what it is told, and when.
-class Listener {
- public:
-  [[nodiscard]] std::function<void(Loss)> callback() {
-    return [this](Loss loss) {
-      const std::lock_guard lock{mutex_};
-      told_.push_back(loss);
-      at_ = Clock::now();
-    };
-  }
-  [[nodiscard]] std::vector<Loss> told() {
-    const std::lock_guard lock{mutex_};
-    return told_;
-  }
-  [[nodiscard]] Clock::time_point at() {
-    const std::lock_guard lock{mutex_};
-    return at_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Loss> told_;
-  Clock::time_point at_{};
-};
 
 struct Fixture {
   explicit Fixture(Options options = {}) : locks{endpoints(nodes), std::move(options)} {}

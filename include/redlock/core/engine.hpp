@@ -5,17 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "redlock/core/extension.hpp"
 #include "redlock/core/node_changes.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/removal.hpp"
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/session.hpp"
+#include "redlock/core/watching.hpp"
 #include "redlock/observer.hpp"
 
 namespace redlock::inline v1::core {
+
+/// Of all connections of a client: see `Engine::connections`.
+using ConnectionIndex = std::size_t;
 
 /// Hands operations' commands to the sessions, replies to the operations, and the time to both. Everything
 /// that the client decides happens in here; the shell moves bytes and keeps one timer. Not thread safe: all
@@ -31,6 +38,7 @@ class Engine final : public Outbox {
          Observer* observer = nullptr)
       : connect_timeout_{connect_timeout},
         renewals_{seed},
+        watching_{lookouts_of(nodes), seed},
         observer_{observer},
         node_changes_{observer, nodes.size()} {
     sessions_.reserve(nodes.size());
@@ -57,11 +65,17 @@ class Engine final : public Outbox {
     settle(operation);
   }
 
-  /// From now on it is renewed by itself, until it is over or a release of it is submitted.
-  void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
+  /// From now on it is renewed by itself, until it is over or a release of it is submitted. It is also watched.
+  void keep(const std::shared_ptr<Tenure>& tenure, Time now) {
+    renewals_.add(tenure, now);
+    watch(tenure, now);
+  }
+  /// From now on it is lost as soon as a majority of the nodes tells that our value is gone.
+  void watch(const std::shared_ptr<Tenure>& tenure, Time now) { watching_.add(tenure, now); }
   /// The lock stays on the nodes, and nothing is done for it any more. Whether it was in force.
   static bool let_go(const std::shared_ptr<Tenure>& tenure, Time now) noexcept {
     Renewals::stop(tenure);
+    Watch::stop(*tenure);
     tenure->copies.give_up();
     return tenure->release(now);
   }
@@ -69,23 +83,32 @@ class Engine final : public Outbox {
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
   [[nodiscard]] std::size_t nodes() const noexcept { return sessions_.size(); }
+  /// One for commands to each node, and behind all of these one to each that listens.
+  [[nodiscard]] std::size_t connections() const noexcept { return 2 * nodes(); }
   /// To read, to send from, and to take errands from; events go through the calls below.
-  [[nodiscard]] Session& session(NodeIndex node) noexcept { return sessions_[node]; }
-  [[nodiscard]] const Session& session(NodeIndex node) const noexcept { return sessions_[node]; }
-
-  void connected(NodeIndex node, Time now) { sessions_[node].connected(now); }
-  void heard(NodeIndex node, Time now) { sessions_[node].heard(now); }
-  void answered(NodeIndex node, const Reply& reply, Time now) {
-    now_ = now;
-    Session& session = sessions_[node];
-    const Session::State before = session.state();
-    if (const auto slot = session.answered(reply, now)) return deliver(node, *slot, reply);
-    if (session.state() != before) changed(node);
+  [[nodiscard]] Session& session(ConnectionIndex connection) noexcept {
+    return is_lookout(connection) ? watching_.lookout(connection - nodes()) : sessions_[connection];
   }
-  void disconnected(NodeIndex node, Trouble trouble, Time now) {
+  [[nodiscard]] const Session& session(ConnectionIndex connection) const noexcept {
+    return is_lookout(connection) ? watching_.lookout(connection - nodes()) : sessions_[connection];
+  }
+
+  void connected(ConnectionIndex connection, Time now) { session(connection).connected(now); }
+  void heard(ConnectionIndex connection, Time now) { session(connection).heard(now); }
+  void answered(ConnectionIndex connection, const Reply& reply, Time now) {
+    if (is_lookout(connection)) return watching_.told(connection - nodes(), reply, now);
     now_ = now;
-    sessions_[node].disconnected(std::move(trouble), now);
-    changed(node);
+    Session& session = sessions_[connection];
+    const Session::State before = session.state();
+    if (const auto slot = session.answered(reply, now)) return deliver(connection, *slot, reply);
+    if (session.state() != before) changed(connection);
+  }
+  void disconnected(ConnectionIndex connection, Trouble trouble, Time now) {
+    if (is_lookout(connection))
+      return watching_.disconnected_lookout(connection - nodes(), std::move(trouble), now);
+    now_ = now;
+    sessions_[connection].disconnected(std::move(trouble), now);
+    changed(connection);
   }
   /// Call only after every readable connection was read.
   void on_time(Time now) {
@@ -98,31 +121,39 @@ class Engine final : public Outbox {
     if (now >= earliest_) time_operations();
     for (const auto& [due, tenure] : renewals_.take_due(now))
       submit(Ref<Operation>{new Extension{tenure, nodes(), due}}, now);
+    watching_.on_time(now, *this);
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
-    Time first = std::min(earliest_, renewals_.timer());
+    Time first = std::min({earliest_, renewals_.timer(), watching_.timer()});
     for (const Session& session : sessions_) first = std::min(first, session.timer());
     return first;
   }
-  /// Operations that are done since the last call, for the shell to wake their callers; renewals have none.
+  /// Operations that are done since the last call, for the shell to wake their callers; renewals, and releases of leases
+  /// that were lost, have none.
   std::vector<Ref<Operation>>& finished() noexcept { return finished_; }
+  /// What the user may want to know; once in a client's life.
+  std::optional<std::string> take_warning() noexcept { return watching_.take_warning(); }
 
   /// Something is to be sent or to arrive although perhaps nobody waits for it.
   [[nodiscard]] bool needs_attention() const noexcept {
-    return !active_.empty() || std::any_of(sessions_.begin(), sessions_.end(), [](const Session& session) {
-      return session.has_errand() || session.is_dialling() || session.owes() || !session.unsent().empty();
-    });
+    return !active_.empty() || watching_.needs_attention() ||
+           std::any_of(sessions_.begin(), sessions_.end(), [](const Session& session) {
+             return session.has_errand() || session.is_dialling() || session.owes() ||
+                    !session.unsent().empty();
+           });
   }
-  /// When something is to be done although perhaps nobody waits for it: redialling, renewing.
+  /// When something is to be done although perhaps nobody waits for it: redialling, renewing, watching.
   [[nodiscard]] Time background_timer() const noexcept {
-    Time first = renewals_.timer();
+    Time first = std::min(renewals_.timer(), watching_.timer());
     for (const Session& session : sessions_)
       if (session.state() == Session::State::down) first = std::min(first, session.timer());
     return first;
   }
   /// Operations neither done nor given up.
   [[nodiscard]] std::size_t active() const noexcept { return active_.size(); }
+  /// Leases that are watched.
+  [[nodiscard]] std::size_t watched() const noexcept { return watching_.size(); }
   /// Replies that came after their operation was done.
   [[nodiscard]] std::size_t late_replies() const noexcept { return late_replies_; }
 
@@ -135,11 +166,27 @@ class Engine final : public Outbox {
   }
 
  private:
+  static std::vector<Session::Settings> lookouts_of(std::vector<Session::Settings> nodes) {
+    for (Session::Settings& settings : nodes) {
+      settings.seed = ~settings.seed;
+      settings.purpose = Purpose::listening;
+    }
+    return nodes;
+  }
+  [[nodiscard]] bool is_lookout(ConnectionIndex connection) const noexcept { return connection >= nodes(); }
+
   void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply) {
     if (!slot.operation) return;
     late_replies_ += slot.operation->done() ? 1 : 0;
     slot.operation->answered(node, slot.step, reply, now_, *this);
     settle(slot.operation);
+    if (!watching_.lost().empty()) release_lost();
+  }
+
+  /// What is left of leases that were found lost, everywhere.
+  void release_lost() {
+    for (const std::shared_ptr<Tenure>& tenure : std::exchange(watching_.lost(), {}))
+      submit(Ref<Operation>{new Removal{tenure, nodes()}}, now_);
   }
 
   /// A session has become ready, or is of no use now.
@@ -147,6 +194,7 @@ class Engine final : public Outbox {
     Session& session = sessions_[node];
     if (session.ready()) refuse_if_same(node);
     node_changes_.look(node, session);
+    watching_.connected(node, session.ready(), now_);
     const std::vector<Ref<Operation>> affected = active_;
     for (const Ref<Operation>& operation : affected) {
       if (!session.ready() && operation->started_)
@@ -238,6 +286,7 @@ class Engine final : public Outbox {
   std::vector<Session> sessions_;
   Span connect_timeout_;
   Renewals renewals_;
+  Watching watching_;
   Observer* const observer_;
   NodeChanges node_changes_;
   std::vector<Ref<Operation>> active_;

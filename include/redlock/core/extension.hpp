@@ -12,6 +12,7 @@
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/tally.hpp"
 #include "redlock/core/tenure.hpp"
+#include "redlock/core/watch.hpp"
 #include "redlock/observer.hpp"
 
 namespace redlock::inline v1::core {
@@ -87,6 +88,8 @@ class Extension final : public Operation {
     if (const Trouble* refused =
             outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .heeded = true}))
       tally_.mark(node, Tally::Mark::unknown, *refused);
+    else
+      Watch::written(*tenure_, node, outbox);
   }
 
   /// After NOSCRIPT, once.
@@ -144,6 +147,7 @@ class Extension final : public Operation {
   void restore(NodeIndex node, Step step, const std::string& command, Time now, Outbox& outbox) {
     if (outcome_ != Outcome::extended || tenure_->copies.given_up() || !tenure_->in_force(now)) return;
     outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim().node_timeout)});
+    Watch::written(*tenure_, node, outbox);
   }
   [[nodiscard]] static bool says_none(const Reply& reply) noexcept {
     return reply.is(Reply::Kind::integer) && reply.integer == 0;
@@ -156,6 +160,7 @@ class Extension final : public Operation {
   void lose(Loss reason, Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
     tenure_->lose(reason, now);
+    Watch::stop(*tenure_);
     end(now);
     if (tenure_->copies.given_up()) return;
     tenure_->copies.give_up();

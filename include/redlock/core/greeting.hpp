@@ -23,15 +23,24 @@ struct Login {
   unsigned db = 0;
 };
 
-/// AUTH, SELECT, ROLE, INFO, SCRIPT LOAD: all written at once, one round trip; judged reply by reply.
+/// What a connection is for: commands, or hearing of keys that others have changed.
+enum class Purpose : std::uint8_t { commands, listening };
+
+/// AUTH, and then SELECT, ROLE, INFO, SCRIPT LOAD for commands, CLIENT ID, SUBSCRIBE for listening: all written at once,
+/// one round trip; judged reply by reply.
 class Greeting {
  public:
-  explicit Greeting(const Login& login) {
+  explicit Greeting(const Login& login, Purpose purpose = Purpose::commands) {
     if (!login.user.empty() || !login.password.empty()) {
       if (login.user.empty())
         say(Topic::auth, {"AUTH", login.password});
       else
         say(Topic::auth, {"AUTH", login.user, login.password});
+    }
+    if (purpose == Purpose::listening) {
+      say(Topic::identity, {"CLIENT", "ID"});
+      say(Topic::subscription, {"SUBSCRIBE", "__redis__:invalidate"});
+      return;
     }
     if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
     say(Topic::role, {"ROLE"});
@@ -43,6 +52,8 @@ class Greeting {
   [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
   /// The server's run_id; empty where it does not tell. Once complete.
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  /// The server's number for a connection that listens. Once complete.
+  [[nodiscard]] long long client_id() const noexcept { return client_id_; }
 
   /// Takes the next reply. A trouble ends the greeting: this server cannot vote as it is.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
@@ -58,12 +69,16 @@ class Greeting {
         return note_run_id(reply);
       case Topic::load:
         return expect_sha(reply, *all_scripts[loaded_++]);
+      case Topic::identity:
+        return note_client_id(reply);
+      case Topic::subscription:
+        return expect_subscription(reply);
     }
     return std::nullopt;
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, select, role, info, load };
+  enum class Topic : std::uint8_t { auth, select, role, info, load, identity, subscription };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);
@@ -97,6 +112,15 @@ class Greeting {
     }
     return std::nullopt;
   }
+  std::optional<Trouble> note_client_id(const Reply& reply) {
+    if (!reply.is(Reply::Kind::integer)) return trouble_of(reply, "an answer to CLIENT ID");
+    client_id_ = reply.integer;
+    return std::nullopt;
+  }
+  static std::optional<Trouble> expect_subscription(const Reply& reply) {
+    if (reply.is(Reply::Kind::array)) return std::nullopt;
+    return trouble_of(reply, "an answer to SUBSCRIBE");
+  }
   static std::optional<Trouble> expect_sha(const Reply& reply, const Script& script) {
     if (reply.text == script.sha1) return std::nullopt;
     return trouble_of(reply, "the digest of the script");
@@ -107,6 +131,7 @@ class Greeting {
   std::size_t next_ = 0;
   std::size_t loaded_ = 0;
   std::string run_id_;
+  long long client_id_ = 0;
 };
 
 }  // namespace redlock::inline v1::core

@@ -10,6 +10,7 @@
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/tally.hpp"
 #include "redlock/core/tenure.hpp"
+#include "redlock/core/watch.hpp"
 #include "redlock/lease.hpp"
 
 namespace redlock::inline v1::core {
@@ -26,6 +27,7 @@ class Removal final : public Operation {
     // After its end exclusive use was no longer promised, whatever is deleted.
     was_over_ = !tenure_->release(now);
     Renewals::stop(tenure_);
+    Watch::stop(*tenure_);
     tenure_->copies.give_up();
     set_deadline(later(now, claim().node_timeout));
     const Time keep_until = later(now, claim().ttl);

@@ -36,6 +36,7 @@ class Session {
     Span connect_timeout{};
     Span silence{};  // answers are due and not a byte arrives for so long: the connection is given up
     std::uint64_t seed = 0;
+    Purpose purpose = Purpose::commands;
   };
   struct Slot {
     Ref<Operation> operation;  // null: nobody's, the reply is swallowed
@@ -76,6 +77,9 @@ class Session {
     return is_waiting ? nullptr : &trouble_;
   }
 
+  /// While it is down: is not redialled before.
+  void rest(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
+
   /// The server turned out to be of no use although it greets well.
   void refuse(Trouble trouble, Time now) { fail(std::move(trouble), Leave::gracefully, now); }
 
@@ -84,7 +88,7 @@ class Session {
   void connected(Time now) {
     if (state_ != State::dialling) return;
     state_ = State::greeting;
-    greeting_.emplace(settings_.login);
+    greeting_.emplace(settings_.login, settings_.purpose);
     out_.clear();
     out_.add(greeting_->bytes(), false);
     quiet_since_ = now;
@@ -170,6 +174,8 @@ class Session {
   }
   [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  /// Of a connection that listens.
+  [[nodiscard]] long long client_id() const noexcept { return client_id_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
   /// Answers are due that are to be read although nobody may be waiting: to releases, and to extensions.
   [[nodiscard]] bool owes() const noexcept { return heeded_ > 0; }
@@ -202,6 +208,7 @@ class Session {
     state_ = State::ready;
     ready_at_ = now;
     run_id_ = greeting_->run_id();
+    client_id_ = greeting_->client_id();
     greeting_.reset();
     for (Waiting& waiting : std::exchange(waiting_, {})) {
       if (now >= waiting.send_by)
@@ -262,6 +269,7 @@ class Session {
   Trouble overloaded_;
   std::optional<Greeting> greeting_;
   std::string run_id_;
+  long long client_id_ = 0;
 
   Outgoing out_;
   Ring<Slot> pending_;            // whose replies are to come, in the order of out_

@@ -15,6 +15,7 @@
 namespace redlock::inline v1::core {
 
 class Renewals;
+class Watch;
 
 /// One held lock: until when it lasts, and what became of it.
 ///
@@ -39,6 +40,7 @@ class Tenure {
 
   Renewals* renewals = nullptr;  // who renews it, until it is over
   Time renewal_due = never;      // of these; `never`: an extension is under way
+  Watch* watch = nullptr;        // of `Watching`: who reads its copies, until it is over
   bool is_watched = false;       // of `Vigil`
   Time next_look{};
 

@@ -1,0 +1,108 @@
+// Which nodes still have a lease's value, as they tell it without being asked for an extension.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "redlock/core/operation.hpp"
+#include "redlock/core/resp.hpp"
+#include "redlock/core/tenure.hpp"
+#include "redlock/core/trouble.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Some of the nodes, a bit for each; there are 31 at most.
+using NodeSet = std::uint32_t;
+[[nodiscard]] constexpr NodeSet set_of(NodeIndex node) noexcept { return NodeSet{1} << node; }
+
+/// One lease that is watched. It reads the value's beginning, and remembers each node's last word. When so many nodes say
+/// that our value is gone that no majority can have it, the lease is lost. A node that does not answer has said nothing.
+///
+/// It is an operation only so that answers find it: it is never started, and never done.
+class Watch final : public Operation {
+ public:
+  /// Who decides when which node is read.
+  class Keeper {
+   public:
+    /// Reads the node now, if it is connected, and has the server push the next change. False: to be tried again.
+    virtual bool read(Watch&, NodeIndex, Outbox&) = 0;
+    /// The server does not let us hear of changes.
+    virtual void refused(NodeIndex, const Trouble&, Time now) = 0;
+    /// The lease has just been lost.
+    virtual void lost(Watch&) = 0;
+    /// Forgets the watch, which may be destroyed by that.
+    virtual void stop(Watch&) noexcept = 0;
+
+   protected:
+    ~Keeper() = default;
+  };
+
+  Watch(std::shared_ptr<Tenure> tenure, std::size_t nodes, Keeper& keeper)
+      : keeper_{keeper}, tenure_{std::move(tenure)}, nodes_{nodes} {
+    tenure_->watch = this;
+  }
+
+  /// The lease's own write has taken the server's push away: to be called behind each of them.
+  static void written(const Tenure& tenure, NodeIndex node, Outbox& outbox) {
+    if (Watch* const watch = tenure.watch; watch && !watch->keeper_.read(*watch, node, outbox))
+      watch->unread |= set_of(node);
+  }
+  /// The lease is over, or about to be released.
+  static void stop(Tenure& tenure) noexcept {
+    if (Watch* const watch = std::exchange(tenure.watch, nullptr)) watch->keeper_.stop(*watch);
+  }
+
+  enum : Step { tracking, caching, value };
+  /// False: it cannot be sent now.
+  bool send(NodeIndex node, Step step, std::string_view command, Outbox& outbox) {
+    return !outbox.send(node, command, *this, {.step = step, .send_by = Time{}, .heeded = step == value});
+  }
+  [[nodiscard]] std::string read_command() const {
+    return command({"GETRANGE", tenure_->claim.key, "0", std::to_string(tenure_->claim.owner.size())});
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox&) override {
+    if (step != value) {
+      if (reply.is(Reply::Kind::error)) keeper_.refused(node, trouble_of_error(reply.text), now);
+      return;
+    }
+    if (tenure_->watch != this) return;
+    // A key of another type is not ours, so ours is gone.
+    const bool is_string = reply.is(Reply::Kind::string);
+    const bool is_other_type =
+        reply.is(Reply::Kind::error) && trouble_of_error(reply.text).status == NodeStatus::wrong_type;
+    if (is_string || is_other_type)
+      note(node, is_string && reply.text == tenure_->claim.owner, is_other_type || !reply.text.empty(), now);
+  }
+
+  void start(Time, Outbox&) override {}
+  void disconnected(NodeIndex, const Trouble&, Time, Outbox&) override {}
+  void timed_out(Time, Outbox&) override {}
+  void abandon(Errc, Time, Outbox&) override {}
+
+  [[nodiscard]] const std::shared_ptr<Tenure>& tenure() const noexcept { return tenure_; }
+
+  // The keeper's own book-keeping.
+  NodeSet unread = 0;  // to be read when it is due
+  Time due = never;
+
+ private:
+  void note(NodeIndex node, bool is_ours, bool is_there, Time now) {
+    gone_ = is_ours ? gone_ & ~set_of(node) : gone_ | set_of(node);
+    taken_ = is_there && !is_ours ? taken_ | set_of(node) : taken_ & ~set_of(node);
+    if (static_cast<std::size_t>(std::popcount(gone_)) <= tolerated(nodes_)) return;
+    if (tenure_->lose(taken_ != 0 ? Loss::taken : Loss::deleted, now)) keeper_.lost(*this);
+  }
+
+  Keeper& keeper_;
+  const std::shared_ptr<Tenure> tenure_;
+  const std::size_t nodes_;
+  NodeSet gone_ = 0;   // said that our value is not there
+  NodeSet taken_ = 0;  // of these, with something else in its place
+};
+
+}  // namespace redlock::inline v1::core
