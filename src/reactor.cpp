@@ -216,6 +216,7 @@ void Reactor::keep(const std::shared_ptr<core::Tenure>& tenure) {
   background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.keep(tenure, now);
+  engine_.watch(tenure, now);
   tend(now);
 }
 

@@ -59,7 +59,7 @@ class Reactor {
     return std::forward<Take>(take)(operation);
   }
 
-  /// From now on it is renewed by itself. Throws std::system_error when the system has no thread for that.
+  /// From now on it is renewed by itself, and watched. Throws std::system_error when the system has no thread for that.
   void keep(const std::shared_ptr<core::Tenure>&);
   /// From now on it is lost as soon as a majority of the nodes tells that it is gone.
   void watch(const std::shared_ptr<core::Tenure>&);

@@ -65,11 +65,8 @@ class Engine final : public Outbox {
     settle(operation);
   }
 
-  /// From now on it is renewed by itself, until it is over or a release of it is submitted. It is also watched.
-  void keep(const std::shared_ptr<Tenure>& tenure, Time now) {
-    renewals_.add(tenure, now);
-    watch(tenure, now);
-  }
+  /// From now on it is renewed by itself, until it is over or a release of it is submitted.
+  void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
   /// From now on it is lost as soon as a majority of the nodes tells that our value is gone.
   void watch(const std::shared_ptr<Tenure>& tenure, Time now) { watching_.add(tenure, now); }
   /// The lock stays on the nodes, and nothing is done for it any more. Whether it was in force.

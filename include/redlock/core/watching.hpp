@@ -78,14 +78,16 @@ class Watching final : Watch::Keeper {
     session.answered(reply, now);
     if (session.state() == before) return;
     if (session.state() == Session::State::down) rest(node, session.trouble(), now);
+    if (ping_at_ < now) ping_at_ = now + ping_every_;
     look_again(node, now);
   }
 
   [[nodiscard]] Time timer() const noexcept {
     Time first = due_.empty() ? never : due_.begin()->first;
-    if (!watches_.empty()) first = std::min(first, ping_at_);
-    for (const Post& post : posts_)
+    for (const Post& post : posts_) {
       if (is_of_use(post.lookout)) first = std::min(first, post.lookout.timer());
+      if (post.lookout.ready() && !watches_.empty()) first = std::min(first, ping_at_);
+    }
     return first;
   }
   /// Call only after every readable connection was read.
