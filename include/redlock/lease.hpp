@@ -35,7 +35,7 @@ enum class State : std::uint8_t { held, in_doubt, lost, released };
 ///
 /// | state    | meaning                                                          | leaves it by                           |
 /// |----------|------------------------------------------------------------------|----------------------------------------|
-/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, failed extension, `release()` |
+/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, a majority's no, `release()`  |
 /// | in_doubt | the last extension got no majority; the old deadline still holds  | one that succeeds; the others          |
 /// | lost     | for the reason that `loss()` tells, for ever                      | never                                  |
 /// | released | `release()` was called, or the guard was moved from               | never                                  |
@@ -76,11 +76,15 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
   /// Why it was lost; `Loss::none` while it is not, and where it was released in time.
   [[nodiscard]] Loss loss() const noexcept;
-  /// Gets its stop request when the lease is lost: at the deadline at the latest, and as soon as an extension finds out
-  /// that a majority no longer has our value. Not when it is released. What is registered with it runs on a thread of the
+  /// Gets its stop request when the lease is lost: at the deadline at the latest, and at once when a majority of the nodes
+  /// tells that our value is gone. Not when it is released. What is registered with it runs on a thread of the
   /// client's, and may not throw; releasing waits for it, unless it is called there. The first call starts that thread.
   /// Throws std::system_error when the system has none, `Error` (misconfigured) in a child of fork(). Without a stop
   /// state when moved from.
+  ///
+  /// From the first call on the lease is watched, as it is with `LockOptions::on_lost` and with `auto_renew`: the nodes tell
+  /// of each change of its key, over a second connection each, which all leases of the client share. Where a server does
+  /// not do that (see docs/errors.md, Permissions) it is asked every tenth of the ttl.
   [[nodiscard]] std::stop_token stop_token() const;
   /// Blocks until the lease is lost or released, the limit is over or a stop is requested. Whether it was lost. Throws as
   /// `stop_token()` does.

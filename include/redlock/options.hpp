@@ -44,7 +44,7 @@ struct Options {
 
   /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
   /// number of nodes); what it throws then leaves the constructor. Later, on a thread of the client's, of loss callbacks
-  /// and observers that throw. Unset: nobody is told.
+  /// and observers that throw, and once of a node that does not tell of deleted locks. Unset: nobody is told.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
   /// Told what is worth counting: see `Observer`, and `Prometheus`, which is one. Unset: nothing is noted, and nothing costs
@@ -72,8 +72,8 @@ struct LockOptions {
   /// the ttl. Unset: no limit.
   std::optional<Duration> max_hold = std::nullopt;
 
-  /// Called when the lease is lost, once, on a thread of the client's: at the deadline at the latest, and at once when an
-  /// extension finds out that a majority no longer has our value. Not called once a release has returned; a release on
+  /// Called when the lease is lost, once, on a thread of the client's: at the deadline at the latest, and at once when a
+  /// majority of the nodes tells that our value is gone (`Lease::stop_token()` says how they come to tell). Not called once a release has returned; a release on
   /// another thread waits for it. What it throws is told to `Options::on_warning`. One that blocks delays no other lease's.
   std::function<void(Loss)> on_lost = nullptr;
 };

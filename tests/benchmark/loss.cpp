@@ -1,5 +1,6 @@
 #include <ctime>
 #include <semaphore>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "measurements.hpp"
 #include "redlock/redlock.hpp"
 #include "servers.hpp"
+#include "support/raw_client.hpp"
 
 namespace redlock::benchmark {
 namespace {
@@ -61,19 +63,44 @@ Told lose(Redlock& locks, testing::LocalNodes& servers, unsigned hit) {
   return {slept_until - deadline, called_at - deadline, waited_until - deadline};
 }
 
+/// A lease that renews itself, until its keys are deleted on so many nodes; how long after the last deletion that is told.
+Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& observers, unsigned hit) {
+  std::binary_semaphore called{0};
+  Clock::time_point called_at;
+  const auto on_lost = [&](Loss) {
+    called_at = Clock::now();
+    called.release();
+  };
+  const Lease lease = locks.lock("d", {.ttl = std::chrono::hours{1}, .auto_renew = true, .on_lost = on_lost});
+  std::this_thread::sleep_for(milliseconds{50});  // all nodes are watched
+  Clock::time_point deleted_at;
+  for (unsigned node = 0; node < hit; ++node) {
+    deleted_at = Clock::now();
+    observers[node].del("d");
+  }
+  called.acquire();
+  if (lease.loss() != Loss::deleted) throw std::runtime_error{"lost, but not because of the deletion"};
+  return called_at - deleted_at;
+}
+
 }  // namespace
 
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles) {
   testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock locks{endpoints_of(servers)};
-  Contestant contestants[] = {
-      {"sleep", nodes, 1, {}}, {"on_lost", nodes, 1, {}}, {"wait_lost", nodes, 1, {}}};
+  Contestant contestants[] = {{"sleep", nodes, 1, {}},
+                              {"on_lost", nodes, 1, {}},
+                              {"wait_lost", nodes, 1, {}},
+                              {"deleted", nodes, 1, {}}};
+  std::vector<testing::RawClient> observers;
+  for (unsigned node = 0; node < nodes; ++node) observers.emplace_back(servers.port(static_cast<int>(node)));
   const auto threads = keep_busy(busy);
   for (std::size_t i = 0; i < cycles; ++i) {
     const Told told = lose(locks, servers, nodes / 2 + 1);
     contestants[0].samples.add(told.by_sleep);
     contestants[1].samples.add(told.by_callback);
     contestants[2].samples.add(told.by_wait);
+    contestants[3].samples.add(lose_keys(locks, observers, nodes / 2 + 1));
   }
   Report report{{}, "p99_ratio_to_sleep"};
   for (const Contestant& contestant : contestants)

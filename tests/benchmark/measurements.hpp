@@ -24,7 +24,8 @@ Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles)
 Report start(unsigned nodes, std::size_t cycles);
 
 /// How long after the deadline of a lease that renews itself its loss is told, when a majority hangs, beside a thread that
-/// sleeps until the deadline, and so many threads that leave nobody a core.
+/// sleeps until the deadline, and so many threads that leave nobody a core. Then how long after its keys were deleted on a
+/// majority.
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 
 /// What it takes to keep so many leases, with a ttl of 30 s, for so long: time of all the client's threads, memory, and

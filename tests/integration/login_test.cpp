@@ -1,8 +1,10 @@
 // Nodes that want a password, and users who may not do everything. No password is ever shown.
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -59,18 +61,43 @@ TEST_CASE("a_password_of_any_bytes_logs_in_the_default_user") {
 }
 
 TEST_CASE("a_user_with_the_rights_that_the_documentation_names_can_do_everything") {
-  WithUser f{{"~app:*", "~redlock:f:{app:*", "~redlock:ft:app:*", "+set", "+get", "+getrange", "+del",
-              "+exists", "+pttl", "+pexpire", "+time", "+eval", "+evalsha", "+script|load", "+role", "+info",
-              "+select"}};
+  WithUser f{{"~app:*",
+              "~redlock:f:{app:*",
+              "~redlock:ft:app:*",
+              "+set",
+              "+get",
+              "+getrange",
+              "+del",
+              "+exists",
+              "+pttl",
+              "+pexpire",
+              "+time",
+              "+eval",
+              "+evalsha",
+              "+script|load",
+              "+role",
+              "+info",
+              "+select",
+              "&__redis__:invalidate",
+              "+subscribe",
+              "+ping",
+              "+client|id",
+              "+client|tracking",
+              "+client|caching"}};
   const std::string resource = GENERATE("r", "{with}tag");
-  SingleNodeLock locks{f.url + "/1", {.key_prefix = "app:"}};
-  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false)});
+  std::atomic<int> warnings = 0;
+  SingleNodeLock locks{f.url + "/1",
+                       {.key_prefix = "app:", .on_warning = [&](std::string_view) { ++warnings; }}};
+  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false), .auto_renew = true});
   REQUIRE(lease);
+  CHECK(eventually([&] { return f.server.info("tracking_total_keys") == "1"; }));
   CHECK_FALSE(locks.try_lock_for(resource, 30ms));
   CHECK(locks.inspect(resource).at(0).status == NodeStatus::held);
   f.server.command({"SCRIPT", "FLUSH"});
   CHECK(lease->extend());
   CHECK(lease->release() == Release::released);
+  CHECK(warnings == 0);
+  CHECK(f.server.command({"ACL", "LOG"}) == "[]");
 }
 
 TEST_CASE("a_missing_password_is_auth_required") {
