@@ -62,6 +62,16 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
   return settings;
 }
 
+std::optional<core::Guard::Settings> guard_of(std::size_t nodes, const Options& options) {
+  if (options.restart_guard == RestartGuard::off) return std::nullopt;
+  return core::Guard::Settings{.nodes = nodes,
+                               .max_ttl = std::chrono::ceil<std::chrono::milliseconds>(options.max_ttl.get()),
+                               .quarantine = quarantine(options),
+                               .patience = options.connect_timeout,
+                               .strict = options.restart_guard == RestartGuard::strict,
+                               .durable = options.durable_nodes};
+}
+
 }  // namespace
 
 Client::Client(const std::vector<Endpoint>& nodes, Options options)
@@ -73,7 +83,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
                     : nullptr},
       herald_{new Herald{options_.on_warning}},
       reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number(),
-                           narrator_.get(),
+                           guard_of(nodes.size(), options_), narrator_.get(),
                            [this](std::string warning) { herald_->warn(std::move(warning)); }}} {
   warn(options_, nodes.size());
 }

@@ -57,6 +57,10 @@ void check_is_not_ours(const std::string& name, std::string_view key) {
          " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed");
 }
 
+Clock::duration drift_of(const Options& options, Clock::duration ttl) {
+  return options.drift.value_or(ttl / 100 + milliseconds{2});
+}
+
 }  // namespace
 
 void check(const Options& options) {
@@ -68,8 +72,26 @@ void check(const Options& options) {
     refuse("drift is " + text(*options.drift) + "; allowed are 0 s to less than the ttl");
   }
   check_between("fence_memory", Clock::duration::zero(), options.fence_memory, longest_memory);
+  check_between("max_ttl", shortest_ttl, options.max_ttl, longest_ttl);
   check_length("key_prefix", 0, options.key_prefix.size(), longest_prefix);
   check_is_not_ours("key_prefix", options.key_prefix);
+}
+
+Options unguarded(Options options) {
+  if (options.restart_guard == RestartGuard::strict || options.durable_nodes ||
+      options.max_ttl != Options{}.max_ttl) {
+    refuse(
+        "SingleNodeLock promises nothing after a restart: leave restart_guard, durable_nodes and max_ttl "
+        "alone, or use "
+        "Redlock, which takes one node as well");
+  }
+  options.restart_guard = RestartGuard::off;
+  return options;
+}
+
+milliseconds quarantine(const Options& options) {
+  const Clock::duration longest = std::chrono::ceil<milliseconds>(options.max_ttl.get());
+  return std::chrono::ceil<milliseconds>(longest + drift_of(options, longest));
 }
 
 std::string lock_key(std::string_view prefix, std::string_view resource) {
@@ -83,8 +105,12 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 Timing timing(const Options& options, const LockOptions& lock) {
   check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
+  if (options.restart_guard != RestartGuard::off && ttl > options.max_ttl.get()) {
+    refuse("ttl is " + text(ttl) + "; max_ttl allows at most " + text(options.max_ttl) +
+           ": for longer locks set max_ttl, alike for all users of these nodes");
+  }
   if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
-  const Clock::duration drift = options.drift.value_or(ttl / 100 + milliseconds{2});
+  const Clock::duration drift = drift_of(options, ttl);
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");
   }

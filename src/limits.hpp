@@ -31,6 +31,12 @@ struct Timing {
 /// Refuses options that cannot be right with any lock.
 void check(const Options&);
 
+/// For a single node: without the restart guard. Refuses options that ask for it.
+[[nodiscard]] Options unguarded(Options);
+
+/// How long a node that lost its data gets no vote.
+[[nodiscard]] std::chrono::milliseconds quarantine(const Options&);
+
 /// The key of the resource's lock. Refuses resources of the wrong length, and keys that could be taken for
 /// one of the library's own, however prefix and resource share the name.
 [[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view resource);

@@ -65,6 +65,10 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "bad counter";
     case NodeStatus::same_node:
       return "same node";
+    case NodeStatus::quarantined:
+      return "quarantined";
+    case NodeStatus::other_deployment:
+      return "other deployment";
   }
   return "unknown status";
 }
@@ -79,6 +83,7 @@ bool is_misconfiguration(NodeStatus status) noexcept {
     case NodeStatus::wrong_type:
     case NodeStatus::bad_counter:
     case NodeStatus::same_node:
+    case NodeStatus::other_deployment:
       return true;
     default:
       return false;

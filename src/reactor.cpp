@@ -43,8 +43,9 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 }  // namespace
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-                 Span connect_timeout, std::uint64_t seed, Observer* observer, Warn warn)
-    : engine_{std::move(sessions), connect_timeout, seed, observer},
+                 Span connect_timeout, std::uint64_t seed, const std::optional<core::Guard::Settings>& guard,
+                 Observer* observer, Warn warn)
+    : engine_{std::move(sessions), connect_timeout, seed, guard, observer},
       polls_for_output_(engine_.connections(), false),
       warn_{std::move(warn)},
       generation_{fork_generation()} {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -36,7 +37,8 @@ class Reactor {
   using Warn = std::function<void(std::string)>;
   /// `observer`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
-          core::Span connect_timeout, std::uint64_t seed, Observer* observer, Warn warn);
+          core::Span connect_timeout, std::uint64_t seed, const std::optional<core::Guard::Settings>& guard,
+          Observer* observer, Warn warn);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
   /// Destroys it; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle of

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "client.hpp"
+#include "limits.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -12,7 +13,8 @@ Redlock::Redlock(std::vector<Endpoint> nodes, Options options)
     : Locker{std::make_shared<detail::Client>(nodes, std::move(options))} {}
 
 SingleNodeLock::SingleNodeLock(Endpoint node, Options options)
-    : Locker{std::make_shared<detail::Client>(std::vector{std::move(node)}, std::move(options))} {}
+    : Locker{std::make_shared<detail::Client>(std::vector{std::move(node)},
+                                              detail::unguarded(std::move(options)))} {}
 
 }  // namespace v1
 }  // namespace redlock

@@ -39,6 +39,8 @@ enum class NodeStatus : std::uint8_t {
   put_back,         ///< The node had lost the lease's copy, and got it back; it does not count yet.
   bad_counter,      ///< The resource's fencing counter is no whole number below 2^53 - 1. *Misconfigured.*
   same_node,        ///< The same server as another endpoint of the list. *Misconfigured.*
+  quarantined,  ///< The node lost its data, or is new: it grants nothing until all that it may have forgotten is over.
+  other_deployment,  ///< The node's marker names other nodes, another number of them, or another max_ttl. *Misconfigured.*
 };
 
 /// The enumerator's name with spaces: `"timed out"`. Never fails.

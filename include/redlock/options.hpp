@@ -15,6 +15,13 @@ namespace redlock {
 inline namespace v1 {
 
 class Observer;
+/// What happens to a node that lost its data, and with it perhaps locks that are still held. It gets no vote until
+/// `max_ttl` has passed, so that it cannot help a second holder.
+enum class RestartGuard {
+  automatic,  ///< Nodes that have all no data are new, and vote at once.
+  strict,     ///< They wait as well: all may have lost it at the same time.
+  off,        ///< Nothing is noticed. For tests, and for locks that only save work.
+};
 
 /// Per client. Checked when the client is made; what is out of range throws `Error` with
 /// `Errc::misconfigured`.
@@ -38,6 +45,19 @@ struct Options {
   /// these is behind by as much. 0 to 3650 days.
   Duration fence_memory = std::chrono::hours{24 * 30};
 
+  /// Whether nodes that lost their data are kept from voting. The nodes remember it in `redlock:node` and
+  /// `redlock:quarantine`; all users of the nodes must agree on it, on `durable_nodes`, on `max_ttl` and on the nodes.
+  /// `SingleNodeLock` promises nothing after a restart, and takes only `automatic`, which it does not heed, and `off`.
+  RestartGuard restart_guard = RestartGuard::automatic;
+
+  /// Every write is on the nodes' disks before it is answered (`appendfsync always`): a node that restarts with its data
+  /// votes at once. One that comes back without any does not. With `RestartGuard::off` of no effect.
+  bool durable_nodes = false;
+
+  /// The longest ttl of any lock on these nodes: a call for a longer one is refused, and a node that lost its data waits for
+  /// so long, and the drift. 10 ms to 365 days. With `RestartGuard::off` of no effect.
+  Duration max_ttl = std::chrono::seconds{60};
+
   /// Put before every resource to make the key. Any bytes, up to 1024 of them; the key may not start with
   /// `redlock:`. All users of a lock must agree.
   std::string key_prefix = {};
@@ -54,13 +74,13 @@ struct Options {
 
 /// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to 365 days, sent in
-  /// whole milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl` (to 365 days
+  /// without the restart guard), sent in whole milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the
   /// sooner a pause of the process costs the lock.
   Duration ttl = std::chrono::seconds{30};
 
   /// Whether the lease gets a fencing token. Costs no round trip while the nodes' counters agree, as they do as a rule,
-  /// and one more to some of the nodes when they do not. Without, the lock is taken by a plain `SET NX PX`.
+  /// and one more to some of the nodes when they do not. Without, the lock is taken by `SET NX PX`.
   bool fencing = true;
 
   /// Whether the lease extends itself, every third of its ttl, until it is released or lost, or `max_hold` is over. Without

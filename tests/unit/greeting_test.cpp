@@ -18,7 +18,7 @@ std::string after_login() {
   return "*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" +
          command({"SCRIPT", "LOAD", release_script.source}) +
          command({"SCRIPT", "LOAD", extend_script.source}) +
-         command({"SCRIPT", "LOAD", grant_script.source}) +
+         command({"SCRIPT", "LOAD", grant_script.source}) + command({"SCRIPT", "LOAD", set_script.source}) +
          command({"SCRIPT", "LOAD", confirm_script.source}) +
          command({"SCRIPT", "LOAD", put_back_script.source}) +
          command({"SCRIPT", "LOAD", swap_script.source});
@@ -42,6 +42,7 @@ enum : std::size_t {
   at_load_release,
   at_load_extend,
   at_load_grant,
+  at_load_set,
   at_load_confirm,
   at_load_put_back,
   at_load_swap
@@ -138,8 +139,8 @@ TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
 }
 
 TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
-  for (const std::size_t position :
-       {at_load_release, at_load_extend, at_load_grant, at_load_confirm, at_load_put_back, at_load_swap}) {
+  for (const std::size_t position : {at_load_release, at_load_extend, at_load_grant, at_load_set,
+                                     at_load_confirm, at_load_put_back, at_load_swap}) {
     const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));
     REQUIRE(trouble);
     CHECK(trouble->status == NodeStatus::protocol_error);

@@ -25,6 +25,7 @@ struct Line {
     session.connected(now);
     take_bytes();
     for (const core::Reply& reply : greeting_replies(run_id)) session.answered(reply, now);
+    static_cast<void>(session.send_waiting(true, now));
   }
   /// Dials for the first time and is ready.
   void make_ready(core::Time now) {

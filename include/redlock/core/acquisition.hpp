@@ -46,6 +46,7 @@ class Acquisition final : public Operation {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
+    claim_.marker = outbox.marker();
     const std::string set = claim_.set_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, asked, set, outbox);
     decide(now, outbox);
@@ -93,6 +94,7 @@ class Acquisition final : public Operation {
         {.resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_});
   }
 
+  [[nodiscard]] bool wants_grants() const noexcept override { return true; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Once done: why it failed; none when it was granted.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
@@ -120,7 +122,7 @@ class Acquisition final : public Operation {
     if (step == released)
       return !outbox.send(node, claim_.undo_command(Form::source), *this,
                           {.step = released_again, .owed = true});
-    const bool may_set = claim_.is_scripted() && !giving_back_ && !done();
+    const bool may_set = !giving_back_ && !done();
     if (!may_set || (step != asked && step != confirmed)) return false;
     if (step == asked)
       send(node, asked_again, claim_.set_command(Form::source), outbox);
@@ -131,7 +133,8 @@ class Acquisition final : public Operation {
   }
 
   void send(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
-    if (const Trouble* refused = outbox.send(node, command, *this, {.step = step, .send_by = deadline()}))
+    if (const Trouble* refused =
+            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .grants = true}))
       tally_.mark(node, Tally::Mark::unknown, *refused);
   }
 

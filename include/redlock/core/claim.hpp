@@ -7,6 +7,7 @@
 #include <string>
 
 #include "redlock/core/fence.hpp"
+#include "redlock/core/marker.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/scripts.hpp"
 #include "redlock/core/time.hpp"
@@ -22,18 +23,22 @@ struct Claim {
   std::optional<Fence> fence{};  // none: a plain SET, without a token
   std::uint64_t token = 0;       // once acquired with a fence
   std::string adopted_owner{};   // whose lock it is until then; empty: nobody's may it be
+  std::string marker{};          // what the marker of a node that may grant begins with; empty: all may
 
   /// Whether the answer to `set_command` is that of a script, with the owner and ttl of a key that was there.
   [[nodiscard]] bool is_scripted() const noexcept { return fence || !adopted_owner.empty(); }
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
-    if (!is_scripted()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    if (!fence) return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
+    if (!fence && !adopted_owner.empty())  // where it is, nothing was forgotten
+      return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
+    if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
+    if (!fence) return set_script.call({key, marker_key, quarantine_key}, {owner, ttl_text(), marker}, form);
     const std::string proposal = std::to_string(fence->proposal);
-    if (adopted_owner.empty())
-      return grant_script.call({key, fence->counter_key}, {owner, ttl_text(), proposal, memory_text()}, form);
-    return grant_script.call({key, fence->counter_key},
-                             {owner, ttl_text(), proposal, memory_text(), adopted_owner}, form);
+    if (marker.empty())
+      return grant_script.call({key, fence->counter_key},
+                               {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
+    return grant_script.call({key, fence->counter_key, marker_key, quarantine_key},
+                             {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
   }
   /// Undoes `set_command`, in whatever order they are executed as long as it follows on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "redlock/core/extension.hpp"
+#include "redlock/core/guard.hpp"
 #include "redlock/core/node_changes.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/removal.hpp"
@@ -30,19 +31,25 @@ using ConnectionIndex = std::size_t;
 ///
 /// An operation that comes while connections are being made for the first time waits until enough of them are
 /// ready, and then as long again as that took, so that the slower ones are not left out by a hair; at most
-/// the connect timeout. Its validity counts from the end of that wait, when its first byte is written.
+/// the connect timeout. Its validity counts from the end of that wait, when its first byte is written. One that wants
+/// grants waits likewise for the guard to admit nodes, on new ones half a second longer.
 class Engine final : public Outbox {
  public:
-  /// `observer`: is told, during the calls below, of what is worth counting; may be null.
+  /// `guard`: none, nobody guards restarts. `observer`: is told, during the calls below, of what is worth counting; may be
+  /// null.
   Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed,
-         Observer* observer = nullptr)
+         const std::optional<Guard::Settings>& guard = std::nullopt, Observer* observer = nullptr)
       : connect_timeout_{connect_timeout},
         renewals_{seed},
         watching_{lookouts_of(nodes), seed},
         observer_{observer},
         node_changes_{observer, nodes.size()} {
+    if (guard) guard_ = Ref<Guard>{new Guard{*guard}};
     sessions_.reserve(nodes.size());
-    for (Session::Settings& settings : nodes) sessions_.emplace_back(std::move(settings));
+    for (Session::Settings& settings : nodes) {
+      settings.guarded = guard.has_value();
+      sessions_.emplace_back(std::move(settings));
+    }
   }
 
   // ── from callers ─────────────────────────────────────────────────────────────────────────────────────────
@@ -50,8 +57,8 @@ class Engine final : public Outbox {
   void submit(const Ref<Operation>& operation, Time now) {
     now_ = now;
     for (Session& session : sessions_) session.wake(now);
-    if (observer_)
-      for (NodeIndex node = 0; node < nodes(); ++node) node_changes_.look(node, sessions_[node]);
+    if (guard_ && operation->wants_grants()) guard_->want(now, *this);
+    look_at_nodes();
     operation->submitted_at_ = now;
     operation->position_ = active_.size();
     active_.push_back(operation);
@@ -115,6 +122,10 @@ class Engine final : public Outbox {
       sessions_[node].on_time(now);
       changed(node);
     }
+    if (guard_ && now >= guard_->deadline()) {
+      guard_->timed_out(now, *this);
+      advance_waiting();
+    }
     if (now >= earliest_) time_operations();
     for (const auto& [due, tenure] : renewals_.take_due(now))
       submit(Ref<Operation>{new Extension{tenure, nodes(), due}}, now);
@@ -122,7 +133,7 @@ class Engine final : public Outbox {
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
-    Time first = std::min({earliest_, renewals_.timer(), watching_.timer()});
+    Time first = std::min({earliest_, renewals_.timer(), watching_.timer(), guard_timer()});
     for (const Session& session : sessions_) first = std::min(first, session.timer());
     return first;
   }
@@ -140,9 +151,9 @@ class Engine final : public Outbox {
                     !session.unsent().empty();
            });
   }
-  /// When something is to be done although perhaps nobody waits for it: redialling, renewing, watching.
+  /// When something is to be done although perhaps nobody waits for it: redialling, renewing, watching, guarding.
   [[nodiscard]] Time background_timer() const noexcept {
-    Time first = std::min(renewals_.timer(), watching_.timer());
+    Time first = std::min({renewals_.timer(), watching_.timer(), guard_timer()});
     for (const Session& session : sessions_)
       if (session.state() == Session::State::down) first = std::min(first, session.timer());
     return first;
@@ -157,9 +168,17 @@ class Engine final : public Outbox {
   // ── from operations ──────────────────────────────────────────────────────────────────────────────────────
 
   const Trouble* send(NodeIndex node, std::string_view command, Operation& sender, Postage postage) override {
-    return sessions_[node].send(command,
-                                {Ref<Operation>{&sender}, postage.step, postage.owed, postage.heeded},
-                                postage.send_by, now_);
+    if (postage.grants)
+      if (const Trouble* const why_not = reason_against(node)) return why_not;
+    return sessions_[node].send(
+        command, {Ref<Operation>{&sender}, postage.step, postage.owed, postage.heeded, postage.grants},
+        postage.send_by, now_);
+  }
+  [[nodiscard]] std::string_view marker() const noexcept override {
+    return guard_ ? guard_->beginning() : std::string_view{};
+  }
+  [[nodiscard]] const Trouble* objection(NodeIndex node) override {
+    return guard_ ? guard_->remark(node, now_) : nullptr;
   }
 
  private:
@@ -178,6 +197,9 @@ class Engine final : public Outbox {
     slot.operation->answered(node, slot.step, reply, now_, *this);
     settle(slot.operation);
     if (!watching_.lost().empty()) release_lost();
+    if (!guard_) return;
+    if (is_unmarked(reply)) guard_->doubt(node, now_, *this);
+    if (slot.operation.get() == guard_.get()) advance_waiting();
   }
 
   /// What is left of leases that were found lost, everywhere.
@@ -190,7 +212,11 @@ class Engine final : public Outbox {
   void changed(NodeIndex node) {
     Session& session = sessions_[node];
     if (session.ready()) refuse_if_same(node);
-    node_changes_.look(node, session);
+    if (session.ready())
+      open(node);
+    else if (guard_)
+      guard_->disconnected(node, session.trouble(), now_, *this);
+    look_at_nodes();
     watching_.connected(node, session.ready(), now_);
     const std::vector<Ref<Operation>> affected = active_;
     for (const Ref<Operation>& operation : affected) {
@@ -200,6 +226,26 @@ class Engine final : public Outbox {
     }
   }
 
+  /// What has been waiting for the connection is sent.
+  void open(NodeIndex node) {
+    Session& session = sessions_[node];
+    if (guard_) guard_->greeted(node, session.run_id(), session.marker(), now_, *this);
+    const std::optional<Trouble> why_not = copy_of(reason_against(node));
+    for (const Session::Slot& refused : session.send_waiting(!why_not, now_)) {
+      if (!refused.operation) continue;
+      refused.operation->disconnected(node, *why_not, now_, *this);
+      settle(refused.operation);
+    }
+  }
+  /// Against sending it a command that asks for a grant, as far as the guard knows.
+  [[nodiscard]] const Trouble* reason_against(NodeIndex node) {
+    return guard_ && sessions_[node].ready() ? guard_->objection(node, now_) : nullptr;
+  }
+  [[nodiscard]] static std::optional<Trouble> copy_of(const Trouble* trouble) {
+    return trouble ? std::optional{*trouble} : std::nullopt;
+  }
+  [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
+
   /// Two names of one server would make one vote count twice.
   void refuse_if_same(NodeIndex node) {
     Session& session = sessions_[node];
@@ -207,6 +253,21 @@ class Engine final : public Outbox {
     for (const Session& other : sessions_)
       if (&other != &session && other.ready() && other.run_id() == session.run_id())
         return session.refuse({NodeStatus::same_node, "the same server as " + other.name()}, now_);
+  }
+
+  /// For the observer.
+  void look_at_nodes() {
+    if (!observer_) return;
+    for (NodeIndex node = 0; node < nodes(); ++node)
+      node_changes_.look(node, sessions_[node], guard_ ? guard_->remark(node, now_) : nullptr);
+  }
+
+  /// The guard may have admitted nodes.
+  void advance_waiting() {
+    look_at_nodes();
+    const std::vector<Ref<Operation>> all = active_;
+    for (const Ref<Operation>& operation : all)
+      if (!operation->started_) advance(operation);
   }
 
   void advance(const Ref<Operation>& operation) {
@@ -226,13 +287,15 @@ class Engine final : public Outbox {
   [[nodiscard]] Time start_time(const Operation& operation) const noexcept {
     std::size_t ready = 0;
     std::size_t hopeful = 0;
-    for (const Session& session : sessions_) {
-      ready += session.ready() ? 1 : 0;
-      hopeful += session.hopeful() ? 1 : 0;
+    for (NodeIndex node = 0; node < nodes(); ++node) {
+      ready += usable_since(node, operation) != never ? 1 : 0;
+      hopeful += is_hopeful(node, operation) ? 1 : 0;
     }
     const std::size_t wanted = operation.connections_wanted(nodes());
     if (wanted == 0 || hopeful == 0 || ready + hopeful < wanted) return now_;
-    const Time latest = later(operation.submitted_at_, connect_timeout_);
+    const bool guarded = guard_ && operation.wants_grants();
+    const Time latest = std::max(later(operation.submitted_at_, connect_timeout_),
+                                 guarded ? guard_->decided_by() : Time::min());
     if (ready < wanted) return latest;
     const Span taken = enough_ready_at(operation) - operation.submitted_at_;
     return std::min(latest, later(operation.submitted_at_, 2 * taken));
@@ -242,12 +305,26 @@ class Engine final : public Outbox {
   /// already.
   [[nodiscard]] Time enough_ready_at(const Operation& operation) const noexcept {
     std::vector<Time> times;
-    for (const Session& session : sessions_)
-      if (session.ready()) times.push_back(std::max(session.ready_at(), operation.submitted_at_));
+    for (NodeIndex node = 0; node < nodes(); ++node)
+      if (const Time since = usable_since(node, operation); since != never)
+        times.push_back(std::max(since, operation.submitted_at_));
     const auto wanted =
         times.begin() + static_cast<std::ptrdiff_t>(operation.connections_wanted(nodes()) - 1);
     std::nth_element(times.begin(), wanted, times.end());
     return *wanted;
+  }
+
+  /// `never`: it is not, for this operation.
+  [[nodiscard]] Time usable_since(NodeIndex node, const Operation& operation) const noexcept {
+    const Session& session = sessions_[node];
+    if (!session.ready()) return never;
+    if (!guard_ || !operation.wants_grants()) return session.ready_at();
+    return guard_->admits(node) ? std::max(session.ready_at(), guard_->admitted_at(node)) : never;
+  }
+  [[nodiscard]] bool is_hopeful(NodeIndex node, const Operation& operation) const noexcept {
+    const Session& session = sessions_[node];
+    return session.hopeful() ||
+           (session.ready() && guard_ && operation.wants_grants() && guard_->is_deciding(node));
   }
 
   void time_operations() {
@@ -286,6 +363,7 @@ class Engine final : public Outbox {
   Watching watching_;
   Observer* const observer_;
   NodeChanges node_changes_;
+  Ref<Guard> guard_;  // null: nobody guards restarts
   std::vector<Ref<Operation>> active_;
   std::vector<Ref<Operation>> finished_;
   Time earliest_ = never;  // no operation has anything to do before; may be too early, never too late

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/marker.hpp"
 #include "redlock/core/reply.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/scripts.hpp"
@@ -26,11 +27,11 @@ struct Login {
 /// What a connection is for: commands, or hearing of keys that others have changed.
 enum class Purpose : std::uint8_t { commands, listening };
 
-/// AUTH, and then SELECT, ROLE, INFO, SCRIPT LOAD for commands, CLIENT ID, SUBSCRIBE for listening: all written at once,
-/// one round trip; judged reply by reply.
+/// AUTH, and then SELECT, ROLE, INFO, SCRIPT LOAD for commands, and a look at the marker where restarts are guarded;
+/// CLIENT ID, SUBSCRIBE for listening: all written at once, one round trip; judged reply by reply.
 class Greeting {
  public:
-  explicit Greeting(const Login& login, Purpose purpose = Purpose::commands) {
+  explicit Greeting(const Login& login, Purpose purpose = Purpose::commands, bool guarded = false) {
     if (!login.user.empty() || !login.password.empty()) {
       if (login.user.empty())
         say(Topic::auth, {"AUTH", login.password});
@@ -46,6 +47,9 @@ class Greeting {
     say(Topic::role, {"ROLE"});
     say(Topic::info, {"INFO", "server"});
     for (const Script* const script : all_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
+    if (!guarded) return;
+    topics_.push_back(Topic::look);
+    bytes_ += look_command();
   }
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
@@ -54,6 +58,8 @@ class Greeting {
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
   /// The server's number for a connection that listens. Once complete.
   [[nodiscard]] long long client_id() const noexcept { return client_id_; }
+  /// What `mark_script` answered. Once complete, where restarts are guarded.
+  [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
 
   /// Takes the next reply. A trouble ends the greeting: this server cannot vote as it is.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
@@ -73,12 +79,15 @@ class Greeting {
         return note_client_id(reply);
       case Topic::subscription:
         return expect_subscription(reply);
+      case Topic::look:
+        marker_ = reply;
+        return std::nullopt;
     }
     return std::nullopt;
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, select, role, info, load, identity, subscription };
+  enum class Topic : std::uint8_t { auth, select, role, info, load, look, identity, subscription };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);
@@ -132,6 +141,7 @@ class Greeting {
   std::size_t loaded_ = 0;
   std::string run_id_;
   long long client_id_ = 0;
+  Reply marker_;
 };
 
 }  // namespace redlock::inline v1::core

@@ -36,7 +36,7 @@ class Inspection final : public Operation {
     decide();
   }
 
-  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox&) override {
+  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     if (step == counter) return note_counter(node, reply);
     if (step == owner) {
@@ -51,7 +51,11 @@ class Inspection final : public Operation {
       const bool there = reply.integer != -2;
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
-      tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
+      // What it does not have it may have forgotten.
+      if (const Trouble* const objection = outbox.objection(node))
+        tally_.mark(node, Tally::Mark::unknown, *objection);
+      else
+        tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
     }
     decide();
   }

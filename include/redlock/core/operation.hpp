@@ -28,6 +28,7 @@ struct Postage {
   Step step = 0;
   Time send_by = never;  ///< Not sent after this time: a SET that nobody waits for any more does only harm.
   bool owed = false;     ///< A release: kept for a node without a connection until it is back.
+  bool grants = false;   ///< Only for nodes that may grant, as the guard says.
   bool heeded = false;   ///< Its answer is read also when nobody waits any more. That of a release always is.
 };
 
@@ -40,6 +41,10 @@ class Outbox {
   /// the same). The pointer is valid until the next call.
   virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                               Postage postage) = 0;
+  /// What the markers of nodes that may grant begin with; empty: nobody guards restarts.
+  [[nodiscard]] virtual std::string_view marker() const noexcept { return {}; }
+  /// Why this node may not grant now, where the guard knows. The pointer is valid until the next call.
+  [[nodiscard]] virtual const Trouble* objection(NodeIndex) { return nullptr; }
 };
 
 /// A state machine over one fan-out. The engine calls it under the client's mutex, in this order: `start`
@@ -64,6 +69,8 @@ class Operation : public Counted {
 
   /// Once done: what of it is worth counting.
   virtual void tell(Observer&, Time /*ended*/) const {}
+  /// Whether it asks for grants, so that connections to nodes that may not grant are of no use.
+  [[nodiscard]] virtual bool wants_grants() const noexcept { return false; }
 
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// When `timed_out` is to be called; the node timeout counts from `start`.

@@ -25,7 +25,7 @@ struct Script {
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
-    std::array<std::string_view, 10> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
+    std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
                                            digits.substr(keys.size(), 1)};
     auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
     end = std::copy(values.begin(), values.end(), end);
@@ -59,10 +59,13 @@ inline constexpr Script extend_script{
 /// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
 /// least the proposal ARGV[3]; but a proposal is asked for proof where it is an hour ahead of the counter: none is
 /// believed that is a day ahead of the server's own clock, nor one that leaves few numbers below 2^53 (the year 2255).
-/// A counter that cannot be written takes the lock with it. With ARGV[5] the key must have that value instead: the lock is
-/// adopted.
+/// A counter that cannot be written takes the lock with it. With a marker's key KEYS[3] and a quarantine's KEYS[4] it
+/// grants only where the marker begins with ARGV[5] and there is no quarantine. Unless ARGV[6] is empty the key must have
+/// that value instead: the lock is adopted.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
+    "if KEYS[3] and (call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5] or call('EXISTS',KEYS[4])==1) then "
+    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
     "local text=try('GET',KEYS[2]) "
     "local counter=tonumber(text or 0) "
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
@@ -74,7 +77,7 @@ inline constexpr Script grant_script{
     "elseif ahead>3600000000 or counter>9e15 then "
     "local time=call('TIME') "
     "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
-    "local adopted=ARGV[5] "
+    "local adopted=ARGV[6]~='' and ARGV[6] "
     "if adopted and call('GETRANGE',KEYS[1],0,#adopted)==adopted then "
     "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
     "elseif adopted or not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
@@ -84,7 +87,15 @@ inline constexpr Script grant_script{
     "if adopted then call('SET',KEYS[1],adopted,'PX',ARGV[2]) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "7dba87f7d4c894f7735bbb2640088cf6578627b3"};
+    "6aa560c0446c8a2260e7c98a44ec065d04f885fb"};
+
+/// `SET NX PX` where the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
+inline constexpr Script set_script{
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] or call('EXISTS',KEYS[3])==1 then "
+    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
+    "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
+    "69b589a7fa80671277907b3d4b4008077f409124"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
 /// the key is no longer ours, or the counter has moved since.
@@ -122,7 +133,7 @@ inline constexpr Script swap_script{
     "301fec9c797dbb7c07169fb1da3f5e489fa8f780"};
 
 /// All of them: what the greeting loads.
-inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script,
+inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,
                                                 &confirm_script, &put_back_script, &swap_script};
 
 }  // namespace redlock::inline v1::core

@@ -37,12 +37,14 @@ class Session {
     Span silence{};  // answers are due and not a byte arrives for so long: the connection is given up
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::commands;
+    bool guarded = false;  // the greeting looks at the node's marker
   };
   struct Slot {
     Ref<Operation> operation;  // null: nobody's, the reply is swallowed
     Step step = 0;
     bool owed = false;
     bool heeded = false;
+    bool grants = false;
   };
   enum class State : std::uint8_t { idle, dialling, greeting, ready, down };
 
@@ -79,6 +81,23 @@ class Session {
 
   /// While it is down: is not redialled before.
   void rest(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
+  /// When it has become ready: sends what was waiting for that. Commands that ask for a grant only if the node may grant;
+  /// otherwise their slots are returned, and no reply will come.
+  [[nodiscard]] std::vector<Slot> send_waiting(bool may_grant, Time now) {
+    std::vector<Slot> refused;
+    for (Waiting& waiting : std::exchange(waiting_, {})) {
+      if (now >= waiting.send_by)
+        continue;  // nobody waits for its answer any more; a release behind it does no harm
+      if (waiting.slot.grants && !may_grant) {
+        refused.push_back(std::move(waiting.slot));
+        continue;
+      }
+      out_.add(waiting.command, waiting.slot.owed);
+      expect(std::move(waiting.slot), now);
+    }
+    waiting_bytes_ = 0;
+    return refused;
+  }
 
   /// The server turned out to be of no use although it greets well.
   void refuse(Trouble trouble, Time now) { fail(std::move(trouble), Leave::gracefully, now); }
@@ -88,7 +107,7 @@ class Session {
   void connected(Time now) {
     if (state_ != State::dialling) return;
     state_ = State::greeting;
-    greeting_.emplace(settings_.login, settings_.purpose);
+    greeting_.emplace(settings_.login, settings_.purpose, settings_.guarded);
     out_.clear();
     out_.add(greeting_->bytes(), false);
     quiet_since_ = now;
@@ -176,6 +195,8 @@ class Session {
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
   /// Of a connection that listens.
   [[nodiscard]] long long client_id() const noexcept { return client_id_; }
+  /// What `mark_script` answered in the greeting, where restarts are guarded.
+  [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
   /// Answers are due that are to be read although nobody may be waiting: to releases, and to extensions.
   [[nodiscard]] bool owes() const noexcept { return heeded_ > 0; }
@@ -209,14 +230,8 @@ class Session {
     ready_at_ = now;
     run_id_ = greeting_->run_id();
     client_id_ = greeting_->client_id();
+    marker_ = greeting_->marker();
     greeting_.reset();
-    for (Waiting& waiting : std::exchange(waiting_, {})) {
-      if (now >= waiting.send_by)
-        continue;  // nobody waits for its answer any more; a release behind it does no harm
-      out_.add(waiting.command, waiting.slot.owed);
-      expect(std::move(waiting.slot), now);
-    }
-    waiting_bytes_ = 0;
   }
 
   void expect(Slot slot, Time now) {
@@ -270,6 +285,7 @@ class Session {
   std::optional<Greeting> greeting_;
   std::string run_id_;
   long long client_id_ = 0;
+  Reply marker_;
 
   Outgoing out_;
   Ring<Slot> pending_;            // whose replies are to come, in the order of out_

@@ -17,7 +17,7 @@ struct Trouble {
 };
 
 namespace detail {
-inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 11> error_codes{{
+inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 12> error_codes{{
     {"LOADING", NodeStatus::loading},
     {"BUSY", NodeStatus::busy},
     {"OOM", NodeStatus::out_of_memory},
@@ -29,6 +29,7 @@ inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 11> error_c
     {"WRONGTYPE", NodeStatus::wrong_type},
     {"MASTERDOWN", NodeStatus::replica},
     {"BADCOUNTER", NodeStatus::bad_counter},
+    {"UNMARKED", NodeStatus::quarantined},
 }};
 
 inline NodeStatus status_of_code(std::string_view code) noexcept {
@@ -41,6 +42,11 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 /// Whether the server does not know a script: not a vote, and cured by sending the source.
 [[nodiscard]] inline bool is_noscript(const Reply& reply) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("NOSCRIPT");
+}
+
+/// Whether a grant script found no marker of ours, or a quarantine.
+[[nodiscard]] inline bool is_unmarked(const Reply& reply) noexcept {
+  return reply.is(Reply::Kind::error) && reply.text.starts_with("UNMARKED");
 }
 
 /// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
