@@ -15,7 +15,8 @@ Keeper::Keeper(const Lease& lease, Clock::duration ttl, Clock::duration kill_aft
       guard_{guard},
       group_{group},
       terminate_at_{lease.deadline() - kill_after} {
-  static_cast<void>(lease_.stop_token());  // losses are told from now on; what that takes is there, or this throws
+  static_cast<void>(
+      lease_.stop_token());  // losses are told from now on; what that takes is there, or this throws
   thread_ = std::jthread{[this](const std::stop_token& stop) { keep(stop); }};
 }
 

@@ -54,21 +54,6 @@ struct RunFormatter : CLI::Formatter {
   }
 };
 
-void add_nodes(CLI::App& command, NodeChoice& nodes) {
-  command
-      .add_option(
-          "--node", nodes.urls,
-          "a node, such as redis://user:password@10.0.0.1:6379/0 or unix:///run/redis.sock; once for\n"
-          "each. Without any, REDLOCK_NODES is used: a list with commas")
-      ->type_name("URL")
-      ->allow_extra_args(false);
-  command
-      .add_option("--local", nodes.local,
-                  "start N private servers for the time of this command, to try it out")
-      ->type_name("N")
-      ->check(CLI::Range(1, 31));
-}
-
 /// An option whose value `parse` understands; what it throws is bad usage.
 template <class Parse, class Value>
 CLI::Option* add_time(CLI::App& command, const std::string& name, Parse parse, Value& value,
@@ -83,6 +68,34 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, Parse parse, V
         }
       },
       text);
+}
+
+void add_nodes(CLI::App& command, NodeChoice& nodes) {
+  command
+      .add_option(
+          "--node", nodes.urls,
+          "a node, such as redis://user:password@10.0.0.1:6379/0 or unix:///run/redis.sock; once for\n"
+          "each. Without any, REDLOCK_NODES is used: a list with commas")
+      ->type_name("URL")
+      ->allow_extra_args(false);
+  command
+      .add_option("--local", nodes.local,
+                  "start N private servers for the time of this command, to try it out")
+      ->type_name("N")
+      ->check(CLI::Range(1, 31));
+  command
+      .add_option("--restart-guard", nodes.restart_guard,
+                  "what becomes of nodes that lost their data: automatic (default), strict, where new nodes\n"
+                  "wait as well, or off. Without it REDLOCK_RESTART_GUARD is used")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"automatic", "strict", "off"}));
+  command.add_flag("--durable-nodes", nodes.durable_nodes,
+                   "the nodes write to disk before they answer (appendfsync always), so a restart loses\n"
+                   "nothing. The same: REDLOCK_DURABLE_NODES=1");
+  add_time(command, "--max-ttl", parse_time, nodes.max_ttl,
+           "the longest ttl of any lock on these nodes, which a node that lost its data waits for (default\n"
+           "60s). Without it REDLOCK_MAX_TTL is used. All users of the nodes must agree on these three")
+      ->type_name("TIME");
 }
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {

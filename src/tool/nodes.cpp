@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 
 #include "redlock/error.hpp"
+#include "time_text.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -28,6 +30,32 @@ std::vector<std::string> nodes_of_environment() {
   return urls;
 }
 
+/// Empty: not set.
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return std::string{trimmed(value ? value : "")};
+}
+
+RestartGuard guard_of(const std::string& name) {
+  if (name.empty() || name == "automatic") return RestartGuard::automatic;
+  if (name == "strict") return RestartGuard::strict;
+  if (name == "off") return RestartGuard::off;
+  throw Error{Errc::misconfigured,
+              "REDLOCK_RESTART_GUARD is " + name + "; allowed are automatic, strict and off"};
+}
+
+bool is_durable(const std::string& value) {
+  if (value == "1") return true;
+  if (value.empty() || value == "0") return false;
+  throw Error{Errc::misconfigured, "REDLOCK_DURABLE_NODES is " + value + "; allowed are 1 and 0"};
+}
+
+Duration max_ttl_of(const std::string& text) try {
+  return text.empty() ? Options{}.max_ttl : Duration{parse_time(text)};
+} catch (const std::invalid_argument& error) {
+  throw Error{Errc::misconfigured, "REDLOCK_MAX_TTL: " + std::string{error.what()}};
+}
+
 }  // namespace
 
 Nodes choose_nodes(const NodeChoice& choice) {
@@ -47,6 +75,14 @@ Nodes choose_nodes(const NodeChoice& choice) {
                 "--local 5 starts private servers to try it out"};
   for (const std::string& url : urls) nodes.endpoints.emplace_back(url);
   return nodes;
+}
+
+Options options_of(const NodeChoice& choice) {
+  Options options;
+  options.restart_guard = guard_of(choice.restart_guard.value_or(variable("REDLOCK_RESTART_GUARD")));
+  options.durable_nodes = choice.durable_nodes || is_durable(variable("REDLOCK_DURABLE_NODES"));
+  options.max_ttl = choice.max_ttl ? Duration{*choice.max_ttl} : max_ttl_of(variable("REDLOCK_MAX_TTL"));
+  return options;
 }
 
 }  // namespace redlock::tool

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <utility>
 
 #include "command.hpp"
 #include "deadline_guard.hpp"
@@ -112,7 +113,10 @@ Ending run(const RunArguments& arguments) {
   SignalWatch signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   const MetricsFile metrics{arguments.metrics, arguments.resource, warn};
-  Redlock locks{nodes.endpoints, {.on_warning = warn, .observer = metrics.observer()}};
+  Options options = options_of(arguments.nodes);
+  options.on_warning = warn;
+  options.observer = metrics.observer();
+  Redlock locks{nodes.endpoints, std::move(options)};
   std::optional<Lease> lease = acquire(locks, arguments, signals.stop());
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (!lease) return {arguments.conflict_code};

@@ -72,7 +72,7 @@ void print_json(const std::string& resource, const Verdict& verdict, std::span<c
 
 int status(const StatusArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  Redlock locks{nodes.endpoints};
+  Redlock locks{nodes.endpoints, options_of(arguments.nodes)};
   const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
   const Verdict verdict = verdict_of(reports);
   if (arguments.json) {

@@ -184,7 +184,7 @@ std::vector<std::string> RawClient::keys(std::string_view pattern) {
 
 std::vector<std::string> RawClient::locks() {
   std::vector<std::string> all = keys();
-  std::erase_if(all, [](const std::string& key) { return key.starts_with("redlock:f"); });
+  std::erase_if(all, [](const std::string& key) { return key.starts_with("redlock:"); });
   return all;
 }
 

@@ -29,7 +29,7 @@ class RawClient {
   bool del(std::string_view key);                      ///< Whether it was there.
   [[nodiscard]] std::vector<std::string> keys(std::string_view pattern = "*");  ///< Sorted.
 
-  [[nodiscard]] std::vector<std::string> locks();  ///< The keys that are no fencing counters. Sorted.
+  [[nodiscard]] std::vector<std::string> locks();  ///< The keys that are none of the library's own. Sorted.
 
   /// The reply as text: strings, states and numbers as they are, `(nil)`, arrays as `[a, b, [c]]`, errors as
   /// `-ERR what is wrong`.

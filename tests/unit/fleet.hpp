@@ -1,6 +1,7 @@
 // An engine in the hands of a story.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +14,9 @@ namespace redlock::testing {
 
 /// Nodes named "node 0", "node 1", …; connect timeout 500 ms, silence after 200 ms.
 struct Fleet {
-  explicit Fleet(std::size_t nodes, Observer* observer = nullptr)
-      : engine{settings(nodes), std::chrono::milliseconds{500}, 1, observer} {}
+  explicit Fleet(std::size_t nodes, const std::optional<core::Guard::Settings>& guard = std::nullopt,
+                 Observer* observer = nullptr)
+      : engine{settings(nodes), std::chrono::milliseconds{500}, 1, guard, observer} {}
 
   core::Ref<Probe> submit(Probe::Plan plan, core::Time now, core::Time give_up_at = core::never) {
     core::Ref<Probe> probe{new Probe{std::move(plan)}};
@@ -27,13 +29,16 @@ struct Fleet {
   }
   /// The connection is there, and the server answers the greeting.
   void greet(core::NodeIndex node, core::Time now) { greet(node, now, "run " + std::to_string(node)); }
-  void greet(core::NodeIndex node, core::Time now, const std::string& run_id) {
+  /// `marker`: what a guard is told.
+  void greet(core::NodeIndex node, core::Time now, const std::string& run_id,
+             const std::optional<core::Reply>& marker = std::nullopt) {
     engine.session(node).take_farewell();
     engine.session(node).take_dial();
     engine.connected(node, now);
     std::string greeting{engine.session(node).unsent()};
     engine.session(node).sent(greeting.size());
     for (const core::Reply& reply : greeting_replies(run_id)) engine.answered(node, reply, now);
+    if (marker) engine.answered(node, *marker, now);
   }
   /// All connections are there, and nobody waits for anything.
   void make_ready(core::Time now) {

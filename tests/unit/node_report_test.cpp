@@ -56,6 +56,8 @@ const std::vector<Row> all_statuses{
     {NodeStatus::put_back, "put back", false},
     {NodeStatus::bad_counter, "bad counter", true},
     {NodeStatus::same_node, "same node", true},
+    {NodeStatus::quarantined, "quarantined", false},
+    {NodeStatus::other_deployment, "other deployment", true},
 };
 
 }  // namespace

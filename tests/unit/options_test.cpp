@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 using redlock::Duration;
 using redlock::LockOptions;
 using redlock::Options;
+using redlock::RestartGuard;
 using redlock::detail::Timing;
 
 // What is said against the call; empty when it is accepted.
@@ -43,6 +44,11 @@ std::string refusal(std::string_view prefix, std::string_view resource) {
   return refusal([&] { static_cast<void>(redlock::detail::lock_key(prefix, resource)); });
 }
 
+Options with_max_ttl(Duration time) {
+  Options options;
+  options.max_ttl = time;
+  return options;
+}
 Options with_connect_timeout(Duration time) {
   Options options;
   options.connect_timeout = time;
@@ -108,25 +114,64 @@ TEST_CASE("drift_is_from_0_to_less_than_the_ttl") {
 TEST_CASE("unset_drift_is_a_hundredth_of_the_ttl_and_2_ms") {
   CHECK(timing(10ms).drift == 2100us);
   CHECK(timing(1s).drift == 12ms);
-  CHECK(timing(365 * 24h).drift == 87h + 36min + 2ms);
+  CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).drift == 87h + 36min + 2ms);
 }
 
 TEST_CASE("unset_node_timeout_is_a_tenth_of_the_ttl_and_250_ms_at_most") {
   CHECK(timing(10ms).node_timeout == 1ms);
   CHECK(timing(2s).node_timeout == 200ms);
   CHECK(timing(2500ms).node_timeout == 250ms);
-  CHECK(timing(1h).node_timeout == 250ms);
-  CHECK(timing(1h, with_node_timeout(7s)).node_timeout == 7s);
+  CHECK(timing(1h, with_max_ttl(1h)).node_timeout == 250ms);
+  CHECK(timing(1min, with_node_timeout(7s)).node_timeout == 7s);
 }
 
 TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
   CHECK(timing(10ms).ttl == 10ms);
-  CHECK(timing(365 * 24h).ttl == 365 * 24h);
+  CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).ttl == 365 * 24h);
   CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed are 10 ms to 365 days");
   CHECK(refusal({}, 0s) == "ttl is 0 s; allowed are 10 ms to 365 days");
   CHECK(refusal({}, -30s) == "ttl is -30 s; allowed are 10 ms to 365 days");
   CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed are 10 ms to 365 days");
   CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed are 10 ms to 365 days");
+}
+
+TEST_CASE("no_ttl_is_longer_than_max_ttl_but_without_the_restart_guard") {
+  CHECK(timing(60s).ttl == 60s);
+  CHECK(refusal({}, 60s + 1ns) ==
+        "ttl is 60001 ms; max_ttl allows at most 60 s: for longer locks set max_ttl, alike for all users of "
+        "these "
+        "nodes");
+  Options off;
+  off.restart_guard = RestartGuard::off;
+  CHECK(timing(1h, off).ttl == 1h);
+  CHECK(refusal(with_max_ttl(10ms)).empty());
+  CHECK(refusal(with_max_ttl(365 * 24h)).empty());
+  CHECK(refusal(with_max_ttl(9ms)) == "max_ttl is 9 ms; allowed are 10 ms to 365 days");
+  CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed are 10 ms to 365 days");
+}
+
+TEST_CASE("a_node_that_lost_its_data_waits_for_max_ttl_and_the_drift_of_it") {
+  CHECK(redlock::detail::quarantine({}) == 60602ms);
+  Options options = with_max_ttl(1s + 1ns);
+  CHECK(redlock::detail::quarantine(options) == 1014ms);
+  options.drift = 5s;
+  CHECK(redlock::detail::quarantine(options) == 6001ms);
+}
+
+TEST_CASE("a_single_node_has_no_restart_guard_and_does_not_pretend_to") {
+  CHECK(redlock::detail::unguarded({}).restart_guard == RestartGuard::off);
+  Options options;
+  options.restart_guard = RestartGuard::off;
+  CHECK(redlock::detail::unguarded(options).restart_guard == RestartGuard::off);
+  const auto refused = [](const Options& wanted) {
+    return refusal([&] { static_cast<void>(redlock::detail::unguarded(wanted)); });
+  };
+  options.restart_guard = RestartGuard::strict;
+  CHECK(refused(options).find("SingleNodeLock promises nothing after a restart") == 0);
+  CHECK(refused(with_max_ttl(2min)).find("or use Redlock") != std::string::npos);
+  options = {};
+  options.durable_nodes = true;
+  CHECK_FALSE(refused(options).empty());
 }
 
 TEST_CASE("the_ttl_is_rounded_up_to_whole_milliseconds_before_anything_is_derived_from_it") {

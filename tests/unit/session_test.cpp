@@ -49,7 +49,42 @@ TEST_CASE("the_greeting_goes_first_and_alone") {
   CHECK(line.session.ready());
   CHECK(line.session.ready_at() == at(2ms));
   CHECK(line.session.run_id() == "run");
+  CHECK(line.session.unsent().empty());
+  CHECK(line.session.send_waiting(false, at(2ms)).empty());
   CHECK(line.session.unsent() == "FIRST");
+}
+
+TEST_CASE("what_asks_for_a_grant_and_has_waited_is_handed_back_where_the_node_may_not_grant") {
+  for (const bool may_grant : {false, true}) {
+    CAPTURE(may_grant);
+    Line line;
+    line.session.wake(at(0ms));
+    line.session.send("GRANT", {.operation = Ref<Operation>{line.probe.get()}, .step = 3, .grants = true},
+                      never, at(0ms));
+    line.release("RELEASE", 4, at(0ms));
+    line.session.connected(at(1ms));
+    line.take_bytes();
+    for (const Reply& reply : greeting_replies("run")) line.session.answered(reply, at(2ms));
+    const std::vector<Session::Slot> refused = line.session.send_waiting(may_grant, at(2ms));
+    CHECK(refused.size() == (may_grant ? 0 : 1));
+    if (!may_grant) CHECK(refused[0].step == 3);
+    CHECK(line.session.unsent() == (may_grant ? "GRANTRELEASE" : "RELEASE"));
+    CHECK(line.session.answered(ok(), at(3ms))->step == (may_grant ? 3 : 4));
+  }
+}
+
+TEST_CASE("a_greeting_of_a_guarded_node_looks_at_its_marker") {
+  Session::Settings settings = example_settings();
+  settings.guarded = true;
+  Line line{settings};
+  line.session.wake(at(0ms));
+  line.session.connected(at(1ms));
+  CHECK(line.session.unsent() == Greeting{{}}.bytes() + look_command());
+  for (const Reply& reply : greeting_replies("run")) line.session.answered(reply, at(2ms));
+  CHECK_FALSE(line.session.ready());
+  line.session.answered(string_reply("the answer"), at(2ms));
+  CHECK(line.session.ready());
+  CHECK(line.session.marker().text == "the answer");
 }
 
 TEST_CASE("a_connection_is_reported_once_and_only_when_it_was_dialled") {

@@ -110,7 +110,8 @@ class Acquisition final : public Operation {
   /// Once granted, once: then no release of this attempt will be sent.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
-    claim_.adopted_owner.clear();
+    claim_.adopted_owner = {};
+    claim_.marker = {};
     return std::move(claim_);
   }
 

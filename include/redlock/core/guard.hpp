@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/guarded_node.hpp"
 #include "redlock/core/marker.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/quorum.hpp"
@@ -60,7 +61,7 @@ class Guard final : public Operation {
   void greeted(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
     nodes_[node] = Node{};
     nodes_[node].run_id = run_id;
-    read(node, marker, now);
+    nodes_[node].read(marker, settings_.durable, now);
     decide(now, outbox);
   }
   /// The node has refused a grant.
@@ -84,7 +85,7 @@ class Guard final : public Operation {
     Time latest = Time::min();
     for (const Node& node : nodes_)
       if (node.missing_since != never)
-        latest = std::max(latest, later(node.missing_since, between_looks + time_to_answer));
+        latest = std::max(latest, later(node.missing_since, Node::between_looks + time_to_answer));
     return latest;
   }
 
@@ -110,7 +111,7 @@ class Guard final : public Operation {
         objection_ = {NodeStatus::quarantined, "has waited, and now no majority is there to begin with"};
         break;
       case Standing::quarantined:
-        objection_ = {NodeStatus::quarantined, words_of_quarantine(node, now)};
+        objection_ = {NodeStatus::quarantined, node.words_of_quarantine(settings_.quarantine, now)};
         break;
       case Standing::foreign:
         objection_ = {NodeStatus::other_deployment, words_of_foreign(node)};
@@ -129,7 +130,7 @@ class Guard final : public Operation {
 
   void start(Time, Outbox&) override {}
   void answered(NodeIndex node, Step, const Reply& reply, Time now, Outbox& outbox) override {
-    read(node, reply, now);
+    nodes_[node].read(reply, settings_.durable, now);
     decide(now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
@@ -138,64 +139,19 @@ class Guard final : public Operation {
   }
   void timed_out(Time now, Outbox& outbox) override {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (now >= second_look(nodes_[node])) ask(node, look_command(), now, outbox);
+      if (now >= nodes_[node].second_look()) ask(node, look_command(), now, outbox);
     decide(now, outbox);
   }
   void abandon(Errc, Time, Outbox&) override {}
 
  private:
-  enum class Standing : std::uint8_t { away, asked, failed, lost, foreign, quarantined, waited, admitted };
-  struct Node {
-    Standing standing = Standing::away;
-    std::string run_id;
-    std::string text;              // the marker, as it was read
-    std::optional<Marker> marker;  // if it is one
-    Time quarantined_until = Time::min();
-    std::optional<Trouble> failure;  // to read it
-    Time read_at{};
-    Time missing_since = never;
-    bool was_missing_twice = false;
-  };
+  using Node = GuardedNode;
+  using Standing = Node::Standing;
   static constexpr std::string_view nameless = "none";
-  static constexpr Span between_looks = std::chrono::milliseconds{200};
   static constexpr Span time_to_answer = std::chrono::milliseconds{250};
   static constexpr Span retry_after = std::chrono::seconds{1};
 
-  // ── reading ──────────────────────────────────────────────────────────────────────────────────────────────
-
-  void read(NodeIndex index, const Reply& reply, Time now) {
-    Node& node = nodes_[index];
-    node.read_at = now;
-    node.standing = Standing::failed;
-    const auto& parts = reply.elements;
-    if (!reply.is(Reply::Kind::array) || parts.size() != 2 || !parts[0].is(Reply::Kind::string) ||
-        !parts[1].is(Reply::Kind::integer)) {
-      node.failure = trouble_of(reply, "an answer about the marker");
-      return;
-    }
-    node.failure.reset();
-    if (node.run_id.empty() && !settings_.durable)
-      node.failure = {
-          NodeStatus::server_error,
-          "does not tell its run_id, so nobody would see it restart: durable nodes may be declared "
-          "so, else set restart_guard to off"};
-    node.standing = Standing::lost;
-    node.text = parts[0].text;
-    node.marker = Marker::parse(node.text);
-    node.quarantined_until = end_of_quarantine(parts[1].integer, now);
-    node.was_missing_twice = node.text.empty() && now >= later(node.missing_since, between_looks);
-    if (!node.text.empty()) node.missing_since = never;
-    if (node.text.empty() && node.missing_since == never) node.missing_since = now;
-  }
-  [[nodiscard]] static Time end_of_quarantine(long long pttl, Time now) noexcept {
-    if (pttl == -1) return never;
-    constexpr long long longest = std::chrono::milliseconds{std::chrono::hours{24 * 3650}}.count();
-    return pttl < 0 ? Time::min() : later(now, std::chrono::milliseconds{std::min(pttl, longest) + 1});
-  }
-  [[nodiscard]] static Time second_look(const Node& node) noexcept {
-    const bool is_missing = node.standing == Standing::lost && node.missing_since != never;
-    return is_missing && !node.was_missing_twice ? later(node.missing_since, between_looks) : never;
-  }
+  // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
 
   /// Of what was read.
   [[nodiscard]] Standing standing(const Node& node, Time now) const {
@@ -215,8 +171,6 @@ class Guard final : public Operation {
     return marker && !id_.empty() && marker->deployment == id_;
   }
 
-  // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
-
   void decide(Time now, Outbox& outbox) {
     learn_deployment(now);
     all_admitted_ = true;
@@ -228,7 +182,7 @@ class Guard final : public Operation {
     if (!is_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
     for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) heal(node, now, outbox);
-    for (const Node& node : nodes_) set_deadline(std::min(deadline(), second_look(node)));
+    for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look()));
     if (now < patient_until_) set_deadline(std::min(deadline(), patient_until_));
   }
 
@@ -259,7 +213,8 @@ class Guard final : public Operation {
     const std::size_t lost = count(Standing::lost);
     if (count(Standing::asked) > 0 || count(Standing::foreign) > 0) return;
     if (lost == nodes_.size()) {
-      if (std::all_of(nodes_.begin(), nodes_.end(), is_certain)) begin_with(Standing::lost, now, outbox);
+      if (std::all_of(nodes_.begin(), nodes_.end(), std::mem_fn(&Node::is_certain)))
+        begin_with(Standing::lost, now, outbox);
       return;
     }
     if (count(Standing::waited) >= quorum(nodes_.size())) return begin_with(Standing::waited, now, outbox);
@@ -268,7 +223,7 @@ class Guard final : public Operation {
     if (patient_until_ == never) patient_until_ = later(now, settings_.patience);
     if (now < patient_until_) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].standing == Standing::lost && is_certain(nodes_[node]))
+      if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
         mark(node, nameless, settings_.quarantine, now, outbox);
   }
   void begin_with(Standing standing, Time now, Outbox& outbox) {
@@ -287,16 +242,13 @@ class Guard final : public Operation {
     Node& node = nodes_[index];
     const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::waited ||
                           node.standing == Standing::admitted;
-    if (node.standing == Standing::lost && is_certain(node))
+    if (node.standing == Standing::lost && node.is_certain())
       return mark(index, id_, settings_.quarantine, now, outbox);
     // It keeps its quarantine, if there is one.
     if (has_data && (node.marker->deployment == nameless || node.marker->run_id != node.run_id))
       mark(index, id_, std::chrono::milliseconds::zero(), now, outbox);
   }
 
-  [[nodiscard]] static bool is_certain(const Node& node) noexcept {
-    return !node.text.empty() || node.was_missing_twice;
-  }
   [[nodiscard]] std::size_t count(Standing standing) const noexcept {
     return static_cast<std::size_t>(std::count_if(
         nodes_.begin(), nodes_.end(), [standing](const Node& node) { return node.standing == standing; }));
@@ -326,18 +278,6 @@ class Guard final : public Operation {
 
   // ── telling ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  [[nodiscard]] std::string words_of_quarantine(const Node& node, Time now) const {
-    if (node.quarantined_until == never)
-      return "votes again when redlock:quarantine, which has no end, is deleted";
-    const Span left = std::max(node.quarantined_until - now, Span::zero());
-    const Span gone = std::max(Span{settings_.quarantine} - left, Span::zero());
-    return "restarted without its data " + readable(gone) + " ago, votes again in " + readable(left);
-  }
-  [[nodiscard]] static std::string readable(Span time) {
-    using std::chrono::ceil, std::chrono::milliseconds, std::chrono::seconds;
-    if (time < seconds{1}) return std::to_string(ceil<milliseconds>(time).count()) + " ms";
-    return std::to_string(ceil<seconds>(time).count()) + " s";
-  }
   [[nodiscard]] std::string words_of_foreign(const Node& node) const {
     if (!node.marker) return "redlock:node holds something else than a marker: " + node.text.substr(0, 100);
     const Marker& marker = *node.marker;
@@ -349,7 +289,8 @@ class Guard final : public Operation {
              " ms, and this client has " + std::to_string(settings_.max_ttl.count()) + " ms" + remedy;
     if (id_.empty())
       return "its marker tells of deployment " + marker.deployment + ", others of others" + remedy;
-    return "its marker tells of deployment " + marker.deployment + ", those of most nodes of " + id_ + remedy;
+    return "its marker tells of deployment " + marker.deployment + ", and this client works with " + id_ +
+           ": if it is to join that one, delete its redlock:node";
   }
   static constexpr const char* remedy =
       ": all clients must agree; to change it, stop them all and delete redlock:node on every node";

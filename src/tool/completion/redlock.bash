@@ -18,12 +18,16 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return
       ;;
-    --node | --local | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after) return ;;
+    --restart-guard)
+      mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
+      return
+      ;;
+    --node | --local | --max-ttl | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after) return ;;
   esac
-  local words
+  local words nodes='--node --local --restart-guard --durable-nodes --max-ttl'
   case ${COMP_WORDS[1]} in
-    run) words='--node --local --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --metrics --help --' ;;
-    status) words='--node --local --json --help' ;;
+    run) words="$nodes --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
+    status) words="$nodes --json --help" ;;
     *) words='run status --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
