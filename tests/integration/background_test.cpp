@@ -19,7 +19,7 @@ using namespace redlock::testing;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 
 /// The threads that were not there before.
 std::set<pid_t> new_threads(const std::set<pid_t>& before) {

@@ -40,7 +40,7 @@ TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_through") {
   int unguarded = 0;  // by anything but the lock
   together(16, [&](int) {
     for (int turn = 0; turn < 10; ++turn) {
-      auto lease = locks.lock("resource", {.ttl = 1h});
+      auto lease = locks.lock("resource", {.ttl = 60s});
       witness.acquired(0, lease);
       ++unguarded;
       witness.leaving(0, lease);
@@ -59,7 +59,7 @@ TEST_CASE("clients_exclude_each_other_and_all_get_through") {
   together(8, [&](int) {
     GlassLock locks{endpoints(nodes)};
     for (int turn = 0; turn < 10; ++turn) {
-      auto lease = locks.lock("resource", {.ttl = 1h});
+      auto lease = locks.lock("resource", {.ttl = 60s});
       witness.acquired(0, lease);
       std::this_thread::sleep_for(500us);  // the others come and find it taken
       witness.leaving(0, lease);
@@ -77,7 +77,7 @@ TEST_CASE("nobody_starves_while_others_take_turns") {
   together(8, [&](int) {
     GlassLock locks{endpoints(nodes)};
     for (int turn = 0; turn < 4; ++turn) {
-      const auto lease = locks.try_lock_for("resource", 60s, {.ttl = 1h});
+      const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
       granted += lease ? 1 : 0;
       std::this_thread::sleep_for(500us);
     }
@@ -93,9 +93,9 @@ TEST_CASE("three_contenders_who_split_the_vote_do_not_wait_for_a_ttl") {
   for (int round = 0; round < 10; ++round)
     together(3, [&](int) {
       GlassLock locks{endpoints(nodes)};
-      static_cast<void>(locks.lock("warm up", {.ttl = 1h}));
+      static_cast<void>(locks.lock("warm up", {.ttl = 60s}));
       for (int turn = 0; turn < 5; ++turn) {
-        const auto lease = locks.try_lock_for("resource", 60s, {.ttl = 1h});
+        const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
         granted += lease ? 1 : 0;
         std::this_thread::sleep_for(500us);
       }
@@ -115,7 +115,7 @@ TEST_CASE("attempts_that_fail_leave_the_lock_to_the_next_who_tries") {
     GlassLock locks{endpoints(nodes)};
     for (int attempt = 0; attempt < 150; ++attempt) {
       std::error_code ec;
-      auto lease = locks.try_lock("resource", {.ttl = 1h}, ec);
+      auto lease = locks.try_lock("resource", {.ttl = 60s}, ec);
       held += ec == redlock::Errc::held ? 1 : 0;
       if (!lease) continue;
       witness.acquired(0, *lease);
@@ -126,6 +126,6 @@ TEST_CASE("attempts_that_fail_leave_the_lock_to_the_next_who_tries") {
   CHECK(witness.leases() > 0);
   CHECK(witness.leases() + held == 6 * 150);
   GlassLock after{endpoints(nodes)};
-  CHECK(after.try_lock_for("resource", 60s, {.ttl = 1h}));
+  CHECK(after.try_lock_for("resource", 50s, {.ttl = 60s}));
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }

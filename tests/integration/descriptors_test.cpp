@@ -27,7 +27,7 @@ using namespace redlock::testing;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 /// Per client: two to be woken by, and a timer.
 constexpr std::size_t own_descriptors = 3;
 

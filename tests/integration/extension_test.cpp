@@ -171,9 +171,9 @@ TEST_CASE("a_node_that_restarted_empty_gets_the_copy_and_the_counter_back_and_co
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  Lease lease = lease_everywhere(locks, servers, 600s);
+  Lease lease = lease_everywhere(locks, servers, 60s);
   nodes.restart_empty(0);
-  REQUIRE(eventually([&] { return locks.inspect("r")[0].status == redlock::NodeStatus::free; }));
+  REQUIRE(eventually([&] { return locks.inspect("r")[0].status == redlock::NodeStatus::quarantined; }));
   REQUIRE(lease.extend());
   REQUIRE(eventually([&] { return RawClient{nodes.port(0)}.get("r") == lease.owner_value(); }));
   CHECK(RawClient{nodes.port(0)}.get("redlock:f:{r}") == std::to_string(lease.fencing_token().value()));

@@ -132,7 +132,7 @@ bool all_are_asked(const LocalNodes& nodes) {
 TEST_CASE("sixteen_threads_go_on_while_a_minority_fails_and_after_a_majority_is_back") {
   // With data on disk: a node that forgets its locks breaks exclusion, and is not what this is about.
   LocalNodes nodes{5, {.persist = true}};
-  Redlock locks{endpoints(nodes), {.node_timeout = 100ms}};
+  Redlock locks{endpoints(nodes), {.node_timeout = 100ms, .restart_guard = redlock::RestartGuard::off}};
   Workers workers{locks};
   REQUIRE(workers.all_get(5));
 

@@ -31,7 +31,7 @@ extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }  
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 constexpr int fine = 17;  // an exit code that nothing else returns by accident
 
 /// Commands and connections that the servers have seen, ours here not included.

@@ -93,13 +93,13 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   REQUIRE(locks.try_lock("warm-up"));
   REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections are made
   proxies[2].set_delay(0ms, 300ms);
-  auto lease = locks.try_lock("r", {.ttl = 600s});
+  auto lease = locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return proxies[2].late(300ms) > 0; }));
   proxies[2].set_delay(0ms, 0ms);
   be_idle_for_more_than_a_second();
   for (const auto& proxy : proxies) proxy->cut(Cut::close);
   CHECK(lease->release() == Release::released);
-  // Sent over the old connection, the release would be lost, and the copy there for ten minutes.
+  // Sent over the old connection, the release would be lost, and the copy there for a minute.
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }

@@ -44,7 +44,7 @@ struct Fixture {
 
   void expect_no_quorum(const std::string& resource) {
     std::error_code ec;
-    CHECK_FALSE(locks.try_lock(resource, {.ttl = 600s}, ec));
+    CHECK_FALSE(locks.try_lock(resource, {.ttl = 60s}, ec));
     CHECK(ec == Errc::no_quorum);
   }
   [[nodiscard]] std::uint64_t connections() {
@@ -84,7 +84,7 @@ TEST_CASE("a_straggler_of_a_released_lease_is_undone_as_well") {
   Fixture f;
   const auto sets = f.servers[4].attempts();
   f.proxies[4].set_delay(late, 0ms);
-  auto lease = f.locks.try_lock("r", {.ttl = 600s});
+  auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   CHECK(lease->release() == Release::released);
   REQUIRE(eventually([&] { return f.servers[4].attempts() == sets + 1; }));
@@ -95,7 +95,7 @@ TEST_CASE("a_straggler_of_a_released_lease_is_undone_as_well") {
 TEST_CASE("a_straggler_of_a_lease_in_force_widens_it") {
   Fixture f;
   f.proxies[4].set_delay(late, 0ms);
-  const auto lease = f.locks.try_lock("r", {.ttl = 600s});
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   CHECK(eventually([&] { return f.servers.holding("r", lease->owner_value()) == 5; }));
 }
@@ -124,7 +124,7 @@ TEST_CASE("a_late_release_on_a_slow_connection_frees_no_later_lock") {
   Fixture f;
   f.proxies.set_delay(late, 0ms);
   f.expect_no_quorum("r");  // its SETs and releases arrive around the successor's SETs
-  const auto successor = Redlock{endpoints(f.nodes)}.try_lock_for("r", 20s, {.ttl = 600s});
+  const auto successor = Redlock{endpoints(f.nodes)}.try_lock_for("r", 20s, {.ttl = 60s});
   REQUIRE(successor);
   f.proxies.set_delay(0ms, 0ms);
   // What is asked over the slow connections now is answered behind the late releases.

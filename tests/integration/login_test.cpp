@@ -125,7 +125,7 @@ TEST_CASE("a_minority_with_a_wrong_password_stops_nobody") {
   Observers servers{nodes};
   std::vector<Endpoint> list = endpoints(nodes);
   list[1] = Endpoint{"redis://:" + wrong + "@127.0.0.1:" + std::to_string(nodes.port(1))};
-  Redlock locks{list};
+  Redlock locks{list, {.restart_guard = redlock::RestartGuard::off}};
   CHECK(locks.try_lock("r"));
   CHECK(inspection_finds(locks, 1, NodeStatus::wrong_password));
   CHECK(servers[1].attempts() == 0);

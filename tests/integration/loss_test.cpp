@@ -78,7 +78,7 @@ TEST_CASE("a_lease_that_is_released_in_time_is_never_told_lost") {
 
 TEST_CASE("who_waits_for_a_loss_hears_of_a_release_and_of_a_stop_request") {
   Fixture f;
-  auto lease = f.locks.try_lock("r", {.ttl = 1h});
+  auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   std::stop_source stop;
   auto stopped = std::async(std::launch::async, [&] { return lease->wait_lost(1h, stop.get_token()); });
@@ -110,7 +110,7 @@ TEST_CASE("what_a_renewal_finds_out_is_told_before_the_deadline") {
 TEST_CASE("an_extension_by_hand_that_finds_the_lease_lost_tells_it") {
   Fixture f;
   Listener listener;
-  auto lease = f.locks.try_lock("r", {.ttl = 1h, .on_lost = listener.callback()});
+  auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = listener.callback()});
   REQUIRE(lease);
   f.servers.command({"DEL", "r"});
   CHECK_FALSE(lease->extend());
@@ -249,7 +249,7 @@ TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost"
 
 TEST_CASE("in_a_forked_child_nobody_waits_for_a_loss") {
   Fixture f;
-  const auto lease = f.locks.try_lock("r", {.ttl = 1h, .on_lost = [](Loss) {}});
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = [](Loss) {}});
   REQUIRE(lease);
   CHECK(in_child([&] {
           try {

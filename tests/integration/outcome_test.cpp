@@ -36,7 +36,10 @@ struct Held {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  Held() { servers.command({"SET", "r", "somebody", "PX", "600000"}); }
+  Held() {
+    REQUIRE(locks.try_lock("warm up"));
+    servers.command({"SET", "r", "somebody", "PX", "600000"});
+  }
 };
 
 /// Keeps a thread from running, as long as it lives: inside a signal handler, wherever the thread is.
@@ -110,7 +113,7 @@ TEST_CASE("a_waiting_call_reports_no_quorum_only_when_its_time_is_over") {
 
 TEST_CASE("a_waiting_call_gets_its_lock_when_the_quorum_comes_back") {
   LocalNodes nodes{3};
-  Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
+  Redlock locks{endpoints(nodes), {.node_timeout = 50ms, .restart_guard = redlock::RestartGuard::off}};
   nodes.kill(0);
   nodes.kill(1);
   auto waiter = std::async(std::launch::async, [&] { return locks.try_lock_for("r", 20s).has_value(); });
@@ -210,7 +213,7 @@ TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_gives_back") 
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
   std::stop_source stop;
   std::error_code ec;
-  std::thread waiter{[&] { (void)locks.lock("r", {.ttl = 600s}, stop.get_token(), ec); }};
+  std::thread waiter{[&] { (void)locks.lock("r", {.ttl = 60s}, stop.get_token(), ec); }};
   REQUIRE(eventually([&] { return servers.attempts() == 6; }));
   const auto taken = time_of([&] {
     stop.request_stop();

@@ -21,7 +21,7 @@ using redlock::Release;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 
 /// What this process has, to be the same again when all clients are gone.
 struct Belongings {

@@ -29,7 +29,7 @@ const redlock::Options patient = [] {
   options.node_timeout = 60s;
   return options;
 }();
-const LockOptions lasting{.ttl = 1h};
+const LockOptions lasting{.ttl = 60s};
 constexpr auto soon = 20s;
 
 /// Makes all connections, and leaves nothing under way.

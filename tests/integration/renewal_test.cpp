@@ -28,7 +28,7 @@ using redlock::State;
 
 const LockOptions renewing{.ttl = 1s, .auto_renew = true};
 
-/// Each extension asks once for the PTTL, and nothing else does.
+/// Each extension asks once for the PTTL, and nothing else does once the nodes are marked.
 std::uint64_t extensions(Observers& servers) { return servers.calls("pttl"); }
 
 /// So long it is held, and each look finds it so: by the lease's word, and on a majority of the servers.
@@ -49,25 +49,29 @@ TEST_CASE("a_renewed_lease_outlives_its_ttl_many_times") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("warm up"));
+  const std::uint64_t before = extensions(servers);
   const auto lease = locks.try_lock("r", renewing);
   REQUIRE(lease);
   const auto token = lease->fencing_token();
   CHECK(stays_held(*lease, servers, 4s));
   CHECK(lease->fencing_token() == token);
   CHECK(lease->deadline() > Clock::now() + 400ms);
-  CHECK(extensions(servers) >= 5 * 9);
-  CHECK(extensions(servers) <= 5 * 16);
+  CHECK(extensions(servers) - before >= 5 * 9);
+  CHECK(extensions(servers) - before <= 5 * 16);
 }
 
 TEST_CASE("without_being_asked_no_lease_renews_itself") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("warm up"));
+  const std::uint64_t before = extensions(servers);
   const auto lease = locks.try_lock("r", {.ttl = 300ms});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return lease->state() == State::lost; }));
   CHECK(lease->loss() == Loss::deadline_passed);
-  CHECK(extensions(servers) == 0);
+  CHECK(extensions(servers) == before);
 }
 
 TEST_CASE("a_lease_of_a_single_node_lock_renews_itself_too") {
@@ -131,6 +135,7 @@ TEST_CASE("max_hold_ends_a_lease_however_often_it_is_extended_and_gives_it_back"
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("warm up"));
   const auto begun = Clock::now();
   const auto lease = locks.try_lock("r", {.ttl = 600ms, .auto_renew = true, .max_hold = 1s});
   REQUIRE(lease);

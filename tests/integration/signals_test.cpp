@@ -23,7 +23,7 @@ using namespace redlock::testing;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 
 std::atomic<int> handled{0};
 std::atomic<int> handled_elsewhere{0};  // not on a thread of the program

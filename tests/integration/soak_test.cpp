@@ -33,9 +33,9 @@ namespace {
 constexpr std::size_t resources = 60;
 constexpr std::size_t clients = 3;  // on connections of their own: their commands arrive in any order
 constexpr int threads_at_work = 12;
-const LockOptions brief{.ttl = 1s};  // and so a node timeout of 100 ms
-constexpr auto slow = 250ms;  // beyond that, and far from the second after which nodes are given up
-const LockOptions lasting{.ttl = 1h};  // only a release ends it
+const LockOptions brief{.ttl = 1s};     // and so a node timeout of 100 ms
+constexpr auto slow = 250ms;            // beyond that, and far from the second after which nodes are given up
+const LockOptions lasting{.ttl = 60s};  // only a release ends it
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);
@@ -140,7 +140,7 @@ TEST_CASE("after_thousands_of_cycles_in_bad_weather_nothing_is_left_of_them") {
   {
     std::vector<GlassLock> locks;
     for (std::size_t client = 0; client < clients; ++client) {
-      locks.emplace_back(proxies.endpoints());
+      locks.emplace_back(proxies.endpoints(), redlock::Options{.durable_nodes = true});
       REQUIRE(locks.back().try_lock("warm up", lasting));
     }
     Witness<resources> witness;

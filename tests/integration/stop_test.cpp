@@ -48,7 +48,7 @@ struct Race {
       stop = std::stop_source{};
       start.arrive_and_wait();
       std::error_code ec;
-      const auto lease = locks.lock(name, {.ttl = 10min}, stop.get_token(), ec);
+      const auto lease = locks.lock(name, {.ttl = 60s}, stop.get_token(), ec);
       ++(lease ? leases : ec == Errc::cancelled ? cancelled : others);
       contradictions += lease.has_value() == static_cast<bool>(ec) ? 1 : 0;
       start.arrive_and_wait();
@@ -92,7 +92,7 @@ TEST_CASE("stops_of_many_callers_never_hit_their_neighbours") {
   Race second{locks, "second"};
   {
     std::jthread neighbour{[&] {
-      while (!over) ++(locks.try_lock("neighbour", {.ttl = 10min}) ? undisturbed : disturbed);
+      while (!over) ++(locks.try_lock("neighbour", {.ttl = 60s}) ? undisturbed : disturbed);
     }};
     {
       std::jthread one{[&] { first.run(rounds); }};
@@ -112,13 +112,13 @@ TEST_CASE("a_stop_ends_a_call_that_waits_for_a_hung_majority") {
   redlock::Options patient;
   patient.node_timeout = 60s;
   GlassLock locks{endpoints(nodes), patient};
-  REQUIRE(locks.try_lock("warm up", {.ttl = 1h}));
+  REQUIRE(locks.try_lock("warm up", {.ttl = 60s}));
   nodes.pause(0);
   nodes.pause(1);
 
   std::stop_source stop;
   std::error_code ec;
-  std::jthread caller{[&] { static_cast<void>(locks.lock("resource", {.ttl = 1h}, stop.get_token(), ec)); }};
+  std::jthread caller{[&] { static_cast<void>(locks.lock("resource", {.ttl = 60s}, stop.get_token(), ec)); }};
   REQUIRE(eventually([&] { return locks.active() == 1; }));
   stop.request_stop();
   caller.join();
@@ -135,7 +135,7 @@ TEST_CASE("a_call_with_a_stop_already_requested_leaves_nothing_behind") {
   stop.request_stop();
   for (int call = 0; call < 100; ++call) {
     std::error_code ec;
-    CHECK_FALSE(locks.lock("resource", {.ttl = 10min}, stop.get_token(), ec));
+    CHECK_FALSE(locks.lock("resource", {.ttl = 60s}, stop.get_token(), ec));
     CHECK(ec == Errc::cancelled);
   }
   CHECK(eventually([&] { return everything_is_gone(nodes); }));

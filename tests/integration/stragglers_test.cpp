@@ -15,7 +15,7 @@ using redlock::NodeStatus;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 1h};
+const redlock::LockOptions lasting{.ttl = 60s};
 
 /// Three nodes that answer at once, two that answer late.
 struct SlowMinority {

@@ -34,7 +34,7 @@ struct Fixture {
 
 TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
   Fixture f;
-  auto lease = f.locks.try_lock("r", {.ttl = 600s});
+  auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   const auto sets = f.servers.attempts();
   auto waiter = std::async(std::launch::async, [&] {

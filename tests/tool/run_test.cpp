@@ -100,7 +100,7 @@ TEST_CASE("the_command_finds_its_lock_in_its_environment") {
 
 TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
   LocalNodes nodes{3};
-  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
   const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
   CHECK(at_once.code == 1);
   CHECK(at_once.output.empty());
@@ -112,7 +112,7 @@ TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
 
 TEST_CASE("a_run_without_limits_waits_until_the_holder_lets_go") {
   LocalNodes nodes{3};
-  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
   Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
   std::this_thread::sleep_for(300ms);
   CHECK(waiting.is_running());
@@ -162,7 +162,7 @@ TEST_CASE("signals_go_to_the_command") {
 
 TEST_CASE("a_signal_ends_the_wait_for_the_lock") {
   LocalNodes nodes{3};
-  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 1h});
+  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
   Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
   std::this_thread::sleep_for(300ms);
   waiting.signal(SIGTERM);

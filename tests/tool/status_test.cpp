@@ -16,7 +16,7 @@ using namespace redlock::testing;
 
 TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 1h});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 60s});
   nodes.kill(2);
   const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
   CHECK(ending.code == 0);
@@ -49,7 +49,7 @@ TEST_CASE("a_status_without_a_majority_is_69_and_says_so") {
 
 TEST_CASE("a_status_as_json_has_the_same") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 1h});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 60s});
   nodes.kill(2);
   const auto json = nlohmann::json::parse(run_tool({"status", "--json", "r"}, nodes.urls()).output);
   CHECK(json["resource"] == "r");

@@ -23,12 +23,11 @@ struct GuardedFleet {
   explicit GuardedFleet(std::size_t nodes = 3)
       : servers{fresh_servers(nodes)}, fleet{nodes, example_guard(nodes)}, texts(nodes) {}
 
-  static GuardedFleet marked() {
-    GuardedFleet fleet;
-    Watchman first{fleet.servers, example_guard()};
+  /// From now on the servers have been marked, long ago.
+  void mark() {
+    Watchman first{servers, example_guard()};
     first.greet_all(at(-24h));
     first.settle(at(-24h));
-    return fleet;
   }
 
   Ref<Acquisition> acquire(Claim claim, Time now) {
@@ -97,7 +96,8 @@ TEST_CASE("a_first_call_on_new_nodes_waits_longer_than_the_connect_timeout_for_w
 }
 
 TEST_CASE("nodes_that_may_not_grant_are_not_asked_and_reported") {
-  GuardedFleet nodes = GuardedFleet::marked();
+  GuardedFleet nodes;
+  nodes.mark();
   nodes.servers[0] = {"another run", nodes.servers[0].data};
   nodes.servers[1] = {"another run as well", nodes.servers[1].data};
   const Ref<Acquisition> attempt = nodes.acquire(example_fenced_claim(), at(0ms));
@@ -115,7 +115,8 @@ TEST_CASE("nodes_that_may_not_grant_are_not_asked_and_reported") {
 TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_back_with_its_data") {
   for (const bool keeps_data : {true, false}) {
     CAPTURE(keeps_data);
-    GuardedFleet nodes = GuardedFleet::marked();
+    GuardedFleet nodes;
+    nodes.mark();
     const Ref<Acquisition> first = nodes.acquire(example_claim(), at(0ms));
     nodes.greet_all(at(1ms));
     nodes.fleet.engine.abandon(Ref<Operation>{first.get()}, Errc::cancelled, at(2ms));
@@ -138,7 +139,8 @@ TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_ba
 }
 
 TEST_CASE("a_node_that_refuses_a_grant_is_looked_at") {
-  GuardedFleet nodes = GuardedFleet::marked();
+  GuardedFleet nodes;
+  nodes.mark();
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
   nodes.greet_all(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
@@ -158,7 +160,8 @@ TEST_CASE("a_node_that_refuses_a_grant_is_looked_at") {
 }
 
 TEST_CASE("an_inspection_says_which_nodes_may_have_forgotten_a_lock") {
-  GuardedFleet nodes = GuardedFleet::marked();
+  GuardedFleet nodes;
+  nodes.mark();
   nodes.servers[0] = {"another run", {}};
   const Ref<Inspection> inspection{new Inspection{"key", 3, 50ms}};
   nodes.fleet.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
@@ -175,7 +178,8 @@ TEST_CASE("an_inspection_says_which_nodes_may_have_forgotten_a_lock") {
 }
 
 TEST_CASE("releases_go_to_nodes_that_may_not_grant_as_well") {
-  GuardedFleet nodes = GuardedFleet::marked();
+  GuardedFleet nodes;
+  nodes.mark();
   nodes.servers[0] = {"another run", {}};
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
   nodes.greet_all(at(1ms));

@@ -26,7 +26,7 @@ using NodeState = Observer::NodeState;
 
 /// Connected nodes, and an observer who hears of what follows.
 struct Story {
-  explicit Story(std::size_t nodes) : fleet{nodes, &notes} { fleet.make_ready(at(0ms)); }
+  explicit Story(std::size_t nodes) : fleet{nodes, std::nullopt, &notes} { fleet.make_ready(at(0ms)); }
 
   void submit(Claim claim, Time now, Time give_up_at = never) {
     const Ref<Operation> attempt{
@@ -94,7 +94,7 @@ TEST_CASE("a_second_round_is_told_with_its_attempt") {
 
 TEST_CASE("an_attempt_that_never_began_is_not_told") {
   Notes notes;
-  Fleet fleet{3, &notes};
+  Fleet fleet{3, std::nullopt, &notes};
   const Ref<Operation> attempt{new Acquisition{example_claim(), 3, Acquisition::Purpose::wait}};
   attempt->give_up_at = at(20ms);
   fleet.engine.submit(attempt, at(0ms));
@@ -147,7 +147,7 @@ TEST_CASE("an_extension_without_a_majority_is_told_in_doubt") {
 
 TEST_CASE("a_connection_is_told_when_it_begins_and_when_it_is_ready") {
   Notes notes;
-  Fleet fleet{1, &notes};
+  Fleet fleet{1, std::nullopt, &notes};
   fleet.make_ready(at(0ms));
   CHECK(states(notes) == std::vector<std::string>{"connecting", "ready"});
   CHECK(notes.nodes()[0].node == "node 0");
@@ -165,7 +165,7 @@ TEST_CASE("a_good_connection_that_breaks_is_told_and_so_is_the_next_one") {
 
 TEST_CASE("a_node_that_stays_away_for_one_reason_is_told_once") {
   Notes notes;
-  Fleet fleet{1, &notes};
+  Fleet fleet{1, std::nullopt, &notes};
   fleet.submit({.nodes = 1, .connections = 1}, at(0ms));
   const auto fail = [&](NodeStatus why) {
     fleet.engine.on_time(fleet.engine.session(0).timer());
@@ -184,7 +184,7 @@ TEST_CASE("a_node_that_stays_away_for_one_reason_is_told_once") {
 
 TEST_CASE("a_server_under_two_names_is_told_down_and_never_ready_under_the_second") {
   Notes notes;
-  Fleet fleet{2, &notes};
+  Fleet fleet{2, std::nullopt, &notes};
   fleet.submit({.nodes = 2, .connections = 2}, at(0ms));
   fleet.greet(0, at(1ms), "one run");
   fleet.greet(1, at(2ms), "one run");

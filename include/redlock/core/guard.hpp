@@ -94,7 +94,8 @@ class Guard final : public Operation {
 
   /// Why a node that is connected may not grant. None: it may. The pointer is valid until the next call.
   [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
-    const Node& node = nodes_[index];
+    Node& node = nodes_[index];
+    if (now >= node.quarantined_until) node.standing = standing(node, now);
     switch (node.standing) {
       case Standing::away:
       case Standing::admitted:
