@@ -42,9 +42,7 @@ class Watch final : public Operation {
   };
 
   Watch(std::shared_ptr<Tenure> tenure, std::size_t nodes, Keeper& keeper)
-      : keeper_{keeper}, tenure_{std::move(tenure)}, nodes_{nodes} {
-    tenure_->watch = this;
-  }
+      : keeper_{keeper}, tenure_{std::move(tenure)}, nodes_{nodes} {}
 
   /// The lease's own write has taken the server's push away: to be called behind each of them.
   static void written(const Tenure& tenure, NodeIndex node, Outbox& outbox) {

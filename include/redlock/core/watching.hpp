@@ -49,6 +49,7 @@ class Watching final : Watch::Keeper {
   void add(const std::shared_ptr<Tenure>& tenure, Time now) {
     if (tenure->watch || !tenure->in_force(now)) return;
     Watch& watch = **watches_.insert(Ref<Watch>{new Watch{tenure, posts_.size(), *this}});
+    tenure->watch = &watch;
     watch.unread = ~NodeSet{0};
     schedule(watch, now + moment);
   }
