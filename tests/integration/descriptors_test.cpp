@@ -149,5 +149,6 @@ TEST_CASE("an_observer_costs_nobody_a_lock_when_there_are_no_descriptors") {
     CHECK(ec == std::errc::too_many_files_open);
   }
   REQUIRE(notes->holds().size() == 2);
-  CHECK(notes->holds()[0].loss == redlock::Loss::deadline_passed);
+  CHECK(notes->holds()[0].resource == "told");
+  CHECK(notes->holds()[1].loss == redlock::Loss::deadline_passed);  // told when it was released
 }
