@@ -104,7 +104,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->footer(run_exit_codes);
   add_nodes(*run, arguments.nodes);
   add_time(*run, "--ttl", parse_time, arguments.ttl,
-           "how long the lock outlives a holder that died, 10ms to 365 days (default 30s)")
+           "how long the lock outlives a holder that died, 10ms to --max-ttl (default 30s)")
       ->type_name("TIME");
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
