@@ -55,7 +55,7 @@ class Caller {
 }  // namespace
 
 void contest(const ContestantOptions& options) {
-  GlassLock locks{{options.nodes.begin(), options.nodes.end()}};
+  GlassLock locks{{options.nodes.begin(), options.nodes.end()}, {.durable_nodes = true}};
   locks.skew_proposals(options.skew);
   std::vector<Caller> callers;
   for (int caller = 0; caller < options.threads; ++caller)

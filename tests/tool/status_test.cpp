@@ -14,11 +14,18 @@
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 
+namespace {
+
+/// For locks that last long.
+const redlock::Options unguarded{.restart_guard = redlock::RestartGuard::off};
+
+}  // namespace
+
 TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 60s});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
   nodes.kill(2);
-  const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
+  const Program::Ending ending = run_tool({"status", "--restart-guard", "off", "r"}, nodes.urls());
   CHECK(ending.code == 0);
   CHECK(ending.output.starts_with("NODE "));
   for (int node = 0; node < 2; ++node)
@@ -49,9 +56,10 @@ TEST_CASE("a_status_without_a_majority_is_69_and_says_so") {
 
 TEST_CASE("a_status_as_json_has_the_same") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes)}.lock("r", {.ttl = 60s});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
   nodes.kill(2);
-  const auto json = nlohmann::json::parse(run_tool({"status", "--json", "r"}, nodes.urls()).output);
+  const auto json = nlohmann::json::parse(
+      run_tool({"status", "--restart-guard", "off", "--json", "r"}, nodes.urls()).output);
   CHECK(json["resource"] == "r");
   CHECK(json["state"] == "held");
   CHECK(json["owner"] == lease.owner_value());
