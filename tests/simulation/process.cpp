@@ -84,7 +84,8 @@ void Process::on_time(Time now) {
 void Process::settle(Time now) {
   for (const core::Ref<core::Operation>& done : engine_.finished()) {
     if (!done->waiter) {
-      judge_renewal(static_cast<const core::Extension&>(*done), now);
+      if (const auto* const renewal = dynamic_cast<const core::Extension*>(done.get()))
+        judge_renewal(*renewal, now);
       continue;
     }
     const Thread& thread = *static_cast<Thread*>(done->waiter);
@@ -94,6 +95,14 @@ void Process::settle(Time now) {
   }
   engine_.finished().clear();
   while (const std::shared_ptr<Held> lost = vigil_.take_lost(now)) tell(lost);
+  refuse_lookouts(now);
+}
+
+/// Servers do not tell here of keys that others change: it is found out by looking.
+void Process::refuse_lookouts(Time now) {
+  for (core::ConnectionIndex lookout = engine_.nodes(); lookout < engine_.connections(); ++lookout)
+    if (engine_.session(lookout).take_dial())
+      engine_.disconnected(lookout, {NodeStatus::unreachable, "no lookouts"}, now);
 }
 
 /// The application hears of it.

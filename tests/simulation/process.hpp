@@ -93,6 +93,7 @@ class Process {
   struct Thread;
 
   void settle(core::Time now);
+  void refuse_lookouts(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
   void judge_grants(const Thread& thread);
   void judge_renewal(const core::Extension& extension, core::Time now);

@@ -31,7 +31,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
 
 /// A name for a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
-  constexpr std::string_view names[] = {"release", "extend", "grant", "confirm", "put back", "swap"};
+  constexpr std::string_view names[] = {"release", "extend", "grant", "set", "confirm", "put back", "swap"};
   static_assert(std::size(names) == std::size(core::all_scripts));
   const bool whole = words.front() == "EVAL";
   if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
