@@ -251,6 +251,21 @@ TEST_CASE("a_lease_is_armed_again_in_the_batch_of_its_own_extension") {
   CHECK(s.tenure->state(at(13ms)) == State::held);
 }
 
+TEST_CASE("a_read_that_finds_no_room_in_the_buffer_is_made_up_for") {
+  Story s;
+  s.arm(at(5ms));
+  // Half a mebibyte may wait: what is left is room for the extension, and no more.
+  const std::size_t room = (std::size_t{1} << 19U) - s.tenure->claim.extend_command().size();
+  s.fleet.submit({.nodes = 1, .command = std::string(room, 'x')}, at(10ms));
+  s.engine.submit(Ref<Operation>{new Extension{s.tenure, 3}}, at(10ms));
+  const std::string sent = s.take_bytes(0);
+  REQUIRE(sent.find(s.tenure->claim.extend_command()) != sent.npos);
+  REQUIRE(sent.find(reading) == sent.npos);
+  CHECK(s.engine.timer() < at(10ms));
+  s.engine.on_time(at(11ms));
+  CHECK(s.take_bytes(0) == arming);
+}
+
 TEST_CASE("behind_a_release_nothing_is_read") {
   Story s;
   s.arm(at(5ms));

@@ -28,17 +28,15 @@ class Watch final : public Operation {
   /// Who decides when which node is read.
   class Keeper {
    public:
-    /// Reads the node now, if it is connected, and has the server push the next change. False: to be tried again.
-    virtual bool read(Watch&, NodeIndex, Outbox&) = 0;
+    virtual ~Keeper() = default;
+    /// A command of ours that writes the key was sent to the node.
+    virtual void written(Watch&, NodeIndex, Outbox&) = 0;
     /// The server does not let us hear of changes.
     virtual void refused(NodeIndex, const Trouble&, Time now) = 0;
     /// The lease has just been lost.
     virtual void lost(Watch&) = 0;
     /// Forgets the watch, which may be destroyed by that.
     virtual void stop(Watch&) noexcept = 0;
-
-   protected:
-    ~Keeper() = default;
   };
 
   Watch(std::shared_ptr<Tenure> tenure, std::size_t nodes, Keeper& keeper)
@@ -46,8 +44,7 @@ class Watch final : public Operation {
 
   /// The lease's own write has taken the server's push away: to be called behind each of them.
   static void written(const Tenure& tenure, NodeIndex node, Outbox& outbox) {
-    if (Watch* const watch = tenure.watch; watch && !watch->keeper_.read(*watch, node, outbox))
-      watch->unread |= set_of(node);
+    if (Watch* const watch = tenure.watch) watch->keeper_.written(*watch, node, outbox);
   }
   /// The lease is over, or about to be released.
   static void stop(Tenure& tenure) noexcept {

@@ -41,7 +41,7 @@ class Watching final : Watch::Keeper {
   }
   Watching(const Watching&) = delete;
   Watching& operator=(const Watching&) = delete;
-  ~Watching() {
+  ~Watching() override {
     for (const Ref<Watch>& watch : watches_) watch->tenure()->watch = nullptr;
   }
 
@@ -139,7 +139,11 @@ class Watching final : Watch::Keeper {
 
   // ── for the watches ──────────────────────────────────────────────────────────────────────────────────────
 
-  bool read(Watch& watch, NodeIndex node, Outbox& outbox) override {
+  void written(Watch& watch, NodeIndex node, Outbox& outbox) override {
+    if (!read(watch, node, outbox)) look_soon(watch, node, Time{});
+  }
+  /// If the node is connected; and has the server push the next change. False: there is no room for it, to be tried again.
+  bool read(Watch& watch, NodeIndex node, Outbox& outbox) {
     Post& post = posts_[node];
     if (!post.is_connected) return true;  // read when it is
     if (!is_blind(post)) {
