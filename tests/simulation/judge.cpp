@@ -144,7 +144,7 @@ void Judge::judge_token(const Lease& lease, Instant now) {
 }
 
 void Judge::audit(int resource, Instant now) {
-  if (schedule_.profile == Profile::beyond) return;
+  if (schedule_.profile == Profile::beyond || schedule_.guarded) return;
   for (const Lease& lease : leases_) {
     if (lease.resource != resource || !in_force(lease)) continue;
     const int copies = world_.copies(resource, lease.owner);

@@ -29,6 +29,9 @@ constexpr std::array beyond_assumptions{Likely{Kind::crash_empty, 3},   Likely{K
                                         Likely{Kind::node_jump, 3},     Likely{Kind::flush_all, 2},
                                         Likely{Kind::foreign_delete, 6}};
 
+constexpr std::array losses_of_data{Likely{Kind::crash_empty, 3}, Likely{Kind::crash_old, 3},
+                                    Likely{Kind::flush_all, 2}};
+
 template <std::size_t size>
 int total(const std::array<Likely, size>& likely) {
   int sum = 0;
@@ -44,10 +47,14 @@ Kind pick(const std::array<Likely, size>& likely, Random& random) {
   return likely.back().kind;
 }
 
-Kind pick_kind(Profile profile, Random& random) {
-  if (profile == Profile::beyond && random.chance(40)) return pick(beyond_assumptions, random);
+Kind pick_kind(const Schedule& schedule, Random& random) {
+  if (schedule.profile == Profile::beyond && random.chance(40)) return pick(beyond_assumptions, random);
+  if (schedule.guarded && random.chance(20)) return pick(losses_of_data, random);
   return pick(within_assumptions, random);
 }
+
+/// Whether nodes that lost their data have to be kept out.
+bool stays_away(const Schedule& schedule) { return schedule.profile == Profile::within && !schedule.guarded; }
 
 void set_details(Fault& fault, const Schedule& schedule, Random& random) {
   const Instant ttl = schedule.ttl.count() * millisecond;
@@ -64,7 +71,7 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
       break;
     case Kind::crash_empty:
       // Kept out until no lease that it may have forgotten can be valid any more.
-      if (schedule.profile == Profile::within) fault.length += ttl + ttl / 50 + 5 * millisecond;
+      if (stays_away(schedule)) fault.length += ttl + ttl / 50 + 5 * millisecond;
       break;
     case Kind::crash_old:
       fault.amount = random.skewed(millisecond, 4 * ttl);
@@ -104,12 +111,14 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
 
 Fault draw_fault(const Schedule& schedule, Random& random) {
   Fault fault{};
-  fault.kind = pick_kind(schedule.profile, random);
+  fault.kind = pick_kind(schedule, random);
+  // Another library does not look at markers: where nodes lose their data it would be let in.
+  if (schedule.guarded && fault.kind == Kind::foreign_take) fault.kind = Kind::stall;
   fault.at = random.between(0, schedule.heals);
   fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
   fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
   set_details(fault, schedule, random);
-  if (fault.kind != Kind::crash_empty || schedule.profile == Profile::beyond)
+  if (fault.kind != Kind::crash_empty || !stays_away(schedule))
     fault.length = std::min(fault.length, schedule.heals - fault.at);
   return fault;
 }
@@ -211,6 +220,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   // Long enough for connections that have proved good, and are replaced at once when they break.
   if (random.chance(5)) schedule.heals = 2500 * millisecond;
   if (random.chance(20)) schedule.fence_memory = {};
+  schedule.guarded = random.chance(50);
   // The relative error of two clocks stays just below what the drift allows over one ttl.
   const std::int64_t most = random.chance(50) ? schedule.drift.count() * 450'000 / schedule.ttl.count() : 0;
   for (int client = 0; client < schedule.clients; ++client) {

@@ -93,6 +93,7 @@ struct Schedule {
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
   bool counters_kept = true;  // whatever else a node loses
+  bool guarded = false;  // clients guard restarts, strictly, so that nodes may lose their data at any moment
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more

@@ -10,9 +10,11 @@ namespace redlock::simulation {
 namespace {
 
 /// How long it may take after the last fault until somebody gets a lock that nobody holds: the copies of those who have
-/// died expire, hung connections are given up, new ones are made, and contenders come apart.
+/// died expire, hung connections are given up, new ones are made, and contenders come apart. Where restarts are guarded,
+/// nodes may yet have to be found without their data, twice, and wait.
 Instant patience(const Schedule& schedule) {
-  return schedule.ttl.count() * millisecond * 2 + 500 * millisecond;
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
 }
 
 }  // namespace
@@ -288,7 +290,8 @@ void World::look_for_grants() {
   const bool all_granted = !most_wanted();
   const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
   const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
-  if (attempts > 40 * contenders && !all_granted)
+  // While nodes wait that lost their data, attempts fail at once, and are many.
+  if (attempts > 40 * contenders && !all_granted && !schedule_.guarded)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
   is_open_ = schedule_.visits.empty() && (!all_granted || now_ < healed_at_ + schedule_.well_for);
   if (!is_open_) return;
