@@ -53,6 +53,7 @@ TEST_CASE("an invoice whose payment failed can be paid by somebody else") {
 TEST_CASE("one dead server of three stops no payment, two do") {
   Services all;
   Invoicing here{all.locks_here, [&](int number) { all.paid.push_back(number); }};
+  CHECK(here.settle(41));  // as long as new servers are not all there, they might have lost their data
   all.nodes.kill(0);
   CHECK(here.settle(42));
 
@@ -63,5 +64,5 @@ TEST_CASE("one dead server of three stops no payment, two do") {
   } catch (const redlock::Error& error) {
     CHECK(error.code() == redlock::Errc::no_quorum);
   }
-  CHECK(all.paid == std::vector{42});
+  CHECK(all.paid == std::vector{41, 42});
 }
