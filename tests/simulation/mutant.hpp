@@ -11,7 +11,6 @@
 
 #include "redlock/core/acquisition.hpp"
 #include "redlock/core/claim.hpp"
-#include "redlock/core/guard.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/scripts.hpp"
 #include "redlock/core/tenure.hpp"
@@ -39,7 +38,6 @@ class Mutant {
   virtual void before_attempt(core::Claim& claim, const std::string& previous_owner) const {
     static_cast<void>(claim), static_cast<void>(previous_owner);
   }
-  virtual void before_start(core::Guard::Settings& guard) const { static_cast<void>(guard); }
   virtual void before_tenure(core::Claim& claim) const { static_cast<void>(claim); }
   virtual void before_extension(core::Tenure& tenure) const { static_cast<void>(tenure); }
   /// Puts something between the engine and the operation.

@@ -110,19 +110,6 @@ class RepairCountsAtOnce final : public Careless {
   void before_extension(core::Tenure& tenure) const override { tenure.copies = core::Copies{}; }
 };
 
-/// A marker of any run will do.
-class IgnoresRunId final : public Careless {
- public:
-  using Careless::Careless;
-  void before_start(core::Guard::Settings& guard) const override { guard.durable = true; }
-};
-
-class EndsQuarantineEarly final : public Careless {
- public:
-  using Careless::Careless;
-  void before_start(core::Guard::Settings& guard) const override { guard.quarantine /= 4; }
-};
-
 class Patched : public Careless {
  public:
   Patched(std::string_view name, std::vector<Patch> patches) : Careless{name}, patches_{std::move(patches)} {}
@@ -179,8 +166,6 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
-  add(IgnoresRunId{"marker-without-run-id"});
-  add(EndsQuarantineEarly{"quarantine-ends-early"});
   return all;
 }
 
