@@ -220,7 +220,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   // Long enough for connections that have proved good, and are replaced at once when they break.
   if (random.chance(5)) schedule.heals = 2500 * millisecond;
   if (random.chance(20)) schedule.fence_memory = {};
-  schedule.guarded = random.chance(50);
+  schedule.guarded = random.chance(50) && profile == Profile::within;
   // The relative error of two clocks stays just below what the drift allows over one ttl.
   const std::int64_t most = random.chance(50) ? schedule.drift.count() * 450'000 / schedule.ttl.count() : 0;
   for (int client = 0; client < schedule.clients; ++client) {
