@@ -66,7 +66,7 @@ TEST_CASE("where_the_counters_agree_one_command_per_node_brings_the_token") {
   REQUIRE(started.first.size() == 3);
   for (const Sent& sent : started.first)
     CHECK(sent.command == command({"EVALSHA", grant_script.sha1, "2", "key", "redlock:f:{key}", "me", "1000",
-                                   "100", "86400000"}));
+                                   "100", "86400000", "", ""}));
   started.grant(0, 100);
   CHECK_FALSE(started.attempt.done());
   started.grant(2, 100);
