@@ -160,8 +160,11 @@ void Process::acquired(Thread& thread, Time now) {
     thread.extensions_left = 0;
     thread.writes_at = now + Span{thread.visit->hold};
   }
-  if (!thread.visit && thread.extensions_left == 0 && random_.chance(schedule_.habits.renews))
+  if (!thread.visit && thread.extensions_left == 0 && random_.chance(schedule_.habits.renews)) {
     engine_.keep(thread.tenure, now);
+    engine_.watch(thread.tenure, now);
+    judge_.watched(*thread.lease);
+  }
   vigil_.add(thread.tenure);
   thread.state = Thread::State::holding;
   hold(thread, now);

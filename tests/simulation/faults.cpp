@@ -71,9 +71,10 @@ void World::begin(const Fault& fault, int index) {
     case Kind::foreign_delete:
       if (now_ + 3 * millisecond < fault.at + fault.length)  // again and again
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
-      for_each_node(fault, [&](Node& node, int) {
+      for_each_node(fault, [&](Node& node, int which) {
         const std::string_view words[] = {"DEL", "r0"};
         node.server.execute(words, clock_us(node));
+        tell_change(which, "r0");
       });
       return audit_all();
     case Kind::loading:
@@ -134,6 +135,7 @@ void World::crash(const Fault& fault) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   ++node.down;
   node.host_is_dead = random_.chance(40);
+  node.armed.clear();
   for (std::size_t at = 0; at < connections_.size(); ++at) {
     Connection& connection = connections_[at];
     if (connection.node != fault.node) continue;
@@ -207,11 +209,12 @@ void World::foreign_take(const Fault& fault, int index) {
 void World::foreign_give_back(const Fault& fault, int index) {
   const std::string owner = foreign_owner(index);
   if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease);
-  for_each_node(fault, [&](Node& node, int) {
+  for_each_node(fault, [&](Node& node, int which) {
     const Entry* entry = node.server.find("r0", clock_us(node));
     if (node.down > 0 || node.stopped > 0 || !entry || entry->value != owner) return;
     const std::string_view words[] = {"DEL", "r0"};
     node.server.execute(words, clock_us(node));
+    tell_change(which, "r0");
   });
 }
 

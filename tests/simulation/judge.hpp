@@ -69,6 +69,7 @@ class Judge {
     Instant deadline;  // by the client's clock
     bool over = false;
     bool told = false;  // that it is lost
+    bool watched = false;
     int deletions = 0;  // of its copies, by its release
     std::vector<bool>
         revived{};  // nodes that got their copy back when no majority of the others had one any more
@@ -84,6 +85,8 @@ class Judge {
   /// A copy was put back. `others`: nodes that have one, too.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
+  /// Its client looks for others who change it.
+  void watched(LeaseIndex index) { leases_[index].watched = true; }
   /// Its holder is told that it is lost.
   void told(LeaseIndex index, Instant now);
   /// A release has deleted one of its copies.

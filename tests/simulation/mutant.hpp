@@ -54,6 +54,8 @@ class Mutant {
     return granted.valid_until();
   }
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
+  /// Whether it reads a key again behind a write of its own, so as to hear of the next change.
+  [[nodiscard]] virtual bool arms_again() const { return true; }
   /// Until when an extension is tried.
   [[nodiscard]] virtual core::Time extension_limit(core::Time deadline, core::Time now) const {
     static_cast<void>(now);

@@ -80,6 +80,12 @@ class LessDrift final : public Careless {
   int percent_;
 };
 
+class ArmsOnce final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] bool arms_again() const override { return false; }
+};
+
 class AdoptWithoutSwap final : public Careless {
  public:
   using Careless::Careless;
@@ -163,6 +169,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Liar<Acquisition, NothingIsGivenBack>{"nothing-is-given-back"});
   add(Liar<Acquisition, ReleasesOvertake>{"releases-overtake"});
   add(Liar<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
+  add(ArmsOnce{"no-rearm-after-write"});
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});

@@ -31,6 +31,7 @@ struct Connection {
 
   int client = 0;
   int node = 0;
+  int line = 0;  // of the client: to which node, and after these once more, to listen
   bool made = false;
   bool told = false;                  // the client knows that it is made
   bool closing = false;               // the client hears of its end when it has read all that arrived before
@@ -38,6 +39,9 @@ struct Connection {
   bool node_open = false;             // the node still answers
   bool cut = false;                   // no reply that is under way arrives
   std::vector<std::string> released;  // owner values whose release the node has executed
+  int listener = -1;                  // the connection that is told of keys that others change
+  bool arms = false;                  // the next command's keys
+  bool has_written = false;           // with the request that is being served
   std::deque<Request> requests;
   std::deque<Answers> answers;
 };

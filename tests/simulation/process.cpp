@@ -66,20 +66,20 @@ void Process::connect(Time now) {
 
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
 
-void Process::answered(int node, const std::vector<core::Reply>& replies, Time now) {
-  engine_.heard(static_cast<std::size_t>(node), now);
-  for (const core::Reply& reply : replies) engine_.answered(static_cast<std::size_t>(node), reply, now);
+void Process::answered(int line, const std::vector<core::Reply>& replies, Time now) {
+  engine_.heard(static_cast<std::size_t>(line), now);
+  for (const core::Reply& reply : replies) engine_.answered(static_cast<std::size_t>(line), reply, now);
   settle(now);
 }
 
-void Process::connected(int node, Time now) {
-  engine_.connected(static_cast<std::size_t>(node), now);
+void Process::connected(int line, Time now) {
+  engine_.connected(static_cast<std::size_t>(line), now);
   settle(now);
 }
 
-void Process::disconnected(int node, Time now) {
-  lost_at_[static_cast<std::size_t>(node)] = now;
-  engine_.disconnected(static_cast<std::size_t>(node), {NodeStatus::unreachable, "the connection was lost"},
+void Process::disconnected(int line, Time now) {
+  if (static_cast<std::size_t>(line) < engine_.nodes()) lost_at_[static_cast<std::size_t>(line)] = now;
+  engine_.disconnected(static_cast<std::size_t>(line), {NodeStatus::unreachable, "the connection was lost"},
                        now);
   settle(now);
 }
@@ -104,14 +104,6 @@ void Process::settle(Time now) {
   }
   engine_.finished().clear();
   while (const std::shared_ptr<Held> lost = vigil_.take_lost(now)) tell(lost);
-  refuse_lookouts(now);
-}
-
-/// Servers do not tell here of keys that others change: it is found out by looking.
-void Process::refuse_lookouts(Time now) {
-  for (core::ConnectionIndex lookout = engine_.nodes(); lookout < engine_.connections(); ++lookout)
-    if (engine_.session(lookout).take_dial())
-      engine_.disconnected(lookout, {NodeStatus::unreachable, "no lookouts"}, now);
 }
 
 /// The application hears of it.
@@ -160,15 +152,15 @@ void Process::judge_extension(const Thread& thread, const core::Extension& exten
 }
 
 void Process::flush() {
-  for (std::size_t node = 0; node < engine_.nodes(); ++node) {
-    core::Session& session = engine_.session(node);
+  for (core::ConnectionIndex line = 0; line < engine_.connections(); ++line) {
+    core::Session& session = engine_.session(line);
     while (session.has_errand()) {
       if (auto farewell = session.take_farewell())
-        world_.leave(index_, static_cast<int>(node), farewell->graceful, farewell->unsent);
-      if (session.take_dial()) world_.dial(index_, static_cast<int>(node));
+        world_.leave(index_, static_cast<int>(line), farewell->graceful, farewell->unsent);
+      if (session.take_dial()) world_.dial(index_, static_cast<int>(line));
     }
     if (session.unsent().empty()) continue;
-    world_.send(index_, static_cast<int>(node), session.unsent());
+    world_.send(index_, static_cast<int>(line), session.unsent());
     session.sent(session.unsent().size());
   }
 }

@@ -31,12 +31,13 @@ class Surroundings {
 
   virtual ~Surroundings() = default;
 
-  virtual void dial(int client, int node) = 0;
-  virtual void send(int client, int node, std::string_view bytes) = 0;
+  /// `line`: one of the engine's connections.
+  virtual void dial(int client, int line) = 0;
+  virtual void send(int client, int line, std::string_view bytes) = 0;
   /// On a connection of its own, whose answers nobody reads.
   virtual void send_aside(int client, int node, std::string_view bytes) = 0;
   /// Gives the connection up: after these last words, or at once.
-  virtual void leave(int client, int node, bool gracefully, std::string_view last_words) = 0;
+  virtual void leave(int client, int line, bool gracefully, std::string_view last_words) = 0;
 
   /// Calls `Process::wake` for that thread after so much of the process's own time.
   virtual void wake_in(int client, int thread, Instant after) = 0;
@@ -76,9 +77,9 @@ class Process {
   /// A thread goes on. All times are those of the process's clock.
   void wake(int thread, core::Time now);
 
-  void connected(int node, core::Time now);
-  void answered(int node, const std::vector<core::Reply>& replies, core::Time now);
-  void disconnected(int node, core::Time now);
+  void connected(int line, core::Time now);
+  void answered(int line, const std::vector<core::Reply>& replies, core::Time now);
+  void disconnected(int line, core::Time now);
   /// Call only after everything that has arrived was handed over.
   void on_time(core::Time now);
   [[nodiscard]] core::Time timer() const noexcept { return std::min(engine_.timer(), vigil_.timer()); }
@@ -93,7 +94,6 @@ class Process {
   struct Thread;
 
   void settle(core::Time now);
-  void refuse_lookouts(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
   void judge_grants(const Thread& thread);
   void judge_renewal(const core::Extension& extension, core::Time now);

@@ -23,12 +23,14 @@ bool is_call_of(const core::Script& script, const std::vector<std::string_view>&
 
 // ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
 
-void World::dial(int client, int node) {
-  clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)] =
+void World::dial(int client, int line) {
+  clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)] =
       static_cast<int>(connections_.size());
   Connection& connection = connections_.emplace_back();
   connection.client = client;
-  connection.node = node;
+  connection.node = line % schedule_.nodes;
+  connection.line = line;
+  const int node = connection.node;
   const Instant there = network_.arrival(client, node, now_, now_);
   post(network_.arrival(client, node, there, there), Due::Kind::dialled,
        static_cast<int>(connections_.size()) - 1);
@@ -50,8 +52,8 @@ void World::dialled(int index) {
   pump_answers(index);
 }
 
-void World::leave(int client, int node, bool gracefully, std::string_view last_words) {
-  int& current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)];
+void World::leave(int client, int line, bool gracefully, std::string_view last_words) {
+  int& current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)];
   if (current < 0) return;
   Connection& connection = connections_[static_cast<std::size_t>(current)];
   if (gracefully && connection.made && !last_words.empty()) enqueue(current, last_words);
@@ -59,8 +61,8 @@ void World::leave(int client, int node, bool gracefully, std::string_view last_w
   current = -1;
 }
 
-void World::send(int client, int node, std::string_view bytes) {
-  enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)], bytes);
+void World::send(int client, int line, std::string_view bytes) {
+  enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)], bytes);
 }
 
 void World::send_aside(int client, int node, std::string_view bytes) {
@@ -110,16 +112,16 @@ void World::pump_answers(int index) {
       break;
     if (connection.made && !connection.told) {
       connection.told = true;
-      client.process->connected(node, time_of(client));
+      client.process->connected(connection.line, time_of(client));
     } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
       const Connection::Answers answers = std::move(connection.answers.front());
       connection.answers.pop_front();
       note_answers(connection, answers, Event::Kind::reply);
-      client.process->answered(node, answers.replies, time_of(client));
+      client.process->answered(connection.line, answers.replies, time_of(client));
     } else if (connection.closing) {
       connection.client_open = false;
-      client.connections[static_cast<std::size_t>(node)] = -1;
-      client.process->disconnected(node, time_of(client));
+      client.connections[static_cast<std::size_t>(connection.line)] = -1;
+      client.process->disconnected(connection.line, time_of(client));
     } else {
       break;
     }
@@ -139,28 +141,34 @@ void World::pump_all() {
 std::int64_t World::clock_us(const Node& node) const { return epoch_us + node.clock.at(now_) / microsecond; }
 
 void World::serve(int index, const Connection::Request& request) {
-  const int node = connections_[static_cast<std::size_t>(index)].node;
   note_request(connections_[static_cast<std::size_t>(index)], request, Event::Kind::request);
+  connections_[static_cast<std::size_t>(index)].has_written = false;
   Connection::Answers answers{now_, 0, {}, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
     take_command(bytes, words_);
     if (history_.kept()) answers.commands.push_back(name_of_command(words_));
-    answers.replies.push_back(execute(connections_[static_cast<std::size_t>(index)], words_));
+    answers.replies.push_back(execute(index, words_));
   }
+  answer(index, std::move(answers));
+}
+
+void World::answer(int index, Connection::Answers answers) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   if (connection.cut) return note_answers(connection, answers, Event::Kind::lost);
   const Instant behind = connection.answers.empty() ? 0 : connection.answers.back().arrives;
-  answers.arrives = network_.arrival(connection.client, node, now_, behind);
+  answers.arrives = network_.arrival(connection.client, connection.node, now_, behind);
   post(answers.arrives, Due::Kind::answers, index);
   connection.answers.push_back(std::move(answers));
 }
 
 /// Runs one command, and looks whom it concerned.
-core::Reply World::execute(Connection& connection, const std::vector<std::string_view>& words) {
+core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
   if (is_greeting(words.front())) return node.server.execute(words, at);
+  if (auto reply = tracking(index, words)) return *std::move(reply);
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
@@ -168,9 +176,16 @@ core::Reply World::execute(Connection& connection, const std::vector<std::string
   core::Reply reply = node.server.execute(words, at);
   for (int resource = 0; resource < schedule_.resources; ++resource) {
     const std::optional<Entry>& old = before[resource];
-    judge_change(resource, old ? &*old : nullptr, node.server.find(key_of(resource), at), connection, words);
+    const Entry* const entry = node.server.find(key_of(resource), at);
+    judge_change(resource, old ? &*old : nullptr, entry, connection, words);
     if (old) judge_.audit(resource, now_);
+    const bool is_same =
+        old && entry ? old->value == entry->value && old->expires_ms == entry->expires_ms : !old && !entry;
+    if (is_same) continue;
+    connection.has_written = true;
+    tell_change(connection.node, key_of(resource), index);
   }
+  arm(index, words);
   return reply;
 }
 

@@ -50,6 +50,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
   const bool is_yes = reply.integer > 0;
   if (reply.is(Kind::nil)) return "nothing";
   if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
+  if (command == "PING") return "pong";
   if (reply.is(Kind::array) && reply.elements.size() == 2) {
     const std::string& owner = reply.elements[0].text;
     return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));

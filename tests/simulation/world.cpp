@@ -47,7 +47,7 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
   }
   for (std::size_t client = 0; client < clients_.size(); ++client) {
     clients_[client].clock = SkewedClock{100 * second, drawn_for(client, schedule.client_ppm)};
-    clients_[client].connections.assign(nodes_.size(), -1);
+    clients_[client].connections.assign(2 * nodes_.size(), -1);
   }
 }
 
@@ -138,6 +138,10 @@ void World::handle(const Due& due) {
       return healed();
     case Due::Kind::look_for_grants:
       return look_for_grants();
+    case Due::Kind::deletion:
+      return delete_everywhere();
+    case Due::Kind::must_know:
+      return judge_knowledge(index);
   }
 }
 
@@ -275,6 +279,9 @@ const Surroundings::Orphan* World::orphan(int resource) const {
 void World::healed() {
   attempts_when_healed_ = judge_.figures().attempts;
   healed_at_ = free_since_ = now_;
+  // Beyond the assumptions only: until its holder knows, the next one may have the lock.
+  if (schedule_.profile == Profile::beyond && schedule_.well_for > 0)
+    post(now_ + schedule_.well_for / 2, Due::Kind::deletion);
   look_for_grants();
 }
 

@@ -43,6 +43,11 @@ class World final : private Surroundings {
   Outcome run();
 
  private:
+  /// A key whose next change is told, once.
+  struct Armed {
+    int connection;  // which has read it
+    std::string key;
+  };
   struct Node {
     Server server;
     SkewedClock clock;
@@ -51,12 +56,13 @@ class World final : private Surroundings {
     int starts = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: nobody answers for it
+    std::vector<Armed> armed{};
   };
   struct Client {
     SkewedClock clock;
     std::unique_ptr<Process> process;
     int life = 0;                  // how many processes there have been
-    std::vector<int> connections;  // to each node; -1: none
+    std::vector<int> connections;  // on each line; -1: none
     Instant paused_until = 0;
     Instant pause_after_step = 0;  // how long; 0: not
     Instant timer = 0;             // an event is due then
@@ -84,6 +90,8 @@ class World final : private Surroundings {
       fault_ends,
       healed,
       look_for_grants,
+      deletion,
+      must_know,
     };
     Instant at;
     std::uint64_t order;
@@ -98,10 +106,10 @@ class World final : private Surroundings {
   };
 
   // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
-  void dial(int client, int node) override;
-  void send(int client, int node, std::string_view bytes) override;
+  void dial(int client, int line) override;
+  void send(int client, int line, std::string_view bytes) override;
   void send_aside(int client, int node, std::string_view bytes) override;
-  void leave(int client, int node, bool gracefully, std::string_view last_words) override;
+  void leave(int client, int line, bool gracefully, std::string_view last_words) override;
   void wake_in(int client, int thread, Instant after) override;
   Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
   void lease_prolonged(Judge::LeaseIndex lease) override;
@@ -132,7 +140,12 @@ class World final : private Surroundings {
 
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
-  core::Reply execute(Connection& connection, const std::vector<std::string_view>& words);
+  void answer(int connection, Connection::Answers answers);
+  core::Reply execute(int connection, const std::vector<std::string_view>& words);
+  [[nodiscard]] std::optional<core::Reply> tracking(int connection,
+                                                    const std::vector<std::string_view>& words);
+  void arm(int connection, const std::vector<std::string_view>& words);
+  void tell_change(int node, std::string_view key, int by = -1);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
@@ -169,6 +182,8 @@ class World final : private Surroundings {
 
   // ── the end ────────────────────────────────────────────────────────────────────────────────────────────────
   void healed();
+  void delete_everywhere();
+  void judge_knowledge(Judge::LeaseIndex lease);
   void look_for_grants();
   void check_quiescence();
 
