@@ -53,7 +53,9 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
 void Judge::put_back(std::string_view owner, int node, int others) {
   ++figures_.repairs;
   Lease* const lease = find(owner);
-  if (!lease || others >= quorum()) return;
+  if (!lease) return;
+  lease->repaired = true;
+  if (others >= quorum()) return;
   lease->revived.resize(static_cast<std::size_t>(schedule_.nodes));
   lease->revived[static_cast<std::size_t>(node)] = true;
 }
@@ -70,6 +72,7 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
     report(Rule::honesty, now,
            "a lease rises from the dead: copies count that were put back after its majority was gone");
   lease.revived.clear();
+  lease.repaired = false;
   lease.deadline = deadline;
   judge_exclusion(index, now);
   audit(leases_[index].resource, now);
@@ -81,7 +84,7 @@ void Judge::told(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
   if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss is told twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
-  if (is_early && world_.copies(lease.resource, lease.owner) >= quorum())
+  if (is_early && !lease.repaired && world_.copies(lease.resource, lease.owner) >= quorum())
     report(Rule::honesty, now, "a lock is told lost that a majority has");
 }
 

@@ -70,7 +70,8 @@ class Judge {
     bool over = false;
     bool told = false;  // that it is lost
     bool watched = false;
-    int deletions = 0;  // of its copies, by its release
+    bool repaired = false;  // copies were put back since its last extension: they do not count yet
+    int deletions = 0;      // of its copies, by its release
     std::vector<bool>
         revived{};  // nodes that got their copy back when no majority of the others had one any more
   };

@@ -1,8 +1,10 @@
 #include "simulation/world.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "redlock/core/marker.hpp"
 #include "redlock/core/quorum.hpp"
 
 namespace redlock::simulation {
@@ -303,9 +305,23 @@ void World::look_for_grants() {
   is_open_ = schedule_.visits.empty() && (!all_granted || now_ < healed_at_ + schedule_.well_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
-  if (now_ > free_since_ + patience(schedule_) + extra_life_)
+  if (now_ > free_since_ + patience(schedule_) + extra_life_) {
+    if (has_two_names()) {
+      is_open_ = false;  // the guard says so, and waits for people
+      return;
+    }
     return judge_.report(Rule::liveness, now_, "nobody gets the lock although all is well again");
+  }
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
+}
+
+/// Nodes that all lost their data within moments may be marked by clients that knew the old deployment, and by others.
+bool World::has_two_names() const {
+  std::set<std::string> names;
+  for (const Node& node : nodes_)
+    if (const Entry* const entry = node.server.find(core::marker_key, clock_us(node)))
+      if (const auto marker = core::Marker::parse(entry->value)) names.insert(marker->deployment);
+  return names.size() > 1;
 }
 
 /// Late enough for all to have come that was under way when the last fault ended.

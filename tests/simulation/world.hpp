@@ -185,6 +185,7 @@ class World final : private Surroundings {
   void delete_everywhere();
   void judge_knowledge(Judge::LeaseIndex lease);
   void look_for_grants();
+  [[nodiscard]] bool has_two_names() const;
   void check_quiescence();
 
   static constexpr Instant never = std::numeric_limits<Instant>::max();
