@@ -34,6 +34,7 @@ using redlock::Options;
 using redlock::Prometheus;
 using redlock::Redlock;
 using redlock::Release;
+using redlock::RestartGuard;
 using redlock::State;
 using NodeState = Observer::NodeState;
 
@@ -45,8 +46,9 @@ struct Fixture {
   LocalNodes nodes;
   Observers servers{nodes};
   std::shared_ptr<Notes> notes = std::make_shared<Notes>();
-  std::optional<Redlock> locks{std::in_place, endpoints(nodes),
-                               Options{.key_prefix = "app:", .observer = notes}};
+  std::optional<Redlock> locks{
+      std::in_place, endpoints(nodes),
+      Options{.restart_guard = RestartGuard::off, .key_prefix = "app:", .observer = notes}};
 };
 
 template <class Event, class Predicate>
@@ -129,7 +131,7 @@ TEST_CASE("a_second_round_is_told") {
 TEST_CASE("a_released_lease_is_told_with_its_time_and_what_was_left_of_it") {
   Fixture f;
   const auto before = Clock::now();
-  auto lease = f.locks->try_lock("r", {.ttl = 1h});
+  auto lease = f.locks->try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   const auto deadline = lease->deadline();
   const auto got = Clock::now();
@@ -169,7 +171,7 @@ TEST_CASE("a_loss_is_told_at_the_deadline_although_nobody_listens_and_once_also_
 
 TEST_CASE("a_loss_is_told_with_its_reason") {
   Fixture f;
-  auto lease = f.locks->try_lock("r", {.ttl = 1h});
+  auto lease = f.locks->try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   const bool taken = GENERATE(false, true);
   f.servers.command({"DEL", "app:r"});
@@ -177,7 +179,7 @@ TEST_CASE("a_loss_is_told_with_its_reason") {
   REQUIRE_FALSE(lease->extend());
   REQUIRE(eventually([&] { return f.notes->holds().size() == 1; }));
   CHECK(f.notes->holds()[0].loss == (taken ? Loss::taken : Loss::deleted));
-  CHECK(f.notes->holds()[0].held < 1h);
+  CHECK(f.notes->holds()[0].held < 60s);
   CHECK(f.notes->extensions().at(0).state == State::lost);
 }
 
@@ -246,6 +248,21 @@ TEST_CASE("connections_and_reconnections_are_told_for_each_node") {
     return ready(true) == 3;
   }));
   CHECK(ready(false) == 3);
+}
+
+TEST_CASE("a_node_that_lost_its_data_is_told_as_barred") {
+  LocalNodes nodes{3};
+  const auto notes = std::make_shared<Notes>();
+  Redlock locks{endpoints(nodes), {.observer = notes}};
+  REQUIRE(locks.try_lock("r"));
+  nodes.restart_empty(1);
+  CHECK(eventually([&] {
+    static_cast<void>(locks.try_lock("r"));
+    return count(notes->nodes(), [&](const Observer::Node& one) {
+             return one.node == nodes.url(1) && one.state == NodeState::barred &&
+                    one.trouble == redlock::NodeStatus::quarantined;
+           }) == 1;
+  }));
 }
 
 TEST_CASE("a_node_that_dies_and_comes_back_is_told_down_with_the_reason_and_then_connected_again") {

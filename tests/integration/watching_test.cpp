@@ -38,7 +38,7 @@ struct Fixture {
   Listener listener;
 
   Lease hold(bool auto_renew = false) {
-    return locks.lock("r", {.ttl = 1h, .auto_renew = auto_renew, .on_lost = listener.callback()});
+    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = listener.callback()});
   }
   /// All nodes will tell of the next change.
   [[nodiscard]] bool is_armed() {
@@ -113,7 +113,7 @@ TEST_CASE("a_lease_on_nodes_that_are_flushed_is_lost_at_once") {
   Fixture f{5};
   std::vector<Lease> held;
   for (int i = 0; i < 300; ++i)
-    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 1h, .auto_renew = true}));
+    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s, .auto_renew = true}));
   const Lease last = f.hold();
   const auto all_armed = [&](RawClient& server) { return server.info("tracking_total_keys") == "301"; };
   REQUIRE(eventually([&] { return std::all_of(f.servers.begin(), f.servers.end(), all_armed); }));
@@ -127,7 +127,7 @@ TEST_CASE("a_lease_on_nodes_that_are_flushed_is_lost_at_once") {
 
 TEST_CASE("who_asks_later_to_be_told_is_told_as_well") {
   Fixture f;
-  const Lease lease = f.locks.lock("r", {.ttl = 1h});
+  const Lease lease = f.locks.lock("r", {.ttl = 60s});
   f.servers.command({"DEL", "r"});
   if (GENERATE(false, true)) {
     CHECK(lease.wait_lost(1min));
@@ -236,8 +236,8 @@ TEST_CASE("what_is_released_is_watched_no_more") {
 
 TEST_CASE("a_lease_that_nobody_wants_to_hear_of_costs_no_second_connection") {
   Fixture f;
-  const auto lease = f.locks.try_lock("r", {.ttl = 1h});
-  const auto renewed = f.locks.try_lock("renewed", {.ttl = 1h, .auto_renew = true});
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
   REQUIRE((lease && renewed));
   REQUIRE(f.is_armed());
   for (RawClient& server : f.servers) CHECK(listening(server) == 1);

@@ -121,8 +121,7 @@ class Acquisition final : public Operation {
   /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      return !outbox.send(node, claim_.undo_command(Form::source), *this,
-                          {.step = released_again, .owed = true});
+      return !outbox.send(node, undo_command(Form::source), *this, {.step = released_again, .owed = true});
     const bool may_set = !giving_back_ && !done();
     if (!may_set || (step != asked && step != confirmed)) return false;
     if (step == asked)
@@ -209,7 +208,8 @@ class Acquisition final : public Operation {
   void give_back(Time now, Outbox& outbox) {
     if (std::exchange(giving_back_, true)) return;
     explained_.assign(tally_.nodes(), false);
-    const std::string release = claim_.undo_command();
+    is_gone_ = tally_.prevents_majority(Tally::Mark::no);
+    const std::string release = undo_command();
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
@@ -218,6 +218,11 @@ class Acquisition final : public Operation {
       if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
         explained_[node] = true;
     }
+  }
+
+  /// A lock that somebody else has adopted is not given back to its owner, who would be in the way.
+  [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
+    return is_gone_ ? claim_.release_command(form) : claim_.undo_command(form);
   }
 
   void explain(NodeIndex node, const Reply& reply) {
@@ -243,6 +248,7 @@ class Acquisition final : public Operation {
   Time begun_{};
   bool second_round_ = false;
   bool giving_back_ = false;
+  bool is_gone_ = false;  // then: no majority can have had what was asked for
   std::optional<Errc> failure_;
 };
 

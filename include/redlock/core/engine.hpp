@@ -258,8 +258,10 @@ class Engine final : public Outbox {
   /// For the observer.
   void look_at_nodes() {
     if (!observer_) return;
-    for (NodeIndex node = 0; node < nodes(); ++node)
+    for (NodeIndex node = 0; node < nodes(); ++node) {
+      if (guard_ && guard_->is_deciding(node)) continue;
       node_changes_.look(node, sessions_[node], guard_ ? guard_->remark(node, now_) : nullptr);
+    }
   }
 
   /// The guard may have admitted nodes.
