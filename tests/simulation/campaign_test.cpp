@@ -72,18 +72,18 @@ TEST_CASE("a_failing_schedule_is_reduced_to_what_it_needs") {
 
 TEST_CASE("the_example_of_a_reduced_schedule_is_true") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
-  CHECK(text.find("redlock-sim --seed 538 --profile within --mutant half-the-drift\n") != text.npos);
-  CHECK(text.find("--faults 9\n") != text.npos);
-  const Campaign campaign{.first_seed = 538,
+  CHECK(text.find("redlock-sim --seed 3142 --profile within --mutant half-the-drift\n") != text.npos);
+  CHECK(text.find("--faults 23\n") != text.npos);
+  const Campaign campaign{.first_seed = 3142,
                           .schedules = 1,
                           .profile = Profile::within,
                           .mutant = mutant_named("half-the-drift")};
   const CampaignResult result = run(campaign);
-  REQUIRE(result.failed_seed == 538);
-  const Schedule whole = draw_schedule(538, Profile::within);
+  REQUIRE(result.failed_seed == 3142);
+  const Schedule whole = draw_schedule(3142, Profile::within);
   const Schedule reduced = shrink(whole, result.violation->rule, campaign.mutant);
   REQUIRE(reduced.faults.size() == 1);
-  CHECK(reduced.faults[0] == whole.faults[9]);
+  CHECK(reduced.faults[0] == whole.faults[23]);
 }
 
 TEST_CASE("everything_that_is_judged_happens") {
@@ -105,7 +105,7 @@ TEST_CASE("everything_that_is_judged_happens") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0xa7f8db9682bb1042U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x7455a53583050556U);
 }
 
 TEST_CASE("schedules_are_as_varied_as_they_are_meant_to_be") {

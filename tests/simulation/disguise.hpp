@@ -43,6 +43,7 @@ class Disguise : public core::Operation, private core::Outbox {
   [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override {
     return inner_->connections_wanted(nodes);
   }
+  [[nodiscard]] bool wants_grants() const noexcept override { return inner_->wants_grants(); }
 
  protected:
   /// A reply, before the operation gets it; to be changed at will.
@@ -77,6 +78,10 @@ class Disguise : public core::Operation, private core::Outbox {
   const core::Trouble* send(core::NodeIndex node, std::string_view command, core::Operation&,
                             core::Postage postage) override {
     return speak(node, command, postage);
+  }
+  [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
+  [[nodiscard]] const core::Trouble* objection(core::NodeIndex node) override {
+    return outbox_->objection(node);
   }
 
   core::Ref<core::Operation> inner_;
