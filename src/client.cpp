@@ -183,9 +183,9 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
   Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
   Failure failure = explain(ended.failure.value_or(Errc::too_slow), ended.tally);
-  // As long as those who did not vote may have the value it is not lost.
+  // As long as it may be on its way to several adopters, or to its owner again, it is not lost.
   if (failure.code == Errc::held)
-    failure.code = ended.tally.prevents_majority(Tally::Mark::no) ? Errc::lost : Errc::no_quorum;
+    failure.code = ended.tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
   if (ended.failure) return {std::nullopt, std::move(failure)};
   Lease lease = make_lease(resource, options, std::move(ended));
   if (!lease.valid()) return {std::nullopt, std::move(failure)};
@@ -204,7 +204,8 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());
-  Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
+  Lease lease{std::unique_ptr<HeldLock>{
+      new HeldLock{shared_from_this(), std::string{resource}, holding, std::nullopt}}};
   if (options.on_lost)
     herald_->watch(holding);
   else if (narrator_)
@@ -254,15 +255,19 @@ Release Client::release(HeldLock& held) noexcept {
   } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
     held.holding->release(Clock::now());
   }
-  if (fork_generation() == generation_) herald_->forget(held.holding);
+  if (fork_generation() != generation_) return outcome;
+  herald_->forget(held.holding);
+  held.holding->retire();
   return outcome;
 }
 
 bool Client::orphan(HeldLock& held) noexcept {
   if (fork_generation() != generation_) return false;
+  held.release_outcome = Release::already_lost;  // it is not ours to release any more
   const bool was_in_force = reactor_->let_go(held.holding);
-  if (was_in_force) held.holding->count(Clock::now(), Release::unknown);
+  held.holding->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
   herald_->forget(held.holding);
+  held.holding->retire();
   return was_in_force;
 }
 

@@ -34,22 +34,28 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
         since_{since},
         observer_{observer} {}
 
-  const OnLost on_lost;
+  OnLost on_lost;                           // empty once called, or once it will not be
   std::stop_source stop{std::nostopstate};  // of the herald
   std::atomic<bool> has_audience = false;   // likewise: it was watched
   Herald& herald;
 
-  /// Calls what the user gave us.
-  void tell() {
+  /// Calls what the user gave us. `to_stop`: a copy of `stop`, as others may ask for their tokens meanwhile.
+  void tell(std::stop_source to_stop) {
+    const OnLost call = std::exchange(on_lost, nullptr);
     if (observer_) count(Clock::now(), Release::already_lost);
-    stop.request_stop();
-    if (on_lost) on_lost(loss(Clock::now()));
+    to_stop.request_stop();
+    if (call) call(loss(Clock::now()));
   }
+  /// Nothing is called any more. What the user gave us is destroyed here, and not under the client's mutex when the last
+  /// reply comes: it may own a lease, or the client.
+  void retire() noexcept { on_lost = nullptr; }
 
   /// It is over, in this way: for the observer. Only the first call counts.
   void count(core::Time ended, Release how) noexcept try {
     if (!observer_ || is_counted_.exchange(true)) return;
-    const core::Span left = how == Release::already_lost ? core::Span::zero() : deadline() - ended;
+    const core::Span left = how == Release::already_lost
+                                ? core::Span::zero()
+                                : std::max<core::Span>(deadline() - ended, core::Span::zero());
     observer_->ended({.resource = claim.key,
                       .held = std::min(ended, deadline()) - since_,
                       .validity_left = left,

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include "boot_timer.hpp"
 #include "fork_guard.hpp"
@@ -20,7 +21,10 @@ using core::Time;
 void Holding::lost_early() noexcept { herald.lost(shared_from_this()); }
 
 struct Herald::State {
-  explicit State(Report to) : report{std::move(to)} { running.reserve(most_threads); }
+  explicit State(Report to) : report{std::move(to)} {
+    running.reserve(most_threads);
+    threads.reserve(most_threads);
+  }
 
   using Lock = std::unique_lock<std::mutex>;
   static constexpr std::size_t most_threads = 16;
@@ -77,9 +81,10 @@ struct Herald::State {
   void tell(Holding& holding, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &holding);
     changed.notify_all();
+    std::stop_source to_stop = holding.stop;
     lock.unlock();
     try {
-      holding.tell();
+      holding.tell(std::move(to_stop));
     } catch (const std::exception& error) {
       complain(error.what());
     } catch (...) {

@@ -88,11 +88,7 @@ Release Lease::release() noexcept {
   return *held_->release_outcome;
 }
 
-bool Lease::orphan() noexcept {
-  if (!held_ || held_->release_outcome) return false;
-  held_->release_outcome = Release::already_lost;  // it is not ours to release any more
-  return held_->client->orphan(*held_);
-}
+bool Lease::orphan() noexcept { return held_ && !held_->release_outcome && held_->client->orphan(*held_); }
 
 }  // namespace v1
 }  // namespace redlock

@@ -223,6 +223,7 @@ void Reactor::keep(const std::shared_ptr<core::Tenure>& tenure) {
 
 void Reactor::watch(const std::shared_ptr<core::Tenure>& tenure) {
   const Lock lock{mutex_};
+  background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.watch(tenure, now);
   tend(now);

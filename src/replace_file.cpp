@@ -1,6 +1,7 @@
 #include "replace_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -39,6 +40,10 @@ struct Draft {
 }  // namespace
 
 void replace_file(const std::string& path, std::string_view content) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    throw std::system_error{EINVAL, std::system_category(),
+                            path + " is no regular file, and is not replaced"};
   const std::string draft_path = path + '.' + random_owner_value().substr(0, 16);
   const Descriptor file{::open(draft_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
   if (!file) fail(path);

@@ -108,7 +108,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   Release release() noexcept;
 
   /// Leaves the lock to somebody else, who takes it over by `Locker::adopt`: in another thread, process or machine. The
-  /// nodes keep it until the deadline. From now on this guard neither renews nor releases it, tells no loss, and is
+  /// nodes keep it until the deadline at least. From now on this guard neither renews nor releases it, tells no loss, and is
   /// *released*; resource, owner value, token and deadline can still be read, to hand them over. Do not touch
   /// what the lock guards any more. Blocks as far as a callback of this lease runs on another thread; asks no node.
   /// Whether the lease was in force until now; if not, there is nothing to be adopted.

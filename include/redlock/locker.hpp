@@ -69,11 +69,13 @@ class REDLOCK_EXPORT Locker {
 
   /// Takes over the lock of a holder who has left it by `Lease::orphan`, or has died: the owner value becomes a fresh one on
   /// a majority of the nodes, and the lease is in force for a full ttl. The lock is never free in between. One attempt,
-  /// blocking as `try_lock` does. Of two who adopt the same lock one has it at most. Empty: too few nodes have that owner
-  /// value; the lock is gone, or somebody else has it. After any failure the lock is as it was, for another ttl.
+  /// blocking as `try_lock` does. Of two who adopt the same lock one has it at most; where neither has, both may try again.
+  /// Empty: a majority of the nodes has somebody else's value, or none. After other failures the lock lives for another
+  /// ttl at least; on nodes whose connection broke the adopter's value stays until it expires.
   ///
   /// `token`: that of the lock, `FencingToken{}` if it has none. The lease gets a new and greater one, as it would for any
-  /// other acquisition, so that a holder who has not left after all is fenced off; who is told soon (`Loss::taken`).
+  /// other acquisition, so that a holder who has not left after all is fenced off. Such a holder is told (`Loss::taken`)
+  /// with its next extension, or at once where it is watched by another client.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options = {});
   /// The same; `ec` tells why there is no lease, `Errc::lost` where it was gone.

@@ -137,6 +137,25 @@ TEST_CASE("tokens_of_adopters_grow_although_the_nodes_forgot_their_counters") {
   CHECK(adopted->fencing_token() > left.fencing_token());
 }
 
+TEST_CASE("who_adopts_in_vain_for_a_moment_shortens_nobody_elses_lock") {
+  Fixture f;
+  auto left = f.leaver.lock("r", {.ttl = 30s});
+  const std::string owner = left.owner_value();
+  REQUIRE(left.orphan());
+  REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
+  f.nodes.pause(1);
+  f.nodes.pause(2);
+  std::error_code ec;
+  CHECK_FALSE(f.adopter.adopt("r", owner, left.fencing_token(), {.ttl = 50ms}, ec));
+  CHECK(ec == Errc::no_quorum);
+  f.nodes.resume(1);
+  f.nodes.resume(2);
+  REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
+  std::this_thread::sleep_for(100ms);
+  CHECK(f.servers.holding("r", owner) == 3);
+  CHECK(f.adopter.adopt("r", owner, left.fencing_token()));
+}
+
 TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   Fixture f;
   CHECK_FALSE(f.adopter.adopt("r", "somebody", FencingToken{1}));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -245,6 +246,40 @@ TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost"
   const int at_the_end = told;
   std::this_thread::sleep_for(50ms);
   CHECK(told == at_the_end);
+}
+
+TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
+  Fixture f;
+  std::atomic<bool> is_gone = false;
+  f.nodes.pause(2);  // whose answers come when nobody waits any more
+  {
+    struct Owner {
+      Owner(Lease&& held, std::atomic<bool>& gone) : lease{std::move(held)}, is_gone{gone} {}
+      ~Owner() {
+        lease.release();
+        is_gone = true;
+      }
+      Lease lease;
+      std::atomic<bool>& is_gone;
+    };
+    const auto owner = std::make_shared<Owner>(f.locks.lock("owned"), is_gone);
+    auto lease = f.locks.try_lock("r", {.on_lost = [owner](Loss) {}});
+    REQUIRE(lease);
+  }
+  CHECK(is_gone);
+  f.nodes.resume(2);
+  CHECK(eventually([&] { return f.servers.empty() == 3; }));
+}
+
+TEST_CASE("who_asks_for_the_token_at_the_deadline_gets_one_that_is_stopped") {
+  Fixture f;
+  for (int round = 0; round < 30; ++round) {
+    const auto lease = f.locks.try_lock("r" + std::to_string(round), {.ttl = 20ms, .on_lost = [](Loss) {}});
+    if (!lease) continue;
+    while (lease->valid()) std::this_thread::yield();
+    const std::stop_token token = lease->stop_token();
+    CHECK(eventually([&] { return token.stop_requested(); }));
+  }
 }
 
 TEST_CASE("in_a_forked_child_nobody_waits_for_a_loss") {

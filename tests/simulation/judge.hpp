@@ -114,7 +114,7 @@ class Judge {
 
  private:
   [[nodiscard]] bool in_force(const Lease& lease) const {
-    return !lease.over && world_.is_valid(lease.client, lease.deadline);
+    return !lease.over && !lease.told && world_.is_valid(lease.client, lease.deadline);
   }
   [[nodiscard]] int quorum() const;
   /// The latest with this owner value; null: none.

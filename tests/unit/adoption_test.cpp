@@ -107,6 +107,22 @@ TEST_CASE("of_a_lock_that_a_majority_does_not_have_nothing_is_left_to_its_owner"
   check_sent_everywhere(story.outbox.sent(), 3, release);
 }
 
+TEST_CASE("while_several_adopters_have_some_nodes_each_the_lock_goes_back_to_its_owner") {
+  const auto held_by = [](const std::string& owner) {
+    Reply reply = somebody_elses();
+    reply.elements[0] = string_reply(owner);
+    return reply;
+  };
+  for (const std::string& third : {std::string{"a third"}, std::string{}}) {
+    Story story{3};
+    story.answer(0, number(1));
+    story.answer(1, somebody_elses());
+    story.answer(2, held_by(third));
+    CHECK(story.adoption.failure() == Errc::held);
+    check_sent_everywhere(story.outbox.sent(), 3, swap_back);
+  }
+}
+
 TEST_CASE("without_a_majority_of_answers_all_is_swapped_back") {
   Story story{5};
   story.answer(0, number(1));

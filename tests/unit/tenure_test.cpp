@@ -142,3 +142,10 @@ TEST_CASE("of_all_threads_that_end_a_tenure_exactly_one_does") {
     CHECK_FALSE(tenure.in_force(at(499ms)));
   }
 }
+
+TEST_CASE("a_tenure_that_may_not_last_longer_knows_it_whatever_the_nanosecond") {
+  Tenure tenure{example_claim(), at(500ms), at(1s) + 7ns};
+  CHECK_FALSE(tenure.is_final());
+  REQUIRE(tenure.prolong(at(2s), at(0ms)));
+  CHECK(tenure.is_final());
+}

@@ -122,7 +122,7 @@ class Acquisition final : public Operation {
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
       return !outbox.send(node, undo_command(Form::source), *this, {.step = released_again, .owed = true});
-    const bool may_set = !giving_back_ && !done();
+    const bool may_set = claim_.sets_by_script() && !giving_back_ && !done();
     if (!may_set || (step != asked && step != confirmed)) return false;
     if (step == asked)
       send(node, asked_again, claim_.set_command(Form::source), outbox);
@@ -208,7 +208,7 @@ class Acquisition final : public Operation {
   void give_back(Time now, Outbox& outbox) {
     if (std::exchange(giving_back_, true)) return;
     explained_.assign(tally_.nodes(), false);
-    is_gone_ = tally_.prevents_majority(Tally::Mark::no);
+    is_gone_ = tally_.majority_has_one_owner();
     const std::string release = undo_command();
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
@@ -248,7 +248,7 @@ class Acquisition final : public Operation {
   Time begun_{};
   bool second_round_ = false;
   bool giving_back_ = false;
-  bool is_gone_ = false;  // then: no majority can have had what was asked for
+  bool is_gone_ = false;  // then: another one has it, or nobody
   std::optional<Errc> failure_;
 };
 

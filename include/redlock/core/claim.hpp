@@ -27,9 +27,10 @@ struct Claim {
 
   /// Whether the answer to `set_command` is that of a script, with the owner and ttl of a key that was there.
   [[nodiscard]] bool is_scripted() const noexcept { return fence || !adopted_owner.empty(); }
+  [[nodiscard]] bool sets_by_script() const noexcept { return is_scripted() || !marker.empty(); }
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
-    if (!fence && !adopted_owner.empty())  // where it is, nothing was forgotten
+    if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
       return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
     if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
     if (!fence) return set_script.call({key, marker_key, quarantine_key}, {owner, ttl_text(), marker}, form);

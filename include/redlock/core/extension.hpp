@@ -65,6 +65,7 @@ class Extension final : public Operation {
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
   void tell(Observer& observer, Time ended) const override {
+    if (tenure_->state(ended) == State::released) return;  // it was released meanwhile
     constexpr State states[] = {State::held, State::in_doubt, State::lost};
     observer.extended({.resource = claim().key,
                        .state = states[static_cast<std::size_t>(outcome_)],

@@ -79,15 +79,15 @@ inline constexpr Script grant_script{
     "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
     "local adopted=ARGV[6]~='' and ARGV[6] "
     "if adopted and call('GETRANGE',KEYS[1],0,#adopted)==adopted then "
-    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
+    "call('SET',KEYS[1],ARGV[1],'PX',math.max(ARGV[2],call('PTTL',KEYS[1]))) "
     "elseif adopted or not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])} end "
     "local set=ARGV[4]=='0' and try('SET',KEYS[2],raised) or try('SET',KEYS[2],raised,'PX',ARGV[4]) "
     "if set.err then "
-    "if adopted then call('SET',KEYS[1],adopted,'PX',ARGV[2]) else call('DEL',KEYS[1]) end "
+    "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "6aa560c0446c8a2260e7c98a44ec065d04f885fb"};
+    "bf88d5ec5eb869b47019008ff463b1ad08f54ff6"};
 
 /// `SET NX PX` where the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
 inline constexpr Script set_script{
@@ -123,14 +123,14 @@ inline constexpr Script put_back_script{
     "return 1",
     "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
 
-/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms: 1. Elsewhere the answer is that of a grant that was
+/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms at least, as its owner may still rely on it: 1. Elsewhere the answer is that of a grant that was
 /// denied. For a lock without a token that is adopted, and to undo any adoption.
 inline constexpr Script swap_script{
     "local call=redis.call "
     "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
-    "call('SET',KEYS[1],ARGV[2],'PX',ARGV[3]) return 1 end "
+    "call('SET',KEYS[1],ARGV[2],'PX',math.max(ARGV[3],call('PTTL',KEYS[1]))) return 1 end "
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
-    "301fec9c797dbb7c07169fb1da3f5e489fa8f780"};
+    "fb906aa0b03e66b7232ecf743258669968fc3ae2"};
 
 /// All of them: what the greeting loads.
 inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,

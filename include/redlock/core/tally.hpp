@@ -1,6 +1,7 @@
 // The votes of one fan-out.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -60,6 +61,17 @@ class Tally {
   }
   /// So many said so that no majority can say anything else.
   [[nodiscard]] bool prevents_majority(Mark mark) const noexcept { return count(mark) > tolerated(nodes()); }
+
+  /// A majority said no, and named the same owner, or nobody.
+  [[nodiscard]] bool majority_has_one_owner() const {
+    return std::any_of(ballots_.begin(), ballots_.end(), [this](const Ballot& one) {
+      const auto names_the_same = [&one](const Ballot& other) {
+        return other.mark == Mark::no && other.owner == one.owner;
+      };
+      return one.owner && static_cast<std::size_t>(std::count_if(ballots_.begin(), ballots_.end(),
+                                                                 names_the_same)) >= quorum(nodes());
+    });
+  }
 
   [[nodiscard]] std::size_t misconfigured() const noexcept {
     std::size_t sum = 0;

@@ -67,7 +67,7 @@ class Tenure {
   }
   [[nodiscard]] bool in_force(Time now) const noexcept { return phase_of(look(now)) <= Phase::in_doubt; }
   /// The deadline will not move any more.
-  [[nodiscard]] bool is_final() const noexcept { return deadline() >= ends_at_; }
+  [[nodiscard]] bool is_final() const noexcept { return deadline() >= deadline_of(pack(ends_at_, held)); }
 
   // ── events; false: it was over already, and nothing has changed ──────────────────────────────────────────
 

@@ -42,7 +42,7 @@ class Vigil {
   /// One that is lost and was not told. Null: there is none.
   [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) {
     while (timer() <= now) {
-      const std::shared_ptr<Kind> tenure = looks_.begin()->second;
+      std::shared_ptr<Kind> tenure = looks_.begin()->second;
       const bool has_moved = tenure->in_force(now);
       remove(tenure);
       if (has_moved)
