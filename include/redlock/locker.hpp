@@ -22,15 +22,18 @@ inline namespace v1 {
 ///
 /// Threads: every call from any thread at any time, on one object. Move and destruction are the caller's to
 /// order, as with any object; one that was moved from can only be assigned to or destroyed. One client per
-/// process is enough: its connections, one per node, are shared by all threads and locks. Connections are
-/// made by the first call that needs them. The client's own threads look up names and, while no call waits,
-/// redial and see releases off; they block all signals. A signal does not end a call; a stop request does.
+/// process is enough: its connections, one per node and a second one once a lease is watched, are shared by all threads
+/// and locks. They are made by the first call that needs them. The client's own threads look up names, run loss callbacks
+/// and the observer, and, while no call waits, renew, redial and see releases off; they block all signals. A signal does
+/// not end a call; a stop request does.
 ///
 /// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh
 /// owner value. An attempt that fails has queued its releases on every node before the call returns, so
 /// nothing stays behind but on nodes whose connection broke, where the copy expires after at most the ttl.
 ///
-/// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. The
+/// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. Where a lease is to
+/// renew itself or its loss to be told, and the system has no thread or timer for that, the call throws
+/// std::system_error, and has released the lock again. The
 /// overloads with `std::error_code&` throw for lack of memory only, set `ec` to the outcome (`Errc::held` and
 /// `Errc::timed_out` included, or the system's error when it has no threads), and clear it on success. No
 /// call may be made in a child of `fork()` on a client made before it: such a call fails with

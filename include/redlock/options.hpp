@@ -41,8 +41,8 @@ struct Options {
   std::optional<Duration> drift = std::nullopt;
 
   /// How long the nodes remember a resource's last fencing token while nobody locks it: this, or ten ttls where that
-  /// is longer. Zero: for ever. All users of a lock must agree, as each acquisition and extension sets it anew. After that time tokens go on from the clients' clocks: they still grow unless one of
-  /// these is behind by as much. 0 to 3650 days.
+  /// is longer. Zero: for ever. All users of a lock must agree, as each acquisition and extension sets it anew. After that
+  /// time tokens go on from the clients' clocks: they still grow unless one of these is behind by as much. 0 to 3650 days.
   Duration fence_memory = std::chrono::hours{24 * 30};
 
   /// Whether nodes that lost their data are kept from voting. The nodes remember it in `redlock:node` and
@@ -75,12 +75,13 @@ struct Options {
 /// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.
 struct LockOptions {
   /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl` (to 365 days
-  /// without the restart guard), sent in whole milliseconds, rounded up. The longer, the longer others wait after a crash; the shorter, the
-  /// sooner a pause of the process costs the lock.
+  /// without the restart guard), sent in whole milliseconds, rounded up. The longer, the longer others wait after a crash;
+  /// the shorter, the sooner a pause of the process costs the lock.
   Duration ttl = std::chrono::seconds{30};
 
   /// Whether the lease gets a fencing token. Costs no round trip while the nodes' counters agree, as they do as a rule,
-  /// and one more to some of the nodes when they do not. Without, the lock is taken by `SET NX PX`.
+  /// and one more to some of the nodes when they do not. Without, the lock is taken by `SET NX PX`, in a script that looks
+  /// at the node's marker where restarts are guarded.
   bool fencing = true;
 
   /// Whether the lease extends itself, every third of its ttl, until it is released or lost, or `max_hold` is over. Without
@@ -93,8 +94,9 @@ struct LockOptions {
   std::optional<Duration> max_hold = std::nullopt;
 
   /// Called when the lease is lost, once, on a thread of the client's: at the deadline at the latest, and at once when a
-  /// majority of the nodes tells that our value is gone (`Lease::stop_token()` says how they come to tell). Not called once a release has returned; a release on
-  /// another thread waits for it. What it throws is told to `Options::on_warning`. One that blocks delays no other lease's.
+  /// majority of the nodes tells that our value is gone (`Lease::stop_token()` says how they come to tell). Not called once
+  /// a release has returned; a release on another thread waits for it. What it throws is told to `Options::on_warning`. One
+  /// that blocks delays no other lease's, unless 16 of one client block at a time.
   std::function<void(Loss)> on_lost = nullptr;
 };
 

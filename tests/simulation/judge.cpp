@@ -84,8 +84,15 @@ void Judge::told(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
   if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss is told twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
-  if (is_early && !lease.repaired && world_.copies(lease.resource, lease.owner) >= quorum())
+  if (is_early && !lease.repaired && !copies_return() &&
+      world_.copies(lease.resource, lease.owner) >= quorum())
     report(Rule::honesty, now, "a lock is told lost that a majority has");
+}
+
+/// With nodes that come back with old data.
+bool Judge::copies_return() const {
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(),
+                     [](const Fault& fault) { return fault.kind == Fault::Kind::crash_old; });
 }
 
 int Judge::quorum() const {

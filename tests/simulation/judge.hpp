@@ -116,6 +116,7 @@ class Judge {
   [[nodiscard]] bool in_force(const Lease& lease) const {
     return !lease.over && !lease.told && world_.is_valid(lease.client, lease.deadline);
   }
+  [[nodiscard]] bool copies_return() const;
   [[nodiscard]] int quorum() const;
   /// The latest with this owner value; null: none.
   [[nodiscard]] Lease* find(std::string_view owner);

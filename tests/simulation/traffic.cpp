@@ -203,7 +203,9 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
   if (after && (!is_same || after->expires_ms != before->expires_ms)) {
     const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
     const std::int64_t last_end = clock_us(node) / 1000 + schedule_.ttl.count();
-    if (after->expires_ms < 0 || after->expires_ms > last_end)
+    // A clock that was put back gives a copy longer to live, and an adopter takes over what it has.
+    const bool is_prolonged = !before || after->expires_ms > before->expires_ms;
+    if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
       judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
   }
   if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
