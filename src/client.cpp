@@ -157,7 +157,7 @@ Client::Outcome Client::pursue(std::string_view resource, const LockOptions& opt
     const Errc why = ended.failure.value_or(Errc::too_slow);
     if (!ended.failure) {
       // The validity is judged where it is handed over: this thread may have slept since the last grant.
-      Lease lease = make_lease(resource, options, std::move(ended));
+      Lease lease = make_lease(resource, options, ended);
       if (lease.valid()) return {std::move(lease), {}};
     }
     // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
@@ -187,7 +187,7 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   if (failure.code == Errc::held)
     failure.code = ended.tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
   if (ended.failure) return {std::nullopt, std::move(failure)};
-  Lease lease = make_lease(resource, options, std::move(ended));
+  Lease lease = make_lease(resource, options, ended);
   if (!lease.valid()) return {std::nullopt, std::move(failure)};
   return {std::move(lease), {}};
 }
@@ -200,7 +200,8 @@ std::uint64_t Client::proposal() const noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
 }
 
-Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt granted) {
+/// Takes the claim.
+Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());

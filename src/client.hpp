@@ -77,7 +77,7 @@ class Client : public std::enable_shared_from_this<Client> {
                  const std::stop_token&);
   [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
-  Lease make_lease(std::string_view resource, const LockOptions&, Attempt granted);
+  Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
   void watch_if_possible(const std::shared_ptr<Holding>&);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
