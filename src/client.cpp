@@ -205,8 +205,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());
-  Lease lease{std::unique_ptr<HeldLock>{
-      new HeldLock{shared_from_this(), std::string{resource}, holding, std::nullopt}}};
+  Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
   if (options.on_lost)
     herald_->watch(holding);
   else if (narrator_)

@@ -40,7 +40,7 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
   Herald& herald;
 
   /// Calls what the user gave us. `to_stop`: a copy of `stop`, as others may ask for their tokens meanwhile.
-  void tell(std::stop_source to_stop) {
+  void tell(const std::stop_source& to_stop) {
     const OnLost call = std::exchange(on_lost, nullptr);
     if (observer_) count(Clock::now(), Release::already_lost);
     to_stop.request_stop();
@@ -74,6 +74,9 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
 
 /// One held lock, as the lease has it.
 struct HeldLock {
+  HeldLock(std::shared_ptr<Client> of, std::string name, std::shared_ptr<Holding> what)
+      : client{std::move(of)}, resource{std::move(name)}, holding{std::move(what)} {}
+
   const std::shared_ptr<Client> client;
   const std::string resource;
   const std::shared_ptr<Holding> holding;

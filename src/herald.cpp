@@ -81,10 +81,10 @@ struct Herald::State {
   void tell(Holding& holding, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &holding);
     changed.notify_all();
-    std::stop_source to_stop = holding.stop;
+    const std::stop_source to_stop = holding.stop;
     lock.unlock();
     try {
-      holding.tell(std::move(to_stop));
+      holding.tell(to_stop);
     } catch (const std::exception& error) {
       complain(error.what());
     } catch (...) {
