@@ -25,7 +25,7 @@ class Disguise : public core::Operation, private core::Outbox {
     pass(now, outbox, [&] {
       core::Reply told = reply;
       hear(node, step, told);
-      tell(node, step, told);
+      hand_on(node, step, told);
     });
   }
   void disconnected(core::NodeIndex node, const core::Trouble& trouble, core::Time now,
@@ -57,7 +57,7 @@ class Disguise : public core::Operation, private core::Outbox {
   /// After each event.
   virtual void think() {}
 
-  void tell(core::NodeIndex node, core::Step step, const core::Reply& reply) {
+  void hand_on(core::NodeIndex node, core::Step step, const core::Reply& reply) {
     inner_->answered(node, step, reply, now_, *this);
   }
   const core::Trouble* forward(core::NodeIndex node, std::string_view command, core::Postage postage) {

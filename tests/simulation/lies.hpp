@@ -90,7 +90,7 @@ class OnlyReachableCount final : public Asking {
     if (grants() == 0 || inner().done()) return;
     if (grants() < core::quorum(granted.size() - out)) return;
     for (NodeIndex node = 0; node < silent.size() && !inner().done(); ++node)
-      if (silent[node] && !granted[node]) tell(node, asked, highest.integer > 0 ? highest : grant);
+      if (silent[node] && !granted[node]) hand_on(node, asked, highest.integer > 0 ? highest : grant);
   }
 };
 
