@@ -71,7 +71,8 @@ Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& obser
     called_at = Clock::now();
     called.release();
   };
-  const Lease lease = locks.lock("d", {.ttl = std::chrono::minutes{1}, .auto_renew = true, .on_lost = on_lost});
+  const Lease lease =
+      locks.lock("d", {.ttl = std::chrono::minutes{1}, .auto_renew = true, .on_lost = on_lost});
   std::this_thread::sleep_for(milliseconds{50});  // all nodes are watched
   Clock::time_point deleted_at;
   for (unsigned node = 0; node < hit; ++node) {

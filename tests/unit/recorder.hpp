@@ -22,11 +22,7 @@ constexpr core::Time at(core::Span after) { return start_of_story + after; }
 /// ttl 1000 ms, drift 12 ms, node timeout 50 ms.
 inline core::Claim example_claim() {
   using namespace std::chrono_literals;
-  return {.key = "key",
-          .owner = "me",
-          .ttl = 1000ms,
-          .drift = 12ms,
-          .node_timeout = 50ms};
+  return {.key = "key", .owner = "me", .ttl = 1000ms, .drift = 12ms, .node_timeout = 50ms};
 }
 /// The same with a token: proposed is 100, and the counters are kept for a day.
 inline core::Claim example_fenced_claim() {
