@@ -28,7 +28,6 @@ using namespace redlock::testing;
 using redlock::Clock;
 using redlock::Errc;
 using redlock::Loss;
-using redlock::NodeStatus;
 using redlock::Observer;
 using redlock::Options;
 using redlock::Prometheus;

@@ -21,11 +21,9 @@ namespace {
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Lease;
-using redlock::LockOptions;
 using redlock::Loss;
 using redlock::Options;
 using redlock::Redlock;
-using redlock::Release;
 using redlock::State;
 
 /// Of leases that live for an hour nobody hears by an extension or at the deadline.

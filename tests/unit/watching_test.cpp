@@ -51,7 +51,7 @@ struct Story {
   std::string take_bytes(ConnectionIndex connection) { return fleet.take_bytes(connection); }
   /// What waits for a node is answered: all of it has this value under the key.
   std::string answer(NodeIndex node, const std::string& value, Time now) {
-    const std::string sent = take_bytes(node);
+    std::string sent = take_bytes(node);
     for (std::string_view rest = sent; !rest.empty();) {
       const std::size_t end = rest.find("\r\n*", 1);
       const std::string_view command = rest.substr(0, end == rest.npos ? rest.size() : end + 2);
