@@ -13,6 +13,7 @@
 #include "boot_timer.hpp"
 #include "fork_guard.hpp"
 #include "quiet_thread.hpp"
+#include "user_code.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -83,13 +84,7 @@ struct Herald::State {
     changed.notify_all();
     const std::stop_source to_stop = holding.stop;
     lock.unlock();
-    try {
-      holding.tell(to_stop);
-    } catch (const std::exception& error) {
-      complain(error.what());
-    } catch (...) {
-      complain("something that is no std::exception");
-    }
+    run_user_code([&] { holding.tell(to_stop); }, [&](std::string_view what) { complain(what); });
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const Holding*>{std::this_thread::get_id(), &holding});
     changed.notify_all();
@@ -147,11 +142,7 @@ Herald::~Herald() {
     state_->relief.notify_all();
     threads.swap(state_->threads);
   }
-  for (std::thread& thread : threads)
-    if (thread.get_id() == std::this_thread::get_id())
-      thread.detach();
-    else
-      thread.join();
+  for (std::thread& thread : threads) end_thread(thread);
 }
 
 void Herald::run(const std::shared_ptr<State>& state) {

@@ -13,6 +13,7 @@
 
 #include "fork_guard.hpp"
 #include "quiet_thread.hpp"
+#include "user_code.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -38,7 +39,7 @@ struct Narrator::State {
       const std::uint64_t left_out = std::exchange(dropped, 0);
       lock.unlock();
       for (const Note& note : batch) tell(note);
-      if (left_out > 0) guarded([&] { observer->dropped(left_out); });
+      if (left_out > 0) call_observer([&] { observer->dropped(left_out); });
       lock.lock();
     }
   }
@@ -53,18 +54,11 @@ struct Narrator::State {
       void operator()(const Extension& event) const { to.extended(event); }
       void operator()(const Node& event) const { to.node_changed(event); }
     };
-    guarded([&] { std::visit(Call{*observer}, note); });
+    call_observer([&] { std::visit(Call{*observer}, note); });
   }
   template <class Call>
-  void guarded(Call&& call) {
-    if (abandoned) return;
-    try {
-      std::forward<Call>(call)();
-    } catch (const std::exception& error) {
-      complain(error.what());
-    } catch (...) {
-      complain("something that is no std::exception");
-    }
+  void call_observer(const Call& call) {
+    if (!abandoned) run_user_code(call, [&](std::string_view what) { complain(what); });
   }
   void complain(std::string_view what) noexcept try {
     if (!std::exchange(has_complained, true) && report)
@@ -104,12 +98,8 @@ Narrator::~Narrator() {
     thread.swap(state_->thread);
     state_->called.notify_one();
   }
-  if (thread.get_id() == std::this_thread::get_id()) {
-    state_->abandoned = true;
-    thread.detach();
-  } else if (thread.joinable()) {
-    thread.join();
-  }
+  if (thread.get_id() == std::this_thread::get_id()) state_->abandoned = true;
+  end_thread(thread);
 }
 
 template <class Event>

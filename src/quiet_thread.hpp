@@ -22,4 +22,12 @@ template <class Body>
   return std::thread{std::forward<Body>(body)};
 }
 
+/// Waits for its end. A thread that ends itself so goes on alone.
+inline void end_thread(std::thread& thread) {
+  if (thread.get_id() == std::this_thread::get_id())
+    thread.detach();
+  else if (thread.joinable())
+    thread.join();
+}
+
 }  // namespace redlock::inline v1::detail

@@ -237,7 +237,7 @@ void Reactor::tend(Time now) {
 
 bool Reactor::let_go(const std::shared_ptr<core::Tenure>& tenure) {
   const Lock lock{mutex_};
-  return core::Engine::let_go(tenure, Clock::now());
+  return core::let_go(tenure, Clock::now());
 }
 
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────

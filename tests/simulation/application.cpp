@@ -213,7 +213,7 @@ void Process::end_hold(Thread& thread, Time now) {
     return release(thread, now);
   world_.lease_over(*std::exchange(thread.lease, std::nullopt));
   vigil_.remove(thread.tenure);
-  if (core::Engine::let_go(thread.tenure, now))
+  if (core::let_go(thread.tenure, now))
     world_.left(thread.resource, {thread.claim.owner, thread.claim.token});
   world_.note(index_, "leaves the lock");
   rest(thread);

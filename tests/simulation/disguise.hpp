@@ -80,9 +80,7 @@ class Disguise : public core::Operation, private core::Outbox {
     return speak(node, command, postage);
   }
   [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
-  [[nodiscard]] const core::Trouble* objection(core::NodeIndex node) override {
-    return outbox_->objection(node);
-  }
+  [[nodiscard]] const core::Trouble* remark(core::NodeIndex node) override { return outbox_->remark(node); }
 
   core::Ref<core::Operation> inner_;
   core::Outbox* outbox_ = nullptr;  // of the event that is being passed on

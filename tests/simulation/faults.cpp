@@ -71,11 +71,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::foreign_delete:
       if (now_ + 3 * millisecond < fault.at + fault.length)  // again and again
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
-      for_each_node(fault, [&](Node& node, int which) {
-        const std::string_view words[] = {"DEL", "r0"};
-        node.server.execute(words, clock_us(node));
-        tell_change(which, "r0");
-      });
+      for_each_node(fault, [&](Node&, int which) { delete_by_hand(which); });
       return audit_all();
     case Kind::loading:
     case Kind::read_only:
@@ -211,10 +207,7 @@ void World::foreign_give_back(const Fault& fault, int index) {
   if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease);
   for_each_node(fault, [&](Node& node, int which) {
     const Entry* entry = node.server.find("r0", clock_us(node));
-    if (node.down > 0 || node.stopped > 0 || !entry || entry->value != owner) return;
-    const std::string_view words[] = {"DEL", "r0"};
-    node.server.execute(words, clock_us(node));
-    tell_change(which, "r0");
+    if (node.down == 0 && node.stopped == 0 && entry && entry->value == owner) delete_by_hand(which);
   });
 }
 

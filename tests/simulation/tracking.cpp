@@ -3,51 +3,50 @@
 #include <string>
 #include <utility>
 
+#include "simulation/server/command.hpp"
 #include "simulation/world.hpp"
 
 namespace redlock::simulation {
 namespace {
 
-core::Reply integer_reply(long long value) {
-  core::Reply reply;
-  reply.kind = core::Reply::Kind::integer;
-  reply.integer = value;
-  return reply;
-}
-core::Reply text_reply(core::Reply::Kind kind, std::string text) {
-  core::Reply reply;
-  reply.kind = kind;
-  reply.text = std::move(text);
-  return reply;
-}
-core::Reply array_reply(std::vector<core::Reply> elements) {
-  core::Reply reply;
-  reply.kind = core::Reply::Kind::array;
-  reply.elements = std::move(elements);
-  return reply;
-}
-core::Reply string_reply(std::string text) { return text_reply(core::Reply::Kind::string, std::move(text)); }
+constexpr std::string_view channel = "__redis__:invalidate";
 
-constexpr const char* channel = "__redis__:invalidate";
+/// What `fill` writes into an `Answer`.
+template <class Fill>
+Reply reply_of(const Fill& fill) {
+  Reply reply;
+  fill(Answer{reply});
+  return reply;
+}
+Reply string_of(std::string_view text) {
+  return reply_of([&](const Answer& answer) { answer.string(text); });
+}
+Reply integer_of(long long number) {
+  return reply_of([&](const Answer& answer) { answer.integer(number); });
+}
+Reply array_of(std::vector<Reply> elements) {
+  return reply_of([&](const Answer& answer) { answer.array(std::move(elements)); });
+}
 
 }  // namespace
 
 /// The answer to a command that is about connections; none: it is about keys.
-std::optional<core::Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
+std::optional<Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
-  const core::Reply ok = text_reply(core::Reply::Kind::status, "OK");
-  if (words.front() == "PING") return array_reply({string_reply("pong"), string_reply("")});
+  const Reply ok = reply_of([](const Answer& answer) { answer.ok(); });
+  if (words.front() == "PING") return array_of({string_of("pong"), string_of("")});
   if (words.front() == "SUBSCRIBE")
-    return array_reply({string_reply("subscribe"), string_reply(channel), integer_reply(1)});
+    return array_of({string_of("subscribe"), string_of(channel), integer_of(1)});
   if (words.front() != "CLIENT") return std::nullopt;
-  if (words[1] == "ID") return integer_reply(index + 1);
+  if (words[1] == "ID") return integer_of(index + 1);
   if (words[1] == "CACHING") {
     connection.arms = true;
     return ok;
   }
   connection.listener = std::stoi(std::string{words[4]}) - 1;
   if (connections_[static_cast<std::size_t>(connection.listener)].node_open) return ok;
-  return text_reply(core::Reply::Kind::error, "ERR The client ID you want redirect to does not exist");
+  return reply_of(
+      [](const Answer& answer) { answer.error("ERR The client ID you want redirect to does not exist"); });
 }
 
 /// A read behind CLIENT CACHING YES.
@@ -70,11 +69,18 @@ void World::tell_change(int node, std::string_view key, int by) {
   armed.erase(told, armed.end());
   std::sort(listeners.begin(), listeners.end());
   listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
-  const core::Reply change = array_reply(
-      {string_reply("message"), string_reply(channel), array_reply({string_reply(std::string{key})})});
+  const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
   for (const int listener : listeners)
     if (connections_[static_cast<std::size_t>(listener)].node_open)
       answer(listener, {now_, 0, {change}, {"a change"}});
+}
+
+/// The key of the first resource.
+void World::delete_by_hand(int which) {
+  Node& node = nodes_[static_cast<std::size_t>(which)];
+  const std::string_view words[] = {"DEL", "r0"};
+  node.server.execute(words, clock_us(node));
+  tell_change(which, "r0");
 }
 
 // ── whether it is heard ─────────────────────────────────────────────────────────────────────────────────────
@@ -93,11 +99,7 @@ void World::delete_everywhere() {
       post(now_ + next_look + 2 * there_and_back + 2 * millisecond, Due::Kind::must_know,
            static_cast<int>(index));
   }
-  for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    const std::string_view words[] = {"DEL", "r0"};
-    nodes_[node].server.execute(words, clock_us(nodes_[node]));
-    tell_change(static_cast<int>(node), "r0");
-  }
+  for (std::size_t node = 0; node < nodes_.size(); ++node) delete_by_hand(static_cast<int>(node));
 }
 
 void World::judge_knowledge(Judge::LeaseIndex index) {

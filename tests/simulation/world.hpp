@@ -146,6 +146,7 @@ class World final : private Surroundings {
                                                     const std::vector<std::string_view>& words);
   void arm(int connection, const std::vector<std::string_view>& words);
   void tell_change(int node, std::string_view key, int by = -1);
+  void delete_by_hand(int node);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;

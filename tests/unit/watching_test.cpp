@@ -81,12 +81,15 @@ struct Story {
     for (NodeIndex node = 0; node < 3; ++node)
       CHECK(answer(node, "me", now) == tracking(100 + static_cast<int>(node)) + arming);
   }
-  /// Somebody has changed the key; what is read then.
-  void change(NodeIndex node, const std::string& value, Time now) {
+  /// Somebody has changed the key, and this is what is found there.
+  void change(NodeIndex node, const Reply& found, Time now) {
     engine.answered(lookout(node), push("key"), now);
     engine.on_time(now);
-    CHECK(answer(node, value, now) == arming);
+    CHECK(take_bytes(node) == arming);
+    engine.answered(node, ok(), now);
+    engine.answered(node, found, now);
   }
+  void change(NodeIndex node, const char* value, Time now) { change(node, string_reply(value), now); }
   [[nodiscard]] bool is_quiet() {
     for (ConnectionIndex each = 0; each < engine.connections(); ++each)
       if (!engine.session(each).unsent().empty()) return false;
@@ -144,11 +147,7 @@ TEST_CASE("a_majority_without_our_value_is_a_loss_and_what_is_left_is_released")
   const bool taken = GENERATE(false, true);
   s.change(0, "", at(10ms));
   CHECK(s.tenure->state(at(10ms)) == State::held);
-  s.engine.answered(s.lookout(2), push("key"), at(11ms));
-  s.engine.on_time(at(11ms));
-  CHECK(s.take_bytes(2) == arming);
-  s.engine.answered(2, ok(), at(12ms));
-  s.engine.answered(2, string_reply(taken ? "you" : ""), at(12ms));
+  s.change(2, taken ? "you" : "", at(12ms));
   CHECK(s.tenure->loss(at(12ms)) == (taken ? Loss::taken : Loss::deleted));
   for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node) == s.tenure->claim.release_command());
   CHECK(s.engine.watched() == 0);
@@ -158,12 +157,7 @@ TEST_CASE("a_majority_without_our_value_is_a_loss_and_what_is_left_is_released")
 TEST_CASE("a_key_of_another_kind_in_its_place_is_a_loss_as_well") {
   Story s;
   s.arm(at(5ms));
-  for (const NodeIndex node : {0U, 1U}) {
-    s.engine.answered(s.lookout(node), push("key"), at(10ms));
-    s.engine.on_time(at(10ms));
-    s.engine.answered(node, ok(), at(11ms));
-    s.engine.answered(node, wrongtype(), at(11ms));
-  }
+  for (const NodeIndex node : {0U, 1U}) s.change(node, wrongtype(), at(11ms));
   CHECK(s.tenure->loss(at(11ms)) == Loss::taken);
 }
 
@@ -198,12 +192,9 @@ TEST_CASE("a_copy_that_came_back_has_not_gone") {
 TEST_CASE("errors_and_silence_are_no_votes") {
   Story s;
   s.arm(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) {
-    s.engine.answered(s.lookout(node), push("key"), at(10ms));
-    s.engine.on_time(at(10ms));
-    s.engine.answered(node, ok(), at(11ms));
-    if (node > 0) s.engine.answered(node, loading(), at(11ms));
-  }
+  for (const NodeIndex node : {1U, 2U}) s.change(node, loading(), at(11ms));
+  s.engine.answered(s.lookout(0), push("key"), at(11ms));  // and nothing more
+  s.engine.on_time(at(11ms));
   CHECK(s.tenure->state(at(11ms)) == State::held);
 }
 

@@ -139,7 +139,7 @@ class Acquisition final : public Operation {
   }
 
   void count(NodeIndex node, const Reply& reply, Outbox& outbox) {
-    if (!claim_.is_scripted()) return tally_.mark(node, vote_of_set(reply));
+    if (!claim_.tells_holder()) return tally_.mark(node, vote_of_set(reply));
     Grant grant = read_grant(reply);
     tally_[node].owner = std::move(grant.owner);
     tally_[node].ttl = grant.ttl;
@@ -213,7 +213,7 @@ class Acquisition final : public Operation {
     const Time keep_until = later(now, claim_.ttl);
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      if (purpose_ == Purpose::wait && !claim_.is_scripted() && tally_.is(node, Tally::Mark::no))
+      if (purpose_ == Purpose::wait && !claim_.tells_holder() && tally_.is(node, Tally::Mark::no))
         outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
       if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
         explained_[node] = true;
@@ -234,7 +234,7 @@ class Acquisition final : public Operation {
 
   /// A script that denies has said all.
   [[nodiscard]] bool all_explained() const noexcept {
-    if (claim_.is_scripted()) return true;
+    if (claim_.tells_holder()) return true;
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (tally_.is(node, Tally::Mark::no) && !explained_[node]) return false;
     return true;

@@ -25,9 +25,9 @@ struct Claim {
   std::string adopted_owner{};   // whose lock it is until then; empty: nobody's may it be
   std::string marker{};          // what the marker of a node that may grant begins with; empty: all may
 
-  /// Whether the answer to `set_command` is that of a script, with the owner and ttl of a key that was there.
-  [[nodiscard]] bool is_scripted() const noexcept { return fence || !adopted_owner.empty(); }
-  [[nodiscard]] bool sets_by_script() const noexcept { return is_scripted() || !marker.empty(); }
+  /// Whether the answer to `set_command` tells the owner and ttl of a key that was there: only a script's does.
+  [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
+  [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || !marker.empty(); }
   /// Sets the key, as `put_back` does: never behind a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
@@ -41,7 +41,7 @@ struct Claim {
     return grant_script.call({key, fence->counter_key, marker_key, quarantine_key},
                              {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
   }
-  /// Undoes `set_command`, in whatever order they are executed as long as it follows on the same connection.
+  /// Undoes `set_command`; sent behind it on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
     if (adopted_owner.empty()) return release_command(form);
     return swap_script.call({key}, {owner, adopted_owner, ttl_text()}, form);

@@ -76,13 +76,6 @@ class Engine final : public Outbox {
   void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
   /// From now on it is lost as soon as a majority of the nodes tells that our value is gone.
   void watch(const std::shared_ptr<Tenure>& tenure, Time now) { watching_.add(tenure, now); }
-  /// The lock stays on the nodes, and nothing is done for it any more. Whether it was in force.
-  static bool let_go(const std::shared_ptr<Tenure>& tenure, Time now) noexcept {
-    Renewals::stop(tenure);
-    Watch::stop(*tenure);
-    tenure->copies.give_up();
-    return tenure->release(now);
-  }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -177,7 +170,7 @@ class Engine final : public Outbox {
   [[nodiscard]] std::string_view marker() const noexcept override {
     return guard_ ? guard_->beginning() : std::string_view{};
   }
-  [[nodiscard]] const Trouble* objection(NodeIndex node) override {
+  [[nodiscard]] const Trouble* remark(NodeIndex node) override {
     return guard_ ? guard_->remark(node, now_) : nullptr;
   }
 
@@ -260,7 +253,7 @@ class Engine final : public Outbox {
     if (!observer_) return;
     for (NodeIndex node = 0; node < nodes(); ++node) {
       if (guard_ && guard_->is_deciding(node)) continue;
-      node_changes_.look(node, sessions_[node], guard_ ? guard_->remark(node, now_) : nullptr);
+      node_changes_.look(node, sessions_[node], remark(node));
     }
   }
 

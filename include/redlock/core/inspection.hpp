@@ -52,8 +52,8 @@ class Inspection final : public Operation {
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
       // What it does not have it may have forgotten.
-      if (const Trouble* const objection = outbox.objection(node))
-        tally_.mark(node, Tally::Mark::unknown, *objection);
+      if (const Trouble* const remark = outbox.remark(node))
+        tally_.mark(node, Tally::Mark::unknown, *remark);
       else
         tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
     }

@@ -43,8 +43,8 @@ class Outbox {
                               Postage postage) = 0;
   /// What the markers of nodes that may grant begin with; empty: nobody guards restarts.
   [[nodiscard]] virtual std::string_view marker() const noexcept { return {}; }
-  /// Why this node may not grant now, where the guard knows. The pointer is valid until the next call.
-  [[nodiscard]] virtual const Trouble* objection(NodeIndex) { return nullptr; }
+  /// What the guard has to say of a node that is looked at. The pointer is valid until the next call.
+  [[nodiscard]] virtual const Trouble* remark(NodeIndex) { return nullptr; }
 };
 
 /// A state machine over one fan-out. The engine calls it under the client's mutex, in this order: `start`

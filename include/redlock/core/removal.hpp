@@ -15,6 +15,14 @@
 
 namespace redlock::inline v1::core {
 
+/// Nothing is done for it any more; the lock stays on the nodes. Whether it was in force.
+inline bool let_go(const std::shared_ptr<Tenure>& tenure, Time now) noexcept {
+  Renewals::stop(tenure);
+  Watch::stop(*tenure);
+  tenure->copies.give_up();
+  return tenure->release(now);
+}
+
 /// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our
 /// value, or so many do not answer that neither will ever be known.
 class Removal final : public Operation {
@@ -25,10 +33,7 @@ class Removal final : public Operation {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     // After its end exclusive use was no longer promised, whatever is deleted.
-    was_over_ = !tenure_->release(now);
-    Renewals::stop(tenure_);
-    Watch::stop(*tenure_);
-    tenure_->copies.give_up();
+    was_over_ = !let_go(tenure_, now);
     set_deadline(later(now, claim().node_timeout));
     const Time keep_until = later(now, claim().ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
