@@ -150,23 +150,25 @@ Client::Outcome Client::pursue(std::string_view resource, const LockOptions& opt
   core::Retry retry{give_up_at};
   std::optional<Failure> last;  // of an attempt that came to its own end
   for (;;) {
+    if (shutting_down_.stop_requested())
+      return {std::nullopt, {Errc::cancelled, "the client was shut down", {}}};
     if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     claim.owner = random_owner_value();
     if (claim.fence) claim.fence->proposal = proposal();
     Attempt ended = attempt(claim, purpose, give_up_at, stop);
-    const Errc why = ended.failure.value_or(Errc::too_slow);
     if (!ended.failure) {
       // The validity is judged where it is handed over: this thread may have slept since the last grant.
       Lease lease = make_lease(resource, options, ended);
       if (lease.valid()) return {std::move(lease), {}};
     }
+    const Errc why = why_not(ended);
     // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
     if (why != Errc::timed_out || !last) last = explain(why, ended.tally);
     if (last->code == Errc::timed_out && ended.tally.votes() < core::quorum(names_.size()))
       last->code = Errc::no_quorum;
     if (!waits) return {std::nullopt, std::move(*last)};
     const auto again = retry.after(why, ended.tally, ended.begun, Clock::now(), random_number());
-    if (again) pause_until(*again, stop);
+    if (again) pause(*again, stop);
     if (again && !retry.over(Clock::now())) continue;
     if (last->code == Errc::held) last->code = Errc::timed_out;
     return {std::nullopt, std::move(*last)};
@@ -182,14 +184,28 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   claim.owner = random_owner_value();
   if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
   Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
-  Failure failure = explain(ended.failure.value_or(Errc::too_slow), ended.tally);
+  if (!ended.failure)
+    if (Lease lease = make_lease(resource, options, ended); lease.valid()) return {std::move(lease), {}};
+  Failure failure = explain(why_not(ended), ended.tally);
   // As long as it may be on its way to several adopters, or to its owner again, it is not lost.
   if (failure.code == Errc::held)
     failure.code = ended.tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
-  if (ended.failure) return {std::nullopt, std::move(failure)};
-  Lease lease = make_lease(resource, options, ended);
-  if (!lease.valid()) return {std::nullopt, std::move(failure)};
-  return {std::move(lease), {}};
+  return {std::nullopt, std::move(failure)};
+}
+
+/// Of an attempt without a lease, or with one that was over when it was to be handed over.
+Errc Client::why_not(const Attempt& ended) const noexcept {
+  if (shutting_down_.stop_requested()) return Errc::cancelled;
+  return ended.failure.value_or(Errc::too_slow);
+}
+
+/// Ended by a stop request, or when the client is shut down.
+void Client::pause(Time until, const std::stop_token& stop) const {
+  std::stop_source either;
+  const auto end = [&either] { either.request_stop(); };
+  const std::stop_callback by_caller{stop, end};
+  const std::stop_callback by_all{shutting_down_.get_token(), end};
+  pause_until(until, either.get_token());
 }
 
 /// The time, so that counters that drifted apart come together, and go on where they were when they were lost. Nobody's
@@ -206,6 +222,10 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
+  if (!holdings_.add(holding)) {
+    holding->lose(Loss::shut_down, Clock::now());
+    return lease;
+  }
   if (options.on_lost)
     herald_->watch(holding);
   else if (narrator_)
@@ -256,6 +276,7 @@ Release Client::release(HeldLock& held) noexcept {
     held.holding->release(Clock::now());
   }
   if (fork_generation() != generation_) return outcome;
+  holdings_.remove(*held.holding);
   herald_->forget(held.holding);
   held.holding->retire();
   return outcome;
@@ -264,11 +285,21 @@ Release Client::release(HeldLock& held) noexcept {
 bool Client::orphan(HeldLock& held) noexcept {
   if (fork_generation() != generation_) return false;
   held.release_outcome = Release::already_lost;  // it is not ours to release any more
+  holdings_.remove(*held.holding);
   const bool was_in_force = reactor_->let_go(held.holding);
   held.holding->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
   herald_->forget(held.holding);
   held.holding->retire();
   return was_in_force;
+}
+
+void Client::shut_down() {
+  check_process();
+  shutting_down_.request_stop();
+  const std::vector<std::shared_ptr<core::Tenure>> leases = holdings_.close();
+  reactor_->shut_down(leases);
+  // Who has answered this has answered the releases before it.
+  if (!leases.empty()) static_cast<void>(look_at(leases.back()->claim.key));
 }
 
 std::stop_token Client::stop_token(const HeldLock& held) {
@@ -288,9 +319,12 @@ bool Client::wait_lost(const HeldLock& held, Time until, const std::stop_token& 
 
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();
-  auto inspection =
-      std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
-                                         options_.node_timeout.value_or(default_node_timeout).get());
+  return look_at(lock_key(options_.key_prefix, resource));
+}
+
+std::vector<NodeReport> Client::look_at(std::string key) {
+  auto inspection = std::make_unique<core::Inspection>(
+      std::move(key), names_.size(), options_.node_timeout.value_or(default_node_timeout).get());
   return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     return reports(ended.tally(), NodeStatus::free);
   });

@@ -13,6 +13,7 @@
 
 #include "held_lock.hpp"
 #include "herald.hpp"
+#include "holdings.hpp"
 #include "narrator.hpp"
 #include "reactor.hpp"
 #include "redlock/core/acquisition.hpp"
@@ -56,6 +57,7 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Once per held lock, one of them.
   Release release(HeldLock&) noexcept;
   bool orphan(HeldLock&) noexcept;
+  void shut_down();
 
   /// Throw std::system_error when the system has no thread or timer for it, Error (misconfigured) in a child of fork().
   [[nodiscard]] std::stop_token stop_token(const HeldLock&);
@@ -78,7 +80,10 @@ class Client : public std::enable_shared_from_this<Client> {
   [[nodiscard]] std::uint64_t proposal() const noexcept;
   Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
+  [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
+  void pause(core::Time until, const std::stop_token&) const;
   void watch_if_possible(const std::shared_ptr<Holding>&);
+  [[nodiscard]] std::vector<NodeReport> look_at(std::string key);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 
@@ -87,6 +92,8 @@ class Client : public std::enable_shared_from_this<Client> {
   const unsigned generation_;
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
+  std::stop_source shutting_down_;
+  Holdings holdings_;
   const std::unique_ptr<Narrator, Narrator::End> narrator_;  // null: nobody observes
   const std::unique_ptr<Herald, Herald::End> herald_;
   const std::unique_ptr<Reactor, Reactor::End> reactor_;  // speaks of losses to the herald

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <new>
@@ -38,6 +39,7 @@ class Holding final : public core::Tenure, public std::enable_shared_from_this<H
   std::stop_source stop{std::nostopstate};  // of the herald
   std::atomic<bool> has_audience = false;   // likewise: it was watched
   Herald& herald;
+  std::size_t place = static_cast<std::size_t>(-1);  // of `Holdings`
 
   /// Calls what the user gave us. `to_stop`: a copy of `stop`, as others may ask for their tokens meanwhile.
   void tell(const std::stop_source& to_stop) {

@@ -90,6 +90,8 @@ std::optional<Lease> Locker::adopt(std::string_view resource, std::string_view o
   return lease_or_code(ec, [&] { return client_->adopt(resource, owner_value, token, options); });
 }
 
+void Locker::shut_down() { client_->shut_down(); }
+
 std::vector<NodeReport> Locker::inspect(std::string_view resource) { return client_->inspect(resource); }
 
 std::vector<NodeReport> Locker::inspect(std::string_view resource, std::error_code& ec) {

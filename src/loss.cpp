@@ -17,6 +17,8 @@ std::string_view to_string(Loss loss) noexcept {
       return "somebody else has it";
     case Loss::max_hold:
       return "it was held for as long as allowed";
+    case Loss::shut_down:
+      return "the client was shut down";
   }
   return "an unknown loss";
 }

@@ -24,8 +24,8 @@ constexpr double short_times[] = {0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 /// For what lasts as long as people's work.
 constexpr double long_times[] = {0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600};
 
-constexpr Loss losses[] = {Loss::deadline_passed, Loss::no_quorum, Loss::deleted, Loss::taken,
-                           Loss::max_hold};
+constexpr Loss losses[] = {Loss::deadline_passed, Loss::no_quorum, Loss::deleted,
+                           Loss::taken,           Loss::max_hold,  Loss::shut_down};
 
 std::string_view name_of(Loss loss) noexcept {
   switch (loss) {
@@ -41,6 +41,8 @@ std::string_view name_of(Loss loss) noexcept {
       return "taken";
     case Loss::max_hold:
       return "max_hold";
+    case Loss::shut_down:
+      return "shut_down";
   }
   return "none";
 }

@@ -240,6 +240,15 @@ bool Reactor::let_go(const std::shared_ptr<core::Tenure>& tenure) {
   return core::let_go(tenure, Clock::now());
 }
 
+void Reactor::shut_down(const std::vector<std::shared_ptr<core::Tenure>>& leases) {
+  Lock lock{mutex_};
+  const Time now = Clock::now();
+  engine_.shut_down(leases, now);
+  if (polling_) kick();  // the driver sends, and may be one who is cancelled
+  if (!driver_) ask_background(now);
+  wake_finished(lock);
+}
+
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::ask_background(Time now) {

@@ -67,6 +67,8 @@ class Reactor {
   void watch(const std::shared_ptr<core::Tenure>&);
   /// From now on nothing is done for it any more. Whether it was in force.
   bool let_go(const std::shared_ptr<core::Tenure>&);
+  /// Cancels acquisitions, and ends these leases. Their releases are sent with the next operation, or soon.
+  void shut_down(const std::vector<std::shared_ptr<core::Tenure>>& leases);
 
   /// For tests: what the engine knows, under the mutex.
   template <class Look>

@@ -21,7 +21,7 @@ inline namespace v1 {
 /// | no_quorum     | fewer than a majority of the nodes voted                  | look at the nodes, or retry   |
 /// | too_slow      | a majority granted, but the validity was already used up  | longer ttl, or nearer nodes   |
 /// | lost          | the lease is gone                                         | stop touching the resource    |
-/// | cancelled     | stop was requested                                        | –                             |
+/// | cancelled     | stop was requested, or the client was shut down           | –                             |
 /// | misconfigured | a bad option, or a server that can never vote as it is    | fix the program or the server |
 ///
 /// *held* and *timed_out* are ordinary: calls that return an optional return an empty one and throw nothing.

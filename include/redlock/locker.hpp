@@ -40,7 +40,7 @@ inline namespace v1 {
 /// `misconfigured`.
 ///
 /// Destruction releases nothing: leases live on, and keep the connections. Who destroys the last of client
-/// and leases sends what is still to be sent, for at most 250 ms.
+/// and leases sends what is still to be sent, for at most 250 ms. `shut_down` ends them all.
 class REDLOCK_EXPORT Locker {
  public:
   Locker(Locker&&) noexcept;
@@ -92,6 +92,13 @@ class REDLOCK_EXPORT Locker {
   std::vector<NodeReport> inspect(std::string_view resource);
   /// The same; empty when `ec` is set.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
+
+  /// Ends all that this client holds, for a program that is about to end: its leases are lost (`Loss::shut_down`), which is
+  /// told as any loss is, and their locks are released. Calls that wait for a lock, and all that ask for one from now on,
+  /// end with `cancelled`. Blocks until the nodes have answered, at most the node timeout (250 ms unless set) after the
+  /// connect timeout; on nodes without a connection the copies expire. Throws `misconfigured` in a child of `fork()`, else
+  /// only for lack of memory. Once is enough.
+  void shut_down();
 
  protected:
   explicit Locker(std::shared_ptr<detail::Client>) noexcept;

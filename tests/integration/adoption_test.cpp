@@ -72,10 +72,10 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
 TEST_CASE("an_orphan_is_neither_renewed_nor_told_lost") {
   Fixture f;
   std::atomic<int> told = 0;
-  auto lease = f.leaver.try_lock("r", {.ttl = 300ms, .auto_renew = true, .on_lost = [&](Loss) { ++told; }});
+  auto lease = f.leaver.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = [&](Loss) { ++told; }});
   REQUIRE(lease);
   const auto token = lease->stop_token();
-  std::this_thread::sleep_for(400ms);
+  std::this_thread::sleep_for(1200ms);
   CHECK(lease->orphan());
   const auto deadline = lease->deadline();
   CHECK(deadline > Clock::now());
@@ -188,12 +188,12 @@ TEST_CASE("a_lock_without_a_token_is_adopted_without") {
 
 TEST_CASE("an_adopted_lock_renews_itself_and_its_loss_is_told") {
   Fixture f;
-  auto left = f.leaver.lock("r", {.ttl = 300ms});
+  auto left = f.leaver.lock("r", {.ttl = 1s});
   REQUIRE(left.orphan());
   const auto adopted =
-      f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {.ttl = 300ms, .auto_renew = true});
+      f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {.ttl = 1s, .auto_renew = true});
   REQUIRE(adopted);
-  CHECK_FALSE(adopted->wait_lost(900ms));
+  CHECK_FALSE(adopted->wait_lost(2500ms));
   f.servers.command({"DEL", "r"});
   CHECK(adopted->wait_lost(10s));
   CHECK(adopted->loss() == Loss::deleted);

@@ -153,11 +153,11 @@ TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
     blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i), {.ttl = 200ms, .on_lost = block}));
   Listener listener;
   const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = listener.callback()});
-  const auto renewed = f.locks.try_lock("renewed", {.ttl = 300ms, .auto_renew = true});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 1s, .auto_renew = true});
   REQUIRE((lease && renewed));
   REQUIRE(eventually([&] { return listener.told().size() == 1; }));
   CHECK(blocked == 3);
-  std::this_thread::sleep_for(1s);
+  std::this_thread::sleep_for(2s);
   CHECK(renewed->state() == State::held);
   gate.open();
 }

@@ -36,8 +36,10 @@ struct MarkedServer {
   [[nodiscard]] core::Reply look(core::Time now) const {
     core::Reply reply;
     reply.kind = core::Reply::Kind::array;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now);
-    reply.elements = {string_reply(data.marker), number(is_quarantined(now) ? left.count() : -2)};
+    long long left = -2;
+    if (is_quarantined(now))
+      left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now).count();
+    reply.elements = {string_reply(data.marker), number(left)};
     return reply;
   }
   /// The words of a `look_command` or a `mark_command`.

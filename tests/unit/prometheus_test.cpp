@@ -86,11 +86,12 @@ TEST_CASE("everything_that_is_told_is_counted_under_its_name") {
 
 TEST_CASE("what_alarms_wait_for_is_there_from_the_beginning") {
   const MetricsText text{Prometheus{}.text()};
-  for (const char* const reason : {"deadline_passed", "no_quorum", "deleted", "taken", "max_hold"})
+  for (const char* const reason :
+       {"deadline_passed", "no_quorum", "deleted", "taken", "max_hold", "shut_down"})
     CHECK(text["redlock_losses_total{reason=\"" + std::string{reason} + "\"}"] == 0);
   CHECK(text["redlock_second_rounds_total"] == 0);
   CHECK(text["redlock_observer_dropped_total"] == 0);
-  CHECK(text.values().size() == 7);
+  CHECK(text.values().size() == 8);
 }
 
 TEST_CASE("a_lease_that_was_lost_has_no_validity_left_to_count") {

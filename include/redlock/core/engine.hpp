@@ -76,6 +76,14 @@ class Engine final : public Outbox {
   void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
   /// From now on it is lost as soon as a majority of the nodes tells that our value is gone.
   void watch(const std::shared_ptr<Tenure>& tenure, Time now) { watching_.add(tenure, now); }
+  /// Acquisitions are cancelled, and these leases are lost, and released on the nodes.
+  void shut_down(const std::vector<std::shared_ptr<Tenure>>& leases, Time now) {
+    const std::vector<Ref<Operation>> all = active_;
+    for (const Ref<Operation>& operation : all)
+      if (operation->wants_grants()) abandon(operation, Errc::cancelled, now);
+    for (const std::shared_ptr<Tenure>& lease : leases)
+      if (lease->lose(Loss::shut_down, now)) submit(Ref<Operation>{new Removal{lease, nodes()}}, now);
+  }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,0 +1,155 @@
+// The end of all that a client holds.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "integration/listener.hpp"
+#include "integration/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Lease;
+using redlock::Loss;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+struct Fixture {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+};
+
+}  // namespace
+
+TEST_CASE("all_leases_are_lost_told_and_released_when_a_client_is_shut_down") {
+  Fixture f;
+  Listener listener;
+  const auto plain = f.locks.try_lock("plain", {.ttl = 60s});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  const auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = listener.callback()});
+  auto released = f.locks.try_lock("released", {.ttl = 60s});
+  auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
+  REQUIRE((plain && renewed && told && released && orphaned));
+  const std::stop_token token = renewed->stop_token();
+  CHECK(released->release() == Release::released);
+  CHECK(orphaned->orphan());
+
+  f.locks.shut_down();
+  for (const auto* const lease : {&plain, &renewed, &told}) {
+    CHECK((*lease)->state() == State::lost);
+    CHECK((*lease)->loss() == Loss::shut_down);
+    CHECK(f.servers.having((*lease)->resource()) == 0);
+  }
+  CHECK(
+      eventually([&] { return token.stop_requested() && listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(released->loss() == Loss::none);
+  CHECK(f.servers.having("orphaned") == 3);
+  f.locks.shut_down();  // once is enough
+  CHECK(plain->wait_lost());
+}
+
+TEST_CASE("a_client_that_was_shut_down_gives_no_more_locks_and_still_looks") {
+  Fixture f;
+  f.locks.shut_down();
+  CHECK(f.servers.calls("info") == 0);  // there was nothing to connect for
+  std::error_code ec;
+  CHECK_FALSE(f.locks.try_lock("r", {}, ec));
+  CHECK(ec == Errc::cancelled);
+  CHECK_THROWS_WITH(f.locks.lock("r"), contains("the client was shut down"));
+  CHECK_FALSE(f.locks.adopt("r", std::string(40, 'a'), {}, {.fencing = false}, ec));
+  CHECK(ec == Errc::cancelled);
+  CHECK(f.locks.inspect("r").size() == 3);
+}
+
+TEST_CASE("who_waits_for_a_lock_is_told_at_once_when_the_client_is_shut_down") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes), {.node_timeout = 5s}};
+  Redlock other{endpoints(nodes)};
+  const auto held = other.try_lock("r", {.ttl = 60s});
+  REQUIRE(held);
+  const bool asleep = GENERATE(false, true);
+  if (asleep) nodes.pause(1), nodes.pause(2);  // in an attempt, and not between two
+  std::vector<std::future<std::error_code>> waiting;
+  for (int caller = 0; caller < 4; ++caller)
+    waiting.push_back(std::async(std::launch::async, [&] {
+      std::error_code ec;
+      static_cast<void>(locks.lock("r", {.ttl = 60s}, {}, ec));
+      return ec;
+    }));
+  std::this_thread::sleep_for(100ms);
+  locks.shut_down();
+  for (auto& each : waiting) CHECK(each.get() == Errc::cancelled);
+}
+
+TEST_CASE("a_node_that_hangs_keeps_nobody_from_shutting_down") {
+  Fixture f;
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  f.nodes.pause(1);
+  f.locks.shut_down();
+  CHECK(lease->loss() == Loss::shut_down);
+  f.nodes.resume(1);
+  CHECK(eventually([&] { return f.servers.having("r") == 0; }));
+}
+
+TEST_CASE("a_loss_callback_may_shut_its_client_down") {
+  Fixture f;
+  Listener listener;
+  const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = listener.callback()});
+  const auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) { f.locks.shut_down(); }});
+  REQUIRE((other && lease));
+  CHECK(eventually([&] { return listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(lease->loss() == Loss::deadline_passed);
+}
+
+TEST_CASE("no_lease_survives_a_shut_down_whoever_is_about_to_get_one") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  for (int round = 0; round < 30; ++round) {
+    Redlock locks{endpoints(nodes)};
+    std::atomic<int> leases = 0;
+    std::array<std::optional<Lease>, 4> last;
+    const auto contend = [&](std::size_t caller) {
+      for (int turn = 0;; turn = 1 - turn) {
+        const std::string resource = std::to_string(caller) + "/" + std::to_string(turn);
+        std::error_code ec;
+        auto lease = locks.try_lock(resource, {.ttl = 60s, .auto_renew = caller == 0}, ec);
+        if (ec == Errc::cancelled) break;
+        if (!lease) continue;  // too slow, on a busy machine
+        ++leases;
+        last.at(caller) = std::move(lease);  // which releases the one before
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t caller = 0; caller < last.size(); ++caller) threads.emplace_back(contend, caller);
+    CHECK(eventually([&] { return leases > 4 + round; }));
+    locks.shut_down();
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& lease : last) CHECK_FALSE((lease && lease->valid()));
+    CHECK(eventually([&] { return servers.empty() == 3; }));
+  }
+}
+
+TEST_CASE("a_lock_on_one_node_is_shut_down_as_well") {
+  const LocalNodes nodes{1};
+  redlock::SingleNodeLock lock{endpoints(nodes).front()};
+  const auto lease = lock.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  lock.shut_down();
+  CHECK(lease->loss() == Loss::shut_down);
+  CHECK(Observers{nodes}.empty() == 1);
+}
