@@ -78,6 +78,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},
+      holdings_{new Holdings},
       narrator_{options_.observer
                     ? new Narrator{options_.observer, options_.key_prefix.size(), options_.on_warning}
                     : nullptr},
@@ -222,8 +223,8 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   auto holding = std::make_shared<Holding>(std::move(granted.claim), granted.begun, granted.valid_until,
                                            ends_at, options.on_lost, *herald_, narrator_.get());
   Lease lease{std::make_unique<HeldLock>(shared_from_this(), std::string{resource}, holding)};
-  if (!holdings_.add(holding)) {
-    holding->lose(Loss::shut_down, Clock::now());
+  if (!holdings_->add(holding)) {  // shut down in this moment
+    reactor_->shut_down({holding});
     return lease;
   }
   if (options.on_lost)
@@ -276,7 +277,7 @@ Release Client::release(HeldLock& held) noexcept {
     held.holding->release(Clock::now());
   }
   if (fork_generation() != generation_) return outcome;
-  holdings_.remove(*held.holding);
+  holdings_->remove(*held.holding);
   herald_->forget(held.holding);
   held.holding->retire();
   return outcome;
@@ -285,7 +286,7 @@ Release Client::release(HeldLock& held) noexcept {
 bool Client::orphan(HeldLock& held) noexcept {
   if (fork_generation() != generation_) return false;
   held.release_outcome = Release::already_lost;  // it is not ours to release any more
-  holdings_.remove(*held.holding);
+  holdings_->remove(*held.holding);
   const bool was_in_force = reactor_->let_go(held.holding);
   held.holding->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
   herald_->forget(held.holding);
@@ -296,10 +297,7 @@ bool Client::orphan(HeldLock& held) noexcept {
 void Client::shut_down() {
   check_process();
   shutting_down_.request_stop();
-  const std::vector<std::shared_ptr<core::Tenure>> leases = holdings_.close();
-  reactor_->shut_down(leases);
-  // Who has answered this has answered the releases before it.
-  if (!leases.empty()) static_cast<void>(look_at(leases.back()->claim.key));
+  reactor_->shut_down(holdings_->close());
 }
 
 std::stop_token Client::stop_token(const HeldLock& held) {
@@ -319,12 +317,9 @@ bool Client::wait_lost(const HeldLock& held, Time until, const std::stop_token& 
 
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();
-  return look_at(lock_key(options_.key_prefix, resource));
-}
-
-std::vector<NodeReport> Client::look_at(std::string key) {
-  auto inspection = std::make_unique<core::Inspection>(
-      std::move(key), names_.size(), options_.node_timeout.value_or(default_node_timeout).get());
+  auto inspection =
+      std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
+                                         options_.node_timeout.value_or(default_node_timeout).get());
   return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     return reports(ended.tally(), NodeStatus::free);
   });

@@ -83,7 +83,6 @@ class Client : public std::enable_shared_from_this<Client> {
   [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
   void pause(core::Time until, const std::stop_token&) const;
   void watch_if_possible(const std::shared_ptr<Holding>&);
-  [[nodiscard]] std::vector<NodeReport> look_at(std::string key);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 
@@ -93,7 +92,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
   std::stop_source shutting_down_;
-  Holdings holdings_;
+  const std::unique_ptr<Holdings, Holdings::End> holdings_;
   const std::unique_ptr<Narrator, Narrator::End> narrator_;  // null: nobody observes
   const std::unique_ptr<Herald, Herald::End> herald_;
   const std::unique_ptr<Reactor, Reactor::End> reactor_;  // speaks of losses to the herald

@@ -71,7 +71,8 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   try {
     lease_ = client_.try_lock_for(resource_, left, options_);
   } catch (const Error& error) {
-    if (unreachable == Unreachable::report || error.code() == Errc::misconfigured) throw;
+    const bool is_final = error.code() == Errc::misconfigured || error.code() == Errc::cancelled;
+    if (unreachable == Unreachable::report || is_final) throw;
   }
   if (!lease_) return false;
   local.release();

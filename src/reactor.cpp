@@ -242,10 +242,8 @@ bool Reactor::let_go(const std::shared_ptr<core::Tenure>& tenure) {
 
 void Reactor::shut_down(const std::vector<std::shared_ptr<core::Tenure>>& leases) {
   Lock lock{mutex_};
-  const Time now = Clock::now();
-  engine_.shut_down(leases, now);
-  if (polling_) kick();  // the driver sends, and may be one who is cancelled
-  if (!driver_) ask_background(now);
+  engine_.shut_down(leases, Clock::now());
+  if (polling_) kick();  // the driver may be one who is cancelled
   wake_finished(lock);
 }
 

@@ -67,7 +67,7 @@ class Reactor {
   void watch(const std::shared_ptr<core::Tenure>&);
   /// From now on nothing is done for it any more. Whether it was in force.
   bool let_go(const std::shared_ptr<core::Tenure>&);
-  /// Cancels acquisitions, and ends these leases. Their releases are sent with the next operation, or soon.
+  /// These leases are lost, and acquisitions are cancelled, now and from now on.
   void shut_down(const std::vector<std::shared_ptr<core::Tenure>>& leases);
 
   /// For tests: what the engine knows, under the mutex.

@@ -24,7 +24,7 @@ struct HeldLock;
 /// What the servers said to a release. None of them is an error.
 enum class Release : std::uint8_t {
   released,      ///< The lease was in force until now, and a majority of the nodes deleted our value.
-  already_lost,  ///< The lease had ended before: its deadline had passed, or a majority no longer had our value.
+  already_lost,  ///< The lease had ended before: it was lost, for the reason that `loss()` tells.
   unknown,       ///< Too few nodes answered to tell. Copies that could not be deleted expire by themselves.
 };
 
@@ -35,7 +35,7 @@ enum class State : std::uint8_t { held, in_doubt, lost, released };
 ///
 /// | state    | meaning                                                          | leaves it by                           |
 /// |----------|------------------------------------------------------------------|----------------------------------------|
-/// | held     | the deadline is ahead: a majority holds our value until then      | deadline, a majority's no, `release()`  |
+/// | held     | the deadline is ahead: a majority holds our value until then      | any `Loss`, `release()`                |
 /// | in_doubt | the last extension got no majority; the old deadline still holds  | one that succeeds; the others          |
 /// | lost     | for the reason that `loss()` tells, for ever                      | never                                  |
 /// | released | `release()` was called, or the guard was moved from               | never                                  |
@@ -77,10 +77,10 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// Why it was lost; `Loss::none` while it is not, and where it was released in time.
   [[nodiscard]] Loss loss() const noexcept;
   /// Gets its stop request when the lease is lost: at the deadline at the latest, and at once when a majority of the nodes
-  /// tells that our value is gone. Not when it is released. What is registered with it runs on a thread of the
-  /// client's, and may not throw; releasing waits for it, unless it is called there. The first call starts that thread.
-  /// Throws std::system_error when the system has none, `Error` (misconfigured) in a child of fork(). Without a stop
-  /// state when moved from.
+  /// tells that our value is gone, or the client is shut down. Not when it is released. What is registered with it runs on
+  /// a thread of the client's, and may not throw; releasing waits for it, unless it is called there. The first call starts
+  /// that thread. Throws std::system_error when the system has none, `Error` (misconfigured) in a child of fork(). Without a
+  /// stop state when moved from.
   ///
   /// From the first call on the lease is watched, as it is with `LockOptions::on_lost` and with `auto_renew`: the nodes tell
   /// of each change of its key, over a second connection each, which all leases of the client share. Where a server does

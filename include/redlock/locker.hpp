@@ -40,7 +40,7 @@ inline namespace v1 {
 /// `misconfigured`.
 ///
 /// Destruction releases nothing: leases live on, and keep the connections. Who destroys the last of client
-/// and leases sends what is still to be sent, for at most 250 ms. `shut_down` ends them all.
+/// and leases sends what is still to be sent, for at most 250 ms. `shut_down` tells the holders to end.
 class REDLOCK_EXPORT Locker {
  public:
   Locker(Locker&&) noexcept;
@@ -93,11 +93,11 @@ class REDLOCK_EXPORT Locker {
   /// The same; empty when `ec` is set.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
-  /// Ends all that this client holds, for a program that is about to end: its leases are lost (`Loss::shut_down`), which is
-  /// told as any loss is, and their locks are released. Calls that wait for a lock, and all that ask for one from now on,
-  /// end with `cancelled`. Blocks until the nodes have answered, at most the node timeout (250 ms unless set) after the
-  /// connect timeout; on nodes without a connection the copies expire. Throws `misconfigured` in a child of `fork()`, else
-  /// only for lack of memory. Once is enough.
+  /// For a program that is about to end: all leases of this client are lost (`Loss::shut_down`), which is told as any loss
+  /// is, and nothing renews them. Calls that wait for a lock, and all that ask for one from now on, end with `cancelled`.
+  /// Does not block, and releases nothing: a lock stays on the nodes until its holder, who has to stop first, releases or
+  /// destroys the lease, at most for the rest of its ttl. Once is enough. Throws `misconfigured` in a child of `fork()`,
+  /// else for lack of memory only.
   void shut_down();
 
  protected:

@@ -33,8 +33,9 @@ class REDLOCK_EXPORT Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  /// Blocks until acquired, while nodes are missing too. Throws `Error` (misconfigured), or std::system_error when the
-  /// system has no thread for renewals; the mutex is then not locked, as after every call that throws.
+  /// Blocks until acquired, while nodes are missing too. Throws `Error` (misconfigured; cancelled, once the client is shut
+  /// down and no other thread has the mutex), or std::system_error when the system has no thread for renewals; the mutex is
+  /// then not locked, as after every call that throws.
   void lock();
   /// False: another thread or another process has it. Throws `Error` as `Locker::try_lock` does.
   [[nodiscard]] bool try_lock();

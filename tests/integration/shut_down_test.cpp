@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "integration/listener.hpp"
 #include "integration/observers.hpp"
+#include "redlock/mutex.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -35,12 +37,12 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("all_leases_are_lost_told_and_released_when_a_client_is_shut_down") {
+TEST_CASE("all_leases_are_told_lost_when_a_client_is_shut_down_and_their_holders_release_them") {
   Fixture f;
   Listener listener;
-  const auto plain = f.locks.try_lock("plain", {.ttl = 60s});
-  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
-  const auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = listener.callback()});
+  auto plain = f.locks.try_lock("plain", {.ttl = 60s});
+  auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = listener.callback()});
   auto released = f.locks.try_lock("released", {.ttl = 60s});
   auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
   REQUIRE((plain && renewed && told && released && orphaned));
@@ -52,37 +54,50 @@ TEST_CASE("all_leases_are_lost_told_and_released_when_a_client_is_shut_down") {
   for (const auto* const lease : {&plain, &renewed, &told}) {
     CHECK((*lease)->state() == State::lost);
     CHECK((*lease)->loss() == Loss::shut_down);
-    CHECK(f.servers.having((*lease)->resource()) == 0);
+    CHECK_FALSE((*lease)->extend());
+    CHECK(f.servers.having((*lease)->resource()) > 1);  // nobody else gets it before its holder has stopped
   }
   CHECK(
       eventually([&] { return token.stop_requested() && listener.told() == std::vector{Loss::shut_down}; }));
-  CHECK(released->loss() == Loss::none);
-  CHECK(f.servers.having("orphaned") == 3);
-  f.locks.shut_down();  // once is enough
   CHECK(plain->wait_lost());
+  f.locks.shut_down();  // once is enough
+
+  for (auto* const lease : {&plain, &renewed, &told}) CHECK((*lease)->release() == Release::already_lost);
+  for (const char* const resource : {"plain", "renewed", "told"})
+    CHECK(eventually([&] { return f.servers.having(resource) == 0; }));
+  CHECK(released->loss() == Loss::none);
+  CHECK(f.servers.having("orphaned") > 1);
 }
 
 TEST_CASE("a_client_that_was_shut_down_gives_no_more_locks_and_still_looks") {
   Fixture f;
+  Redlock other{endpoints(f.nodes)};
+  auto left = other.lock("left", {.ttl = 60s});
+  REQUIRE(left.orphan());
   f.locks.shut_down();
-  CHECK(f.servers.calls("info") == 0);  // there was nothing to connect for
   std::error_code ec;
   CHECK_FALSE(f.locks.try_lock("r", {}, ec));
   CHECK(ec == Errc::cancelled);
   CHECK_THROWS_WITH(f.locks.lock("r"), contains("the client was shut down"));
-  CHECK_FALSE(f.locks.adopt("r", std::string(40, 'a'), {}, {.fencing = false}, ec));
+  CHECK_FALSE(f.locks.adopt("left", left.owner_value(), left.fencing_token(), {}, ec));
   CHECK(ec == Errc::cancelled);
-  CHECK(f.locks.inspect("r").size() == 3);
+  CHECK(f.servers.holding("left", left.owner_value()) > 1);
+  redlock::Mutex mutex{f.locks, "m"};
+  CHECK_THROWS_AS(mutex.try_lock_until(std::chrono::steady_clock::now() + 1h), redlock::Error);
+  CHECK(f.locks.inspect("left").size() == 3);
 }
 
-TEST_CASE("who_waits_for_a_lock_is_told_at_once_when_the_client_is_shut_down") {
+TEST_CASE("who_waits_for_a_lock_ends_when_the_client_is_shut_down") {
   LocalNodes nodes{3};
-  Redlock locks{endpoints(nodes), {.node_timeout = 5s}};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
   Redlock other{endpoints(nodes)};
   const auto held = other.try_lock("r", {.ttl = 60s});
   REQUIRE(held);
-  const bool asleep = GENERATE(false, true);
-  if (asleep) nodes.pause(1), nodes.pause(2);  // in an attempt, and not between two
+  REQUIRE(locks.try_lock("another"));  // there are connections
+  const bool in_an_attempt = GENERATE(false, true);
+  if (in_an_attempt) nodes.pause(1), nodes.pause(2);
+  const std::uint64_t before = servers[0].attempts();
   std::vector<std::future<std::error_code>> waiting;
   for (int caller = 0; caller < 4; ++caller)
     waiting.push_back(std::async(std::launch::async, [&] {
@@ -90,27 +105,20 @@ TEST_CASE("who_waits_for_a_lock_is_told_at_once_when_the_client_is_shut_down") {
       static_cast<void>(locks.lock("r", {.ttl = 60s}, {}, ec));
       return ec;
     }));
-  std::this_thread::sleep_for(100ms);
+  REQUIRE(eventually([&] { return servers[0].attempts() >= before + 4; }));
   locks.shut_down();
-  for (auto& each : waiting) CHECK(each.get() == Errc::cancelled);
-}
-
-TEST_CASE("a_node_that_hangs_keeps_nobody_from_shutting_down") {
-  Fixture f;
-  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
-  REQUIRE(lease);
-  f.nodes.pause(1);
-  f.locks.shut_down();
-  CHECK(lease->loss() == Loss::shut_down);
-  f.nodes.resume(1);
-  CHECK(eventually([&] { return f.servers.having("r") == 0; }));
+  for (auto& each : waiting) {
+    // Far less than the node timeout.
+    CHECK(each.wait_for(5s) == std::future_status::ready);
+    CHECK(each.get() == Errc::cancelled);
+  }
 }
 
 TEST_CASE("a_loss_callback_may_shut_its_client_down") {
   Fixture f;
   Listener listener;
   const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = listener.callback()});
-  const auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) { f.locks.shut_down(); }});
+  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { f.locks.shut_down(); }});
   REQUIRE((other && lease));
   CHECK(eventually([&] { return listener.told() == std::vector{Loss::shut_down}; }));
   CHECK(lease->loss() == Loss::deadline_passed);
@@ -140,6 +148,7 @@ TEST_CASE("no_lease_survives_a_shut_down_whoever_is_about_to_get_one") {
     locks.shut_down();
     for (std::thread& thread : threads) thread.join();
     for (const auto& lease : last) CHECK_FALSE((lease && lease->valid()));
+    for (auto& lease : last) lease.reset();
     CHECK(eventually([&] { return servers.empty() == 3; }));
   }
 }
@@ -151,5 +160,4 @@ TEST_CASE("a_lock_on_one_node_is_shut_down_as_well") {
   REQUIRE(lease);
   lock.shut_down();
   CHECK(lease->loss() == Loss::shut_down);
-  CHECK(Observers{nodes}.empty() == 1);
 }

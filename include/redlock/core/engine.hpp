@@ -63,6 +63,7 @@ class Engine final : public Outbox {
     operation->position_ = active_.size();
     active_.push_back(operation);
     earliest_ = std::min(earliest_, operation->give_up_at);
+    if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled, now);
     advance(operation);
   }
   void abandon(const Ref<Operation>& operation, Errc why, Time now) {
@@ -76,13 +77,13 @@ class Engine final : public Outbox {
   void keep(const std::shared_ptr<Tenure>& tenure, Time now) { renewals_.add(tenure, now); }
   /// From now on it is lost as soon as a majority of the nodes tells that our value is gone.
   void watch(const std::shared_ptr<Tenure>& tenure, Time now) { watching_.add(tenure, now); }
-  /// Acquisitions are cancelled, and these leases are lost, and released on the nodes.
+  /// These leases are lost. Acquisitions are cancelled, now and whenever another one comes.
   void shut_down(const std::vector<std::shared_ptr<Tenure>>& leases, Time now) {
+    is_shut_down_ = true;
+    for (const std::shared_ptr<Tenure>& lease : leases) lease->lose(Loss::shut_down, now);
     const std::vector<Ref<Operation>> all = active_;
     for (const Ref<Operation>& operation : all)
       if (operation->wants_grants()) abandon(operation, Errc::cancelled, now);
-    for (const std::shared_ptr<Tenure>& lease : leases)
-      if (lease->lose(Loss::shut_down, now)) submit(Ref<Operation>{new Removal{lease, nodes()}}, now);
   }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
@@ -372,6 +373,7 @@ class Engine final : public Outbox {
   Time earliest_ = never;  // no operation has anything to do before; may be too early, never too late
   Time now_{};             // of the event being handled
   std::size_t late_replies_ = 0;
+  bool is_shut_down_ = false;
 };
 
 }  // namespace redlock::inline v1::core
