@@ -223,6 +223,8 @@ void Process::release(Thread& thread, Time now) {
   if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
   vigil_.remove(thread.tenure);
   thread.state = Thread::State::releasing;
+  if (mutant_ && !mutant_->release_ends_tenure())
+    thread.tenure = std::make_shared<Held>(thread.claim, thread.tenure->deadline(), vigil_);
   auto removal = std::make_unique<Removal>(thread.tenure, engine_.nodes());
   thread.removal = removal.get();
   submit(thread, std::move(removal), now);

@@ -56,6 +56,15 @@ TEST_CASE("the_first_seed_that_fails_is_told_however_many_threads_there_are") {
   CHECK(alone.violation->text == together.violation->text);
 }
 
+TEST_CASE("a_copy_that_comes_back_behind_its_release_is_found") {
+  for (const std::string_view mistake : {"renewal-after-release", "repair-after-failure"}) {
+    INFO(mistake);
+    const CampaignResult result = run({.schedules = 300, .mutant = mutant_named(mistake)});
+    REQUIRE(result.violation);
+    CHECK(result.violation->rule == Rule::ownership);
+  }
+}
+
 TEST_CASE("a_failing_schedule_is_reduced_to_what_it_needs") {
   const Campaign campaign{.schedules = 300, .mutant = mutant_named("lost-grants-count")};
   const CampaignResult result = run(campaign);

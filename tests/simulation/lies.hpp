@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/extension.hpp"
 #include "redlock/core/quorum.hpp"
 #include "redlock/core/resp.hpp"
 #include "redlock/core/scripts.hpp"
@@ -25,7 +26,8 @@ using core::Postage;
 using core::Reply;
 using core::Step;
 
-inline constexpr Step asked = 0;  // the first step of an acquisition and of an extension
+inline constexpr Step asked = 0;      // the first step of an acquisition and of an extension
+inline constexpr Step nobodys = 100;  // whose answer no operation waits for
 
 inline bool is_grant(const Reply& reply) {
   return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer > 0);
@@ -146,7 +148,6 @@ class GrantsBehindReleases final : public Asking {
   using Asking::Asking;
 
  private:
-  static constexpr Step nobodys = 100;
   const core::Trouble* speak(NodeIndex node, std::string_view command, Postage postage) override {
     if (postage.step == asked) grant_command_ = command;
     is_given_back_ = is_given_back_ || postage.owed;
@@ -182,6 +183,25 @@ class MinorityExtends final : public Disguise {
     if (extended_) reply.integer = 1;
   }
   bool extended_ = false;
+};
+
+/// Nodes without our value get it back also when there was no majority.
+class RepairsAfterFailure final : public Disguise {
+ public:
+  RepairsAfterFailure(std::unique_ptr<Operation> inner, std::size_t, const Mutant::Aside&)
+      : Disguise{std::move(inner)} {}
+
+ private:
+  void hear(NodeIndex node, Step step, Reply& reply) override {
+    if (step == asked && reply.is(Reply::Kind::integer) && reply.integer == 0) missing_.push_back(node);
+  }
+  void think() override {
+    const auto& extension = static_cast<const core::Extension&>(inner());
+    if (!extension.done() || extension.outcome() == core::Extension::Outcome::extended) return;
+    for (const NodeIndex node : std::exchange(missing_, {}))
+      forward(node, extension.tenure().claim.put_back_command(), {.step = nobodys});
+  }
+  std::vector<NodeIndex> missing_;
 };
 
 }  // namespace redlock::simulation

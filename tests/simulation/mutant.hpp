@@ -56,6 +56,8 @@ class Mutant {
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
   /// Whether it reads a key again behind a write of its own, so as to hear of the next change.
   [[nodiscard]] virtual bool arms_again() const { return true; }
+  /// Whether a release ends renewals, and whatever extension is under way.
+  [[nodiscard]] virtual bool release_ends_tenure() const { return true; }
   /// Until when an extension is tried.
   [[nodiscard]] virtual core::Time extension_limit(core::Time deadline, core::Time now) const {
     static_cast<void>(now);

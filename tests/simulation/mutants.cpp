@@ -80,6 +80,12 @@ class LessDrift final : public Careless {
   int percent_;
 };
 
+class RenewsAfterRelease final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] bool release_ends_tenure() const override { return false; }
+};
+
 class ArmsOnce final : public Careless {
  public:
   using Careless::Careless;
@@ -171,6 +177,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Liar<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
   add(ArmsOnce{"no-rearm-after-write"});
   add(RepairCountsAtOnce{"repair-counts-at-once"});
+  add(Liar<Extension, RepairsAfterFailure>{"repair-after-failure"});
+  add(RenewsAfterRelease{"renewal-after-release"});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;
