@@ -123,6 +123,18 @@ Fault draw_fault(const Schedule& schedule, Random& random) {
   return fault;
 }
 
+/// All nodes restart at once, each with what it had saved, if anything: what was granted since is forgotten everywhere.
+void draw_power_failure(Schedule& schedule, Random& random) {
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  const Instant at = random.between(0, schedule.heals);
+  const Instant length = std::min(random.skewed(millisecond, ttl), schedule.heals - at);
+  for (int node = 0; node < schedule.nodes; ++node) {
+    const Kind kind = random.chance(20) ? Kind::crash_empty : Kind::crash_old;
+    const Instant age = random.between(millisecond, 2 * ttl);
+    schedule.faults.push_back({.kind = kind, .at = at, .length = length, .node = node, .amount = age});
+  }
+}
+
 std::int64_t draw_wall_offset(Random& random) {
   constexpr std::int64_t year_us = 365 * 24 * 3600 * std::int64_t{1'000'000};
   if (random.chance(5)) return 274 * year_us;
@@ -231,7 +243,11 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
     schedule.node_ppm.push_back(random.between(-most, most));
     schedule.node_offsets.push_back(random.between(0, second));
   }
-  const auto faults = random.between(20, 50);
+  // Where the power fails little else goes wrong, so that there are leases to be forgotten.
+  schedule.deployed = schedule.guarded && random.chance(40);
+  const auto power_failures = schedule.deployed ? random.between(1, 3) : 0;
+  const auto faults = schedule.deployed ? random.between(3, 12) : random.between(20, 50);
+  for (std::int64_t i = 0; i < power_failures; ++i) draw_power_failure(schedule, random);
   for (std::int64_t i = 0; i < faults; ++i) schedule.faults.push_back(draw_fault(schedule, random));
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });

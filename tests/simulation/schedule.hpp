@@ -93,7 +93,8 @@ struct Schedule {
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
   bool counters_kept = true;  // whatever else a node loses
-  bool guarded = false;  // clients guard restarts, strictly, so that nodes may lose their data at any moment
+  bool guarded = false;   // clients guard restarts, strictly, so that nodes may lose their data at any moment
+  bool deployed = false;  // and the nodes had their markers before the world began
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // up to so much more

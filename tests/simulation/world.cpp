@@ -19,6 +19,16 @@ Instant patience(const Schedule& schedule) {
   return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
 }
 
+/// What is on a node whose deployment is older than the world.
+Keyspace marked(const Schedule& schedule, const std::string& run_id) {
+  const core::Marker marker{.deployment = core::name_of({}),
+                            .nodes = static_cast<std::size_t>(schedule.nodes),
+                            .max_ttl = schedule.ttl,
+                            .node = core::name_of({run_id}),
+                            .run_id = run_id};
+  return {{std::string{core::marker_key}, {.value = marker.text()}}};
+}
+
 }  // namespace
 
 World::World(const Schedule& schedule, Interpreter& interpreter, History& history, const Mutant* mutant)
@@ -40,9 +50,10 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
 
       foreign_(schedule.faults.size()) {
   for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
-    nodes_.push_back(
-        {Server{interpreter, "run-" + std::to_string(node) + "-0"},
-         SkewedClock{drawn_for(node, schedule.node_offsets), drawn_for(node, schedule.node_ppm)}});
+    const std::string run_id = "run-" + std::to_string(node) + "-0";
+    nodes_.push_back({Server{interpreter, run_id}, SkewedClock{drawn_for(node, schedule.node_offsets),
+                                                               drawn_for(node, schedule.node_ppm)}});
+    if (schedule.deployed) nodes_.back().server.replace_keys(marked(schedule, run_id));
     if (!mutant) continue;
     for (const Mutant::Patch& patch : mutant->patches())
       nodes_.back().server.patch(*patch.original, patch.source);
