@@ -11,6 +11,7 @@
 
 #include "redlock/core/acquisition.hpp"
 #include "redlock/core/claim.hpp"
+#include "redlock/core/guard.hpp"
 #include "redlock/core/operation.hpp"
 #include "redlock/core/scripts.hpp"
 #include "redlock/core/tenure.hpp"
@@ -34,6 +35,8 @@ class Mutant {
   virtual ~Mutant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::vector<Patch> patches() const { return {}; }
+  /// In worlds whose clients guard restarts.
+  virtual void before_start(core::Guard::Settings& guard) const { static_cast<void>(guard); }
   /// `previous_owner`: of the attempt before; empty: there is none.
   virtual void before_attempt(core::Claim& claim, const std::string& previous_owner) const {
     static_cast<void>(claim), static_cast<void>(previous_owner);

@@ -80,6 +80,21 @@ class LessDrift final : public Careless {
   int percent_;
 };
 
+/// A marker of any run will do.
+class IgnoresRunId final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_start(core::Guard::Settings& guard) const override { guard.durable = true; }
+};
+
+class EndsQuarantineEarly final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_start(core::Guard::Settings& guard) const override {
+    guard.quarantine = std::chrono::milliseconds{1};
+  }
+};
+
 class RenewsAfterRelease final : public Careless {
  public:
   using Careless::Careless;
@@ -179,6 +194,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(Liar<Extension, RepairsAfterFailure>{"repair-after-failure"});
   add(RenewsAfterRelease{"renewal-after-release"});
+  add(IgnoresRunId{"marker-without-run-id"});
+  add(EndsQuarantineEarly{"quarantine-ends-early"});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "simulation/campaign.hpp"
 #include "support/catch.hpp"
@@ -34,10 +35,14 @@ Schedule power_failure() {
   return schedule;
 }
 
-Outcome outcome_of(const Schedule& schedule) {
+Outcome outcome_of(const Schedule& schedule, std::string_view mistake = {}) {
+  const Mutant* made = nullptr;
+  for (const auto& mutant : mutants())
+    if (mutant->name() == mistake) made = mutant.get();
+  REQUIRE((made || mistake.empty()));
   Interpreter interpreter;
   History nobody_reads_it;
-  return World{schedule, interpreter, nobody_reads_it, nullptr}.run();
+  return World{schedule, interpreter, nobody_reads_it, made}.run();
 }
 
 }  // namespace
@@ -59,6 +64,15 @@ TEST_CASE("after_a_power_failure_nobody_gets_a_lock_that_may_be_held") {
   REQUIRE(outcome.leases.size() == 2);
   CHECK(outcome.leases[0].begun < 50 * millisecond);
   CHECK(outcome.leases[1].begun > 350 * millisecond);
+}
+
+TEST_CASE("after_a_power_failure_two_hold_the_lock_if_any_run_or_any_quarantine_will_do") {
+  for (const std::string_view mistake : {"marker-without-run-id", "quarantine-ends-early"}) {
+    INFO(mistake);
+    const Outcome outcome = outcome_of(power_failure(), mistake);
+    REQUIRE(outcome.violation);
+    CHECK(outcome.violation->rule == Rule::exclusion);
+  }
 }
 
 TEST_CASE("where_restarts_are_guarded_the_power_fails_now_and_then") {

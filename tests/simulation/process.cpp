@@ -24,13 +24,15 @@ std::vector<core::Session::Settings> settings_of(const Schedule& schedule, Rando
   return settings;
 }
 
-std::optional<core::Guard::Settings> guard_of(const Schedule& schedule) {
+std::optional<core::Guard::Settings> guard_of(const Schedule& schedule, const Mutant* mutant) {
   if (!schedule.guarded) return std::nullopt;
-  return core::Guard::Settings{.nodes = static_cast<std::size_t>(schedule.nodes),
-                               .max_ttl = schedule.ttl,
-                               .quarantine = schedule.ttl + schedule.drift,
-                               .patience = Process::connect_timeout,
-                               .strict = true};
+  core::Guard::Settings guard{.nodes = static_cast<std::size_t>(schedule.nodes),
+                              .max_ttl = schedule.ttl,
+                              .quarantine = schedule.ttl + schedule.drift,
+                              .patience = Process::connect_timeout,
+                              .strict = true};
+  if (mutant) mutant->before_start(guard);
+  return guard;
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(schedule, random_), connect_timeout, random_.next(), guard_of(schedule)},
+      engine_{settings_of(schedule, random_), connect_timeout, random_.next(), guard_of(schedule, mutant)},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
     threads_.push_back(std::make_unique<Thread>());
