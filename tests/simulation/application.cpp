@@ -13,6 +13,7 @@ using core::Span;
 using core::Time;
 
 void Process::wake(int index, Time now) {
+  if (index < 0) return cancel(*threads_[static_cast<std::size_t>(~index)], now);
   Thread& thread = *threads_[static_cast<std::size_t>(index)];
   switch (thread.state) {
     case Thread::State::thinking:
@@ -20,9 +21,8 @@ void Process::wake(int index, Time now) {
     case Thread::State::between_attempts:
       return thread.retry->over(now) ? rest(thread) : ask(thread, now);
     case Thread::State::asking:
-      if (thread.finished()) return attempt_ended(thread, now);
-      if (std::exchange(thread.cancels, false)) engine_.abandon(thread.operation, Errc::cancelled, now);
-      return settle(now);
+      if (thread.finished()) attempt_ended(thread, now);
+      return;
     case Thread::State::holding:
       return hold(thread, now);
     case Thread::State::writing:
@@ -34,6 +34,13 @@ void Process::wake(int index, Time now) {
       if (thread.finished()) released(thread, now);
       return;
   }
+}
+
+/// What is over by now is not cancelled, and nothing else is woken by it.
+void Process::cancel(Thread& thread, Time now) {
+  if (thread.state != Thread::State::asking || thread.finished()) return;
+  engine_.abandon(thread.operation, Errc::cancelled, now);
+  settle(now);
 }
 
 void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
@@ -105,9 +112,8 @@ void Process::ask(Thread& thread, Time now) {
   thread.acquisition = acquisition.get();
   thread.acquisition->give_up_at = thread.give_up_at;
   world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
-  thread.cancels = !thread.visit && random_.chance(4);
-  if (thread.cancels)
-    world_.wake_in(index_, thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
+  if (!thread.visit && random_.chance(4))
+    world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
   submit(thread, std::move(acquisition), now);
 }
 

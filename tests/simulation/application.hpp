@@ -36,7 +36,6 @@ struct Process::Thread {
   int index = 0;
   State state = State::thinking;
   int resource = 0;
-  bool cancels = false;
   core::Ref<core::Operation> operation;
   core::Acquisition* acquisition = nullptr;  // of these one is the operation
   core::Extension* extension = nullptr;

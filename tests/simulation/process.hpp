@@ -74,7 +74,8 @@ class Process {
   void start();
   /// Without waiting for the first call.
   void connect(core::Time now);
-  /// A thread goes on. All times are those of the process's clock.
+  /// A thread goes on, or, where its number is complemented, its call is cancelled. All times are those of the
+  /// process's clock.
   void wake(int thread, core::Time now);
 
   void connected(int line, core::Time now);
@@ -99,6 +100,7 @@ class Process {
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
   void tell(const std::shared_ptr<Held>& lost);
+  void cancel(Thread& thread, core::Time now);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_visit(Thread& thread);
