@@ -13,7 +13,8 @@ using core::Span;
 using core::Time;
 
 void Process::wake(int index, Time now) {
-  if (index < 0) return cancel(*threads_[static_cast<std::size_t>(~index)], now);
+  if (const int cancelled = ~index; cancelled >= 0)
+    return cancel(*threads_[static_cast<std::size_t>(cancelled)], now);
   Thread& thread = *threads_[static_cast<std::size_t>(index)];
   switch (thread.state) {
     case Thread::State::thinking:
