@@ -28,8 +28,11 @@ bool is_answered_otherwise(const Texts& words) {
   const auto is_huge = [](const std::string& word) {
     return std::abs(std::strtod(word.c_str(), nullptr)) >= 1e17;
   };
-  return (has(words, core::put_back_script.source) || has(words, core::put_back_script.sha1)) &&
-         std::any_of(words.begin(), words.end(), is_huge);
+  const auto is_call_of = [&](const core::Script& script) {
+    return has(words, script.source) || has(words, script.sha1);
+  };
+  const bool computes = is_call_of(core::put_back_script) || is_call_of(core::swap_script);
+  return computes && std::any_of(words.begin(), words.end(), is_huge);
 }
 
 }  // namespace
