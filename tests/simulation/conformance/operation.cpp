@@ -25,14 +25,15 @@ bool is_answered_otherwise(const Texts& words) {
   if (is_word(words[0], "auth") && words.size() == 3) return true;
   // From 7.2 on a script's numbers become arguments in the shortest form: another one for -0, and from 10^17 on.
   if (has(words, "-0")) return true;
-  const auto is_huge = [](const std::string& word) {
-    return std::abs(std::strtod(word.c_str(), nullptr)) >= 1e17;
-  };
   const auto is_call_of = [&](const core::Script& script) {
     return has(words, script.source) || has(words, script.sha1);
   };
-  const bool computes = is_call_of(core::put_back_script) || is_call_of(core::swap_script);
-  return computes && std::any_of(words.begin(), words.end(), is_huge);
+  // The time that a key has left, which this one computes with, may be as much.
+  if (is_call_of(core::swap_script)) return true;
+  const auto is_huge = [](const std::string& word) {
+    return std::abs(std::strtod(word.c_str(), nullptr)) >= 1e17;
+  };
+  return is_call_of(core::put_back_script) && std::any_of(words.begin(), words.end(), is_huge);
 }
 
 }  // namespace
