@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fork_guard.hpp"
 #include "held_lock.hpp"
 #include "herald.hpp"
 #include "holdings.hpp"
@@ -92,10 +93,10 @@ class Client : public std::enable_shared_from_this<Client> {
   std::atomic<std::chrono::microseconds> proposal_skew_{};
   std::atomic<std::uint64_t> second_rounds_ = 0;
   std::stop_source shutting_down_;
-  const std::unique_ptr<Holdings, Holdings::End> holdings_;
-  const std::unique_ptr<Narrator, Narrator::End> narrator_;  // null: nobody observes
-  const std::unique_ptr<Herald, Herald::End> herald_;
-  const std::unique_ptr<Reactor, Reactor::End> reactor_;  // speaks of losses to the herald
+  const OwnProcessPtr<Holdings> holdings_;
+  const OwnProcessPtr<Narrator> narrator_;  // null: nobody observes
+  const OwnProcessPtr<Herald> herald_;
+  const OwnProcessPtr<Reactor> reactor_;  // speaks of losses to the herald
 };
 
 }  // namespace redlock::inline v1::detail

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "boot_timer.hpp"
-#include "fork_guard.hpp"
 #include "quiet_thread.hpp"
 #include "user_code.hpp"
 
@@ -125,13 +124,9 @@ struct Herald::State {
   bool stopping = false;
 };
 
-Herald::Herald(Report report)
-    : state_{std::make_shared<State>(std::move(report))}, generation_{fork_generation()} {}
+Herald::Herald(Report report) : state_{std::make_shared<State>(std::move(report))} {}
 
-void Herald::End::operator()(Herald* herald) const noexcept {
-  if (fork_generation() == herald->generation_) return delete herald;
-  herald->state_->timer.close_in_child();
-}
+void Herald::close_in_child() const noexcept { state_->timer.close_in_child(); }
 
 Herald::~Herald() {
   std::vector<std::thread> threads;

@@ -33,10 +33,6 @@ class Herald {
   explicit Herald(Report report);
   /// Waits for callbacks that run on other threads.
   ~Herald();
-  /// Destroys it; in a child of fork(), where its threads are not, only closes its descriptor.
-  struct End {
-    void operator()(Herald*) const noexcept;
-  };
   Herald(const Herald&) = delete;
   Herald& operator=(const Herald&) = delete;
 
@@ -53,13 +49,13 @@ class Herald {
   void warn(std::string what) noexcept;
   /// It was released: nothing of it is called any more. Waits for its callback if that runs on another thread.
   void forget(const std::shared_ptr<Holding>&) noexcept;
+  void close_in_child() const noexcept;
 
  private:
   struct State;
   static void run(const std::shared_ptr<State>&);
 
   const std::shared_ptr<State> state_;  // outlives this object in a thread that destroys it from a callback
-  const unsigned generation_;
 };
 
 }  // namespace redlock::inline v1::detail

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "fork_guard.hpp"
 #include "held_lock.hpp"
 
 namespace redlock::inline v1::detail {
@@ -14,13 +13,6 @@ namespace redlock::inline v1::detail {
 /// The leases of one client, for the call that ends them all. Thread safe.
 class Holdings {
  public:
-  /// Destroys it; in a child of fork(), where somebody may have been changing it, leaves it as it is.
-  struct End {
-    void operator()(Holdings* holdings) const noexcept {
-      if (fork_generation() == holdings->generation_) delete holdings;
-    }
-  };
-
   /// False: they were closed.
   bool add(const std::shared_ptr<Holding>& holding) {
     const std::lock_guard lock{mutex_};
@@ -46,7 +38,6 @@ class Holdings {
   }
 
  private:
-  const unsigned generation_ = fork_generation();
   std::mutex mutex_;
   // Both are read and written under it.
   std::vector<std::shared_ptr<Holding>> all_;

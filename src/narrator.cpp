@@ -11,7 +11,6 @@
 #include <variant>
 #include <vector>
 
-#include "fork_guard.hpp"
 #include "quiet_thread.hpp"
 #include "user_code.hpp"
 
@@ -82,13 +81,7 @@ struct Narrator::State {
 };
 
 Narrator::Narrator(std::shared_ptr<Observer> observer, std::size_t key_prefix, Report report)
-    : state_{std::make_shared<State>(std::move(observer), std::move(report))},
-      key_prefix_{key_prefix},
-      generation_{fork_generation()} {}
-
-void Narrator::End::operator()(Narrator* narrator) const noexcept {
-  if (fork_generation() == narrator->generation_) delete narrator;
-}
+    : state_{std::make_shared<State>(std::move(observer), std::move(report))}, key_prefix_{key_prefix} {}
 
 Narrator::~Narrator() {
   std::thread thread;

@@ -24,10 +24,6 @@ class Narrator final : public Observer {
   Narrator(std::shared_ptr<Observer>, std::size_t key_prefix, Report report);
   /// Tells what was noted. On its own thread, which is inside of a user's call, it leaves that out.
   ~Narrator() override;
-  /// Destroys it; leaves it as it is in a child of fork(), where its thread is not.
-  struct End {
-    void operator()(Narrator*) const noexcept;
-  };
 
   void attempted(const Attempt&) override;
   void waited(const Wait&) override;
@@ -46,7 +42,6 @@ class Narrator final : public Observer {
   const std::shared_ptr<State>
       state_;  // outlives this object in a thread that destroys it from a user's call
   const std::size_t key_prefix_;
-  const unsigned generation_;
 };
 
 }  // namespace redlock::inline v1::detail

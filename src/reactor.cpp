@@ -54,11 +54,10 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
     connections_.emplace_back(endpoints[each % endpoints.size()]);
 }
 
-void Reactor::End::operator()(Reactor* reactor) const noexcept {
-  if (fork_generation() == reactor->generation_) return delete reactor;
-  for (const Connection& connection : reactor->connections_) connection.close_in_child();
-  reactor->wake_.close_in_child();
-  reactor->background_.close_in_child();
+void Reactor::close_in_child() const noexcept {
+  for (const Connection& connection : connections_) connection.close_in_child();
+  wake_.close_in_child();
+  background_.close_in_child();
 }
 
 Reactor::~Reactor() {

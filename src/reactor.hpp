@@ -41,11 +41,8 @@ class Reactor {
           Observer* observer, Warn warn);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
-  /// Destroys it; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle of
-  /// changing it, and what is half changed cannot be taken apart. Only the sockets are closed, without a byte.
-  struct End {
-    void operator()(Reactor*) const noexcept;
-  };
+  /// Without a byte to anybody.
+  void close_in_child() const noexcept;
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
