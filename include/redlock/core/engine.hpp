@@ -14,6 +14,7 @@
 #include "redlock/core/guard.hpp"
 #include "redlock/core/node_changes.hpp"
 #include "redlock/core/operation.hpp"
+#include "redlock/core/readiness.hpp"
 #include "redlock/core/removal.hpp"
 #include "redlock/core/renewals.hpp"
 #include "redlock/core/session.hpp"
@@ -29,10 +30,8 @@ using ConnectionIndex = std::size_t;
 /// that the client decides happens in here; the shell moves bytes and keeps one timer. Not thread safe: all
 /// calls under the client's mutex.
 ///
-/// An operation that comes while connections are being made for the first time waits until enough of them are
-/// ready, and then as long again as that took, so that the slower ones are not left out by a hair; at most
-/// the connect timeout. Its validity counts from the end of that wait, when its first byte is written. One that wants
-/// grants waits likewise for the guard to admit nodes, on new ones half a second longer.
+/// An operation that comes while connections are being made for the first time waits for them (`Readiness`). Its validity
+/// counts from the end of that wait, when its first byte is written.
 class Engine final : public Outbox {
  public:
   /// `guard`: none, nobody guards restarts. `observer`: is told, during the calls below, of what is worth counting; may be
@@ -288,47 +287,10 @@ class Engine final : public Outbox {
     settle(operation);
   }
 
-  [[nodiscard]] Time start_time(const Operation& operation) const noexcept {
-    std::size_t ready = 0;
-    std::size_t hopeful = 0;
-    for (NodeIndex node = 0; node < nodes(); ++node) {
-      ready += usable_since(node, operation) != never ? 1 : 0;
-      hopeful += is_hopeful(node, operation) ? 1 : 0;
-    }
-    const std::size_t wanted = operation.connections_wanted(nodes());
-    if (wanted == 0 || hopeful == 0 || ready + hopeful < wanted) return now_;
-    const bool guarded = guard_ && operation.wants_grants();
-    const Time latest = std::max(later(operation.submitted_at_, connect_timeout_),
-                                 guarded ? guard_->decided_by() : Time::min());
-    if (ready < wanted) return latest;
-    const Span taken = enough_ready_at(operation) - operation.submitted_at_;
-    return std::min(latest, later(operation.submitted_at_, 2 * taken));
-  }
-
-  /// When the last connection that the operation wanted became ready; its submission if they were there
-  /// already.
-  [[nodiscard]] Time enough_ready_at(const Operation& operation) const noexcept {
-    std::vector<Time> times;
-    for (NodeIndex node = 0; node < nodes(); ++node)
-      if (const Time since = usable_since(node, operation); since != never)
-        times.push_back(std::max(since, operation.submitted_at_));
-    const auto wanted =
-        times.begin() + static_cast<std::ptrdiff_t>(operation.connections_wanted(nodes()) - 1);
-    std::nth_element(times.begin(), wanted, times.end());
-    return *wanted;
-  }
-
-  /// `never`: it is not, for this operation.
-  [[nodiscard]] Time usable_since(NodeIndex node, const Operation& operation) const noexcept {
-    const Session& session = sessions_[node];
-    if (!session.ready()) return never;
-    if (!guard_ || !operation.wants_grants()) return session.ready_at();
-    return guard_->admits(node) ? std::max(session.ready_at(), guard_->admitted_at(node)) : never;
-  }
-  [[nodiscard]] bool is_hopeful(NodeIndex node, const Operation& operation) const noexcept {
-    const Session& session = sessions_[node];
-    return session.hopeful() ||
-           (session.ready() && guard_ && operation.wants_grants() && guard_->is_deciding(node));
+  [[nodiscard]] Time start_time(const Operation& operation) const {
+    const Readiness readiness{sessions_, operation.wants_grants() ? guard_.get() : nullptr};
+    return readiness.start_time(operation.connections_wanted(nodes()), operation.submitted_at_,
+                                connect_timeout_, now_);
   }
 
   void time_operations() {
