@@ -71,7 +71,8 @@ Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
   const double elapsed = std::chrono::duration<double>{Stopwatch::now() - begun}.count();
   const Seen after{observer};
   for (const Lease& lease : held)
-    if (lease.state() != State::held) throw std::runtime_error{lease.resource() + " was lost"};
+    if (lease.state() != State::held)
+      throw std::runtime_error{lease.resource() + " was lost: " + std::string{to_string(lease.loss())}};
   const double extensions = after.extensions - before.extensions;
   return {{"leases", leases},
           {"nodes", nodes},

@@ -110,8 +110,8 @@ class Acquisition final : public Operation {
   /// Once granted, once: then no release of this attempt will be sent.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
-    claim_.adopted_owner = {};
-    claim_.marker = {};
+    for (std::string* const used : {&claim_.adopted_owner, &claim_.marker})
+      std::string{}.swap(*used);  // with its memory: a lease has no use for it
     return std::move(claim_);
   }
 
