@@ -17,7 +17,7 @@ Background::Background() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | 
 }
 
 void Background::start(const std::function<void()>& body) {
-  if (!thread_.joinable()) thread_ = quiet_thread(body);
+  if (!thread_.joinable()) thread_ = prompt_thread(body);
 }
 
 void Background::wake_by(core::Time when, const std::function<void()>& body) noexcept try {

@@ -43,7 +43,7 @@ struct Herald::State {
     if (threads.empty()) start_thread(self);
   }
   void start_thread(const std::shared_ptr<State>& self) {
-    threads.push_back(quiet_thread([self] { run(self); }));
+    threads.push_back(prompt_thread([self] { run(self); }));
   }
   /// Sees to it that the watch is relieved when it is given up.
   void find_relief(const std::shared_ptr<State>& self) noexcept try {

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "time_slices.hpp"
+
 namespace redlock::inline v1::detail {
 
 /// Starts a thread with all signals blocked: handlers run on threads that the program made.
@@ -20,6 +22,15 @@ template <class Body>
     ~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
   } const blocked;
   return std::thread{std::forward<Body>(body)};
+}
+
+/// Likewise, for one that must be there in time although the machine is busy.
+template <class Body>
+[[nodiscard]] std::thread prompt_thread(Body&& body) {
+  return quiet_thread([body = std::forward<Body>(body)] {
+    take_short_slices();
+    body();
+  });
 }
 
 /// Waits for its end. A thread that ends itself so goes on alone.
