@@ -123,8 +123,9 @@ inline constexpr Script put_back_script{
     "return 1",
     "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
 
-/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms at least, as its owner may still rely on it: 1. Elsewhere the answer is that of a grant that was
-/// denied. For a lock without a token that is adopted, and to undo any adoption.
+/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms at least, as its owner may still rely on it: 1.
+/// Elsewhere the answer is that of a grant that was denied. For a lock without a token that is adopted, and to undo any
+/// adoption.
 inline constexpr Script swap_script{
     "local call=redis.call "
     "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
