@@ -17,7 +17,6 @@ class EndInOwnProcess {
  public:
   template <class Object>
   void operator()(Object* object) const noexcept {
-    static_assert(sizeof(Object) > 0, "it must be known whether it has descriptors to close");
     if (fork_generation() == generation_)
       delete object;
     else if constexpr (requires { object->close_in_child(); })
