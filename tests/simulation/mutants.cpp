@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redlock/core/extension.hpp"
+#include "redlock/core/marker.hpp"
 #include "redlock/core/quorum.hpp"
 #include "simulation/lies.hpp"
 #include "simulation/mutant.hpp"
@@ -163,6 +164,18 @@ class GrantsAgain final : public SameOwner {
       "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end redis.call('SET',KEYS[2],ARGV[3]) return 1";
 };
 
+/// What the guard runs; it is not loaded, and so has no digest.
+constexpr core::Script marking{core::mark_script, {}};
+/// Whoever looks at a quarantine begins it again.
+constexpr std::string_view marking_that_starts_over =
+    "local call=redis.call "
+    "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]~='0' then call('SET',KEYS[2],ARGV[3],'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "local whole=call('GET',KEYS[2]) "
+    "if whole then call('PEXPIRE',KEYS[2],whole) end "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2])}";
+
 std::vector<std::unique_ptr<Mutant>> make() {
   std::vector<std::unique_ptr<Mutant>> all;
   const auto add = [&all](auto mutant) {
@@ -196,6 +209,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RenewsAfterRelease{"renewal-after-release"});
   add(IgnoresRunId{"marker-without-run-id"});
   add(EndsQuarantineEarly{"quarantine-ends-early"});
+  add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
   add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

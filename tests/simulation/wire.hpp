@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/marker.hpp"
 #include "redlock/core/reply.hpp"
 #include "redlock/core/scripts.hpp"
 
@@ -41,6 +42,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
       return std::string{names[index]}.append(whole ? " (whole script)" : "");
     ++index;
   }
+  if (words.size() == 8 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
   return "script";
 }
 
@@ -51,6 +53,10 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
   if (reply.is(Kind::nil)) return "nothing";
   if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
   if (command == "PING") return "pong";
+  if (reply.is(Kind::array) && (command == "look" || command == "mark")) {
+    if (reply.elements[0].text.empty()) return "no marker";
+    return reply.elements[1].integer > 0 ? "quarantined" : "marked";
+  }
   if (reply.is(Kind::array) && reply.elements.size() == 2) {
     const std::string& owner = reply.elements[0].text;
     return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));
