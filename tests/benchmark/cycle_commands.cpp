@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "redlock/core/marker.hpp"
+#include "redlock/core/scripts.hpp"
 #include "resource_name.hpp"
 
 namespace redlock::benchmark {
@@ -37,6 +39,13 @@ std::string format(std::initializer_list<std::string> words) {
   return command;
 }
 
+std::string format_lock(const std::string& marker) {
+  const std::string px = std::to_string(ttl.count());
+  if (marker.empty()) return format({"SET", any_name, any_owner, "NX", "PX", px});
+  return format({"EVALSHA", std::string{core::set_script.sha1}, "3", any_name, std::string{core::marker_key},
+                 std::string{core::quarantine_key}, any_owner, px, marker});
+}
+
 void write_new_owner(char* to) {
   std::array<unsigned char, random_bytes> drawn;
   if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
@@ -50,8 +59,8 @@ void write_new_owner(char* to) {
 
 }  // namespace
 
-CycleCommands::CycleCommands(const std::string& release_sha)
-    : lock_{format({"SET", any_name, any_owner, "NX", "PX", std::to_string(ttl.count())})},
+CycleCommands::CycleCommands(const std::string& release_sha, const std::string& marker)
+    : lock_{format_lock(marker)},
       release_{format({"EVALSHA", release_sha, "1", any_name, any_owner})},
       lock_name_{lock_.find(any_name)},
       lock_owner_{lock_.find(any_owner)},

@@ -10,11 +10,12 @@ namespace redlock::benchmark {
 /// The ttl of every contestant.
 inline constexpr std::chrono::milliseconds ttl = std::chrono::seconds{30};
 
-/// `SET name owner NX PX ttl` and the compare-and-delete of it, formatted once: a cycle only puts its name
-/// and its owner value, drawn from the kernel, in their places.
+/// `SET name owner NX PX ttl`, or the script that does so where restarts are guarded, and the compare-and-delete of it,
+/// formatted once: a cycle only puts its name and its owner value, drawn from the kernel, in their places.
 class CycleCommands {
  public:
-  explicit CycleCommands(const std::string& release_sha);
+  /// `marker`: what the nodes' markers begin with; empty: nobody guards restarts.
+  CycleCommands(const std::string& release_sha, const std::string& marker);
 
   /// A new cycle: returns its lock command. `resource` has `ResourceName::size` bytes.
   std::string_view lock(std::string_view resource);

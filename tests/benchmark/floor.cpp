@@ -4,10 +4,10 @@
 
 namespace redlock::benchmark {
 
-Floor::Floor(const std::vector<std::uint16_t>& ports, char contestant)
+Floor::Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker)
     : nodes_{ports.begin(), ports.end()},
       quorum_{ports.size() / 2 + 1},
-      commands_{nodes_.front().connection.release_sha()},
+      commands_{nodes_.front().connection.release_sha(), marker},
       resource_{contestant, 0} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = POLLIN});

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace redlock::benchmark {
 /// no bookkeeping, no recovery: what a library does beyond this is its overhead.
 class Floor {
  public:
-  Floor(const std::vector<std::uint16_t>& ports, char contestant);
+  /// `marker`: as `CycleCommands` has it.
+  Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker = {});
 
   /// Runs so many cycles. Throws `std::runtime_error` when a node refuses: nobody else is here.
   void run(std::size_t cycles, Samples& samples);

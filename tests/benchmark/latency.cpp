@@ -29,14 +29,19 @@ Row compare(const Contestant& contestant, const Contestant& floor) {
 
 Report latency(unsigned nodes, std::size_t cycles) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
-  Floor floor{ports_of(servers), 'f'};
-  Floor single_floor{{servers.port(0)}, 'g'};
   Redlock redlock{endpoints_of(servers)};
+  Redlock unguarded{endpoints_of(servers), {.restart_guard = RestartGuard::off}};
   SingleNodeLock single{servers.url(0)};
+  Floor floor{ports_of(servers), 'f', mark(redlock, servers)};
+  Floor unguarded_floor{ports_of(servers), 'e'};
+  Floor single_floor{{servers.port(0)}, 'g'};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
       library("redlock-fenced", nodes, redlock, fenced, {'R', 0}),
+      raw("unguarded-floor", nodes, unguarded_floor),
+      library("unguarded", nodes, unguarded, plain, {'u', 0}),
+      library("unguarded-fenced", nodes, unguarded, fenced, {'U', 0}),
       raw("single-floor", 1, single_floor),
       library("single", 1, single, plain, {'s', 0}),
       library("single-fenced", 1, single, fenced, {'S', 0}),

@@ -19,7 +19,9 @@ namespace redlock::benchmark {
 /// nodes in one order, so one log of commands serves them all.
 class PipelinedFloor {
  public:
-  PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant);
+  /// `marker`: as `CycleCommands` has it.
+  PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant,
+                 const std::string& marker);
 
   /// Runs so many cycles, all callers at once. Throws `std::runtime_error` when a node refuses.
   void run(std::size_t cycles, Samples& samples);

@@ -8,8 +8,8 @@ namespace redlock::benchmark {
 
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
-  PipelinedFloor floor{ports_of(servers), callers, 'p'};
   Redlock redlock{endpoints_of(servers)};
+  PipelinedFloor floor{ports_of(servers), callers, 'p', mark(redlock, servers)};
   LockingThreads threads{redlock, plain, callers, 't'};
   LockingThreads fenced_threads{redlock, fenced, callers, 'T'};
   std::vector<Contestant> contestants{
