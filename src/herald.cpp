@@ -33,7 +33,7 @@ struct Herald::State {
     if (!holding->in_force(Clock::now())) return;  // told before, or to nobody
     begin(self);
     vigil.add(holding);
-    arm(vigil.timer());
+    arm(vigil.wake_up(Clock::now()));
     holding->has_audience = true;
   }
   /// Somebody keeps the watch from now on.
@@ -73,8 +73,9 @@ struct Herald::State {
   std::shared_ptr<Holding> keep_watch(Lock& lock) {
     for (;;) {
       if (stopping || !warnings.empty()) return nullptr;
-      if (auto lost = vigil.take_lost(Clock::now())) return lost;
-      arm(vigil.timer());
+      const Time now = Clock::now();
+      if (auto lost = vigil.take_lost(now)) return lost;
+      arm(vigil.wake_up(now));
       sleep(lock);
     }
   }
@@ -177,9 +178,11 @@ bool Herald::wait(const std::shared_ptr<Holding>& holding, Time until, const std
   const auto in_force = [&] { return holding->in_force(Clock::now()); };
   std::unique_lock lock{state_->mutex};
   state_->watch(holding, state_);
-  for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now())
-    state_->changed.wait_for(lock, stop, std::min<core::Span>(until - now, std::chrono::hours{1}),
+  for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now()) {
+    const Time next = std::min(until, core::approach(holding->deadline(), now));
+    state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}),
                              [&] { return !in_force(); });
+  }
   return in_force();
 }
 

@@ -22,8 +22,8 @@ namespace redlock::inline v1::detail {
 
 /// Calls what users gave us for the loss of a lease, each once, at the lease's deadline at the latest.
 ///
-/// Threads take turns: one keeps the *watch*, until the earliest deadline or an earlier word. Before it calls a user's
-/// code it hands the watch over, and so a callback that hangs keeps nobody else from being told. Nothing here needs the
+/// Threads take turns: one keeps the *watch*, until the earliest deadline or an earlier word, and looks up some times
+/// on the way (`approach`). Before it calls a user's code it hands the watch over, and so a callback that hangs keeps nobody else from being told. Nothing here needs the
 /// client's mutex, nor holds its own while user code runs.
 class Herald {
  public:

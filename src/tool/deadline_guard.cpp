@@ -9,10 +9,10 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <system_error>
 
 #include "boot_timer.hpp"
+#include "redlock/core/approach.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -74,25 +74,25 @@ bool DeadlineGuard::send(const Orders& orders) noexcept {
 /// The watching process. Uses nothing but system calls: it is the child of a fork.
 void DeadlineGuard::watch(int orders_end, int timer) noexcept {
   Orders orders;
+  Clock::time_point due = core::never;
   bool terminated = false;
   for (;;) {
+    detail::set_boot_timer(timer, core::approach(due, Clock::now()));
     pollfd polls[] = {{orders_end, POLLIN, 0}, {timer, POLLIN, 0}};
     if (::poll(polls, 2, -1) < 0) continue;
     if (polls[0].revents != 0) {
       const ssize_t got = ::read(orders_end, &orders, sizeof orders);
       if (got != sizeof orders && orders.group != 0) ::kill(-orders.group, SIGKILL);
       if (got != sizeof orders) ::_exit(0);  // its end, as a rule
+      due = orders.group == 0 ? core::never : orders.terminate_at;
       terminated = false;
-      detail::set_boot_timer(timer, orders.group == 0 ? core::never : orders.terminate_at);
-      continue;
+    } else if (Clock::now() >= due) {
+      ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
+      if (!terminated)
+        ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+      due = terminated ? core::never : orders.kill_at;
+      terminated = true;
     }
-    if (polls[1].revents == 0) continue;
-    std::uint64_t expirations = 0;
-    [[maybe_unused]] const ssize_t read = ::read(timer, &expirations, sizeof expirations);
-    ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
-    if (!terminated) ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
-    detail::set_boot_timer(timer, terminated ? core::never : orders.kill_at);
-    terminated = true;
   }
 }
 

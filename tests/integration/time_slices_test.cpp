@@ -46,7 +46,27 @@ std::uint64_t expected_slice() {
                                                      : slice_of();
 }
 
+/// How often this thread has gone to sleep.
+unsigned times_slept() {
+  std::ifstream status{"/proc/thread-self/status"};
+  const std::string label = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(label, 0) == 0) return static_cast<unsigned>(std::stoul(line.substr(label.size())));
+  return 0;
+}
+
 }  // namespace
+
+TEST_CASE("who_tells_a_loss_looks_up_some_times_before") {
+  const LocalNodes nodes{3};
+  CHECK(eventually([&] {  // not where the machine stands still all the while
+    redlock::Redlock locks{endpoints(nodes)};
+    std::promise<unsigned> slept;
+    const redlock::Lease lease =
+        locks.lock("r", {.ttl = 100ms, .on_lost = [&](redlock::Loss) { slept.set_value(times_slept()); }});
+    return slept.get_future().get() >= 8;
+  }));
+}
 
 TEST_CASE("threads_that_must_be_in_time_have_short_slices_and_hand_them_to_nobody") {
   const std::uint64_t own = slice_of();

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "redlock/core/approach.hpp"
 #include "redlock/core/tenure.hpp"
 #include "redlock/core/time.hpp"
 
@@ -31,29 +32,45 @@ class Vigil {
   [[nodiscard]] bool watches(const Kind& tenure) const noexcept { return tenure.is_watched; }
   /// It was lost before its deadline: to be told now.
   void lost(const std::shared_ptr<Kind>& tenure) noexcept {
-    if (!tenure->is_watched) return;
-    auto look = looks_.extract({tenure->next_look, tenure});
-    look.value().first = tenure->next_look = Time::min();
-    looks_.insert(std::move(look));
+    if (tenure->is_watched) look_at(tenure, Time::min());
   }
 
   /// When `take_lost` may have something to tell; perhaps too early, never too late.
   [[nodiscard]] Time timer() const noexcept { return looks_.empty() ? never : looks_.begin()->first; }
+  /// When to wake up next, so as to be in time for that.
+  [[nodiscard]] Time wake_up(Time now) noexcept {
+    while (timer() <= now + approach_begins && has_moved(*looks_.begin()->second, now)) look_again();
+    return approach(timer(), now);
+  }
   /// One that is lost and was not told. Null: there is none.
-  [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) {
+  [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) noexcept {
     while (timer() <= now) {
+      if (has_moved(*looks_.begin()->second, now)) {
+        look_again();
+        continue;
+      }
       std::shared_ptr<Kind> tenure = looks_.begin()->second;
-      const bool has_moved = tenure->in_force(now);
       remove(tenure);
-      if (has_moved)
-        add(tenure);
-      else if (tenure->loss(now) != Loss::none)
-        return tenure;
+      if (tenure->loss(now) != Loss::none) return tenure;
     }
     return nullptr;
   }
 
  private:
+  static bool has_moved(const Kind& tenure, Time now) noexcept {
+    return tenure.in_force(now) && tenure.deadline() > tenure.next_look;
+  }
+  /// At the first one, at its new deadline.
+  void look_again() noexcept {
+    const std::shared_ptr<Kind> tenure = looks_.begin()->second;
+    look_at(tenure, tenure->deadline());
+  }
+  void look_at(const std::shared_ptr<Kind>& tenure, Time when) noexcept {
+    auto look = looks_.extract({tenure->next_look, tenure});
+    look.value().first = tenure->next_look = when;
+    looks_.insert(std::move(look));
+  }
+
   std::set<std::pair<Time, std::shared_ptr<Kind>>> looks_;
 };
 
