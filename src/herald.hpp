@@ -23,8 +23,8 @@ namespace redlock::inline v1::detail {
 /// Calls what users gave us for the loss of a lease, each once, at the lease's deadline at the latest.
 ///
 /// Threads take turns: one keeps the *watch*, until the earliest deadline or an earlier word, and looks up some times
-/// on the way (`approach`). Before it calls a user's code it hands the watch over, and so a callback that hangs keeps nobody else from being told. Nothing here needs the
-/// client's mutex, nor holds its own while user code runs.
+/// on the way (`approach`). Before it calls a user's code it hands the watch over, and so a callback that hangs keeps
+/// nobody else from being told. Nothing here needs the client's mutex, nor holds its own while user code runs.
 class Herald {
  public:
   using Report = std::function<void(std::string_view)>;
@@ -40,8 +40,8 @@ class Herald {
   void watch(const std::shared_ptr<Holding>&);
   /// Also watches.
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<Holding>&);
-  /// Also watches. Blocks until it is lost, released, or the time or a stop request has come. Whether it is still in
-  /// force.
+  /// Also watches. Blocks until it is lost and its callback begins (or should have), until it is released, or the time
+  /// or a stop request has come. Whether it is still in force.
   bool wait(const std::shared_ptr<Holding>&, core::Time until, const std::stop_token&);
   /// It was lost before its deadline.
   void lost(const std::shared_ptr<Holding>&) noexcept;

@@ -77,7 +77,8 @@ void DeadlineGuard::watch(int orders_end, int timer) noexcept {
   Clock::time_point due = core::never;
   bool terminated = false;
   for (;;) {
-    detail::set_boot_timer(timer, core::approach(due, Clock::now()));
+    const Clock::time_point next = core::approach(due, Clock::now());
+    detail::set_boot_timer(timer, next);
     pollfd polls[] = {{orders_end, POLLIN, 0}, {timer, POLLIN, 0}};
     if (::poll(polls, 2, -1) < 0) continue;
     if (polls[0].revents != 0) {
@@ -86,7 +87,7 @@ void DeadlineGuard::watch(int orders_end, int timer) noexcept {
       if (got != sizeof orders) ::_exit(0);  // its end, as a rule
       due = orders.group == 0 ? core::never : orders.terminate_at;
       terminated = false;
-    } else if (Clock::now() >= due) {
+    } else if (polls[1].revents != 0 && next == due) {
       ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
       if (!terminated)
         ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on

@@ -25,7 +25,7 @@ std::vector<std::jthread> keep_busy(unsigned count) {
   return threads;
 }
 
-/// When a thread that sleeps until then goes on: what this machine can do at best.
+/// When a thread that sleeps until then goes on: what this machine gives to one that does not look up before.
 Clock::time_point wake_at(Clock::time_point when) {
   const auto since_boot = when.time_since_epoch();
   const timespec until{since_boot / std::chrono::seconds{1}, (since_boot % std::chrono::seconds{1}).count()};

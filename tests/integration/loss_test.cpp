@@ -162,6 +162,30 @@ TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
   gate.open();
 }
 
+TEST_CASE("who_waited_for_a_loss_may_let_the_lease_go_and_its_callback_was_called") {
+  Fixture f;
+  for (int round = 0; round < 10; ++round) {
+    Listener listener;
+    std::optional<Lease> lease = f.locks.lock("r", {.ttl = 200ms, .on_lost = listener.callback()});
+    CHECK(lease->wait_lost());
+    lease.reset();
+    CHECK(listener.told().size() == 1);
+  }
+}
+
+TEST_CASE("who_waits_for_a_loss_hears_of_it_even_if_all_threads_hang_in_callbacks") {
+  Fixture f;
+  Gate gate;
+  std::vector<Lease> blockers;
+  for (int i = 0; i < 20; ++i)
+    blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i),
+                                         {.ttl = 300ms, .on_lost = [&](Loss) { gate.pass(); }}));
+  const auto lease = f.locks.try_lock("r", {.ttl = 600ms});
+  REQUIRE(lease);
+  CHECK(lease->wait_lost());
+  gate.open();
+}
+
 TEST_CASE("a_callback_that_throws_is_reported_and_ends_nothing") {
   std::mutex mutex;
   std::vector<std::string> warnings;

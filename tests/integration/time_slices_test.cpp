@@ -68,6 +68,16 @@ TEST_CASE("who_tells_a_loss_looks_up_some_times_before") {
   }));
 }
 
+TEST_CASE("who_waits_for_a_loss_looks_up_some_times_before") {
+  const LocalNodes nodes{3};
+  redlock::Redlock locks{endpoints(nodes)};
+  CHECK(eventually([&] {
+    const redlock::Lease lease = locks.lock("r", {.ttl = 100ms});
+    const unsigned before = times_slept();
+    return lease.wait_lost() && times_slept() - before >= 8;
+  }));
+}
+
 TEST_CASE("threads_that_must_be_in_time_have_short_slices_and_hand_them_to_nobody") {
   const std::uint64_t own = slice_of();
   const std::uint64_t expected = expected_slice();

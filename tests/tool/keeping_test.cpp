@@ -1,4 +1,5 @@
 // redlock run: the command never runs on past its lock.
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iterator>
@@ -46,6 +47,15 @@ std::string name_of(pid_t process) {
   std::string name;
   std::ifstream{"/proc/" + std::to_string(process) + "/comm"} >> name;
   return name;
+}
+
+/// How often it has gone to sleep.
+unsigned times_slept(pid_t process) {
+  std::ifstream status{"/proc/" + std::to_string(process) + "/status"};
+  const std::string label = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(status, line);)
+    if (line.rfind(label, 0) == 0) return static_cast<unsigned>(std::stoul(line.substr(label.size())));
+  return 0;
 }
 
 /// Nothing writes to the output any more.
@@ -123,6 +133,22 @@ TEST_CASE("the_command_of_a_stopped_holder_is_killed_at_the_deadline") {
   REQUIRE(eventually([&] { return Observers{nodes}.empty() == 5; }));
   CHECK(is_dead(holder));
   CHECK(last_life(holder.output()) < latest_deadline);
+  holder.signal(SIGCONT);
+  CHECK(holder.wait().code == 72);
+}
+
+TEST_CASE("who_ends_the_command_looks_up_some_times_before") {
+  LocalNodes nodes{1};
+  Program holder = hold(nodes, "2s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  const std::vector<pid_t> children = children_of(holder.id());
+  const auto guard = std::find_if(children.begin(), children.end(),
+                                  [](pid_t child) { return name_of(child) == "redlock-guard"; });
+  REQUIRE(guard != children.end());
+  holder.signal(SIGSTOP);  // nobody else wakes the guard
+  const unsigned before = times_slept(*guard);
+  REQUIRE(eventually([&] { return is_dead(holder); }));
+  CHECK(times_slept(*guard) - before >= 6);  // two signals, and as a rule ten looks before each
   holder.signal(SIGCONT);
   CHECK(holder.wait().code == 72);
 }

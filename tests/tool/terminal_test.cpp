@@ -72,7 +72,7 @@ class Shell {
 const std::string run = std::string{REDLOCK_TOOL} + " run ";
 /// Starts nothing: a shell that is stopped in the middle of a vfork() never is.
 const std::string reader = "r -- sh -c 'echo go''ing; read line; echo re''ad $line'";
-/// Reads the empty line that is typed behind it first: from then on it has the terminal, and is not stopped. A key that
+/// Reads the empty line that is typed behind it first: from then on it has the terminal, and is not stopped. A ^Z that
 /// is hit between the lending of the terminal and the SIGCONT goes under, as with every shell.
 const std::string holder = "r -- sh -c 'read none; echo go''ing; read line; echo re''ad $line'";
 

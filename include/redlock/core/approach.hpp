@@ -14,7 +14,7 @@ inline constexpr Span approach_step = std::chrono::milliseconds{2};
 /// When a thread that has to run at `due` looks up next.
 ///
 /// Where all processors are busy, who sleeps until `due` runs when the scheduler comes round to it, some time slices
-/// later. But a fair scheduler owes who had to wait what it waited for (the *lag* of Stoica and Abdel-Wahab, "Earliest
+/// later. But a fair scheduler owes a thread the time that it had to wait (the *lag* of Stoica and Abdel-Wahab, "Earliest
 /// Eligible Virtual Deadline First", 1995, which Linux follows since 6.6). Who looks up a few times before has done its
 /// waiting by then, and is the first in line at `due`.
 [[nodiscard]] constexpr Time approach(Time due, Time now) noexcept {

@@ -37,7 +37,7 @@ class Vigil {
 
   /// When `take_lost` may have something to tell; perhaps too early, never too late.
   [[nodiscard]] Time timer() const noexcept { return looks_.empty() ? never : looks_.begin()->first; }
-  /// When to wake up next, so as to be in time for that.
+  /// When to wake up next, so as to be in time for that. Puts off the looks at deadlines that have moved.
   [[nodiscard]] Time wake_up(Time now) noexcept {
     while (timer() <= now + approach_begins && has_moved(*looks_.begin()->second, now)) look_again();
     return approach(timer(), now);
