@@ -20,8 +20,7 @@ using core::Time;
 
 namespace {
 
-/// Who waits for a loss leaves it to the callback to begin first. Not for longer: all threads may hang in callbacks of
-/// other leases.
+/// Who waits for a loss lets its callback begin first, but not for longer: all threads may hang in those of other leases.
 constexpr core::Span precedence = std::chrono::milliseconds{100};
 
 }  // namespace
@@ -183,26 +182,23 @@ std::stop_token Herald::stop_token(const std::shared_ptr<Holding>& holding) {
 }
 
 bool Herald::wait(const std::shared_ptr<Holding>& holding, Time until, const std::stop_token& stop) {
+  const auto in_force = [&] { return holding->in_force(Clock::now()); };
   std::unique_lock lock{state_->mutex};
   state_->watch(holding, state_);
-  const auto ends_at = [&](Time now) {
-    if (holding->in_force(now)) return holding->deadline();
-    return state_->vigil.watches(*holding) ? core::later(holding->deadline(), precedence) : now;
-  };
-  for (Time now = Clock::now(); now < std::min(until, ends_at(now)) && !stop.stop_requested();
-       now = Clock::now()) {
-    const Time next = std::min(until, core::approach(ends_at(now), now));
-    state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}), [&] {
-      const Time then = Clock::now();
-      return then >= ends_at(then);
-    });
+  for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now()) {
+    const Time next = std::min(until, core::approach(holding->deadline(), now));
+    state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}),
+                             [&] { return !in_force(); });
   }
-  return holding->in_force(Clock::now());
+  if (holding->loss(Clock::now()) != Loss::none)
+    state_->changed.wait_for(lock, precedence, [&] { return !state_->vigil.watches(*holding); });
+  return in_force();
 }
 
 void Herald::lost(const std::shared_ptr<Holding>& holding) noexcept {
   const std::lock_guard lock{state_->mutex};
   state_->vigil.lost(holding);
+  state_->changed.notify_all();
   if (state_->timer) state_->arm(state_->vigil.timer());
 }
 

@@ -40,8 +40,8 @@ class Herald {
   void watch(const std::shared_ptr<Holding>&);
   /// Also watches.
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<Holding>&);
-  /// Also watches. Blocks until it is lost and its callback begins (or should have), until it is released, or the time
-  /// or a stop request has come. Whether it is still in force.
+  /// Also watches. Blocks until it is lost, released, or the time or a stop request has come; and, when it was lost, up to
+  /// 100 ms longer, until its callback begins. Whether it is still in force.
   bool wait(const std::shared_ptr<Holding>&, core::Time until, const std::stop_token&);
   /// It was lost before its deadline.
   void lost(const std::shared_ptr<Holding>&) noexcept;

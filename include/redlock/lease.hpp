@@ -86,9 +86,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// of each change of its key, over a second connection each, which all leases of the client share. Where a server does
   /// not do that (see docs/errors.md, Permissions) it is asked every tenth of the ttl.
   [[nodiscard]] std::stop_token stop_token() const;
-  /// Blocks until the lease is lost or released, the limit is over or a stop is requested. Whether it was lost; then its
-  /// `on_lost` has been called or is about to be, unless all threads for that hang in other callbacks. Throws as
-  /// `stop_token()` does.
+  /// Blocks until the lease is lost or released, the limit is over or a stop is requested. Whether it was lost. Its
+  /// `on_lost` begins first then, unless no thread is free for it within 100 ms, because all hang in other callbacks.
+  /// Throws as `stop_token()` does.
   bool wait_lost(Duration limit = Clock::duration::max(), const std::stop_token& stop = {}) const;
 
   /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a

@@ -2,16 +2,20 @@
 #pragma once
 
 #include <future>
+#include <utility>
 
 namespace redlock::testing {
 
-/// Open from `open()` on. Threads: `pass` from any thread.
+/// Open from the first `open()` on. Threads: `pass` from any thread.
 class Gate {
  public:
-  void open() { promise_.set_value(); }
+  void open() {
+    if (!std::exchange(is_open_, true)) promise_.set_value();
+  }
   void pass() const { opened_.wait(); }
 
  private:
+  bool is_open_ = false;
   std::promise<void> promise_;
   std::shared_future<void> opened_ = promise_.get_future().share();
 };
