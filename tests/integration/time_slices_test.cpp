@@ -46,24 +46,15 @@ std::uint64_t expected_slice() {
                                                      : slice_of();
 }
 
-/// How often this thread has gone to sleep.
-unsigned times_slept() {
-  std::ifstream status{"/proc/thread-self/status"};
-  const std::string label = "voluntary_ctxt_switches:";
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind(label, 0) == 0) return static_cast<unsigned>(std::stoul(line.substr(label.size())));
-  return 0;
-}
-
 }  // namespace
 
 TEST_CASE("who_tells_a_loss_looks_up_some_times_before") {
   const LocalNodes nodes{3};
   CHECK(eventually([&] {  // not where the machine stands still all the while
     redlock::Redlock locks{endpoints(nodes)};
-    std::promise<unsigned> slept;
-    const redlock::Lease lease =
-        locks.lock("r", {.ttl = 100ms, .on_lost = [&](redlock::Loss) { slept.set_value(times_slept()); }});
+    std::promise<std::uint64_t> slept;
+    const redlock::Lease lease = locks.lock(
+        "r", {.ttl = 100ms, .on_lost = [&](redlock::Loss) { slept.set_value(sleeps_of(::gettid())); }});
     return slept.get_future().get() >= 8;
   }));
 }
@@ -73,8 +64,8 @@ TEST_CASE("who_waits_for_a_loss_looks_up_some_times_before") {
   redlock::Redlock locks{endpoints(nodes)};
   CHECK(eventually([&] {
     const redlock::Lease lease = locks.lock("r", {.ttl = 100ms});
-    const unsigned before = times_slept();
-    return lease.wait_lost() && times_slept() - before >= 8;
+    const std::uint64_t before = sleeps_of(::gettid());
+    return lease.wait_lost() && sleeps_of(::gettid()) - before >= 8;
   }));
 }
 
