@@ -7,7 +7,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
-#include <redlock/fenced_value.hpp>
+#include <redlock/fencing/fenced_value.hpp>
 #include <redlock/testing/local_nodes.hpp>
 #include <stdexcept>
 #include <string>

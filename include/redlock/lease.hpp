@@ -18,7 +18,7 @@ inline namespace v1 {
 
 namespace detail {
 class Client;
-struct HeldLock;
+class LeaseRecord;
 }  // namespace detail
 
 /// What the servers said to a release. None of them is an error.
@@ -108,7 +108,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// A second call answers as the first did.
   Release release() noexcept;
 
-  /// Leaves the lock to somebody else, who takes it over by `Locker::adopt`: in another thread, process or machine. The
+  /// Leaves the lock to somebody else, who takes it over by `LockClient::adopt`: in another thread, process or machine. The
   /// nodes keep it until the deadline at least. From now on this guard neither renews nor releases it, tells no loss, and is
   /// *released*; resource, owner value, token and deadline can still be read, to hand them over. Do not touch
   /// what the lock guards any more. Blocks as far as a callback of this lease runs on another thread; asks no node.
@@ -117,9 +117,10 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
  private:
   friend class detail::Client;
-  explicit Lease(std::unique_ptr<detail::HeldLock>) noexcept;
+  Lease(std::shared_ptr<detail::Client>, std::shared_ptr<detail::LeaseRecord>) noexcept;
 
-  std::unique_ptr<detail::HeldLock> held_;
+  std::shared_ptr<detail::Client> client_;  // null when moved from, as is the record
+  std::shared_ptr<detail::LeaseRecord> record_;
 };
 
 }  // namespace v1

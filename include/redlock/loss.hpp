@@ -17,7 +17,7 @@ enum class Loss : std::uint8_t {
   deleted,          ///< A majority can no longer have our value: keys were deleted, or nodes lost their data.
   taken,            ///< The same, and some nodes have somebody else's value.
   max_hold,         ///< `LockOptions::max_hold` was over.
-  shut_down,        ///< `Locker::shut_down` was called.
+  shut_down,        ///< `LockClient::shut_down` was called.
 };
 
 /// In words, for people.

@@ -11,7 +11,7 @@
 #include "redlock/duration.hpp"
 #include "redlock/export.hpp"
 #include "redlock/lease.hpp"
-#include "redlock/locker.hpp"
+#include "redlock/lock_client.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock {
@@ -29,7 +29,7 @@ inline namespace v1 {
 class REDLOCK_EXPORT Mutex {
  public:
   /// No I/O. Bad options and resources are reported by the first lock call.
-  Mutex(Locker& client, std::string_view resource, LockOptions options = {});
+  Mutex(LockClient& client, std::string_view resource, LockOptions options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
@@ -37,9 +37,9 @@ class REDLOCK_EXPORT Mutex {
   /// down and no other thread has the mutex), or std::system_error when the system has no thread for renewals; the mutex is
   /// then not locked, as after every call that throws.
   void lock();
-  /// False: another thread or another process has it. Throws `Error` as `Locker::try_lock` does.
+  /// False: another thread or another process has it. Throws `Error` as `LockClient::try_lock` does.
   [[nodiscard]] bool try_lock();
-  /// False: still held after the time. Throws `Error` as `Locker::try_lock_for` does.
+  /// False: still held after the time. Throws `Error` as `LockClient::try_lock_for` does.
   [[nodiscard]] bool try_lock_for(Duration wait);
   /// The same until a time point of any clock. A foreign clock is read anew every second at least, so that a
   /// jump of it is followed.
@@ -87,7 +87,7 @@ class REDLOCK_EXPORT Mutex {
     bool taken_ = false;
   };
 
-  Locker& client_;
+  LockClient& client_;
   const std::string resource_;
   const LockOptions options_;
   Turn local_;

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "command.hpp"
-#include "exit_code.hpp"
 #include "redlock/error.hpp"
-#include "run.hpp"
-#include "signal_watch.hpp"
-#include "status.hpp"
-#include "time_text.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/run/command.hpp"
+#include "tool/run/run.hpp"
+#include "tool/run/signal_watch.hpp"
+#include "tool/status.hpp"
+#include "tool/time_text.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "nodes.hpp"
+#include "tool/nodes.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "redlock/error.hpp"
-#include "time_text.hpp"
+#include "tool/time_text.hpp"
 
 namespace redlock::tool {
 namespace {

@@ -1,4 +1,4 @@
-#include "status.hpp"
+#include "tool/status.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "exit_code.hpp"
-#include "printable.hpp"
 #include "redlock/redlock.hpp"
-#include "time_text.hpp"
-#include "verdict.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/time_text.hpp"
+#include "tool/verdict.hpp"
+#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {

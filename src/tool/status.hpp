@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nodes.hpp"
+#include "tool/nodes.hpp"
 
 namespace redlock::tool {
 

@@ -1,4 +1,4 @@
-#include "time_text.hpp"
+#include "tool/time_text.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "verdict.hpp"
+#include "tool/verdict.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <vector>
 
-#include "redlock/core/quorum.hpp"
-#include "time_text.hpp"
+#include "redlock/core/base/quorum.hpp"
+#include "tool/time_text.hpp"
 
 namespace redlock::tool {
 namespace {

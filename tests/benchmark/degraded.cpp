@@ -1,8 +1,8 @@
 #include <chrono>
 
-#include "library_cycle.hpp"
-#include "measurements.hpp"
-#include "servers.hpp"
+#include "benchmark/library_cycle.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
 
 namespace redlock::benchmark {
 namespace {

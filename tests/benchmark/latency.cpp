@@ -1,9 +1,9 @@
 #include <utility>
 
-#include "floor.hpp"
-#include "library_cycle.hpp"
-#include "measurements.hpp"
-#include "servers.hpp"
+#include "benchmark/floor/floor.hpp"
+#include "benchmark/library_cycle.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
 
 namespace redlock::benchmark {
 namespace {
@@ -13,7 +13,7 @@ Contestant raw(std::string name, unsigned nodes, Floor& floor) {
           [&floor](std::size_t cycles, Samples& samples) { floor.run(cycles, samples); }};
 }
 
-Contestant library(std::string name, unsigned nodes, Locker& locks, const LockOptions& options,
+Contestant library(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options,
                    ResourceName resource) {
   return {std::move(name), nodes, 1,
           [&locks, &options, resource](std::size_t cycles, Samples& samples) mutable {

@@ -1,10 +1,11 @@
-#include "library_cycle.hpp"
+#include "benchmark/library_cycle.hpp"
 
 #include <optional>
 
 namespace redlock::benchmark {
 
-void measure_cycle(Locker& locks, const LockOptions& options, ResourceName& resource, Samples& samples) try {
+void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& resource,
+                   Samples& samples) try {
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
   std::optional<Lease> lease = locks.try_lock(name, options);
@@ -15,7 +16,7 @@ void measure_cycle(Locker& locks, const LockOptions& options, ResourceName& reso
   samples.add_failure(error.what());
 }
 
-void measure_cycles(Locker& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,
+void measure_cycles(LockClient& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,
                     Samples& samples) {
   const auto begun = Stopwatch::now();
   for (std::size_t i = 0; i < cycles; ++i) measure_cycle(locks, options, resource, samples);

@@ -1,12 +1,13 @@
-#include "locking_threads.hpp"
+#include "benchmark/locking_threads.hpp"
 
 #include <utility>
 
-#include "library_cycle.hpp"
+#include "benchmark/library_cycle.hpp"
 
 namespace redlock::benchmark {
 
-LockingThreads::LockingThreads(Locker& locks, const LockOptions& options, unsigned callers, char contestant)
+LockingThreads::LockingThreads(LockClient& locks, const LockOptions& options, unsigned callers,
+                               char contestant)
     : locks_{locks},
       options_{options},
       starting_{static_cast<std::ptrdiff_t>(callers) + 1},

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "benchmark/measure/resource_name.hpp"
+#include "benchmark/measure/samples.hpp"
 #include "redlock/redlock.hpp"
-#include "resource_name.hpp"
-#include "samples.hpp"
 
 namespace redlock::benchmark {
 
@@ -18,7 +18,7 @@ namespace redlock::benchmark {
 class LockingThreads {
  public:
   /// `locks` outlives this.
-  LockingThreads(Locker& locks, const LockOptions& options, unsigned callers, char contestant);
+  LockingThreads(LockClient& locks, const LockOptions& options, unsigned callers, char contestant);
   ~LockingThreads();
   LockingThreads(const LockingThreads&) = delete;
   LockingThreads& operator=(const LockingThreads&) = delete;
@@ -33,7 +33,7 @@ class LockingThreads {
   };
   void serve(Caller& caller);
 
-  Locker& locks_;
+  LockClient& locks_;
   const LockOptions options_;
   std::vector<Caller> callers_;
   std::barrier<> starting_;  // all threads and whoever calls run(), as is the next

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <variant>
 
-#include "measurements.hpp"
+#include "benchmark/measure/measurements.hpp"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "measurements.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
 #include "redlock/redlock.hpp"
-#include "servers.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 
 namespace redlock::benchmark {
 namespace {

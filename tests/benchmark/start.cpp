@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "library_cycle.hpp"
-#include "measurements.hpp"
-#include "servers.hpp"
+#include "benchmark/library_cycle.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::benchmark {

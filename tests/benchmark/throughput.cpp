@@ -1,8 +1,8 @@
-#include "library_cycle.hpp"
-#include "locking_threads.hpp"
-#include "measurements.hpp"
-#include "pipelined_floor.hpp"
-#include "servers.hpp"
+#include "benchmark/floor/pipelined_floor.hpp"
+#include "benchmark/library_cycle.hpp"
+#include "benchmark/locking_threads.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
 
 namespace redlock::benchmark {
 

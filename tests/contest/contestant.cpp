@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "redlock/redlock.hpp"
-#include "support/glass_lock.hpp"
+#include "support/inspectable_lock.hpp"
 
 namespace redlock::testing {
 namespace {
@@ -19,7 +19,7 @@ std::int64_t now_ns() {
 /// One thread. It gives up quickly and tries often, so that many attempts meet and split the nodes among them.
 class Caller {
  public:
-  Caller(GlassLock& locks, int resources, std::uint64_t seed)
+  Caller(InspectableLock& locks, int resources, std::uint64_t seed)
       : locks_{locks}, resources_{resources}, random_{seed} {}
 
   void run(Clock::time_point end) {
@@ -46,7 +46,7 @@ class Caller {
   }
   int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
 
-  GlassLock& locks_;
+  InspectableLock& locks_;
   int resources_;
   std::mt19937_64 random_;
   std::vector<Acquired> acquired_;
@@ -55,7 +55,7 @@ class Caller {
 }  // namespace
 
 void contest(const ContestantOptions& options) {
-  GlassLock locks{{options.nodes.begin(), options.nodes.end()}, {.durable_nodes = true}};
+  InspectableLock locks{{options.nodes.begin(), options.nodes.end()}, {.durable_nodes = true}};
   locks.skew_proposals(options.skew);
   std::vector<Caller> callers;
   for (int caller = 0; caller < options.threads; ++caller)

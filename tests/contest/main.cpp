@@ -19,7 +19,7 @@
 #include "contest/token_log.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/testing/local_nodes.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 #include "testing/process.hpp"
 #include "testing/process_group.hpp"
 

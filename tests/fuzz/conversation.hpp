@@ -8,23 +8,23 @@
 #include <string_view>
 
 #include "fuzz/finding.hpp"
-#include "reader.hpp"
-#include "redlock/core/acquisition.hpp"
-#include "redlock/core/engine.hpp"
-#include "redlock/core/extension.hpp"
-#include "redlock/core/inspection.hpp"
-#include "redlock/core/removal.hpp"
-#include "redlock/core/retry.hpp"
-#include "unit/greeting_replies.hpp"
-#include "unit/line.hpp"
-#include "unit/recorder.hpp"
+#include "io/reader.hpp"
+#include "redlock/core/engine/engine.hpp"
+#include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/release_operation.hpp"
+#include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/lock/inspection.hpp"
+#include "redlock/core/lock/retry.hpp"
+#include "unit/support/handshake_replies.hpp"
+#include "unit/support/line.hpp"
+#include "unit/support/recorder.hpp"
 
 namespace redlock::testing {
 
 /// One node, one connection, and an operation of every kind under way.
 class Conversation {
  public:
-  enum class Since { greeting, login, ready };
+  enum class Since { handshake, login, ready };
 
   explicit Conversation(Since since) : engine_{{settings(since)}, std::chrono::milliseconds{500}, 1} {
     session().wake(at({}));
@@ -52,15 +52,15 @@ class Conversation {
   void end(std::string_view heard) {
     engine_.on_time(at(std::chrono::minutes{1}));
     say();
-    const auto farewell = session().take_farewell();
-    if (farewell) said_ += farewell->unsent;
+    const auto closing = session().take_closing();
+    if (closing) said_ += closing->unsent;
     must(engine_.active() == 0, "every operation ends");
     must(said_.size() < most_said(), "a server cannot make a client talk without end");
     check_yes(acquisition_->granted(), heard, "+OK\r\n");
     check_yes(extension_->outcome() == core::Extension::Outcome::extended, heard, ":1\r\n");
     check_yes(removal_->outcome() == Release::released, heard, ":1\r\n");
     if (acquisition_->granted()) return;
-    const bool broke = farewell && !farewell->graceful;
+    const bool broke = closing && !closing->graceful;
     must(broke || !has_said(claim("acquirer").set_command()) || has_said(claim("acquirer").release_command()),
          "a failed attempt is undone");
     check_pause();
@@ -76,7 +76,7 @@ class Conversation {
   }
 
  private:
-  /// Every script in the greeting, and once more where the server says that it does not know it; and some words.
+  /// Every script in the handshake, and once more where the server says that it does not know it; and some words.
   [[nodiscard]] static std::size_t most_said() {
     std::size_t sum = 2048;
     for (const core::Script* const script : core::all_scripts) sum += 2 * script->source.size();
@@ -92,7 +92,7 @@ class Conversation {
     claim.owner = owner;
     return claim;
   }
-  static std::shared_ptr<core::Tenure> tenure(const char* owner) {
+  static std::shared_ptr<core::LeaseState> tenure(const char* owner) {
     return example_tenure(std::chrono::seconds{1}, claim(owner));
   }
   core::Session& session() { return engine_.session(0); }
@@ -136,7 +136,7 @@ class Conversation {
   const core::Ref<core::Inspection> inspection_{
       new core::Inspection{"key", 1, std::chrono::milliseconds{50}}};
   const core::Ref<core::Extension> extension_{new core::Extension{tenure("extender"), 1}};
-  const core::Ref<core::Removal> removal_{new core::Removal{tenure("releaser"), 1}};
+  const core::Ref<core::ReleaseOperation> removal_{new core::ReleaseOperation{tenure("releaser"), 1}};
 };
 
 }  // namespace redlock::testing

@@ -11,8 +11,8 @@
 #include "fuzz/conversation.hpp"
 #include "fuzz/finding.hpp"
 #include "fuzz/pieces.hpp"
-#include "reader.hpp"
-#include "redlock/core/vote.hpp"
+#include "io/reader.hpp"
+#include "redlock/core/wire/vote.hpp"
 
 namespace {
 
@@ -128,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_replies(stream, {});
   check_replies(stream, {.text = 50, .elements = 5});  // within a short input's reach
   using Since = Conversation::Since;
-  for (const Since since : {Since::greeting, Since::login, Since::ready}) {
+  for (const Since since : {Since::handshake, Since::login, Since::ready}) {
     const std::string outcome = converse(stream, since, Cut::whole);
     for (const Cut cut : small_cuts)
       must(converse(stream, since, cut) == outcome, "pieces make no difference to the outcome");

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "redlock/observer.hpp"
+#include "redlock/metrics/observer.hpp"
 
 namespace redlock::testing {
 

@@ -1,4 +1,4 @@
-#include "own_process.hpp"
+#include "support/own_process.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "eventually.hpp"
+#include "support/eventually.hpp"
 
 namespace redlock::testing {
 

@@ -7,12 +7,12 @@
 #include <thread>
 #include <vector>
 
-#include "integration/observers.hpp"
+#include "integration/support/observers.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;

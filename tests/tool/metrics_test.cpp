@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "metrics_file.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/metrics_text.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 #include "testing/process_group.hpp"
 #include "tool/program.hpp"
+#include "tool/run/metrics_file.hpp"
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;

@@ -1,4 +1,4 @@
-#include "program.hpp"
+#include "tool/program.hpp"
 
 #include <sys/wait.h>
 

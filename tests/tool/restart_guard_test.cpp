@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "integration/observers.hpp"
+#include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"

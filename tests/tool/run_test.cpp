@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "integration/observers.hpp"
-#include "integration/proxies.hpp"
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 #include "testing/process.hpp"
 #include "tool/program.hpp"
 

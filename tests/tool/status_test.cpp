@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "integration/observers.hpp"
+#include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
-#include "support/raw_client.hpp"
+#include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;

@@ -1,5 +1,5 @@
 // Spans of time as people write and read them.
-#include "time_text.hpp"
+#include "tool/time_text.hpp"
 
 #include <chrono>
 #include <stdexcept>

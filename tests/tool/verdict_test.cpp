@@ -1,5 +1,5 @@
 // What the nodes say together.
-#include "verdict.hpp"
+#include "tool/verdict.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "redlock/core/scripts.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "simulation/conformance/dice.hpp"
 
 namespace redlock::simulation {

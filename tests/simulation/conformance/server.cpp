@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "redlock/core/resp.hpp"
+#include "redlock/core/wire/resp.hpp"
 #include "testing/loopback_port.hpp"
 
 namespace redlock::simulation {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reader.hpp"
-#include "redlock/core/reply.hpp"
+#include "io/reader.hpp"
+#include "redlock/core/wire/reply.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "simulation/server/server.hpp"
 #include "testing/fd.hpp"

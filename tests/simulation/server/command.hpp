@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "redlock/core/reply.hpp"
+#include "redlock/core/wire/reply.hpp"
 #include "simulation/server/flaw.hpp"
 #include "simulation/server/keyspace.hpp"
 

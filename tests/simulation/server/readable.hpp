@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "redlock/core/reply.hpp"
+#include "redlock/core/wire/reply.hpp"
 
 namespace redlock::simulation {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "redlock/core/reply.hpp"
-#include "redlock/core/scripts.hpp"
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "simulation/server/command.hpp"
 #include "simulation/server/keyspace.hpp"
-#include "simulation/server/scripts.hpp"
+#include "simulation/server/lua/scripts.hpp"
 
 namespace redlock::simulation {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "redlock/core/scripts.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "simulation/server/talk.hpp"
 #include "support/catch.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "simulation/history.hpp"
+#include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
 

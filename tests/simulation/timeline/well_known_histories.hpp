@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "simulation/history.hpp"
+#include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulation/history.hpp"
+#include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
 

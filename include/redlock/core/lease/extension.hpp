@@ -1,0 +1,191 @@
+// The extension of a lease.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "redlock/core/lease/lease_state.hpp"
+#include "redlock/core/lease/renewals.hpp"
+#include "redlock/core/lease/watched_lease.hpp"
+#include "redlock/core/lock/claim.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/metrics/observer.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the
+/// deadline. When so many have lost our value that no majority can hold it, or the old deadline passes first,
+/// the lease is lost, and what is left of it is released everywhere. Otherwise the outcome is in doubt: the old
+/// deadline stands, and the holder may try again. The lease knows of it before anybody hears.
+///
+/// Once the majority is there, nodes without our value get it back if nobody else's is there: `Copies` tells
+/// when such a copy counts again. Without a majority nothing is put back: a lease does not rise from the dead.
+class Extension final : public Operation {
+ public:
+  enum class Outcome : std::uint8_t { extended, in_doubt, lost };
+
+  /// `due`: when it was to begin. `never`: a call asks for it.
+  Extension(std::shared_ptr<LeaseState> lease, std::size_t nodes, Time due = never)
+      : lease_{std::move(lease)}, tally_{nodes}, extend_{claim().extend_command()}, due_{due} {}
+
+  void start(Time now, Outbox& outbox) override {
+    begun_ = now;
+    if (!lease_->in_force(now)) return lose(Loss::deadline_passed, now, outbox);
+    round_ = lease_->copies.begin_round();
+    old_deadline_ = lease_->deadline();
+    set_deadline(std::min(later(now, claim().node_timeout), old_deadline_));
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extended, extend_, outbox);
+    decide(now, outbox);
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
+    if (step == extended || step == extended_again) count(node, reply, now, outbox);
+    if ((step == put_back || step == put_back_again) && says_done(reply)) lease_->copies.returned(node);
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
+    if (done()) return;
+    // An extension counts only as long as nothing suggests that the node may have restarted without it.
+    if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
+      tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide(now, outbox);
+  }
+
+  void timed_out(Time now, Outbox& outbox) override {
+    if (done()) return;
+    tally_.close(no_answer_within(deadline() - begun_));
+    decide(now, outbox);
+  }
+
+  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  void tell(Observer& observer, Time ended) const override {
+    if (lease_->state(ended) == State::released) return;  // it was released meanwhile
+    constexpr State states[] = {State::held, State::in_doubt, State::lost};
+    observer.extended({.resource = claim().key,
+                       .state = states[static_cast<std::size_t>(outcome_)],
+                       .took = ended - begun_,
+                       .late = due_ == never ? std::nullopt : std::optional{begun_ - due_}});
+  }
+
+  /// Waits for no connection: the old deadline does not wait either.
+  [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
+  /// Once done.
+  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  [[nodiscard]] const LeaseState& lease() const noexcept { return *lease_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
+
+ private:
+  enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
+
+  void ask(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
+    // Heeded: a node that lost its copy gets it back also when it says so late.
+    if (const Trouble* refused =
+            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .heeded = true}))
+      tally_.mark(node, Tally::Mark::unknown, *refused);
+    else
+      WatchedLease::written(*lease_, node, outbox);
+  }
+
+  /// After NOSCRIPT, once.
+  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
+    if (step == released)
+      outbox.send(node, claim().release_command(Form::source), *this, {.step = released_again, .owed = true});
+    if (step == extended && !done()) {
+      ask(node, extended_again, claim().extend_command(Form::source), outbox);
+      decide(now, outbox);
+    }
+    if (step == put_back && claim().fence)
+      restore(node, put_back_again, claim().put_back_command(Form::source), now, outbox);
+    return step == released || step == extended || step == put_back;
+  }
+
+  void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
+    Vote vote = vote_on_owner(reply);
+    if (vote.kind == Vote::Kind::no) somebody_elses_ |= !says_none(reply);
+    if (vote.kind == Vote::Kind::no) lease_->copies.missing(node);
+    if (vote.kind == Vote::Kind::yes && !lease_->copies.counts(node)) {
+      lease_->copies.there(node);
+      vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the copy was put back, and does not count yet"}};
+    }
+    if (done() && vote.kind == Vote::Kind::no)
+      return restore(node, put_back, claim().put_back_command(), now, outbox);
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, std::move(vote));
+    decide(now, outbox);
+  }
+
+  void decide(Time now, Outbox& outbox) {
+    if (!lease_->in_force(now)) return lose(Loss::deadline_passed, now, outbox);
+    if (tally_.prevents_majority(Tally::Mark::no))
+      return lose(somebody_elses_ ? Loss::taken : Loss::deleted, now, outbox);
+    if (tally_.majority(Tally::Mark::yes)) return succeed(now, outbox);
+    const bool loss_possible =
+        tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
+    if (tally_.majority_possible(Tally::Mark::yes) || loss_possible) return;
+    // If meanwhile another extension came through, there is no doubt.
+    if (lease_->deadline() == old_deadline_) lease_->doubt(now);
+    end(now);
+  }
+
+  void succeed(Time now, Outbox& outbox) {
+    if (!lease_->prolong(valid_until(begun_, claim().ttl, claim().drift), now))
+      return lose(Loss::deadline_passed, now, outbox);
+    outcome_ = Outcome::extended;
+    lease_->copies.end_round_with_majority(round_);
+    end(now);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (tally_.is(node, Tally::Mark::no)) restore(node, put_back, claim().put_back_command(), now, outbox);
+  }
+
+  /// Only where a majority was extended without this node, and no release is on its way there.
+  void restore(NodeIndex node, Step step, const std::string& command, Time now, Outbox& outbox) {
+    if (outcome_ != Outcome::extended || lease_->copies.given_up() || !lease_->in_force(now)) return;
+    outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim().node_timeout)});
+    WatchedLease::written(*lease_, node, outbox);
+  }
+  [[nodiscard]] static bool says_none(const Reply& reply) noexcept {
+    return reply.is(Reply::Kind::integer) && reply.integer == 0;
+  }
+  [[nodiscard]] static bool says_done(const Reply& reply) noexcept {
+    return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
+  }
+
+  /// For this reason, unless it was over already. What is left of it is released once.
+  void lose(Loss reason, Time now, Outbox& outbox) {
+    outcome_ = Outcome::lost;
+    lease_->lose(reason, now);
+    WatchedLease::stop(*lease_);
+    end(now);
+    if (lease_->copies.given_up()) return;
+    lease_->copies.give_up();
+    const std::string release = claim().release_command();
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      outbox.send(node, release, *this, {.step = released, .send_by = later(now, claim().ttl), .owed = true});
+  }
+
+  void end(Time now) {
+    finish();
+    Renewals::extended(lease_, now);
+  }
+
+  [[nodiscard]] const Claim& claim() const noexcept { return lease_->claim; }
+
+  std::shared_ptr<LeaseState> lease_;
+  Tally tally_;
+  std::string extend_;
+  Copies::Round round_ = 0;
+  Time old_deadline_{};
+  bool somebody_elses_ = false;  // was seen
+  const Time due_;
+  Time begun_{};
+  Outcome outcome_ = Outcome::in_doubt;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,111 @@
+// The release of a lock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "redlock/core/lease/lease_state.hpp"
+#include "redlock/core/lease/renewals.hpp"
+#include "redlock/core/lease/watched_lease.hpp"
+#include "redlock/core/lock/claim.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/lease.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Nothing is done for it any more; the lock stays on the nodes. Whether it was in force.
+inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept {
+  Renewals::stop(lease);
+  WatchedLease::stop(*lease);
+  lease->copies.give_up();
+  return lease->release(now);
+}
+
+/// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our
+/// value, or so many do not answer that neither will ever be known.
+class ReleaseOperation final : public Operation {
+ public:
+  ReleaseOperation(std::shared_ptr<LeaseState> lease, std::size_t nodes)
+      : lease_{std::move(lease)}, tally_{nodes}, release_{claim().release_command()} {}
+
+  void start(Time now, Outbox& outbox) override {
+    begun_ = now;
+    // After its end exclusive use was no longer promised, whatever is deleted.
+    was_over_ = !let_go(lease_, now);
+    set_deadline(later(now, claim().node_timeout));
+    const Time keep_until = later(now, claim().ttl);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (const Trouble* refused =
+              outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
+        tally_.mark(node, Tally::Mark::unknown, *refused);
+    decide();
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
+    if (step == released && is_noscript(reply)) return ask_again(node, outbox);
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, vote_on_owner(reply));
+    decide();
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide();
+  }
+
+  void timed_out(Time, Outbox&) override {
+    if (done()) return;
+    tally_.close(no_answer_within(claim().node_timeout));
+    decide();
+  }
+
+  /// The releases stay queued: a lock is never kept because its holder is in a hurry.
+  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  /// Waits for no connection: releases are queued for those that come.
+  [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
+  /// Once done.
+  [[nodiscard]] Release outcome() const noexcept { return was_over_ ? Release::already_lost : outcome_; }
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
+
+ private:
+  enum : Step { released, released_again };
+
+  /// After NOSCRIPT, once.
+  void ask_again(NodeIndex node, Outbox& outbox) {
+    const Trouble* refused = outbox.send(node, claim().release_command(Form::source), *this,
+                                         {.step = released_again, .owed = true});
+    if (!refused || done()) return;
+    tally_.mark(node, Tally::Mark::unknown, *refused);
+    decide();
+  }
+
+  void decide() noexcept {
+    if (tally_.majority(Tally::Mark::yes))
+      outcome_ = Release::released;
+    else if (tally_.prevents_majority(Tally::Mark::no))
+      outcome_ = Release::already_lost;
+    else if (tally_.majority_possible(Tally::Mark::yes) || can_still_prove_loss())
+      return;
+    finish();
+  }
+
+  [[nodiscard]] bool can_still_prove_loss() const noexcept {
+    return tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
+  }
+
+  [[nodiscard]] const Claim& claim() const noexcept { return lease_->claim; }
+
+  std::shared_ptr<LeaseState> lease_;
+  Tally tally_;
+  std::string release_;
+  Time begun_{};
+  bool was_over_ = false;
+  Release outcome_ = Release::unknown;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,255 @@
+// One attempt at a lock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/lock/claim.hpp"
+#include "redlock/core/lock/token_agreement.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/metrics/observer.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The Redlock algorithm's acquisition
+/// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/), with all nodes asked at once:
+///
+///     voting ── a majority granted, validity left ───────────────▶ done: granted
+///        └───── not so, or it cannot be any more ──▶ giving back ─▶ done: held, no_quorum, …
+///
+/// The verdict *granted* falls with the reply that makes the majority; later grants only widen the lease. A
+/// failed attempt queues the release on **every** node at the moment that it fails: behind the SET on the
+/// same connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is
+/// certain why: as long as a majority may yet turn out to vote or not to vote, and until the nodes that
+/// denied have answered the release, because SET does not say what kind of key was in its way and the
+/// release's GET does. *No quorum* waits for every node that may yet answer: it is for people, who need to
+/// know which nodes are well.
+///
+/// With a fence the majority is one of nodes that have acknowledged the token: see `TokenAgreement`. It may take a second
+/// round, to those whose counters are behind.
+///
+/// An adoption asks for a lock that has a certain owner, rather than none: the owner value is swapped, and swapped back when
+/// the attempt fails. So who swaps a majority has the lock, and of two who try one at most. The token is a new one: a holder
+/// who has not left after all is fenced off.
+class Acquisition final : public Operation {
+ public:
+  enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
+
+  Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
+      : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, agreement_{claim_.fence ? nodes : 0} {}
+
+  void start(Time now, Outbox& outbox) override {
+    begun_ = now;
+    set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
+    claim_.marker = outbox.marker();
+    const std::string set = claim_.set_command();
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, asked, set, outbox);
+    decide(now, outbox);
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
+    if (done()) return;
+    const bool is_open = tally_.is(node, Tally::Mark::pending);
+    if ((step == asked || step == asked_again) && is_open) count(node, reply, outbox);
+    if ((step == confirmed || step == confirmed_again) && is_open) note_confirmation(node, reply);
+    if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
+      tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+    if (step == released || step == released_again) explain(node, reply);
+    decide(now, outbox);
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
+    if (done()) return;
+    if (giving_back_) explained_[node] = true;
+    // A grant counts only as long as nothing suggests that the node may have restarted without it.
+    if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
+      tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide(now, outbox);
+  }
+
+  void timed_out(Time now, Outbox& outbox) override {
+    if (done()) return;
+    tally_.close(no_answer_within(deadline() - begun_));
+    if (!giving_back_) decide(now, outbox);
+    explained_.assign(tally_.nodes(), true);  // no answer is waited for any longer
+    if (!done()) decide(now, outbox);
+  }
+
+  void abandon(Errc why, Time now, Outbox& outbox) override {
+    if (done()) return;
+    const bool started = deadline() != never;
+    if (started) give_back(now, outbox);
+    conclude(why);
+  }
+
+  void tell(Observer& observer, Time ended) const override {
+    if (deadline() == never) return;  // it has not begun
+    observer.attempted(
+        {.resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_});
+  }
+
+  [[nodiscard]] bool wants_grants() const noexcept override { return true; }
+  [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
+  /// Once done: why it failed; none when it was granted.
+  [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
+  /// Whether a node was asked to confirm the token.
+  [[nodiscard]] bool had_second_round() const noexcept { return second_round_; }
+  [[nodiscard]] Time begun() const noexcept { return begun_; }
+  [[nodiscard]] Time valid_until() const noexcept {
+    return core::valid_until(begun_, claim_.ttl, claim_.drift);
+  }
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  /// Once done, once.
+  [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
+  /// Once granted, once: then no release of this attempt will be sent.
+  [[nodiscard]] Claim take_claim() {
+    claim_.token = agreement_.token();
+    for (std::string* const used : {&claim_.adopted_owner, &claim_.marker})
+      std::string{}.swap(*used);  // with its memory: a lease has no use for it
+    return std::move(claim_);
+  }
+
+ private:
+  enum : Step { asked, timed, released, released_again, asked_again, confirmed, confirmed_again };
+
+  /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
+  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
+    if (step == released)
+      return !outbox.send(node, undo_command(Form::source), *this, {.step = released_again, .owed = true});
+    const bool may_set = claim_.sets_by_script() && !giving_back_ && !done();
+    if (!may_set || (step != asked && step != confirmed)) return false;
+    if (step == asked)
+      send(node, asked_again, claim_.set_command(Form::source), outbox);
+    else
+      send(node, confirmed_again, confirmation(node, Form::source), outbox);
+    decide(now, outbox);
+    return true;
+  }
+
+  void send(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
+    if (const Trouble* refused =
+            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .grants = true}))
+      tally_.mark(node, Tally::Mark::unknown, *refused);
+  }
+
+  void count(NodeIndex node, const Reply& reply, Outbox& outbox) {
+    if (!claim_.tells_holder()) return tally_.mark(node, vote_of_set(reply));
+    Grant grant = read_grant(reply);
+    tally_[node].owner = std::move(grant.owner);
+    tally_[node].ttl = grant.ttl;
+    const bool is_granted = grant.vote.kind == Vote::Kind::yes;
+    tally_.mark(node, std::move(grant.vote));
+    if (!is_granted || !claim_.fence) return;
+    const TokenAgreement::Grant worth = agreement_.add(node, grant.counter);
+    if (worth == TokenAgreement::Grant::to_be_confirmed && !giving_back_) confirm(node, outbox);
+    if (worth == TokenAgreement::Grant::in_vain) pass_over(node);
+  }
+
+  /// The node counts again when it has acknowledged the token.
+  void confirm(NodeIndex node, Outbox& outbox) {
+    second_round_ = true;
+    tally_.mark(node, Tally::Mark::pending);
+    send(node, confirmed, confirmation(node), outbox);
+  }
+  [[nodiscard]] std::string confirmation(NodeIndex node, Form form = Form::digest) const {
+    return claim_.confirm_command(agreement_.granted(node), agreement_.token(), form);
+  }
+  void note_confirmation(NodeIndex node, const Reply& reply) {
+    Vote vote = vote_of_script(reply);
+    if (vote.kind == Vote::Kind::no) return pass_over(node);
+    tally_.mark(node, std::move(vote));
+  }
+  void pass_over(NodeIndex node) {
+    tally_.mark(node, Tally::Mark::no,
+                {NodeStatus::held, "the fencing counter went on while the token was agreed on"});
+  }
+
+  /// A majority has granted.
+  void settle_token(Time now, Outbox& outbox) {
+    set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
+    for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, outbox);
+  }
+
+  void decide(Time now, Outbox& outbox) {
+    if (!giving_back_) {
+      if (tally_.is_hopeless()) return fail(Errc::misconfigured, now, outbox);
+      if (claim_.fence && !agreement_.settled() && tally_.majority(Tally::Mark::yes))
+        settle_token(now, outbox);
+      if (tally_.majority(Tally::Mark::yes)) {
+        // Taken at the very end: the servers' clocks have been running since the first SET.
+        if (now < valid_until()) return finish();
+        return fail(Errc::too_slow, now, outbox);
+      }
+      if (tally_.majority_possible(Tally::Mark::yes)) return;
+      give_back(now, outbox);
+    }
+    if (tally_.is_hopeless()) return conclude(Errc::misconfigured);
+    const bool all_have_spoken = tally_.count(Tally::Mark::pending) == 0;
+    if (tally_.prevents_majority(Tally::Mark::unknown) && all_have_spoken) return conclude(Errc::no_quorum);
+    if (tally_.votes() >= quorum(tally_.nodes()) && all_explained()) return conclude(Errc::held);
+  }
+
+  void fail(Errc why, Time now, Outbox& outbox) {
+    give_back(now, outbox);
+    conclude(why);
+  }
+
+  void conclude(Errc why) noexcept {
+    failure_ = why;
+    finish();
+  }
+
+  void give_back(Time now, Outbox& outbox) {
+    if (std::exchange(giving_back_, true)) return;
+    explained_.assign(tally_.nodes(), false);
+    is_gone_ = tally_.majority_has_one_owner();
+    const std::string release = undo_command();
+    const Time keep_until = later(now, claim_.ttl);
+    const std::string ask_ttl = command({"PTTL", claim_.key});
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      if (purpose_ == Purpose::wait && !claim_.tells_holder() && tally_.is(node, Tally::Mark::no))
+        outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
+      if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
+        explained_[node] = true;
+    }
+  }
+
+  /// A lock that somebody else has adopted is not given back to its owner, who would be in the way.
+  [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
+    return is_gone_ ? claim_.release_command(form) : claim_.undo_command(form);
+  }
+
+  void explain(NodeIndex node, const Reply& reply) {
+    explained_[node] = true;
+    if (!tally_.is(node, Tally::Mark::no) || !reply.is(Reply::Kind::error)) return;
+    Trouble trouble = trouble_of_error(reply.text);
+    if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
+  }
+
+  /// A script that denies has said all.
+  [[nodiscard]] bool all_explained() const noexcept {
+    if (claim_.tells_holder()) return true;
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (tally_.is(node, Tally::Mark::no) && !explained_[node]) return false;
+    return true;
+  }
+
+  Claim claim_;
+  Purpose purpose_;
+  Tally tally_;
+  TokenAgreement agreement_;     // with a fence
+  std::vector<bool> explained_;  // giving back: the release was answered, or will not be
+  Time begun_{};
+  bool second_round_ = false;
+  bool giving_back_ = false;
+  bool is_gone_ = false;  // then: another one has it, or nobody
+  std::optional<Errc> failure_;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,105 @@
+// A look at who holds a lock.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "redlock/core/lock/fence.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/core/wire/resp.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The value's beginning and PTTL on every node; done when every node has answered or will not. A data key of
+/// the same name may be huge: GET would move all of it over a connection that others wait for.
+class Inspection final : public Operation {
+ public:
+  Inspection(std::string key, std::size_t nodes, Span node_timeout)
+      : key_{std::move(key)}, node_timeout_{node_timeout}, tally_{nodes} {}
+
+  void start(Time now, Outbox& outbox) override {
+    set_deadline(later(now, node_timeout_));
+    const std::string beginning = command({"GETRANGE", key_, "0", longest_owner});
+    const std::string ttl = command({"PTTL", key_});
+    const std::string count = command({"GETRANGE", counter_key(key_), "0", "16"});
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      const Trouble* refused = outbox.send(node, count, *this, {.step = counter, .send_by = deadline()});
+      if (!refused) refused = outbox.send(node, beginning, *this, {.step = owner, .send_by = deadline()});
+      if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
+      if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
+    }
+    decide();
+  }
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    if (step == counter) return note_counter(node, reply);
+    if (step == owner) {
+      if (reply.is(Reply::Kind::string))
+        tally_[node].owner = reply.text;
+      else
+        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to GETRANGE"));
+    } else if (!reply.is(Reply::Kind::integer)) {
+      tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to PTTL"));
+    } else {
+      // GETRANGE answers an empty string for a missing key: whether it is there, PTTL knows.
+      const bool there = reply.integer != -2;
+      if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+      if (!there) tally_[node].owner.reset();
+      // What it does not have it may have forgotten.
+      if (const Trouble* const remark = outbox.remark(node))
+        tally_.mark(node, Tally::Mark::unknown, *remark);
+      else
+        tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
+    }
+    decide();
+  }
+
+  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, Tally::Mark::unknown, trouble);
+    decide();
+  }
+
+  void timed_out(Time, Outbox&) override {
+    if (done()) return;
+    tally_.close(no_answer_within(node_timeout_));
+    decide();
+  }
+
+  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
+
+  [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
+  /// Once done: yes is free, no is held.
+  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+
+ private:
+  enum : Step { owner, life, counter };
+  static constexpr std::string_view longest_owner = "1023";
+
+  /// What is no number is no counter, which is for those to tell who want to raise it.
+  void note_counter(NodeIndex node, const Reply& reply) {
+    std::uint64_t value = 0;
+    const std::string& text = reply.text;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+    // A longer text was cut off, so it may look like a number.
+    if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter)
+      tally_[node].counter = FencingToken{value};
+  }
+
+  void decide() noexcept {
+    if (tally_.count(Tally::Mark::pending) == 0) finish();
+  }
+
+  std::string key_;
+  Span node_timeout_;
+  Tally tally_;
+};
+
+}  // namespace redlock::inline v1::core

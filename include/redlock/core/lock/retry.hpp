@@ -1,0 +1,65 @@
+// When a waiting call tries again.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "redlock/core/base/backoff.hpp"
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/duration.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock::inline v1::core {
+
+/// How long until a majority of the nodes could grant, as the holders' remaining times tell: the nodes that
+/// granted are free again now, those that did not vote cannot be counted on. None where that is not known.
+[[nodiscard]] inline std::optional<Span> majority_free_in(const Tally& tally) {
+  std::vector<Span> times;
+  for (NodeIndex node = 0; node < tally.nodes(); ++node) {
+    if (tally.is(node, Tally::Mark::yes)) times.push_back(Span::zero());
+    // A server may name more milliseconds than nanoseconds can be counted: Duration saturates.
+    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(Duration{*tally[node].ttl}.get());
+  }
+  const std::size_t wanted = quorum(tally.nodes());
+  if (times.size() < wanted) return std::nullopt;
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(wanted - 1), times.end());
+  return times[wanted - 1];
+}
+
+/// Polling with jittered exponential pauses, no longer than until the holder's copies expire. The jitter is
+/// what lets contenders who split the vote come apart.
+class Retry {
+ public:
+  explicit Retry(Time give_up_at) noexcept : give_up_at_{give_up_at} {}
+
+  /// When to try again after an attempt that took from `begun` to `now` and failed; none: report `why`. When
+  /// the next pause would outlast the call, the last attempt is made just early enough to be heard.
+  [[nodiscard]] std::optional<Time> after(Errc why, const Tally& tally, Time begun, Time now,
+                                          std::uint64_t random) {
+    if (why == Errc::misconfigured || why == Errc::cancelled || now >= give_up_at_) return std::nullopt;
+    Span pause = backoff_.next(random);
+    const Span free_in = majority_free_in(tally).value_or(Span::zero());
+    if (why == Errc::held && free_in > Span::zero() && free_in < pause)
+      pause = std::min(pause, free_in + jitter(random >> 32U));
+    const Time next = later(now, pause);
+    const Time last_call = give_up_at_ - 2 * std::max(now - begun, Span{std::chrono::milliseconds{1}});
+    if (next <= last_call || give_up_at_ == never) return next;
+    return now < last_call ? last_call : give_up_at_;
+  }
+
+  /// Whether the call's time is over, so that there is no attempt at the time that `after` named.
+  [[nodiscard]] bool over(Time now) const noexcept { return now >= give_up_at_; }
+
+ private:
+  static Span jitter(std::uint64_t random) noexcept {
+    return std::chrono::microseconds{1000 + static_cast<Span::rep>(random % 9000)};
+  }
+
+  Time give_up_at_;
+  Backoff backoff_{std::chrono::milliseconds{10}, std::chrono::milliseconds{400}};
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,49 @@
+// How the nodes that grant agree on a fencing token.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "redlock/core/operation/tally.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The greatest counter among the first majority of grants is the *token*. Nodes whose counter is the token have
+/// acknowledged it; the others are asked to raise theirs; the lock is granted when a majority has acknowledged. Any two
+/// such majorities share a node, on which the later grant is greater than the earlier token: so tokens increase,
+/// and no clock is trusted (docs/fencing.md).
+class TokenAgreement {
+ public:
+  explicit TokenAgreement(std::size_t nodes) : granted_(nodes) {}
+
+  /// What a grant is worth. Once the token is settled a greater counter comes in vain: raising the token would void the
+  /// acknowledgements that there are.
+  enum class Grant : std::uint8_t { counts, to_be_confirmed, in_vain };
+  Grant add(NodeIndex node, std::uint64_t counter) {
+    granted_[node] = counter;
+    if (!settled() || counter == token_) return Grant::counts;
+    return counter < token_ ? Grant::to_be_confirmed : Grant::in_vain;
+  }
+
+  /// With a majority of yes in the tally. From now on a yes means that the node has acknowledged the token: returns
+  /// those that have not.
+  std::vector<NodeIndex> settle(const Tally& tally) {
+    std::vector<NodeIndex> behind;
+    for (NodeIndex node = 0; node < tally.nodes(); ++node)
+      if (tally.is(node, Tally::Mark::yes)) token_ = std::max(token_, granted_[node]);
+    for (NodeIndex node = 0; node < tally.nodes(); ++node)
+      if (tally.is(node, Tally::Mark::yes) && granted_[node] < token_) behind.push_back(node);
+    return behind;
+  }
+
+  [[nodiscard]] bool settled() const noexcept { return token_ != 0; }
+  [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
+  [[nodiscard]] std::uint64_t granted(NodeIndex node) const noexcept { return granted_[node]; }
+
+ private:
+  std::vector<std::uint64_t> granted_;  // counters; 0 where nothing was granted
+  std::uint64_t token_ = 0;             // until it is settled
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,309 @@
+// Which nodes may grant: those that have not forgotten anything.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/restart_guard/guarded_node.hpp"
+#include "redlock/core/wire/marker.hpp"
+#include "redlock/core/wire/trouble.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Keeps nodes that lost their data from helping a second holder. A node may grant when it has a marker of this
+/// deployment with the run_id of its server, and no quarantine. A marker that is missing, or that another run of the
+/// server wrote, means that locks may have been forgotten: then the node gets a new marker and a quarantine that is
+/// longer than any lock.
+///
+///     lost ── a marker and a quarantine are set ──▶ quarantined ── it is over ──▶ admitted
+///       ├──── all nodes are, twice: a new deployment ────────────────────────────▶ admitted
+///       └──── it is not known of which deployment ──▶ quarantined ──▶ waited ─────▶ admitted
+///
+/// A missing marker is believed when it is still missing 200 ms later: somebody may be marking the nodes just now.
+/// Before the first acquisition nothing is written, and nothing is ever sent again: the next acquisition does.
+///
+/// An operation that is never done, and always in the hands of the engine.
+class RestartGuard final : public Operation {
+ public:
+  struct Settings {
+    std::size_t nodes = 0;
+    std::chrono::milliseconds max_ttl{};
+    std::chrono::milliseconds quarantine{};
+    Span patience{};  // while no deployment is known, how long to wait for the other nodes
+    bool strict = false;
+    bool durable = false;  // a restart loses nothing
+  };
+  explicit RestartGuard(const Settings& settings) : settings_{settings}, nodes_(settings.nodes) {}
+
+  // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
+
+  /// Somebody wants grants.
+  void want(Time now, Outbox& outbox) {
+    is_wanted_ = true;
+    if (all_admitted_) return;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].standing == Standing::failed && now >= later(nodes_[node].read_at, retry_after))
+        ask(node, look_command(), now, outbox);
+    decide(now, outbox);
+  }
+  /// A connection is ready; the handshake has looked at the marker.
+  void greeted(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
+    nodes_[node] = Node{};
+    nodes_[node].run_id = run_id;
+    nodes_[node].read(marker, settings_.durable, now);
+    decide(now, outbox);
+  }
+  /// The node has refused a grant.
+  void doubt(NodeIndex node, Time now, Outbox& outbox) {
+    if (nodes_[node].standing == Standing::asked) return;
+    ask(node, look_command(), now, outbox);
+    decide(now, outbox);
+  }
+
+  [[nodiscard]] bool admits(NodeIndex node) const noexcept {
+    return nodes_[node].standing == Standing::admitted;
+  }
+  /// Whether it may be admitted soon.
+  [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
+    const Standing standing = nodes_[node].standing;
+    return is_wanted_ && (standing == Standing::asked || standing == Standing::lost);
+  }
+  [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
+  /// Until when a call may wait for what is being decided. A new deployment takes two looks.
+  [[nodiscard]] Time decided_by() const noexcept {
+    Time latest = Time::min();
+    for (const Node& node : nodes_)
+      if (node.missing_since != never)
+        latest = std::max(latest, later(node.missing_since, Node::between_looks + time_to_answer));
+    return latest;
+  }
+
+  /// What the markers of this deployment begin with; empty: no deployment is known, and no node admitted.
+  [[nodiscard]] std::string_view beginning() const noexcept { return beginning_; }
+
+  /// Why a node that is connected may not grant. None: it may. The pointer is valid until the next call.
+  [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
+    Node& node = nodes_[index];
+    if (now >= node.quarantined_until) node.standing = standing(node, now);
+    switch (node.standing) {
+      case Standing::away:
+      case Standing::admitted:
+        return nullptr;
+      case Standing::failed:
+        return &node.failure.value();
+      case Standing::asked:
+        objection_ = {NodeStatus::quarantined, "is being asked whether it kept its data"};
+        break;
+      case Standing::lost:
+        objection_ = {NodeStatus::quarantined, "has no marker of its own: it lost its data, or is new"};
+        break;
+      case Standing::waited:
+        objection_ = {NodeStatus::quarantined, "has waited, and now no majority is there to begin with"};
+        break;
+      case Standing::quarantined:
+        objection_ = {NodeStatus::quarantined, node.words_of_quarantine(settings_.quarantine, now)};
+        break;
+      case Standing::foreign:
+        objection_ = {NodeStatus::other_deployment, words_of_foreign(node)};
+        break;
+    }
+    return &objection_;
+  }
+  /// The same for those who only look. Nodes that are all new lack nothing.
+  [[nodiscard]] const Trouble* remark(NodeIndex index, Time now) {
+    const Standing standing = nodes_[index].standing;
+    const bool is_open = standing == Standing::asked || standing == Standing::lost;
+    return is_open && id_.empty() ? nullptr : objection(index, now);
+  }
+
+  // ── as an operation ──────────────────────────────────────────────────────────────────────────────────────
+
+  void start(Time, Outbox&) override {}
+  void answered(NodeIndex node, Step, const Reply& reply, Time now, Outbox& outbox) override {
+    nodes_[node].read(reply, settings_.durable, now);
+    decide(now, outbox);
+  }
+  void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
+    nodes_[node] = Node{};
+    decide(now, outbox);
+  }
+  void timed_out(Time now, Outbox& outbox) override {
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (now >= nodes_[node].second_look()) ask(node, look_command(), now, outbox);
+    decide(now, outbox);
+  }
+  void abandon(Errc, Time, Outbox&) override {}
+
+ private:
+  using Node = GuardedNode;
+  using Standing = Node::Standing;
+  static constexpr std::string_view nameless = "none";
+  static constexpr Span time_to_answer = std::chrono::milliseconds{250};
+  static constexpr Span retry_after = std::chrono::seconds{1};
+
+  // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  /// Of what was read.
+  [[nodiscard]] Standing standing(const Node& node, Time now) const {
+    if (node.standing == Standing::away || node.standing == Standing::asked) return node.standing;
+    if (node.failure) return Standing::failed;
+    if (node.text.empty()) return Standing::lost;
+    if (!is_alike(node)) return Standing::foreign;
+    if (!is_named(node.marker) && node.marker->deployment != nameless) return Standing::foreign;
+    if (node.marker->run_id != node.run_id && !settings_.durable) return Standing::lost;
+    if (now < node.quarantined_until) return Standing::quarantined;
+    return node.marker->deployment == nameless ? Standing::waited : Standing::admitted;
+  }
+  [[nodiscard]] bool is_alike(const Node& node) const noexcept {
+    return node.marker && node.marker->nodes == settings_.nodes && node.marker->max_ttl == settings_.max_ttl;
+  }
+  [[nodiscard]] bool is_named(const std::optional<Marker>& marker) const noexcept {
+    return marker && !id_.empty() && marker->deployment == id_;
+  }
+
+  void decide(Time now, Outbox& outbox) {
+    learn_deployment(now);
+    all_admitted_ = true;
+    for (Node& node : nodes_) {
+      node.standing = standing(node, now);
+      all_admitted_ = all_admitted_ && node.standing == Standing::admitted;
+    }
+    set_deadline(never);
+    if (!is_wanted_) return;
+    if (id_.empty()) begin_deployment(now, outbox);
+    for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) heal(node, now, outbox);
+    for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look()));
+    if (now < patient_until_) set_deadline(std::min(deadline(), patient_until_));
+  }
+
+  /// What all markers say, or those of a majority of the nodes. Where they differ and there is no majority, people have
+  /// to look at it.
+  void learn_deployment(Time now) {
+    std::map<std::string, std::size_t> names;
+    for (const Node& node : nodes_)
+      if (!node.text.empty() && is_alike(node) && node.marker->deployment != nameless)
+        ++names[node.marker->deployment];
+    for (const auto& [name, count] : names)
+      if (count >= quorum(nodes_.size()) || (names.size() == 1 && id_.empty())) adopt(name, now);
+  }
+  void adopt(const std::string& name, Time now) {
+    if (id_ == name) return;
+    id_ = name;
+    beginning_ = Marker{id_, settings_.nodes, settings_.max_ttl, {}, {}}.beginning();
+    patient_until_ = never;
+    // Somebody may have begun it this moment, and be marking the others too.
+    for (Node& node : nodes_) {
+      if (node.missing_since != never) node.missing_since = now;
+      node.was_missing_twice = false;
+    }
+  }
+
+  /// No node has a marker with a name.
+  void begin_deployment(Time now, Outbox& outbox) {
+    const std::size_t lost = count(Standing::lost);
+    if (count(Standing::asked) > 0 || count(Standing::foreign) > 0) return;
+    if (lost == nodes_.size()) {
+      if (std::all_of(nodes_.begin(), nodes_.end(), std::mem_fn(&Node::is_certain)))
+        begin_with(Standing::lost, now, outbox);
+      return;
+    }
+    if (count(Standing::waited) >= quorum(nodes_.size())) return begin_with(Standing::waited, now, outbox);
+    if (lost == 0) return;
+    // Those that start at this moment too are waited for.
+    if (patient_until_ == never) patient_until_ = later(now, settings_.patience);
+    if (now < patient_until_) return;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
+        mark(node, nameless, settings_.quarantine, now, outbox);
+  }
+  void begin_with(Standing standing, Time now, Outbox& outbox) {
+    std::vector<std::string> run_ids;
+    for (const Node& node : nodes_)
+      if (node.standing == standing) run_ids.push_back(node.run_id);
+    adopt(name_of(run_ids), now);
+    const bool at_once = standing == Standing::waited || !settings_.strict;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].standing == standing)
+        mark(node, id_, at_once ? std::chrono::milliseconds::zero() : settings_.quarantine, now, outbox);
+  }
+
+  /// The deployment is known.
+  void heal(NodeIndex index, Time now, Outbox& outbox) {
+    Node& node = nodes_[index];
+    const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::waited ||
+                          node.standing == Standing::admitted;
+    if (node.standing == Standing::lost && node.is_certain())
+      return mark(index, id_, settings_.quarantine, now, outbox);
+    // It keeps its quarantine, if there is one.
+    if (has_data && (node.marker->deployment == nameless || node.marker->run_id != node.run_id))
+      mark(index, id_, std::chrono::milliseconds::zero(), now, outbox);
+  }
+
+  [[nodiscard]] std::size_t count(Standing standing) const noexcept {
+    return static_cast<std::size_t>(std::count_if(
+        nodes_.begin(), nodes_.end(), [standing](const Node& node) { return node.standing == standing; }));
+  }
+
+  void mark(NodeIndex index, std::string_view deployment, std::chrono::milliseconds quarantine, Time now,
+            Outbox& outbox) {
+    const Node& node = nodes_[index];
+    const Marker marker{.deployment = std::string{deployment},
+                        .nodes = settings_.nodes,
+                        .max_ttl = settings_.max_ttl,
+                        .node = node.marker ? node.marker->node : name_of({node.run_id}),
+                        .run_id = node.run_id};
+    ask(index, mark_command(node.text, marker.text(), quarantine), now, outbox);
+  }
+  void ask(NodeIndex index, const std::string& command, Time now, Outbox& outbox) {
+    Node& node = nodes_[index];
+    if (node.standing == Standing::away) return;
+    node.standing = Standing::asked;
+    all_admitted_ = false;
+    const Trouble* refused = outbox.send(index, command, *this, {.heeded = true});
+    if (!refused) return;
+    node.read_at = now;
+    node.failure = *refused;
+    node.standing = Standing::failed;
+  }
+
+  // ── telling ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  [[nodiscard]] std::string words_of_foreign(const Node& node) const {
+    if (!node.marker) return "redlock:node holds something else than a marker: " + node.text.substr(0, 100);
+    const Marker& marker = *node.marker;
+    if (marker.nodes != settings_.nodes)
+      return "its marker tells of " + std::to_string(marker.nodes) + " nodes, and this client has " +
+             std::to_string(settings_.nodes) + remedy;
+    if (marker.max_ttl != settings_.max_ttl)
+      return "its marker tells of a max_ttl of " + std::to_string(marker.max_ttl.count()) +
+             " ms, and this client has " + std::to_string(settings_.max_ttl.count()) + " ms" + remedy;
+    if (id_.empty())
+      return "its marker tells of deployment " + marker.deployment + ", others of others" + remedy;
+    return "its marker tells of deployment " + marker.deployment + ", and this client works with " + id_ +
+           ": if it is to join that one, delete its redlock:node";
+  }
+  static constexpr const char* remedy =
+      ": all clients must agree; to change it, stop them all and delete redlock:node on every node";
+
+  const Settings settings_;
+  std::vector<Node> nodes_;
+  std::string id_;  // of the deployment; empty: not known
+  std::string beginning_;
+  Trouble objection_;
+  Time patient_until_ = never;
+  bool is_wanted_ = false;
+  bool all_admitted_ = false;
+};
+
+}  // namespace redlock::inline v1::core

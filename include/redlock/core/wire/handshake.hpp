@@ -1,0 +1,147 @@
+// What is said first on every connection.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/wire/marker.hpp"
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/trouble.hpp"
+
+namespace redlock::inline v1::core {
+
+/// How to log in at a node.
+struct Login {
+  std::string user = {};
+  std::string password = {};
+  unsigned db = 0;
+};
+
+/// What a connection is for: commands, or hearing of keys that others have changed.
+enum class Purpose : std::uint8_t { commands, listening };
+
+/// AUTH, and then SELECT, ROLE, INFO, SCRIPT LOAD for commands, and a look at the marker where restarts are guarded;
+/// CLIENT ID, SUBSCRIBE for listening: all written at once, one round trip; judged reply by reply.
+class Handshake {
+ public:
+  explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, bool guarded = false) {
+    if (!login.user.empty() || !login.password.empty()) {
+      if (login.user.empty())
+        say(Topic::auth, {"AUTH", login.password});
+      else
+        say(Topic::auth, {"AUTH", login.user, login.password});
+    }
+    if (purpose == Purpose::listening) {
+      say(Topic::identity, {"CLIENT", "ID"});
+      say(Topic::subscription, {"SUBSCRIBE", "__redis__:invalidate"});
+      return;
+    }
+    if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
+    say(Topic::role, {"ROLE"});
+    say(Topic::info, {"INFO", "server"});
+    for (const Script* const script : all_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
+    if (!guarded) return;
+    topics_.push_back(Topic::look);
+    bytes_ += look_command();
+  }
+
+  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
+  /// The server's run_id; empty where it does not tell. Once complete.
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  /// The server's number for a connection that listens. Once complete.
+  [[nodiscard]] long long client_id() const noexcept { return client_id_; }
+  /// What `mark_script` answered. Once complete, where restarts are guarded.
+  [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
+
+  /// Takes the next reply. A trouble ends the handshake: this server cannot vote as it is.
+  [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
+    const Topic topic = topics_[next_++];
+    if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
+    switch (topic) {
+      case Topic::auth:
+      case Topic::select:
+        return expect_ok(reply);
+      case Topic::role:
+        return expect_master(reply);
+      case Topic::info:
+        return note_run_id(reply);
+      case Topic::load:
+        return expect_sha(reply, *all_scripts[loaded_++]);
+      case Topic::identity:
+        return note_client_id(reply);
+      case Topic::subscription:
+        return expect_subscription(reply);
+      case Topic::look:
+        marker_ = reply;
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class Topic : std::uint8_t { auth, select, role, info, load, look, identity, subscription };
+
+  void say(Topic topic, std::initializer_list<std::string_view> arguments) {
+    topics_.push_back(topic);
+    append_command(bytes_, arguments);
+  }
+
+  static Trouble refused(Topic topic, std::string_view error) {
+    Trouble trouble = trouble_of_error(error);
+    if (topic != Topic::auth || trouble.status != NodeStatus::server_error) return trouble;
+    // Before ACLs a wrong password was a plain ERR, and a needless one still is. The server's words are not
+    // repeated: for a renamed AUTH they quote its arguments.
+    return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
+  }
+  static std::optional<Trouble> expect_ok(const Reply& reply) {
+    if (reply.is(Reply::Kind::status)) return std::nullopt;
+    return trouble_of(reply, "an answer to AUTH or SELECT");
+  }
+  static std::optional<Trouble> expect_master(const Reply& reply) {
+    if (!reply.is(Reply::Kind::array) || reply.elements.empty())
+      return trouble_of(reply, "an answer to ROLE");
+    const std::string& role = reply.elements.front().text;
+    if (role == "master") return std::nullopt;
+    return Trouble{NodeStatus::replica, "the server's role is " + role + ", only masters vote"};
+  }
+  std::optional<Trouble> note_run_id(const Reply& reply) {
+    if (!reply.is(Reply::Kind::string)) return trouble_of(reply, "an answer to INFO");
+    constexpr std::string_view field = "run_id:";
+    if (const auto at = reply.text.find(field); at != std::string::npos) {
+      const auto begin = at + field.size();
+      run_id_ = reply.text.substr(begin, reply.text.find_first_of("\r\n", begin) - begin);
+    }
+    return std::nullopt;
+  }
+  std::optional<Trouble> note_client_id(const Reply& reply) {
+    if (!reply.is(Reply::Kind::integer)) return trouble_of(reply, "an answer to CLIENT ID");
+    client_id_ = reply.integer;
+    return std::nullopt;
+  }
+  static std::optional<Trouble> expect_subscription(const Reply& reply) {
+    if (reply.is(Reply::Kind::array)) return std::nullopt;
+    return trouble_of(reply, "an answer to SUBSCRIBE");
+  }
+  static std::optional<Trouble> expect_sha(const Reply& reply, const Script& script) {
+    if (reply.text == script.sha1) return std::nullopt;
+    return trouble_of(reply, "the digest of the script");
+  }
+
+  std::string bytes_;
+  std::vector<Topic> topics_;
+  std::size_t next_ = 0;
+  std::size_t loaded_ = 0;
+  std::string run_id_;
+  long long client_id_ = 0;
+  Reply marker_;
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,140 @@
+// What runs on the servers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "redlock/core/wire/resp.hpp"
+
+namespace redlock::inline v1::core {
+
+/// How a script is named to the server: by its digest, 40 bytes, or by its source after NOSCRIPT. The server keeps the
+/// source, so that is needed once.
+enum class Form : bool { digest, source };
+
+struct Script {
+  using Words = std::initializer_list<std::string_view>;
+
+  std::string_view source;
+  std::string_view sha1;  // of the source, as EVALSHA names it; the handshake checks it against the server's
+
+  [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
+    constexpr std::string_view digits = "0123456789";
+    const bool whole = form == Form::source;
+    std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
+                                           digits.substr(keys.size(), 1)};
+    auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
+    end = std::copy(values.begin(), values.end(), end);
+    std::string out;
+    append_command(out, std::span{words.begin(), end});
+    return out;
+  }
+};
+
+// All of them compare or return the beginning of a value only: a data key of the lock's name may be huge, and GET would
+// copy all of it.
+
+/// Deletes the key if it still holds our value: 1, else 0. Without the comparison a late release would delete
+/// the successor's lock.
+inline constexpr Script release_script{
+    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return "
+    "0",
+    "787f0255888f93220ff2861db7d29e6c00a2b819"};
+
+/// Prolongs the key to ARGV[2] ms if it still holds our value: 1; 0 where there is no key, -1 where it holds somebody
+/// else's. Never shortens: a longer life may come from an extension that overtook this one. Where there is a counter it
+/// is kept for ARGV[3] ms more.
+inline constexpr Script extend_script{
+    "local value=redis.call('GETRANGE',KEYS[1],0,#ARGV[1]) "
+    "if value~=ARGV[1] then return value=='' and 0 or -1 end "
+    "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) end "
+    "if KEYS[2] and ARGV[3]~='0' then redis.call('PEXPIRE',KEYS[2],ARGV[3]) end return 1",
+    "20147b82a203305e1a8843d3dfe31a277668e089"};
+
+/// Sets the key, which must not be there, and raises the counter beside it: returns the counter. Where the key
+/// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
+/// least the proposal ARGV[3]; but a proposal is asked for proof where it is an hour ahead of the counter: none is
+/// believed that is a day ahead of the server's own clock, nor one that leaves few numbers below 2^53 (the year 2255).
+/// A counter that cannot be written takes the lock with it. With a marker's key KEYS[3] and a quarantine's KEYS[4] it
+/// grants only where the marker begins with ARGV[5] and there is no quarantine. Unless ARGV[6] is empty the key must have
+/// that value instead: the lock is adopted.
+inline constexpr Script grant_script{
+    "local call,try=redis.call,redis.pcall "
+    "if KEYS[3] and (call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5] or call('EXISTS',KEYS[4])==1) then "
+    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
+    "local text=try('GET',KEYS[2]) "
+    "local counter=tonumber(text or 0) "
+    "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
+    "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
+    "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-2') end "
+    "local raised=ARGV[3] "
+    "local ahead=raised-counter "
+    "if ahead<1 then raised=counter+1 "
+    "elseif ahead>3600000000 or counter>9e15 then "
+    "local time=call('TIME') "
+    "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
+    "local adopted=ARGV[6]~='' and ARGV[6] "
+    "if adopted and call('GETRANGE',KEYS[1],0,#adopted)==adopted then "
+    "call('SET',KEYS[1],ARGV[1],'PX',math.max(ARGV[2],call('PTTL',KEYS[1]))) "
+    "elseif adopted or not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
+    "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])} end "
+    "local set=ARGV[4]=='0' and try('SET',KEYS[2],raised) or try('SET',KEYS[2],raised,'PX',ARGV[4]) "
+    "if set.err then "
+    "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
+    "return set end "
+    "return tonumber(raised)",
+    "bf88d5ec5eb869b47019008ff463b1ad08f54ff6"};
+
+/// `SET NX PX` where the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
+inline constexpr Script set_script{
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] or call('EXISTS',KEYS[3])==1 then "
+    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
+    "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
+    "69b589a7fa80671277907b3d4b4008077f409124"};
+
+/// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
+/// the key is no longer ours, or the counter has moved since.
+inline constexpr Script confirm_script{
+    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or redis.call('GET',KEYS[2])~=ARGV[2] then return "
+    "0 end "
+    "if ARGV[4]=='0' then redis.call('SET',KEYS[2],ARGV[3]) else "
+    "redis.call('SET',KEYS[2],ARGV[3],'PX',ARGV[4]) end "
+    "return 1",
+    "c74ad07ad1a8192471a73bba2a96895a385bf8a4"};
+
+/// Sets the key, which must not be there, for a lease that has its token ARGV[3] already: 1, and the counter is at
+/// least that token; 0, and nothing is changed, where the key exists.
+inline constexpr Script put_back_script{
+    "local call=redis.call "
+    "if call('EXISTS',KEYS[1])==1 then return 0 end "
+    "local text=redis.pcall('GET',KEYS[2]) or 0 "
+    "local counter=tonumber(text) "
+    "if not counter or counter<0 or counter%1~=0 or counter>9007199254740991 then "
+    "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
+    "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-1') end "
+    "counter=math.max(counter,ARGV[3]) "
+    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
+    "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
+    "return 1",
+    "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
+
+/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms at least, as its owner may still rely on it: 1.
+/// Elsewhere the answer is that of a grant that was denied. For a lock without a token that is adopted, and to undo any
+/// adoption.
+inline constexpr Script swap_script{
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
+    "call('SET',KEYS[1],ARGV[2],'PX',math.max(ARGV[3],call('PTTL',KEYS[1]))) return 1 end "
+    "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
+    "fb906aa0b03e66b7232ecf743258669968fc3ae2"};
+
+/// All of them: what the handshake loads.
+inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,
+                                                &confirm_script, &put_back_script, &swap_script};
+
+}  // namespace redlock::inline v1::core

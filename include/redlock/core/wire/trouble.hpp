@@ -1,0 +1,78 @@
+// Why a node does not vote, and how an error reply is read.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/node_report.hpp"
+
+namespace redlock::inline v1::core {
+
+struct Trouble {
+  NodeStatus status = NodeStatus::unreachable;
+  std::string message;
+};
+
+namespace detail {
+inline constexpr std::array<std::pair<std::string_view, NodeStatus>, 12> error_codes{{
+    {"LOADING", NodeStatus::loading},
+    {"BUSY", NodeStatus::busy},
+    {"OOM", NodeStatus::out_of_memory},
+    {"MISCONF", NodeStatus::not_persisting},
+    {"NOAUTH", NodeStatus::auth_required},
+    {"WRONGPASS", NodeStatus::wrong_password},
+    {"NOPERM", NodeStatus::no_permission},
+    {"READONLY", NodeStatus::read_only},
+    {"WRONGTYPE", NodeStatus::wrong_type},
+    {"MASTERDOWN", NodeStatus::replica},
+    {"BADCOUNTER", NodeStatus::bad_counter},
+    {"UNMARKED", NodeStatus::quarantined},
+}};
+
+inline NodeStatus status_of_code(std::string_view code) noexcept {
+  for (const auto& [name, status] : error_codes)
+    if (code == name) return status;
+  return NodeStatus::server_error;
+}
+}  // namespace detail
+
+/// Whether the server does not know a script: not a vote, and cured by sending the source.
+[[nodiscard]] inline bool is_noscript(const Reply& reply) noexcept {
+  return reply.is(Reply::Kind::error) && reply.text.starts_with("NOSCRIPT");
+}
+
+/// Whether a grant script found no marker of ours, or a quarantine.
+[[nodiscard]] inline bool is_unmarked(const Reply& reply) noexcept {
+  return reply.is(Reply::Kind::error) && reply.text.starts_with("UNMARKED");
+}
+
+/// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
+/// a command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that
+/// follows a colon is tried as well. What an ACL forbids inside of a script has a sentence, and no code: one up to 7.0, and
+/// another one since.
+[[nodiscard]] inline Trouble trouble_of_error(std::string_view text) {
+  NodeStatus status = detail::status_of_code(text.substr(0, text.find(' ')));
+  if (status == NodeStatus::server_error && text.starts_with("ERR Error running script"))
+    for (auto at = text.find(": "); at != text.npos && status == NodeStatus::server_error;
+         at = text.find(": ", at + 2)) {
+      std::string_view word = text.substr(at + 2, text.find(' ', at + 2) - at - 2);
+      if (word.starts_with('-')) word.remove_prefix(1);
+      status = detail::status_of_code(word);
+    }
+  for (const std::string_view refusal : {"The user executing the script can't ", "ACL failure in script: "})
+    if (status == NodeStatus::server_error && text.find(refusal) != text.npos)
+      status = NodeStatus::no_permission;
+  return {status, std::string{text}};
+}
+
+/// The trouble of a reply that is not what the command can answer.
+[[nodiscard]] inline Trouble trouble_of(const Reply& reply, std::string_view expected) {
+  if (reply.is(Reply::Kind::error)) return trouble_of_error(reply.text);
+  // Not by operator+: g++ 14 takes the move of its result for a copy past the end, and warns.
+  return {NodeStatus::protocol_error, std::string{"the reply is not "}.append(expected)};
+}
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,354 @@
+#include "api/client.hpp"
+
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "api/limits.hpp"
+#include "os/fork_guard.hpp"
+#include "os/pause.hpp"
+#include "os/random.hpp"
+#include "redlock/core/lease/release_operation.hpp"
+#include "redlock/core/lock/retry.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::NodeIndex;
+using core::Tally;
+using core::Time;
+
+constexpr std::size_t most_nodes = 31;
+
+const std::vector<Endpoint>& checked(const std::vector<Endpoint>& nodes) {
+  if (nodes.empty() || nodes.size() > most_nodes)
+    throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given, 1 to 31 are allowed"};
+  std::set<std::string> seen;
+  for (const Endpoint& node : nodes) {
+    if (node.transport() == Endpoint::Transport::tls)
+      throw Error{Errc::misconfigured, node.to_string() + ": this build has no TLS, use redis:// or unix://"};
+    if (!seen.insert(node.to_string()).second)
+      throw Error{Errc::misconfigured,
+                  node.to_string() + " was given twice, every node must be another server"};
+  }
+  return nodes;
+}
+
+Options checked(Options options) {
+  check(options);
+  return options;
+}
+
+void warn(const Options& options, std::size_t nodes) {
+  if (nodes % 2 != 0 || !options.on_warning) return;
+  options.on_warning(std::to_string(nodes) + " nodes tolerate no more failures than " +
+                     std::to_string(nodes - 1) + " do: use an odd number");
+}
+
+std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
+  std::vector<std::string> names;
+  for (const Endpoint& node : nodes) names.push_back(node.to_string());
+  return names;
+}
+
+std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options) {
+  std::vector<core::Session::Settings> settings;
+  for (const Endpoint& node : nodes)
+    settings.push_back({.name = node.to_string(),
+                        .login = {node.user(), node.password(), node.db()},
+                        .connect_timeout = options.connect_timeout,
+                        .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
+                        .seed = random_number()});
+  return settings;
+}
+
+std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Options& options) {
+  if (options.restart_guard == RestartGuard::off) return std::nullopt;
+  return core::RestartGuard::Settings{
+      .nodes = nodes,
+      .max_ttl = std::chrono::ceil<std::chrono::milliseconds>(options.max_ttl.get()),
+      .quarantine = quarantine(options),
+      .patience = options.connect_timeout,
+      .strict = options.restart_guard == RestartGuard::strict,
+      .durable = options.durable_nodes};
+}
+
+}  // namespace
+
+Client::Client(const std::vector<Endpoint>& nodes, Options options)
+    : options_{checked(std::move(options))},
+      names_{names_of(checked(nodes))},
+      generation_{fork_generation()},
+      registry_{new LeaseRegistry},
+      events_{options_.observer
+                  ? new EventQueue{options_.observer, options_.key_prefix.size(), options_.on_warning}
+                  : nullptr},
+      loss_notifier_{new LossNotifier{options_.on_warning}},
+      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number(),
+                           guard_of(nodes.size(), options_), events_.get(),
+                           [this](std::string warning) { loss_notifier_->warn(std::move(warning)); }}} {
+  warn(options_, nodes.size());
+}
+
+void Client::check_process() const {
+  if (fork_generation() != generation_)
+    throw Error{Errc::misconfigured, "the client was made before fork(): make a new one in the child"};
+}
+
+/// Without an owner value.
+core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
+  const Timing times = timing(options_, options);
+  core::Claim claim{.key = lock_key(options_.key_prefix, resource),
+                    .owner = {},
+                    .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
+                    .drift = times.drift,
+                    .node_timeout = times.node_timeout};
+  if (options.fencing)
+    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
+                              .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
+  return claim;
+}
+
+// ── acquiring ───────────────────────────────────────────────────────────────────────────────────────────────
+
+struct Client::Attempt {
+  std::optional<Errc> failure;  // none: granted
+  core::Claim claim;            // if granted
+  Tally tally;
+  Time begun{};
+  Time valid_until{};
+};
+
+Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose purpose, Time give_up_at,
+                                const std::stop_token& stop) {
+  auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
+  acquisition->give_up_at = give_up_at;
+  return reactor_->run(std::move(acquisition), stop, [this](core::Acquisition& ended) {
+    if (ended.granted() && ended.had_second_round()) second_rounds_.fetch_add(1, std::memory_order_relaxed);
+    const Time valid_until = ended.valid_until();
+    return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
+                   ended.begun(), valid_until};
+  });
+}
+
+Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Patience patience,
+                                Time give_up_at, const std::stop_token& stop) {
+  check_process();
+  if (!events_ || patience == Patience::one_attempt)
+    return pursue(resource, options, patience, give_up_at, stop);
+  const Time called = Clock::now();
+  Outcome outcome = pursue(resource, options, patience, give_up_at, stop);
+  events_->waited({.resource = lock_key(options_.key_prefix, resource),
+                   .failure = outcome.lease ? std::nullopt : std::optional{outcome.failure.code},
+                   .waited = Clock::now() - called});
+  return outcome;
+}
+
+Client::Outcome Client::pursue(std::string_view resource, const LockOptions& options, Patience patience,
+                               Time give_up_at, const std::stop_token& stop) {
+  core::Claim claim = claim_of(resource, options);
+  const bool waits = patience == Patience::until_time;
+  const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
+  core::Retry retry{give_up_at};
+  std::optional<Failure> last;  // of an attempt that came to its own end
+  for (;;) {
+    if (shutting_down_.stop_requested())
+      return {std::nullopt, {Errc::cancelled, "the client was shut down", {}}};
+    if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
+    claim.owner = random_owner_value();
+    if (claim.fence) claim.fence->proposal = proposal();
+    Attempt ended = attempt(claim, purpose, give_up_at, stop);
+    if (!ended.failure) {
+      // The validity is judged where it is handed over: this thread may have slept since the last grant.
+      Lease lease = make_lease(resource, options, ended);
+      if (lease.valid()) return {std::move(lease), {}};
+    }
+    const Errc why = why_not(ended);
+    // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
+    if (why != Errc::timed_out || !last) last = explain(why, ended.tally);
+    if (last->code == Errc::timed_out && ended.tally.votes() < core::quorum(names_.size()))
+      last->code = Errc::no_quorum;
+    if (!waits) return {std::nullopt, std::move(*last)};
+    const auto again = retry.after(why, ended.tally, ended.begun, Clock::now(), random_number());
+    if (again) pause(*again, stop);
+    if (again && !retry.over(Clock::now())) continue;
+    if (last->code == Errc::held) last->code = Errc::timed_out;
+    return {std::nullopt, std::move(*last)};
+  }
+}
+
+Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                              const LockOptions& options) {
+  check_process();
+  check_adoption(owner_value, token, options);
+  core::Claim claim = claim_of(resource, options);
+  claim.adopted_owner = owner_value;
+  claim.owner = random_owner_value();
+  if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
+  Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
+  if (!ended.failure)
+    if (Lease lease = make_lease(resource, options, ended); lease.valid()) return {std::move(lease), {}};
+  Failure failure = explain(why_not(ended), ended.tally);
+  // As long as it may be on its way to several adopters, or to its owner again, it is not lost.
+  if (failure.code == Errc::held)
+    failure.code = ended.tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
+  return {std::nullopt, std::move(failure)};
+}
+
+/// Of an attempt without a lease, or with one that was over when it was to be handed over.
+Errc Client::why_not(const Attempt& ended) const noexcept {
+  if (shutting_down_.stop_requested()) return Errc::cancelled;
+  return ended.failure.value_or(Errc::too_slow);
+}
+
+/// Ended by a stop request, or when the client is shut down.
+void Client::pause(Time until, const std::stop_token& stop) const {
+  std::stop_source either;
+  const auto end = [&either] { either.request_stop(); };
+  const std::stop_callback by_caller{stop, end};
+  const std::stop_callback by_all{shutting_down_.get_token(), end};
+  pause_until(until, either.get_token());
+}
+
+/// The time, so that counters that drifted apart come together, and go on where they were when they were lost. Nobody's
+/// safety depends on it.
+std::uint64_t Client::proposal() const noexcept {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto skewed = std::chrono::duration_cast<std::chrono::microseconds>(now) + proposal_skew_.load();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
+}
+
+/// Takes the claim.
+Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt& granted) {
+  const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
+  auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
+                                              granted.valid_until, ends_at, options.on_lost, *loss_notifier_,
+                                              events_.get());
+  Lease lease{shared_from_this(), record};
+  if (!registry_->add(record)) {  // shut down in this moment
+    reactor_->shut_down({record});
+    return lease;
+  }
+  if (options.on_lost)
+    loss_notifier_->watch(record);
+  else if (events_)
+    watch_if_possible(record);
+  if (options.auto_renew.value_or(false))
+    reactor_->keep(record);
+  else if (options.on_lost)
+    reactor_->watch(record);
+  return lease;
+}
+
+/// No lock fails because it cannot be watched for the observer: then its loss is counted when it is released.
+void Client::watch_if_possible(const Record& record) try {
+  loss_notifier_->watch(record);
+} catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
+}
+
+// ── record ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::optional<Client::Failure> Client::extend(const Record& record) {
+  check_process();
+  if (record->state(Clock::now()) == State::released)
+    return Failure{Errc::lost, "the lease was released before", {}};
+  auto extension = std::make_unique<core::Extension>(record, names_.size());
+  return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
+    switch (ended.outcome()) {
+      case core::Extension::Outcome::extended:
+        return std::nullopt;
+      case core::Extension::Outcome::lost:
+        return explain(Errc::lost, ended.tally());
+      case core::Extension::Outcome::in_doubt:
+        break;
+    }
+    return explain(ended.tally().is_hopeless() ? Errc::misconfigured : Errc::no_quorum, ended.tally());
+  });
+}
+
+Release Client::release(const Record& record) noexcept {
+  Release outcome = Release::unknown;
+  try {
+    check_process();
+    auto release_operation = std::make_unique<core::ReleaseOperation>(record, names_.size());
+    outcome = reactor_->run(std::move(release_operation), {}, [&](const core::ReleaseOperation& ended) {
+      record->count(ended.begun(), ended.outcome());
+      return ended.outcome();
+    });
+  } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
+    record->release(Clock::now());
+  }
+  if (fork_generation() != generation_) return outcome;
+  registry_->remove(*record);
+  loss_notifier_->forget(record);
+  record->retire();
+  return outcome;
+}
+
+bool Client::orphan(const Record& record) noexcept {
+  if (fork_generation() != generation_) return false;
+  record->release_outcome = Release::already_lost;  // it is not ours to release any more
+  registry_->remove(*record);
+  const bool was_in_force = reactor_->let_go(record);
+  record->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
+  loss_notifier_->forget(record);
+  record->retire();
+  return was_in_force;
+}
+
+void Client::shut_down() {
+  check_process();
+  shutting_down_.request_stop();
+  reactor_->shut_down(registry_->close());
+}
+
+std::stop_token Client::stop_token(const Record& record) {
+  check_process();
+  std::stop_token token = loss_notifier_->stop_token(record);
+  reactor_->watch(record);
+  return token;
+}
+
+bool Client::wait_lost(const Record& record, Time until, const std::stop_token& stop) {
+  check_process();
+  reactor_->watch(record);
+  return loss_notifier_->wait(record, until, stop);
+}
+
+// ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::vector<NodeReport> Client::inspect(std::string_view resource) {
+  check_process();
+  auto inspection =
+      std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
+                                         options_.node_timeout.value_or(default_node_timeout).get());
+  return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
+    return reports(ended.tally(), NodeStatus::free);
+  });
+}
+
+Client::Failure Client::explain(Errc code, const Tally& tally) const {
+  const std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
+                              " nodes voted, " + std::to_string(core::quorum(tally.nodes())) +
+                              " are a majority";
+  return {code, details, reports(tally, NodeStatus::granted)};
+}
+
+std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) const {
+  std::vector<NodeReport> reports;
+  reports.reserve(tally.nodes());
+  for (NodeIndex node = 0; node < tally.nodes(); ++node) {
+    const Tally::Ballot& ballot = tally[node];
+    NodeReport& report =
+        reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl, ballot.counter});
+    if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
+    if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
+    report.message = ballot.trouble.message;
+    if (ballot.mark != Tally::Mark::pending) continue;
+    report.status = NodeStatus::timed_out;
+    report.message = "no answer yet when the call ended";
+  }
+  return reports;
+}
+
+}  // namespace redlock::inline v1::detail

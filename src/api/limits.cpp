@@ -1,0 +1,135 @@
+#include "api/limits.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Clock::duration shortest_timeout = milliseconds{1};
+constexpr Clock::duration longest_timeout = std::chrono::seconds{60};
+constexpr Clock::duration shortest_ttl = milliseconds{10};
+constexpr Clock::duration longest_hold = std::chrono::hours{3650 * 24};
+constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
+constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
+constexpr std::size_t longest_prefix = 1024;
+constexpr std::size_t longest_resource = 4096;
+constexpr std::size_t longest_owner_value = 1024;
+constexpr std::uint64_t greatest_token = (std::uint64_t{1} << 53U) - 2;
+constexpr std::string_view own_keys = "redlock:";
+
+[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, why); }
+
+// In the largest unit that says it exactly.
+std::string text(Clock::duration time) {
+  const auto count = time.count();
+  if (time % std::chrono::hours{24} == time.zero() && count != 0) {
+    return std::to_string(time / std::chrono::hours{24}) + " days";
+  }
+  if (time % std::chrono::seconds{1} == time.zero())
+    return std::to_string(time / std::chrono::seconds{1}) + " s";
+  if (time % milliseconds{1} == time.zero()) return std::to_string(time / milliseconds{1}) + " ms";
+  return std::to_string(count) + " ns";
+}
+
+void check_between(const std::string& name, Clock::duration least, Clock::duration given,
+                   Clock::duration most) {
+  if (given >= least && given <= most) return;
+  refuse(name + " is " + text(given) + "; allowed are " + text(least) + " to " + text(most));
+}
+
+void check_length(const std::string& name, std::size_t least, std::size_t given, std::size_t most) {
+  if (given >= least && given <= most) return;
+  refuse(name + " has " + std::to_string(given) + " bytes; allowed are " + std::to_string(least) + " to " +
+         std::to_string(most));
+}
+
+void check_is_not_ours(const std::string& name, std::string_view key) {
+  if (!key.starts_with(own_keys)) return;
+  refuse(name +
+         " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed");
+}
+
+Clock::duration drift_of(const Options& options, Clock::duration ttl) {
+  return options.drift.value_or(ttl / 100 + milliseconds{2});
+}
+
+}  // namespace
+
+void check(const Options& options) {
+  check_between("connect_timeout", shortest_timeout, options.connect_timeout, longest_timeout);
+  if (options.node_timeout) {
+    check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
+  }
+  if (options.drift && *options.drift < Duration{}) {
+    refuse("drift is " + text(*options.drift) + "; allowed are 0 s to less than the ttl");
+  }
+  check_between("fence_memory", Clock::duration::zero(), options.fence_memory, longest_memory);
+  check_between("max_ttl", shortest_ttl, options.max_ttl, longest_ttl);
+  check_length("key_prefix", 0, options.key_prefix.size(), longest_prefix);
+  check_is_not_ours("key_prefix", options.key_prefix);
+}
+
+Options unguarded(Options options) {
+  if (options.restart_guard == RestartGuard::strict || options.durable_nodes ||
+      options.max_ttl != Options{}.max_ttl) {
+    refuse(
+        "SingleNodeLock promises nothing after a restart: leave restart_guard, durable_nodes and max_ttl "
+        "alone, or use "
+        "Redlock, which takes one node as well");
+  }
+  options.restart_guard = RestartGuard::off;
+  return options;
+}
+
+milliseconds quarantine(const Options& options) {
+  const Clock::duration longest = std::chrono::ceil<milliseconds>(options.max_ttl.get());
+  return std::chrono::ceil<milliseconds>(longest + drift_of(options, longest));
+}
+
+std::string lock_key(std::string_view prefix, std::string_view resource) {
+  check_length("the resource", 1, resource.size(), longest_resource);
+  check_is_not_ours("the resource", resource);
+  auto key = std::string{prefix}.append(resource);
+  check_is_not_ours("key_prefix and resource together make a key that", key);
+  return key;
+}
+
+Timing timing(const Options& options, const LockOptions& lock) {
+  check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
+  const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
+  if (options.restart_guard != RestartGuard::off && ttl > options.max_ttl.get()) {
+    refuse("ttl is " + text(ttl) + "; max_ttl allows at most " + text(options.max_ttl) +
+           ": for longer locks set max_ttl, alike for all users of these nodes");
+  }
+  if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
+  const Clock::duration drift = drift_of(options, ttl);
+  if (drift >= ttl) {
+    refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");
+  }
+  const Clock::duration memory = std::chrono::ceil<milliseconds>(options.fence_memory.get());
+  return {.ttl = ttl,
+          .drift = drift,
+          .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
+          .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
+}
+
+void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
+  check_length("the owner value", 1, owner_value.size(), longest_owner_value);
+  if (token.value() > greatest_token)
+    refuse("the fencing token is " + std::to_string(token.value()) + "; allowed are 0, for none, to " +
+           std::to_string(greatest_token));
+  if (!options.fencing && token)
+    refuse("the lock has a fencing token, and is to be adopted without; allowed is fencing = true");
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,138 @@
+#include "io/connection.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+namespace redlock::inline v1::detail {
+namespace {
+
+std::string text_of(int error) { return std::system_category().message(error); }
+
+void set_option(int fd, int level, int name) {
+  const int on = 1;
+  setsockopt(fd, level, name, &on, sizeof on);  // a socket without it works as well, only less
+}
+
+}  // namespace
+
+short Connection::events(bool has_unsent) const noexcept {
+  if (state_ == State::connecting) return POLLOUT;
+  return static_cast<short>(has_unsent && state_ == State::open ? POLLIN | POLLOUT : POLLIN);
+}
+
+Connection::Dial Connection::dial() try {
+  if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
+    addresses_ = unix_address();
+    next_address_ = 0;
+    return connect_next();
+  }
+  state_ = State::resolving;
+  // A question that was not answered in time is still under way: a second one would only wait beside it.
+  if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port());
+  return proceed();
+} catch (const std::system_error& error) {  // no thread, no descriptor
+  state_ = State::closed;
+  return fail({NodeStatus::unreachable, error.what()});
+}
+
+Connection::Dial Connection::proceed() {
+  if (state_ == State::resolving) {
+    Resolution::Answer answer = resolution_->answer();
+    if (!answer.there) return Dial::pending;
+    resolution_.reset();
+    addresses_ = std::move(answer.addresses);
+    if (next_address_ >= addresses_.size()) next_address_ = 0;
+    if (addresses_.empty())
+      return fail({NodeStatus::unreachable, "the name cannot be resolved: " + answer.error});
+    return connect_next();
+  }
+  if (state_ != State::connecting) return Dial::failed;
+  int error = 0;
+  socklen_t size = sizeof error;
+  getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0) return open();
+  trouble_ = {NodeStatus::unreachable, text_of(error)};
+  return connect_next();
+}
+
+/// From where the last dial left off: when the connect timeout was spent on an address that does not answer, it
+/// is the next one's turn.
+Connection::Dial Connection::connect_next() {
+  while (next_address_ < addresses_.size()) {
+    const Address& address = addresses_[next_address_++];
+    socket_ = Descriptor{::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (!socket_) return fail({NodeStatus::unreachable, text_of(errno)});
+    if (address.storage.ss_family != AF_UNIX) {
+      set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY);
+      set_option(socket_.get(), SOL_SOCKET, SO_KEEPALIVE);
+    }
+    reader_ = std::make_unique<Reader>();
+    state_ = State::connecting;
+    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
+      return open();
+    if (errno == EINPROGRESS || errno == EINTR) return Dial::pending;
+    trouble_ = {NodeStatus::unreachable, text_of(errno)};
+  }
+  return fail(trouble_);
+}
+
+Connection::Dial Connection::open() noexcept {
+  state_ = State::open;
+  next_address_ = 0;
+  return Dial::connected;
+}
+
+Connection::Dial Connection::fail(core::Trouble trouble) {
+  trouble_ = std::move(trouble);
+  next_address_ = 0;
+  close();
+  return Dial::failed;
+}
+
+std::vector<Address> Connection::unix_address() const {
+  Address address;
+  sockaddr_un local{};
+  local.sun_family = AF_UNIX;
+  std::memcpy(local.sun_path, endpoint_.path().c_str(),
+              endpoint_.path().size() + 1);  // Endpoint checked the size
+  std::memcpy(&address.storage, &local, sizeof local);
+  address.size = sizeof local;
+  return {address};
+}
+
+std::optional<std::size_t> Connection::send(std::string_view bytes) {
+  const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+  trouble_ = {NodeStatus::connection_lost, text_of(errno)};
+  return std::nullopt;
+}
+
+Connection::Chunk Connection::receive_some(char* bytes, std::size_t size) {
+  const ssize_t got = ::recv(socket_.get(), bytes, size, MSG_DONTWAIT);
+  if (got > 0) return {static_cast<std::size_t>(got), false};
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
+  trouble_ = {NodeStatus::connection_lost, got == 0 ? "the server closed the connection" : text_of(errno)};
+  return {0, true};
+}
+
+bool Connection::is_understood() {
+  const char* const error = reader_->error();
+  if (error) trouble_ = {NodeStatus::protocol_error, error};
+  return error == nullptr;
+}
+
+Descriptor Connection::release() noexcept {
+  if (state_ != State::resolving) resolution_.reset();
+  state_ = State::closed;
+  return std::exchange(socket_, Descriptor{});
+}
+
+}  // namespace redlock::inline v1::detail

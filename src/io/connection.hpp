@@ -1,0 +1,89 @@
+// A socket to one node, from the name to the last byte.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/reader.hpp"
+#include "io/resolver.hpp"
+#include "os/descriptor.hpp"
+#include "redlock/core/wire/trouble.hpp"
+#include "redlock/endpoint.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Never blocks. Only the reactor's driver dials and closes; sending and receiving happen under the client's
+/// mutex. What fails is told to the session, which decides.
+class Connection {
+ public:
+  explicit Connection(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
+
+  /// What to wait for, for poll(): -1 when nothing.
+  [[nodiscard]] int fd() const noexcept {
+    return state_ == State::resolving ? resolution_->fd() : socket_.get();
+  }
+  [[nodiscard]] short events(bool has_unsent) const noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return state_ == State::open; }
+
+  enum class Dial { pending, connected, failed };
+  /// Starts: looks up the name, then tries one address after the other.
+  Dial dial();
+  /// Goes on when `fd()` is ready.
+  Dial proceed();
+  /// After `failed`.
+  [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
+
+  /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken.
+  std::optional<std::size_t> send(std::string_view bytes);
+
+  enum class Received { all, more, broken };
+  /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`.
+  template <class Heard, class Each>
+  Received receive(Heard&& heard, Each&& each) {
+    for (int part = 0; part < 4; ++part) {
+      char bytes[16384];
+      const Chunk chunk = receive_some(bytes, sizeof bytes);
+      if (chunk.size > 0) heard();
+      if (chunk.size > 0) reader_->feed(bytes, chunk.size);
+      while (const core::Reply* reply = chunk.size > 0 ? reader_->next() : nullptr) each(*reply);
+      if (chunk.size > 0 && !is_understood()) return Received::broken;
+      if (chunk.broken) return Received::broken;
+      if (chunk.size < sizeof bytes) return Received::all;
+    }
+    return Received::more;
+  }
+
+  /// Gives the socket away, still open, so that it can be read to the end elsewhere.
+  [[nodiscard]] Descriptor release() noexcept;
+  void close() noexcept { static_cast<void>(release()); }
+  void close_in_child() const noexcept { socket_.close_in_child(); }
+
+ private:
+  enum class State { closed, resolving, connecting, open };
+  struct Chunk {
+    std::size_t size = 0;
+    bool broken = false;
+  };
+
+  Dial connect_next();
+  Dial open() noexcept;
+  Dial fail(core::Trouble trouble);
+  [[nodiscard]] std::vector<Address> unix_address() const;
+  Chunk receive_some(char* bytes, std::size_t size);
+  bool is_understood();
+
+  Endpoint endpoint_;
+  State state_ = State::closed;
+  std::shared_ptr<Resolution> resolution_;
+  std::vector<Address> addresses_;
+  std::size_t next_address_ = 0;
+  Descriptor socket_;
+  std::unique_ptr<Reader> reader_;
+  core::Trouble trouble_;
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,440 @@
+#include "io/reactor.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "os/fork_guard.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::ConnectionIndex;
+using core::NodeIndex;
+using core::Span;
+using core::Time;
+
+/// How long work that nobody waits for may lie about before the background looks at it. While callers come
+/// and go they do it on the way; waking the background at each leave would cost them two context switches.
+constexpr Span linger = std::chrono::milliseconds{5};
+/// How long the background does not listen to listeners after it was woken for what a caller is reading.
+constexpr Span ear_rest = std::chrono::milliseconds{1};
+/// How long the background waits after it ran out of memory or descriptors.
+constexpr Span pause_after_failure = std::chrono::milliseconds{100};
+/// How long a server may take to read our last words.
+constexpr Span closing_time = std::chrono::seconds{5};
+/// How long the last owner waits for that.
+constexpr Span patience = std::chrono::milliseconds{250};
+/// Up to this many operations under way a caller sends its own commands while another one polls; with more,
+/// the driver sends them together.
+constexpr std::size_t few = 3;
+
+void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
+  const Span left = std::clamp(until - now, Span::zero(), Span{std::chrono::hours{1}});
+  const timespec timeout{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
+  ::ppoll(polls.data(), polls.size(), &timeout, nullptr);  // an error is a spurious wake-up
+}
+
+}  // namespace
+
+Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
+                 Span connect_timeout, std::uint64_t seed,
+                 const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn)
+    : engine_{std::move(sessions), connect_timeout, seed, guard, observer},
+      polls_for_output_(engine_.connections(), false),
+      warn_{std::move(warn)},
+      generation_{fork_generation()} {
+  connections_.reserve(engine_.connections());
+  for (std::size_t each = 0; each < engine_.connections(); ++each)
+    connections_.emplace_back(endpoints[each % endpoints.size()]);
+}
+
+void Reactor::close_in_child() const noexcept {
+  for (const Connection& connection : connections_) connection.close_in_child();
+  wake_.close_in_child();
+  background_.close_in_child();
+}
+
+Reactor::~Reactor() {
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+    background_.call();
+  }
+  background_.join();
+  const Time start = Clock::now();
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
+    core::Session& session = engine_.session(node);
+    if (connections_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
+      closing_sockets_.add(connections_[node].release(), std::string{session.unsent()}, start + patience);
+  }
+  for (Time now = start; !closing_sockets_.empty() && now < start + patience; now = Clock::now()) {
+    polls_.clear();
+    closing_sockets_.append_to(polls_);
+    poll_until(polls_, start + patience, now);
+    closing_sockets_.proceed(Clock::now());
+  }
+}
+
+// ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A caller's stay: its slot goes back, and the driver's place to the next, however it ends.
+class Reactor::Visit {
+ public:
+  Visit(Reactor& reactor, const Operation& operation, Lock& lock, Successor& successor)
+      : slot{reactor.slots_.take()}, reactor_{reactor}, operation_{operation}, lock_{lock}, heir_{successor} {
+    operation->waiter = &slot;
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() {
+    if (!lock_.owns_lock()) lock_.lock();
+    reactor_.leave(operation_, slot, heir_);
+  }
+  ParkingSlot& slot;
+
+ private:
+  Reactor& reactor_;
+  const Operation& operation_;
+  Lock& lock_;
+  Successor& heir_;
+};
+
+/// Abandons an operation on a stop request. The callback takes the mutex, and may run inside its registration
+/// or be waited for by its release_operation: so both happen without the mutex.
+class Reactor::OnStop {
+ public:
+  OnStop(Reactor& reactor, const Operation& operation, const std::stop_token& token, Lock& lock)
+      : lock_{lock} {
+    if (!token.stop_possible() || operation->done()) return;
+    lock_.unlock();
+    callback_.emplace(token, Stop{reactor, operation});
+    lock_.lock();
+  }
+  OnStop(const OnStop&) = delete;
+  OnStop& operator=(const OnStop&) = delete;
+  ~OnStop() {
+    if (!callback_) return;
+    if (lock_.owns_lock()) lock_.unlock();
+    callback_.reset();
+    lock_.lock();
+  }
+
+ private:
+  struct Stop {
+    Reactor& reactor;
+    const Operation& operation;
+    void operator()() const { reactor.stop(operation); }
+  };
+  Lock& lock_;
+  std::optional<std::stop_callback<Stop>> callback_;
+};
+
+void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_token, Lock& lock,
+                       Successor& successor) {
+  const Visit visit{*this, operation, lock, successor};
+  submit(operation, visit.slot);
+  wake_finished(lock);
+  const OnStop on_stop{*this, operation, stop_token, lock};
+  while (!operation->done()) {
+    if (can_drive()) take_over(visit.slot);
+    if (driver_ == &visit.slot) {
+      if (engine_.active() > few) {  // whoever is about to ask does it now, and all of it goes out together
+        lock.unlock();
+        ::sched_yield();
+        lock.lock();
+        if (operation->done()) break;
+      }
+      drive(lock, visit.slot);
+    } else {
+      parked_.add(visit.slot);
+      lock.unlock();
+      visit.slot.park();
+      lock.lock();
+    }
+  }
+}
+
+/// Nobody drives, or only the background, which gives way to callers.
+bool Reactor::can_drive() const noexcept { return !driver_ || is_background(*driver_); }
+
+void Reactor::take_over(ParkingSlot& me) {
+  if (polling_) background_.call();
+  polling_ = false;
+  driver_ = &me;
+}
+
+void Reactor::submit(const Operation& operation, ParkingSlot& me) {
+  Time now = Clock::now();
+  if (can_drive()) {
+    take_over(me);
+    read_stale(now);
+    now = Clock::now();
+  }
+  engine_.submit(operation, now);
+  if (!polling_) return;  // the driver, perhaps me, sends before it polls
+  if (engine_.active() <= few) flush(now);
+  bool needed = engine_.timer() < polls_until_;
+  for (ConnectionIndex each = 0; each < engine_.connections() && !needed; ++each) {
+    const core::Session& session = engine_.session(each);
+    needed = session.has_errand() || (!polls_for_output_[each] && !session.unsent().empty());
+  }
+  if (needed) kick();
+}
+
+void Reactor::stop(const Operation& operation) {
+  if (fork_generation() != generation_) return;  // the operation is the parent's, as the mutex is
+  Lock lock{mutex_};
+  engine_.abandon(operation, Errc::cancelled, Clock::now());
+  if (polling_) kick();  // the driver sends the releases, and may be the one who is to stop
+  wake_finished(lock);
+}
+
+void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& successor) noexcept {
+  parked_.remove(me);
+  if (driver_ == &me) {
+    polling_ = false;
+    driver_ = successor.slot = parked_.take_first();
+  }
+  try {
+    const Time now = Clock::now();
+    engine_.abandon(operation, Errc::cancelled, now);  // done as a rule; not when an exception ended the stay
+    if (!driver_) flush(now);
+    if (!driver_) ask_background(now);
+  } catch (const std::bad_alloc&) {  // what is left to do waits for the next caller
+  }
+  slots_.give(me);
+}
+
+void Reactor::keep(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  background_.start([this] { background(); });
+  const Time now = Clock::now();
+  engine_.keep(lease, now);
+  engine_.watch(lease, now);
+  tend(now);
+}
+
+void Reactor::watch(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  background_.start([this] { background(); });
+  const Time now = Clock::now();
+  engine_.watch(lease, now);
+  tend(now);
+}
+
+/// Sees to it that somebody wakes when the engine has something to do.
+void Reactor::tend(Time now) {
+  if (!driver_) return ask_background(now);
+  if (polling_ && engine_.timer() < polls_until_) kick();
+}
+
+bool Reactor::let_go(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  return core::let_go(lease, Clock::now());
+}
+
+void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {
+  Lock lock{mutex_};
+  engine_.shut_down(leases, Clock::now());
+  if (polling_) kick();  // the driver may be one who is cancelled
+  wake_finished(lock);
+}
+
+// ── the background ──────────────────────────────────────────────────────────────────────────────────────────
+
+void Reactor::ask_background(Time now) {
+  const Time when = needs_attention() ? now + linger : engine_.background_timer();
+  if (when != core::never) background_.wake_by(when, [this] { background(); });
+}
+
+void Reactor::background() {
+  Lock lock{mutex_};
+  while (!stopping_) {
+    try {
+      look_after(lock);
+    } catch (
+        const std::exception&) {  // no memory or descriptors: callers are told, and this thread tries later
+      if (!lock.owns_lock()) lock.lock();
+      if (driver_ == &background_slot_) driver_ = nullptr;
+      background_.arm(Clock::now() + pause_after_failure);
+      nap(lock, Ears::shut);
+    }
+  }
+}
+
+void Reactor::look_after(Lock& lock) {
+  bool heard = false;  // from a listener
+  while (!stopping_) {
+    const Time now = Clock::now();
+    if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
+      driver_ = &background_slot_;
+    if (driver_ == &background_slot_) {
+      drive(lock, background_slot_);
+      if (driver_ == &background_slot_ && !needs_attention()) driver_ = nullptr;
+      heard = false;
+      continue;
+    }
+    // A caller asks when it leaves, and what was heard it hears as well.
+    const Time caller_leaves = heard ? now + ear_rest : core::never;
+    background_.arm(driver_ ? caller_leaves : engine_.background_timer());
+    heard = nap(lock, heard ? Ears::shut : Ears::open);
+  }
+}
+
+/// Whether a listener has something to tell.
+bool Reactor::nap(Lock& lock, Ears ears) {
+  background_polls_.clear();
+  for (ConnectionIndex each = engine_.nodes(); each < connections_.size() && ears == Ears::open; ++each)
+    if (connections_[each].is_open()) background_polls_.push_back({connections_[each].fd(), POLLIN, 0});
+  lock.unlock();
+  const bool heard = background_.sleep(background_polls_);
+  lock.lock();
+  background_.awake();
+  return heard;
+}
+
+/// It sleeps on the descriptors of listeners that were open when it went to sleep.
+void Reactor::tell_background_of(ConnectionIndex changed) {
+  if (changed >= engine_.nodes() && !is_background(*driver_)) background_.call();
+}
+
+// ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
+
+void Reactor::drive(Lock& lock, ParkingSlot& me) {
+  const WakeEvent& wake = is_background(me) ? background_.called() : wake_;
+  std::vector<pollfd>& polls = is_background(me) ? background_polls_ : polls_;
+  const Time before = Clock::now();
+  run_errands(before);
+  flush(before);
+  run_errands(before);  // of connections that broke while sending
+  const Time until = take_snapshot(polls, wake, before);
+  polling_ = true;
+  lock.unlock();
+  poll_until(polls, until, before);
+  lock.lock();
+  if (polls[connections_.size()].revents != 0) {
+    wake.clear();
+    if (!is_background(me)) kicked_ = false;
+  }
+  if (driver_ != &me) return;  // a caller took over from the background: what was polled is its now
+  polling_ = false;
+  handle(polls, Clock::now());
+  if (auto warning = engine_.take_warning(); warning && warn_) warn_(std::move(*warning));
+  wake_finished(lock);
+}
+
+Time Reactor::take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, Time now) {
+  polls.clear();
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
+    const bool has_unsent = !engine_.session(each).unsent().empty();
+    polls_for_output_[each] = has_unsent;
+    polls.push_back({connections_[each].fd(), connections_[each].events(has_unsent), 0});
+  }
+  polls.push_back({wake.fd(), POLLIN, 0});
+  closing_sockets_.append_to(polls);
+  polls_until_ = std::min(engine_.timer(), closing_sockets_.timer());
+  const bool has_finished = !engine_.finished().empty();
+  return has_finished ? now : polls_until_;
+}
+
+void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
+  // A poll that was interrupted, or over long ago when this thread came to run, has not seen everything.
+  const bool judging = now >= engine_.timer();
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
+    if (polls[each].revents != 0 || (judging && connections_[each].is_open())) handle_one(each, now);
+  if (!closing_sockets_.empty()) closing_sockets_.proceed(now);
+  engine_.on_time(now);  // judged only now that everything was read
+}
+
+void Reactor::handle_one(ConnectionIndex which, Time now) {
+  // What has been given up while another thread sent on it says nothing about its successor.
+  if (engine_.session(which).has_errand()) return;
+  if (connections_[which].is_open())
+    read(which, now);
+  else if (engine_.session(which).state() == core::Session::State::dialling)
+    dial(which, connections_[which].proceed(), now);
+}
+
+void Reactor::read(ConnectionIndex which, Time now) {
+  const auto outcome =
+      connections_[which].receive([&] { engine_.heard(which, now); },
+                                  [&](const core::Reply& reply) { engine_.answered(which, reply, now); });
+  if (outcome == Connection::Received::broken)
+    engine_.disconnected(which, connections_[which].trouble(), now);
+}
+
+/// What has not been used for a while is read first: a connection that the server has closed meanwhile is
+/// replaced before the fan-out, not found out by it. Read twice: in front of the connection's end lie the late
+/// replies to the last fan-out, for which nobody has waited.
+void Reactor::read_stale(Time now) {
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
+    if (!connections_[node].is_open() || !engine_.session(node).stale(now)) continue;
+    read(node, now);
+    if (engine_.session(node).ready()) read(node, now);
+  }
+}
+
+void Reactor::flush(Time now) {
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
+    if (connections_[each].is_open() && !engine_.session(each).unsent().empty()) flush_one(each, now);
+}
+
+void Reactor::flush_one(ConnectionIndex which, Time now) {
+  if (const auto sent = connections_[which].send(engine_.session(which).unsent()))
+    engine_.session(which).sent(*sent);
+  else
+    engine_.disconnected(which, connections_[which].trouble(), now);
+}
+
+void Reactor::run_errands(Time now) {
+  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
+    core::Session& session = engine_.session(each);
+    while (session.has_errand()) {
+      tell_background_of(each);
+      if (auto closing = session.take_closing()) {
+        Descriptor socket = connections_[each].release();
+        if (closing->graceful)
+          closing_sockets_.add(std::move(socket), std::move(closing->unsent), now + closing_time);
+      }
+      if (session.take_dial()) dial(each, connections_[each].dial(), now);
+    }
+  }
+}
+
+void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
+  tell_background_of(which);
+  if (outcome == Connection::Dial::connected) engine_.connected(which, now);
+  if (outcome == Connection::Dial::failed) engine_.disconnected(which, connections_[which].trouble(), now);
+}
+
+// ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Wakes those whose operations are done, without the mutex.
+void Reactor::wake_finished(Lock& lock) {
+  if (engine_.finished().empty()) return;
+  WakeUp awake;
+  for (const Operation& operation : engine_.finished()) {
+    auto* const slot = static_cast<ParkingSlot*>(operation->waiter);
+    if (slot && parked_.remove(*slot)) awake.add(*slot);
+  }
+  engine_.finished().clear();
+  if (awake.empty()) return;
+  lock.unlock();
+  awake.send();
+  lock.lock();
+}
+
+/// Ends the poll under way. Precondition: `polling_`.
+void Reactor::kick() {
+  if (is_background(*driver_)) return background_.call();
+  if (std::exchange(kicked_, true)) return;
+  wake_.set();
+}
+
+}  // namespace redlock::inline v1::detail

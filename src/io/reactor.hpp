@@ -1,0 +1,148 @@
+// Whoever waits, drives.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/background_thread.hpp"
+#include "io/closing_sockets.hpp"
+#include "io/connection.hpp"
+#include "io/parking.hpp"
+#include "os/wake_event.hpp"
+#include "redlock/core/engine/engine.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Runs operations on the nodes for the threads that call it.
+///
+/// There is no I/O thread: a thread that waits for its operation polls the sockets itself and, on the way,
+/// completes whatever else is ready. It is the *driver*; other waiters park until their operation is done or
+/// the driver hands over. A hand-off to an I/O thread would cost two context switches for every operation.
+/// Only when something must happen while nobody waits (renewing, redialling, releases that are not sent or
+/// answered yet, servers that tell of changed keys) a background thread drives; it gives way to every caller.
+///
+/// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
+class Reactor {
+ public:
+  /// Called under the mutex with what the user may want to know. May be empty.
+  using Warn = std::function<void(std::string)>;
+  /// `observer`: for the engine.
+  Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
+          core::Span connect_timeout, std::uint64_t seed,
+          const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn);
+  /// Sends what is queued and reads to the end, at most `patience`.
+  ~Reactor();
+  /// Without a byte to anybody.
+  void close_in_child() const noexcept;
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+
+  /// Submits an operation, blocks until it is done, and returns what `take(operation)` made of it under the
+  /// mutex. A stop request abandons it.
+  template <class Operation, class Take>
+  auto run(std::unique_ptr<Operation> fresh, const std::stop_token& stop, Take&& take) {
+    Operation& operation = *fresh;
+    Successor successor;  // woken last: after the mutex is free again
+    std::unique_lock lock{mutex_};
+    const core::Ref<core::Operation> kept{fresh.release()};
+    wait_for(kept, stop, lock, successor);
+    return std::forward<Take>(take)(operation);
+  }
+
+  /// From now on it is renewed by itself, and watched. Throws std::system_error when the system has no thread for that.
+  void keep(const std::shared_ptr<core::LeaseState>&);
+  /// From now on it is lost as soon as a majority of the nodes tells that it is gone.
+  void watch(const std::shared_ptr<core::LeaseState>&);
+  /// From now on nothing is done for it any more. Whether it was in force.
+  bool let_go(const std::shared_ptr<core::LeaseState>&);
+  /// These leases are lost, and acquisitions are cancelled, now and from now on.
+  void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases);
+
+  /// For tests: what the engine knows, under the mutex.
+  template <class Look>
+  auto look(Look&& look) {
+    const std::lock_guard lock{mutex_};
+    return std::forward<Look>(look)(std::as_const(engine_));
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Operation = core::Ref<core::Operation>;
+  struct Successor {
+    ParkingSlot* slot = nullptr;
+    ~Successor() {
+      if (slot) slot->unpark();
+    }
+  };
+  class Visit;
+  class OnStop;
+
+  void wait_for(const Operation&, const std::stop_token&, Lock&, Successor&);
+  void submit(const Operation&, ParkingSlot& me);
+  [[nodiscard]] bool can_drive() const noexcept;
+  void take_over(ParkingSlot& me);
+  void stop(const Operation&);
+  void tend(core::Time now);
+  void leave(const Operation&, ParkingSlot& me, Successor&) noexcept;
+  void ask_background(core::Time now);
+  void background();
+  void look_after(Lock&);
+  enum class Ears : bool { shut, open };
+  bool nap(Lock&, Ears);
+
+  void drive(Lock&, ParkingSlot& me);
+  core::Time take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, core::Time now);
+  void handle(const std::vector<pollfd>& polls, core::Time now);
+  void handle_one(core::ConnectionIndex, core::Time now);
+  void read(core::ConnectionIndex, core::Time now);
+  void read_stale(core::Time now);
+  void flush(core::Time now);
+  void flush_one(core::ConnectionIndex, core::Time now);
+  void run_errands(core::Time now);
+  void dial(core::ConnectionIndex, Connection::Dial, core::Time now);
+  void tell_background_of(core::ConnectionIndex);
+  void wake_finished(Lock&);
+  void kick();
+  [[nodiscard]] bool needs_attention() const noexcept {
+    return engine_.needs_attention() || !closing_sockets_.empty();
+  }
+  [[nodiscard]] bool is_background(const ParkingSlot& slot) const noexcept {
+    return &slot == &background_slot_;
+  }
+
+  std::mutex mutex_;
+  // All that follows is read and written under mutex_, but for polls_, the driver's own while it polls.
+  core::Engine engine_;
+  std::vector<Connection> connections_;
+  ClosingSockets closing_sockets_;
+
+  ParkingSlot* driver_ = nullptr;  // who polls and reads, or is about to
+  bool polling_ = false;           // the driver is in ppoll, without the mutex
+  bool kicked_ = false;            // wake_ is set already
+  std::vector<bool>
+      polls_for_output_;      // connections whose full sockets end that poll when they have room again
+  core::Time polls_until_{};  // that poll ends by itself
+  WakeEvent wake_;            // ends the poll of a driver who is a caller
+  ParkingPool slots_;
+  ParkingList parked_;
+  std::vector<pollfd> polls_;  // the callers' driver's
+  std::vector<pollfd>
+      background_polls_;  // the background's: it may still be in poll when a caller takes over
+  ParkingRow background_row_;
+  ParkingSlot background_slot_{background_row_, 0};
+  BackgroundThread background_;
+  const Warn warn_;
+  bool stopping_ = false;
+  const unsigned generation_;
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,155 @@
+#include "io/reader.hpp"
+
+#include <hiredis/hiredis.h>
+#include <hiredis/read.h>
+
+#include <new>
+#include <type_traits>
+
+namespace redlock::inline v1::detail {
+
+using core::Reply;
+
+struct ReplyInProgress {
+  ReplyLimits limits;
+  ReplyLimits left;  // of them, for what is still to come
+  Reply root;
+  const char* refusal = nullptr;
+};
+
+namespace {
+
+constexpr const char* too_long = "a reply of more than 1 MiB";
+constexpr std::size_t longest_framing = 32;  // of a string: its mark, the digits of its length, two line ends
+constexpr int most_levels = 8;               // of arrays in arrays; hiredis before 1.0 refuses more by itself
+
+ReplyInProgress& in_progress(const redisReadTask* task) noexcept {
+  return *static_cast<ReplyInProgress*>(task->privdata);
+}
+
+/// Null, which ends the reading.
+std::nullptr_t refuse(const redisReadTask* task, const char* why) noexcept {
+  in_progress(task).refusal = why;
+  return nullptr;
+}
+
+int level_of(const redisReadTask* task) noexcept {
+  int level = 0;
+  for (; task; task = task->parent) ++level;
+  return level;
+}
+
+/// Where the reader wants the next object: the root, or its place in the array above. Null refuses it.
+Reply* place(const redisReadTask* task) noexcept {
+  if (!task->parent) return &in_progress(task).root;
+  auto* const parent = static_cast<Reply*>(task->parent->obj);
+  const auto index = static_cast<std::size_t>(task->idx);
+  return index < parent->elements.size() ? &parent->elements[index] : nullptr;
+}
+
+Reply* put(const redisReadTask* task, Reply::Kind kind) noexcept {
+  // The null of RESP3 is a type of its own; ours is a string or an array without a length.
+  const bool is_resp3 = task->type == REDIS_REPLY_NIL || task->type > REDIS_REPLY_ERROR;
+  if (is_resp3) return refuse(task, "a reply in RESP3, which was not asked for");
+  Reply* const reply = place(task);
+  if (!reply) return nullptr;
+  reply->kind = kind;
+  reply->integer = 0;
+  reply->text.clear();
+  reply->elements.clear();
+  return reply;
+}
+
+// No exception may pass through the reader, which is C: for lack of memory these return null, as it expects.
+
+void* put_string(const redisReadTask* task, char* text, std::size_t size) noexcept try {
+  const Reply::Kind kind = task->type == REDIS_REPLY_ERROR    ? Reply::Kind::error
+                           : task->type == REDIS_REPLY_STATUS ? Reply::Kind::status
+                                                              : Reply::Kind::string;
+  std::size_t& left = in_progress(task).left.text;
+  if (size > left) return refuse(task, too_long);
+  Reply* const reply = put(task, kind);
+  if (!reply) return nullptr;
+  reply->text.assign(text, size);
+  left -= size;
+  return reply;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+// The type of the size changed from int to size_t with hiredis 1.0.
+template <class Size>
+void* put_array(const redisReadTask* task, Size size) noexcept try {
+  const auto wanted = static_cast<std::size_t>(size);
+  std::size_t& left = in_progress(task).left.elements;
+  if (wanted > left) return refuse(task, "a reply of too many elements");
+  if (level_of(task) > most_levels) return refuse(task, "a reply of too many arrays in arrays");
+  Reply* const reply = put(task, Reply::Kind::array);
+  if (!reply) return nullptr;
+  reply->elements.resize(wanted);
+  left -= wanted;
+  return reply;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+void* put_integer(const redisReadTask* task, long long integer) noexcept {
+  Reply* const reply = put(task, Reply::Kind::integer);
+  if (reply) reply->integer = integer;
+  return reply;
+}
+
+void* put_nil(const redisReadTask* task) noexcept { return put(task, Reply::Kind::nil); }
+
+redisReplyObjectFunctions make_functions() noexcept {
+  redisReplyObjectFunctions functions{};
+  functions.createString = put_string;
+  functions.createArray = put_array;
+  functions.createInteger = put_integer;
+  functions.createNil = put_nil;
+  functions.freeObject = [](void*) {};  // objects belong to the root reply
+#if HIREDIS_MAJOR >= 1
+  functions.createDouble = [](const redisReadTask* task, double, char*, std::size_t) -> void* {
+    return put(task, Reply::Kind::nil);
+  };
+  functions.createBool = [](const redisReadTask* task, int) -> void* { return put(task, Reply::Kind::nil); };
+#endif
+  return functions;
+}
+
+}  // namespace
+
+void Reader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+
+Reader::Reader(ReplyLimits limits) : in_progress_{std::make_unique<ReplyInProgress>()} {
+  in_progress_->limits = limits;
+  in_progress_->left = limits;
+  static redisReplyObjectFunctions functions = make_functions();
+  reader_.reset(redisReaderCreateWithFunctions(&functions));
+  if (!reader_) throw std::bad_alloc{};
+  reader_->privdata = in_progress_.get();
+}
+
+Reader::~Reader() = default;
+
+void Reader::feed(const char* bytes, std::size_t size) { redisReaderFeed(reader_.get(), bytes, size); }
+
+const Reply* Reader::next() {
+  auto& [limits, left, root, refusal] = *in_progress_;
+  void* reply = nullptr;
+  if (refusal || redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;
+  if (reply) {
+    left = limits;
+    return &root;
+  }
+  // What will be refused anyway is not waited for.
+  if (reader_->len - reader_->pos > left.text + longest_framing) refusal = too_long;
+  return nullptr;
+}
+
+const char* Reader::error() const noexcept {
+  if (in_progress_->refusal) return in_progress_->refusal;
+  return reader_->err ? reader_->errstr : nullptr;
+}
+
+}  // namespace redlock::inline v1::detail

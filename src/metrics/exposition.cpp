@@ -1,0 +1,102 @@
+#include "metrics/exposition.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+
+namespace redlock::inline v1::detail {
+namespace {
+
+/// How many bytes the first character has; 0: it is none, by RFC 3629.
+std::size_t length_of_character(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  const auto follows = [&](std::size_t at) { return (byte(at) & 0xc0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (lead == 0) return 0;
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4 || !follows(1)) return 0;
+  if (lead < 0xe0) return 2;
+  const bool is_overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool is_outside = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
+  if (is_overlong || is_outside || !follows(2)) return 0;
+  if (lead < 0xf0) return 3;
+  return follows(3) ? 4 : 0;
+}
+
+std::string text_of(double number) {
+  std::array<char, 400> digits{};  // the largest double has 309
+  const auto end = std::to_chars(digits.begin(), digits.end(), number, std::chars_format::fixed).ptr;
+  return {digits.begin(), end};
+}
+
+std::string joined(const std::string& labels, const std::string& more) {
+  return labels + (labels.empty() || more.empty() ? "" : ",") + more;
+}
+
+}  // namespace
+
+std::string label(std::string_view name, std::string_view value) {
+  std::string text{name};
+  text += "=\"";
+  while (!value.empty()) {
+    const std::size_t length = length_of_character(value);
+    const std::string_view character = value.substr(0, std::max<std::size_t>(length, 1));
+    value.remove_prefix(character.size());
+    if (length == 0)
+      text += "\xef\xbf\xbd";
+    else if (character == "\n")
+      text += "\\n";
+    else
+      text.append(character == "\\" || character == "\"" ? "\\" : "").append(character);
+  }
+  return text += '"';
+}
+
+void Histogram::observe(const std::string& labels, Clock::duration time) {
+  Series& series =
+      series_.try_emplace(labels, Series{std::vector<std::uint64_t>(bounds_.size() + 1)}).first->second;
+  const double seconds = std::chrono::duration<double>{time}.count();
+  ++series.counts[static_cast<std::size_t>(std::ranges::lower_bound(bounds_, seconds) - bounds_.begin())];
+  series.sum += seconds;
+}
+
+void Exposition::add(std::string_view name, std::string_view help, const Counter& counter,
+                     std::string_view type) {
+  if (counter.values().empty()) return;
+  head(name, type, help);
+  for (const auto& [labels, value] : counter.values()) line(name, "", labels, std::to_string(value));
+}
+
+void Exposition::add(std::string_view name, std::string_view help, const Histogram& histogram) {
+  if (histogram.series().empty()) return;
+  head(name, "histogram", help);
+  for (const auto& [labels, series] : histogram.series()) {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < series.counts.size(); ++i) {
+      count += series.counts[i];
+      const bool is_last = i == histogram.bounds().size();
+      const std::string bound = is_last ? "+Inf" : text_of(histogram.bounds()[i]);
+      line(name, "_bucket", joined(labels, label("le", bound)), std::to_string(count));
+    }
+    line(name, "_sum", labels, text_of(series.sum));
+    line(name, "_count", labels, std::to_string(count));
+  }
+}
+
+void Exposition::head(std::string_view name, std::string_view type, std::string_view help) {
+  text_.append("# HELP ").append(name).append(" ").append(help).append("\n");
+  text_.append("# TYPE ").append(name).append(" ").append(type).append("\n");
+}
+
+void Exposition::line(std::string_view name, std::string_view suffix, const std::string& labels,
+                      std::string_view value) {
+  text_.append(name).append(suffix);
+  if (const std::string all = joined(labels_, labels); !all.empty()) text_.append("{" + all + "}");
+  text_.append(" ").append(value).append("\n");
+}
+
+}  // namespace redlock::inline v1::detail

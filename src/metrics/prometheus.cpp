@@ -1,0 +1,222 @@
+#include "redlock/metrics/prometheus.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "metrics/exposition.hpp"
+#include "os/replace_file.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+using detail::Counter;
+using detail::Exposition;
+using detail::Histogram;
+using detail::label;
+
+/// For round trips, in seconds.
+constexpr double short_times[] = {0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                  0.05,    0.1,    0.25,  0.5,    1,     2.5};
+/// For what lasts as long as people's work.
+constexpr double long_times[] = {0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600};
+
+constexpr Loss losses[] = {Loss::deadline_passed, Loss::no_quorum, Loss::deleted,
+                           Loss::taken,           Loss::max_hold,  Loss::shut_down};
+
+std::string_view name_of(Loss loss) noexcept {
+  switch (loss) {
+    case Loss::none:
+      break;
+    case Loss::deadline_passed:
+      return "deadline_passed";
+    case Loss::no_quorum:
+      return "no_quorum";
+    case Loss::deleted:
+      return "deleted";
+    case Loss::taken:
+      return "taken";
+    case Loss::max_hold:
+      return "max_hold";
+    case Loss::shut_down:
+      return "shut_down";
+  }
+  return "none";
+}
+
+std::string_view name_of(std::optional<Errc> failure) noexcept {
+  if (!failure) return "acquired";
+  switch (*failure) {
+    case Errc::held:
+      return "held";
+    case Errc::timed_out:
+      return "timed_out";
+    case Errc::no_quorum:
+      return "no_quorum";
+    case Errc::too_slow:
+      return "too_slow";
+    case Errc::lost:
+      return "lost";
+    case Errc::cancelled:
+      return "cancelled";
+    case Errc::misconfigured:
+      return "misconfigured";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(State state) noexcept {
+  switch (state) {
+    case State::held:
+      return "held";
+    case State::in_doubt:
+      return "in_doubt";
+    case State::lost:
+      return "lost";
+    case State::released:
+      return "released";
+  }
+  return "unknown";
+}
+
+std::string_view name_of(Release release) noexcept {
+  switch (release) {
+    case Release::released:
+      return "released";
+    case Release::already_lost:
+      return "already_lost";
+    case Release::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string name_of(NodeStatus status) {
+  std::string name{to_string(status)};
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+void check(const std::string& name) {
+  constexpr std::string_view ours[] = {"outcome", "end", "reason", "node", "status", "le"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  if (!name.empty() && is_letter(name[0]) && std::ranges::all_of(name, is_allowed) &&
+      std::ranges::find(ours, name) == std::end(ours))
+    return;
+  throw Error{
+      Errc::misconfigured,
+      "\"" + name +
+          "\" cannot be a label: letters, digits and _ are allowed, a letter first, and none of outcome, "
+          "end, reason, node, status and le"};
+}
+
+std::string checked(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [name, value] : labels) {
+    check(name);
+    text.append(text.empty() ? "" : ",").append(label(name, value));
+  }
+  return text;
+}
+
+}  // namespace
+
+struct Prometheus::Counts {
+  explicit Counts(std::string common) : labels{std::move(common)} {
+    second_rounds.add("", 0);
+    dropped.add("", 0);
+    for (const Loss loss : losses) lost.add(label("reason", name_of(loss)), 0);
+  }
+
+  const std::string labels;
+  std::mutex mutex;
+  // All that follows is read and written under it.
+  Histogram attempts{short_times};
+  Counter second_rounds;
+  Histogram waits{long_times};
+  Histogram holds{long_times};
+  Histogram validity_left{long_times};
+  Counter lost;
+  Histogram extensions{short_times};
+  Histogram lateness{short_times};
+  Counter ready;
+  Counter troubles;
+  Counter reconnects;
+  Counter dropped;
+};
+
+Prometheus::Prometheus(const std::map<std::string, std::string>& labels)
+    : counts_{std::make_unique<Counts>(checked(labels))} {}
+Prometheus::~Prometheus() = default;
+
+std::string Prometheus::text() const {
+  const std::lock_guard lock{counts_->mutex};
+  Exposition all{counts_->labels};
+  all.add("redlock_attempt_duration_seconds", "Attempts at a lock, and how long they took.",
+          counts_->attempts);
+  all.add("redlock_second_rounds_total", "Attempts that needed a second round for the fencing token.",
+          counts_->second_rounds);
+  all.add("redlock_wait_duration_seconds", "Calls that were ready to wait for a lock, to their end.",
+          counts_->waits);
+  all.add("redlock_hold_duration_seconds", "Leases that are over, and how long they were held.",
+          counts_->holds);
+  all.add("redlock_validity_left_seconds", "What was left until the deadline when a lease was released.",
+          counts_->validity_left);
+  all.add("redlock_losses_total", "Leases that were lost.", counts_->lost);
+  all.add("redlock_extension_duration_seconds", "Extensions of leases, and how long they took.",
+          counts_->extensions);
+  all.add("redlock_renewal_lateness_seconds", "How long after they were due renewals began.",
+          counts_->lateness);
+  all.add("redlock_node_ready", "Whether a node votes.", counts_->ready, "gauge");
+  all.add("redlock_node_troubles_total", "How often a node ceased to vote, or failed in another way.",
+          counts_->troubles);
+  all.add("redlock_node_reconnects_total", "Connections to a node after the first one.", counts_->reconnects);
+  all.add("redlock_observer_dropped_total", "Events that came too fast to be counted.", counts_->dropped);
+  return all.take();
+}
+
+void Prometheus::write(const std::string& path) const { detail::replace_file(path, text()); }
+
+void Prometheus::attempted(const Attempt& event) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->attempts.observe(label("outcome", name_of(event.failure)), event.took);
+  counts_->second_rounds.add("", event.second_round ? 1 : 0);
+}
+
+void Prometheus::waited(const Wait& event) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->waits.observe(label("outcome", name_of(event.failure)), event.waited);
+}
+
+void Prometheus::ended(const Hold& event) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->holds.observe(label("end", name_of(event.release)), event.held);
+  if (event.release != Release::already_lost) counts_->validity_left.observe("", event.validity_left);
+  if (event.loss != Loss::none) counts_->lost.add(label("reason", name_of(event.loss)));
+}
+
+void Prometheus::extended(const Extension& event) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->extensions.observe(label("outcome", name_of(event.state)), event.took);
+  if (event.late) counts_->lateness.observe("", *event.late);
+}
+
+void Prometheus::node_changed(const Node& event) {
+  const std::lock_guard lock{counts_->mutex};
+  const std::string node = label("node", event.node);
+  counts_->ready.set(node, event.state == NodeState::ready ? 1 : 0);
+  counts_->reconnects.add(node, event.reconnected ? 1 : 0);
+  if (event.trouble) counts_->troubles.add(node + "," + label("status", name_of(*event.trouble)));
+}
+
+void Prometheus::dropped(std::uint64_t events) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->dropped.add("", events);
+}
+
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,222 @@
+#include "notify/loss_notifier.hpp"
+
+#include <poll.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include "notify/user_code.hpp"
+#include "os/boot_timer.hpp"
+#include "os/quiet_thread.hpp"
+
+namespace redlock::inline v1::detail {
+
+using core::Time;
+
+namespace {
+
+/// Who waits for a loss lets its callback begin first, but not for longer: all threads may hang in those of other leases.
+constexpr core::Span precedence = std::chrono::milliseconds{100};
+
+}  // namespace
+
+void LeaseRecord::lost_early() noexcept { loss_notifier.lost(shared_from_this()); }
+
+struct LossNotifier::State {
+  explicit State(Report to) : report{std::move(to)} {
+    running.reserve(most_threads);
+    threads.reserve(most_threads);
+  }
+
+  using Lock = std::unique_lock<std::mutex>;
+  static constexpr std::size_t most_threads = 16;
+
+  void watch(const std::shared_ptr<LeaseRecord>& record, const std::shared_ptr<State>& self) {
+    if (!record->in_force(Clock::now())) return;  // told before, or to nobody
+    begin(self);
+    loss_queue.add(record);
+    arm(loss_queue.wake_up(Clock::now()));
+    record->is_in_loss_notifier = true;
+  }
+  /// Somebody keeps the watch from now on.
+  void begin(const std::shared_ptr<State>& self) {
+    if (!timer) timer = Descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
+    if (!timer) throw std::system_error{errno, std::system_category(), "timerfd_create"};
+    if (threads.empty()) start_thread(self);
+  }
+  void start_thread(const std::shared_ptr<State>& self) {
+    threads.push_back(prompt_thread([self] { run(self); }));
+  }
+  /// Sees to it that the watch is relieved when it is given up.
+  void find_relief(const std::shared_ptr<State>& self) noexcept try {
+    if (idle == 0 && threads.size() < most_threads) start_thread(self);
+    relief.notify_one();
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): then the watch goes on after the callback
+  }
+
+  /// Earlier only: a watch that is woken too early looks again.
+  void arm(Time when) {
+    if (when >= armed) return;
+    armed = when;
+    set_boot_timer(timer.get(), when);
+  }
+  /// Without the mutex, until the timer comes.
+  void sleep(Lock& lock) {
+    lock.unlock();
+    pollfd polled{timer.get(), POLLIN, 0};
+    ::poll(&polled, 1, -1);
+    lock.lock();
+    if (polled.revents == 0) return;  // a signal that was not blocked
+    armed = core::never;
+    set_boot_timer(timer.get(), core::never);  // and no longer readable
+  }
+  /// Null: there is a warning, or it is over.
+  std::shared_ptr<LeaseRecord> keep_watch(Lock& lock) {
+    for (;;) {
+      if (stopping || !warnings.empty()) return nullptr;
+      const Time now = Clock::now();
+      if (auto lost = loss_queue.take_lost(now)) return lost;
+      arm(loss_queue.wake_up(now));
+      sleep(lock);
+    }
+  }
+  void tell(LeaseRecord& record, Lock& lock) {
+    running.emplace_back(std::this_thread::get_id(), &record);
+    changed.notify_all();
+    const std::stop_source to_stop = record.stop;
+    lock.unlock();
+    run_user_code([&] { record.tell(to_stop); }, [&](std::string_view what) { complain(what); });
+    lock.lock();
+    std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
+    changed.notify_all();
+  }
+  void complain(std::string_view what) const noexcept try {
+    warn("a loss callback threw: " + std::string{what});
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory
+  }
+  void warn(std::string_view what) const noexcept try {
+    if (report) report(what);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  }
+  void tell_warnings(Lock& lock) {
+    const std::vector<std::string> told = std::exchange(warnings, {});
+    lock.unlock();
+    for (const std::string& warning : told) warn(warning);
+    lock.lock();
+  }
+  [[nodiscard]] bool runs_elsewhere(const LeaseRecord& record) const {
+    return std::any_of(running.begin(), running.end(), [&](const auto& one) {
+      return one.second == &record && one.first != std::this_thread::get_id();
+    });
+  }
+
+  const Report report;
+  std::mutex mutex;
+  // All that follows is read and written under it.
+  std::condition_variable relief;       // the watch is to be taken over
+  std::condition_variable_any changed;  // somebody was lost, released, or told
+  core::LossQueue<LeaseRecord> loss_queue;
+  std::vector<std::pair<std::thread::id, const LeaseRecord*>> running;  // whose callbacks
+  Descriptor timer;
+  Time armed = core::never;
+  std::vector<std::thread> threads;
+  std::vector<std::string> warnings;  // to be told
+  std::size_t idle = 0;
+  bool has_watch = false;
+  bool stopping = false;
+};
+
+LossNotifier::LossNotifier(Report report) : state_{std::make_shared<State>(std::move(report))} {}
+
+void LossNotifier::close_in_child() const noexcept { state_->timer.close_in_child(); }
+
+LossNotifier::~LossNotifier() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock{state_->mutex};
+    state_->stopping = true;
+    if (state_->timer) state_->arm(Time::min());
+    state_->relief.notify_all();
+    threads.swap(state_->threads);
+  }
+  for (std::thread& thread : threads) end_thread(thread);
+}
+
+void LossNotifier::run(const std::shared_ptr<State>& state) {
+  std::unique_lock lock{state->mutex};
+  while (!state->stopping) {
+    ++state->idle;
+    state->relief.wait(lock, [&] { return state->stopping || !state->has_watch; });
+    --state->idle;
+    state->has_watch = true;
+    const std::shared_ptr<LeaseRecord> lost = state->keep_watch(lock);
+    state->has_watch = false;
+    if (!lost && state->warnings.empty()) break;
+    state->find_relief(state);
+    if (lost)
+      state->tell(*lost, lock);
+    else
+      state->tell_warnings(lock);
+  }
+}
+
+void LossNotifier::watch(const std::shared_ptr<LeaseRecord>& record) {
+  const std::lock_guard lock{state_->mutex};
+  state_->watch(record, state_);
+}
+
+std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& record) {
+  const std::lock_guard lock{state_->mutex};
+  if (!record->stop.stop_possible()) {
+    record->stop = std::stop_source{};
+    state_->watch(record, state_);
+    if (record->loss(Clock::now()) != Loss::none) record->stop.request_stop();
+  }
+  return record->stop.get_token();
+}
+
+bool LossNotifier::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
+  const auto in_force = [&] { return record->in_force(Clock::now()); };
+  std::unique_lock lock{state_->mutex};
+  state_->watch(record, state_);
+  for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now()) {
+    const Time next = std::min(until, core::next_wake_up(record->deadline(), now));
+    state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}),
+                             [&] { return !in_force(); });
+  }
+  if (record->loss(Clock::now()) != Loss::none)
+    state_->changed.wait_for(lock, precedence, [&] { return !state_->loss_queue.watches(*record); });
+  return in_force();
+}
+
+void LossNotifier::lost(const std::shared_ptr<LeaseRecord>& record) noexcept {
+  const std::lock_guard lock{state_->mutex};
+  state_->loss_queue.lost(record);
+  state_->changed.notify_all();
+  if (state_->timer) state_->arm(state_->loss_queue.timer());
+}
+
+void LossNotifier::warn(std::string what) noexcept try {
+  const std::lock_guard lock{state_->mutex};
+  if (!state_->report) return;
+  state_->begin(state_);
+  state_->warnings.push_back(std::move(what));
+  state_->arm(Time::min());
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no thread, no timer, no memory to tell it
+}
+
+void LossNotifier::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
+  if (!record->is_in_loss_notifier) return;
+  std::unique_lock lock{state_->mutex};
+  state_->loss_queue.remove(record);
+  state_->changed.notify_all();
+  state_->changed.wait(lock, [&] { return !state_->runs_elsewhere(*record); });
+}
+
+}  // namespace redlock::inline v1::detail

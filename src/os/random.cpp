@@ -1,0 +1,40 @@
+#include "os/random.hpp"
+
+#include <sys/random.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+
+namespace redlock::inline v1::detail {
+namespace {
+
+void fill(void* bytes, std::size_t size) {
+  // Requests of up to 256 bytes are answered whole once the kernel's generator is seeded.
+  ssize_t got = 0;
+  do got = getrandom(bytes, size, 0);
+  while (got < 0 && errno == EINTR);
+  if (got != static_cast<ssize_t>(size)) throw std::system_error{errno, std::system_category(), "getrandom"};
+}
+
+}  // namespace
+
+std::string random_owner_value() {
+  std::array<unsigned char, 20> bytes;
+  fill(bytes.data(), bytes.size());
+  std::string hex(2 * bytes.size(), '0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    hex[2 * i] = "0123456789abcdef"[bytes[i] >> 4U];
+    hex[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15U];
+  }
+  return hex;
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  fill(&number, sizeof number);
+  return number;
+}
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,56 @@
+#include "os/replace_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "os/descriptor.hpp"
+#include "os/random.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  throw std::system_error{errno, std::system_category(), path};
+}
+
+void write_all(const Descriptor& file, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(file.get(), content.data(), content.size());
+    if (written >= 0)
+      content.remove_prefix(static_cast<std::size_t>(written));
+    else if (errno != EINTR)
+      fail(path);
+  }
+}
+
+/// Removed in the end, unless it was renamed.
+struct Draft {
+  std::string path;
+  bool is_gone = false;
+  ~Draft() {
+    if (!is_gone) ::unlink(path.c_str());
+  }
+};
+
+}  // namespace
+
+void replace_file(const std::string& path, std::string_view content) {
+  struct stat there {};
+  if (::lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+    throw std::system_error{EINVAL, std::system_category(),
+                            path + " is no regular file, and is not replaced"};
+  const std::string draft_path = path + '.' + random_owner_value().substr(0, 16);
+  const Descriptor file{::open(draft_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
+  if (!file) fail(path);
+  Draft draft{draft_path};
+  write_all(file, content, path);
+  if (std::rename(draft_path.c_str(), path.c_str()) != 0) fail(path);
+  draft.is_gone = true;
+}
+
+}  // namespace redlock::inline v1::detail

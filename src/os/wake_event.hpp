@@ -1,0 +1,35 @@
+// A way out of poll() for a thread that another one needs.
+#pragma once
+
+#include <sys/eventfd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+#include "os/descriptor.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Stays readable from `set` to `clear`, so that no wake-up is lost between a look and the poll.
+class WakeEvent {
+ public:
+  WakeEvent() : fd_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
+    if (!fd_) throw std::system_error{errno, std::system_category(), "eventfd"};
+  }
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+  void set() const noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(fd(), &one, sizeof one);  // full means set already
+  }
+  void close_in_child() const noexcept { fd_.close_in_child(); }
+  void clear() const noexcept {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto read = ::read(fd(), &count, sizeof count);  // empty means clear already
+  }
+
+ private:
+  Descriptor fd_;
+};
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,111 @@
+#include "tool/run/command.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "os/descriptor.hpp"
+#include "tool/exit_code.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using detail::Descriptor;
+
+[[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
+
+/// Pointers for exec, made before the fork: nothing may be allocated after it.
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
+
+std::vector<std::string> environment_with(const std::vector<std::string>& more) {
+  std::vector<std::string> all = more;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    bool is_replaced = false;
+    for (const std::string& ours : more) is_replaced |= name_of(*variable) == name_of(ours);
+    if (!is_replaced) all.emplace_back(*variable);
+  }
+  return all;
+}
+
+/// In the child. Returns only when exec failed.
+void become(const std::vector<char*>& words, const std::vector<char*>& environment,
+            const Command::Launch& launch, pid_t parent) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool is_orphan = ::getppid() != parent;  // it died before that was set
+  if (is_orphan || !launch.before_exec(::getpid())) ::_exit(killed_by_signal + SIGKILL);
+  ::sigprocmask(SIG_SETMASK, &launch.signals, nullptr);
+  ::execvpe(words.front(), words.data(), environment.data());
+}
+
+}  // namespace
+
+Command::Command(const Launch& launch) {
+  const std::vector<std::string> environment = environment_with(launch.environment);
+  const std::vector<char*> words = pointers_to(launch.words);
+  const std::vector<char*> variables = pointers_to(environment);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  const Descriptor reading{ends[0]};
+  Descriptor writing{ends[1]};
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) fail("fork");
+  if (pid_ == 0) {
+    become(words, variables, launch, parent);
+    const int error = errno;
+    [[maybe_unused]] const ssize_t written = ::write(writing.get(), &error, sizeof error);
+    ::_exit(not_found);
+  }
+  ::setpgid(pid_, pid_);  // whoever of us comes first
+  writing = Descriptor{};
+  int error = 0;
+  ssize_t got = 0;
+  while ((got = ::read(reading.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  if (got != sizeof error) return;
+  static_cast<void>(exit_code());
+  throw NotExecuted{error, std::system_category(), launch.words.front()};
+}
+
+Command::~Command() {
+  if (pid_ == 0) return;
+  signal(SIGKILL);
+  static_cast<void>(exit_code());
+}
+
+int Command::wait() const noexcept {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
+         errno == EINTR) {
+  }
+  if (info.si_code != CLD_STOPPED) return 0;
+  // Told once: a stopped child would be told of again and again.
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
+  return info.si_status;
+}
+
+int Command::exit_code() noexcept {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  return WIFSIGNALED(status) ? killed_by_signal + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void Command::signal(int number) const noexcept { ::kill(-pid_, number); }
+
+}  // namespace redlock::tool

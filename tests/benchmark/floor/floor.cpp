@@ -1,0 +1,52 @@
+#include "benchmark/floor/floor.hpp"
+
+#include <stdexcept>
+
+namespace redlock::benchmark {
+
+Floor::Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker)
+    : nodes_{ports.begin(), ports.end()},
+      quorum_{ports.size() / 2 + 1},
+      commands_{nodes_.front().connection.release_sha(), marker},
+      resource_{contestant, 0} {
+  for (const Node& node : nodes_)
+    polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = POLLIN});
+}
+
+void Floor::run(std::size_t cycles, Samples& samples) {
+  const auto begun = Stopwatch::now();
+  for (std::size_t i = 0; i < cycles; ++i) {
+    const std::string_view resource = resource_.next();
+    const auto cycle_begun = Stopwatch::now();
+    ask_all(commands_.lock(resource));
+    ask_all(commands_.release());
+    samples.add(Stopwatch::now() - cycle_begun);
+  }
+  samples.add_elapsed(Stopwatch::now() - begun);
+}
+
+void Floor::ask_all(std::string_view command) {
+  for (Node& node : nodes_) {
+    node.connection.append(command);
+    node.connection.flush();
+    ++node.owed;
+  }
+  for (std::size_t answers = 0; answers < quorum_;) {
+    // The only node is read at once: that waits as well, and saves a call.
+    if (nodes_.size() > 1) wait_for_answers(polled_);
+    // Whoever is not needed any more is read with its next answer: one call for two.
+    for (std::size_t i = 0; i < nodes_.size() && answers < quorum_; ++i)
+      if (polled_[i].revents != 0 && nodes_[i].catches_up()) ++answers;
+  }
+}
+
+bool Floor::Node::catches_up() {
+  connection.receive();
+  while (const auto vote = connection.next_vote()) {
+    if (!*vote) throw std::runtime_error{"raw floor: refused, although nobody else is here"};
+    --owed;
+  }
+  return owed == 0;
+}
+
+}  // namespace redlock::benchmark

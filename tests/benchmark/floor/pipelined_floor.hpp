@@ -1,0 +1,60 @@
+// The least that many callers' locks and releases can cost.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "benchmark/floor/cycle_commands.hpp"
+#include "benchmark/floor/node_connection.hpp"
+#include "benchmark/measure/resource_name.hpp"
+#include "benchmark/measure/samples.hpp"
+
+namespace redlock::benchmark {
+
+/// One thread that plays all callers, each in a cycle of its own, over one raw connection per node. What the
+/// callers have to say after a round of reading goes to each node in one write. Every command goes to all
+/// nodes in one order, so one log of commands serves them all.
+class PipelinedFloor {
+ public:
+  /// `marker`: as `CycleCommands` has it.
+  PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant,
+                 const std::string& marker);
+
+  /// Runs so many cycles, all callers at once. Throws `std::runtime_error` when a node refuses.
+  void run(std::size_t cycles, Samples& samples);
+
+ private:
+  struct Node {
+    explicit Node(std::uint16_t port) : connection{port} {}
+    NodeConnection connection;
+    std::size_t answered = 0;  // commands of the log
+  };
+  struct Caller {
+    CycleCommands commands;
+    ResourceName resource;
+    std::size_t command = 0;  // where in the log
+    std::size_t votes = 0;    // for that command
+    bool releasing = false;
+    Stopwatch::time_point begun{};
+  };
+
+  void begin(Caller& caller);
+  void enqueue(Caller& caller, std::string_view bytes);
+  void flush();
+  void read_answers(Samples& samples);
+  void count_vote(std::size_t command, Samples& samples);
+  void drain(Samples& samples);
+
+  std::vector<Node> nodes_;
+  std::vector<pollfd> polled_;
+  std::size_t quorum_;
+  std::vector<Caller> callers_;
+  std::vector<Caller*> log_;  // who said what, in this run
+  std::size_t to_begin_ = 0;
+  std::size_t running_ = 0;
+};
+
+}  // namespace redlock::benchmark

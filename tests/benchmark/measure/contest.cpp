@@ -1,0 +1,50 @@
+#include "benchmark/measure/contest.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace redlock::benchmark {
+namespace {
+
+constexpr std::size_t blocks = 40;
+
+void refuse_failures(const Contestant& contestant, const Samples& samples) {
+  if (samples.failures() == 0) return;
+  throw std::runtime_error{contestant.name + ": " + std::to_string(samples.failures()) + " of " +
+                           std::to_string(samples.failures() + samples.cycles()) +
+                           " cycles failed; the first: " + samples.first_failure()};
+}
+
+}  // namespace
+
+void warm_up(const Contestant& contestant, std::size_t cycles) {
+  Samples unused;
+  contestant.run(cycles, unused);
+  refuse_failures(contestant, unused);
+}
+
+void measure(Contestant& contestant, std::size_t cycles) {
+  contestant.run(cycles, contestant.samples);
+  refuse_failures(contestant, contestant.samples);
+}
+
+void measure_by_turns(std::vector<Contestant>& contestants, std::size_t cycles) {
+  std::vector<Contestant*> order;
+  for (Contestant& contestant : contestants) {
+    warm_up(contestant, std::min<std::size_t>(cycles, 1000));
+    order.push_back(&contestant);
+  }
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t size = cycles * (block + 1) / blocks - cycles * block / blocks;
+    for (Contestant* contestant : order) {
+      warm_up(*contestant, size / 10);
+      measure(*contestant, size);
+    }
+    // Nobody always comes first, nor always after the same one.
+    std::rotate(order.begin(), order.begin() + 1, order.end());
+    if (block % 2 == 1) std::reverse(order.begin(), order.end());
+  }
+}
+
+}  // namespace redlock::benchmark

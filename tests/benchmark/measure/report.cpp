@@ -1,0 +1,64 @@
+#include "benchmark/measure/report.hpp"
+
+#include <cmath>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace redlock::benchmark {
+namespace {
+
+double rounded(double value, double steps_per_unit) {
+  return std::round(value * steps_per_unit) / steps_per_unit;
+}
+
+}  // namespace
+
+Row::Row(const Contestant& contestant, double ratio_to_reference)
+    : name{contestant.name},
+      nodes{contestant.nodes},
+      callers{contestant.callers},
+      p50_us{contestant.samples.percentile_us(0.50)},
+      p99_us{contestant.samples.percentile_us(0.99)},
+      cycles_per_s{contestant.samples.cycles_per_second()},
+      ratio{ratio_to_reference} {}
+
+void print_json(std::ostream& out, const Facts& facts) {
+  nlohmann::ordered_json object;
+  for (const auto& [name, value] : facts) object[name] = rounded(value, 100);
+  out << object.dump(2) << '\n';
+}
+
+void print_table(std::ostream& out, const Facts& facts) {
+  out << std::fixed << std::setprecision(2);
+  for (const auto& [name, value] : facts)
+    out << std::left << std::setw(28) << name << std::right << std::setw(12) << value << '\n';
+}
+
+void print_json(std::ostream& out, const Report& report) {
+  auto rows = nlohmann::ordered_json::array();
+  for (const Row& row : report.rows)
+    rows.push_back({{"name", row.name},
+                    {"nodes", row.nodes},
+                    {"callers", row.callers},
+                    {"p50_us", rounded(row.p50_us, 100)},
+                    {"p99_us", rounded(row.p99_us, 100)},
+                    {"cycles_per_s", rounded(row.cycles_per_s, 10)},
+                    {report.ratio_name, rounded(row.ratio, 1000)}});
+  out << nlohmann::ordered_json{{"rows", rows}}.dump(2) << '\n';
+}
+
+void print_table(std::ostream& out, const Report& report) {
+  const auto line = [&out](const auto& name, const auto& nodes, const auto& callers, const auto& p50,
+                           const auto& p99, const auto& rate) -> std::ostream& {
+    return out << std::left << std::setw(16) << name << std::right << std::setw(6) << nodes << std::setw(9)
+               << callers << std::setw(10) << p50 << std::setw(10) << p99 << std::setw(14) << rate << "  ";
+  };
+  line("name", "nodes", "callers", "p50_us", "p99_us", "cycles_per_s") << report.ratio_name << '\n';
+  out << std::fixed << std::setprecision(1);
+  for (const Row& row : report.rows)
+    line(row.name, row.nodes, row.callers, row.p50_us, row.p99_us, row.cycles_per_s)
+        << std::setprecision(3) << row.ratio << std::setprecision(1) << '\n';
+}
+
+}  // namespace redlock::benchmark

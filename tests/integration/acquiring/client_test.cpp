@@ -1,0 +1,186 @@
+// Ways to reach nodes, and how many of them there may be.
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::LockClient;
+using redlock::NodeStatus;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::SingleNodeLock;
+using redlock::State;
+
+/// Every call once, with what it is to come to on healthy nodes.
+void use(LockClient& locks) {
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  CHECK(lease->state() == State::held);
+  CHECK_FALSE(locks.try_lock("r"));
+  CHECK_FALSE(locks.try_lock_for("r", 30ms));
+  CHECK(lease->extend());
+  for (const auto& report : locks.inspect("r")) {
+    CHECK(report.status == NodeStatus::held);
+    CHECK(report.owner == lease->owner_value());
+    CHECK((report.ttl && *report.ttl > 0ms && *report.ttl <= 30s));
+  }
+  CHECK(lease->release() == Release::released);
+  CHECK(locks.lock("r").release() == Release::released);
+  CHECK(eventually([&] { return locks.inspect("r").back().status == NodeStatus::free; }));
+}
+
+std::string on_port(const LocalNodes& nodes, const std::string& host) {
+  return "redis://" + host + ":" + std::to_string(nodes.port(0));
+}
+
+}  // namespace
+
+TEST_CASE("nodes_are_reached_over_unix_sockets") {
+  LocalNodes nodes{3};
+  Redlock locks{{"unix://" + nodes.socket_path(0), "unix://" + nodes.socket_path(1), nodes.url(2)}};
+  use(locks);
+}
+
+TEST_CASE("a_node_is_reached_over_ipv6") {
+  LocalNodes nodes{1, {.arguments = {"--bind", "127.0.0.1", "::1"}}};
+  SingleNodeLock locks{on_port(nodes, "[::1]")};
+  use(locks);
+}
+
+TEST_CASE("a_node_is_reached_by_name_although_the_first_address_of_the_name_may_refuse") {
+  LocalNodes nodes{1};
+  SingleNodeLock locks{on_port(nodes, "localhost")};
+  use(locks);
+}
+
+TEST_CASE("locks_of_different_databases_do_not_meet") {
+  LocalNodes nodes{1};
+  SingleNodeLock three{nodes.url(0) + "/3"};
+  SingleNodeLock four{"unix://" + nodes.socket_path(0) + "?db=4"};
+  const auto lease = three.try_lock("r");
+  REQUIRE(lease);
+  use(four);
+  CHECK(RawClient{nodes.port(0)}.info("db3").has_value());
+}
+
+TEST_CASE("nodes_with_a_user_and_a_password_are_logged_in_over_tcp_and_unix_sockets") {
+  LocalNodes nodes{1};
+  RawClient{nodes.port(0)}.command({"ACL", "SETUSER", "app", "on", ">s3cret", "~*", "+@all"});
+  RawClient{nodes.port(0)}.command({"ACL", "SETUSER", "default", "off"});
+  SingleNodeLock over_tcp{on_port(nodes, "app:s3cret@127.0.0.1")};
+  SingleNodeLock over_socket{"unix://app:s3cret@" + nodes.socket_path(0) + "?db=2"};
+  use(over_tcp);
+  use(over_socket);
+}
+
+TEST_CASE("one_node_is_a_quorum_of_one") {
+  LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes)};
+  use(locks);
+}
+
+TEST_CASE("three_five_and_seven_nodes_work_alike") {
+  const int count = GENERATE(3, 5, 7);
+  LocalNodes nodes{count};
+  Redlock locks{endpoints(nodes)};
+  use(locks);
+}
+
+TEST_CASE("an_even_number_of_nodes_works_and_is_warned_of_once") {
+  LocalNodes nodes{4};
+  std::vector<std::string> warnings;
+  const auto note = [&](std::string_view warning) { warnings.emplace_back(warning); };
+  Redlock locks{endpoints(nodes), {.on_warning = note}};
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], contains("4 nodes tolerate no more failures than 3 do"));
+  use(locks);
+  CHECK(warnings.size() == 1);
+
+  warnings.clear();
+  Redlock odd{{nodes.url(0), nodes.url(1), nodes.url(2)}, {.on_warning = note}};
+  SingleNodeLock single{nodes.url(0), {.on_warning = note}};
+  CHECK(warnings.empty());
+}
+
+TEST_CASE("half_of_the_nodes_is_no_majority") {
+  LocalNodes nodes{4};
+  Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("while all are there"));
+  nodes.kill(0);
+  CHECK(locks.try_lock("r"));
+  nodes.kill(1);
+  std::error_code ec;
+  REQUIRE(eventually([&] { return !locks.try_lock("r", {}, ec) && ec == redlock::Errc::no_quorum; }));
+}
+
+TEST_CASE("a_single_node_lock_has_the_same_surface") {
+  LocalNodes nodes{1};
+  SingleNodeLock locks{nodes.url(0)};
+  use(locks);
+  CHECK(std::is_base_of_v<LockClient, SingleNodeLock>);
+  CHECK(std::is_base_of_v<LockClient, Redlock>);
+}
+
+TEST_CASE("a_single_node_lock_and_a_quorum_of_one_exclude_each_other") {
+  LocalNodes nodes{1};
+  SingleNodeLock single{nodes.url(0)};
+  Redlock quorum{endpoints(nodes)};
+  auto lease = single.try_lock("r");
+  REQUIRE(lease);
+  CHECK_FALSE(quorum.try_lock("r"));
+  CHECK(lease->release() == Release::released);
+  CHECK(quorum.try_lock("r"));
+}
+
+TEST_CASE("a_client_that_is_made_asks_nobody") {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  const auto connections = server.info("total_connections_received");
+  {
+    Redlock locks{endpoints(nodes)};
+    SingleNodeLock single{nodes.url(0)};
+  }
+  CHECK(server.info("total_connections_received") == connections);
+}
+
+TEST_CASE("a_client_can_be_moved_while_leases_are_alive") {
+  LocalNodes nodes{3};
+  Redlock first{endpoints(nodes)};
+  auto lease = first.try_lock("r");
+  REQUIRE(lease);
+  Redlock second{std::move(first)};
+  CHECK_FALSE(second.try_lock("r"));
+  Redlock third{endpoints(nodes)};
+  third = std::move(second);
+  CHECK(lease->release() == Release::released);
+  use(third);
+  CHECK_FALSE(std::is_copy_constructible_v<Redlock>);
+  CHECK_FALSE(std::is_copy_assignable_v<Redlock>);
+}
+
+TEST_CASE("one_connection_to_each_node_serves_all_locks_and_threads") {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  SingleNodeLock locks{nodes.url(0)};
+  const std::string before = server.info("total_connections_received").value();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&locks, i] {
+      for (int k = 0; k < 20; ++k) (void)locks.lock("r/" + std::to_string(i)).release();
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(std::stoi(server.info("total_connections_received").value()) == std::stoi(before) + 1);
+}

@@ -1,0 +1,131 @@
+// Many who want the same.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/witness.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+/// Runs `each(number)` on so many threads, all of which begin together.
+template <class Each>
+void together(int threads, Each each) {
+  std::latch start{threads};
+  std::vector<std::jthread> all;
+  for (int number = 0; number < threads; ++number)
+    all.emplace_back([&, number] {
+      start.arrive_and_wait();
+      each(number);
+    });
+}
+
+}  // namespace
+
+TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_through") {
+  LocalNodes nodes{5};
+  InspectableLock locks{endpoints(nodes)};
+  Witness<1> witness;
+  int unguarded = 0;  // by anything but the lock
+  together(16, [&](int) {
+    for (int turn = 0; turn < 10; ++turn) {
+      auto lease = locks.lock("resource", {.ttl = 60s});
+      witness.acquired(0, lease);
+      ++unguarded;
+      witness.leaving(0, lease);
+    }
+  });
+  CHECK(witness.overlaps() == 0);
+  CHECK(witness.leases() == 16 * 10);
+  CHECK(unguarded == 16 * 10);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 5; }));
+}
+
+// Commands of several clients meet in any order, on every node in another one: votes are split.
+TEST_CASE("clients_exclude_each_other_and_all_get_through") {
+  LocalNodes nodes{5};
+  Witness<1> witness;
+  together(8, [&](int) {
+    InspectableLock locks{endpoints(nodes)};
+    for (int turn = 0; turn < 10; ++turn) {
+      auto lease = locks.lock("resource", {.ttl = 60s});
+      witness.acquired(0, lease);
+      std::this_thread::sleep_for(500us);  // the others come and find it taken
+      witness.leaving(0, lease);
+    }
+  });
+  CHECK(witness.overlaps() == 0);
+  CHECK(witness.leases() == 8 * 10);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 5; }));
+}
+
+// A call with an end: it must come out with the lock long before that, however the votes fall.
+TEST_CASE("nobody_starves_while_others_take_turns") {
+  LocalNodes nodes{5};
+  std::atomic<int> granted{0};
+  together(8, [&](int) {
+    InspectableLock locks{endpoints(nodes)};
+    for (int turn = 0; turn < 4; ++turn) {
+      const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
+      granted += lease ? 1 : 0;
+      std::this_thread::sleep_for(500us);
+    }
+  });
+  CHECK(granted == 8 * 4);
+}
+
+// Three contenders for three nodes get one each now and then. Kept until the next attempt, those copies
+// would stall all three for a ttl; here it is longer than any test.
+TEST_CASE("three_contenders_who_split_the_vote_do_not_wait_for_a_ttl") {
+  LocalNodes nodes{3};
+  std::atomic<int> granted{0};
+  for (int round = 0; round < 10; ++round)
+    together(3, [&](int) {
+      InspectableLock locks{endpoints(nodes)};
+      static_cast<void>(locks.lock("warm up", {.ttl = 60s}));
+      for (int turn = 0; turn < 5; ++turn) {
+        const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
+        granted += lease ? 1 : 0;
+        std::this_thread::sleep_for(500us);
+      }
+    });
+  CHECK(granted == 10 * 3 * 5);
+  const int warm_ups = 10 * 3;
+  CHECK(Observers{nodes}.attempts() > static_cast<std::uint64_t>(3 * (granted + warm_ups)));  // in vain
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+// Without pauses between attempts the vote is split for certain, and nothing may stay behind.
+TEST_CASE("attempts_that_fail_leave_the_lock_to_the_next_who_tries") {
+  LocalNodes nodes{3};
+  std::atomic<int> held{0};
+  Witness<1> witness;
+  together(6, [&](int) {
+    InspectableLock locks{endpoints(nodes)};
+    for (int attempt = 0; attempt < 150; ++attempt) {
+      std::error_code ec;
+      auto lease = locks.try_lock("resource", {.ttl = 60s}, ec);
+      held += ec == redlock::Errc::held ? 1 : 0;
+      if (!lease) continue;
+      witness.acquired(0, *lease);
+      witness.leaving(0, *lease);
+    }
+  });
+  CHECK(witness.overlaps() == 0);
+  CHECK(witness.leases() > 0);
+  CHECK(witness.leases() + held == 6 * 150);
+  InspectableLock after{endpoints(nodes)};
+  CHECK(after.try_lock_for("resource", 50s, {.ttl = 60s}));
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}

@@ -1,0 +1,203 @@
+// The standard's guards over a lock on real servers.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/measure.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Mutex;
+using redlock::Redlock;
+using redlock::Release;
+
+struct Fixture {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Redlock others{endpoints(nodes)};
+};
+
+}  // namespace
+
+TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
+  Fixture f;
+  Mutex mutex{f.locks, "r"};
+  CHECK(mutex.lease() == nullptr);
+  CHECK(mutex.last_release() == Release::unknown);
+  {
+    const std::scoped_lock guard{mutex};
+    REQUIRE(mutex.lease() != nullptr);
+    CHECK(mutex.lease()->resource() == "r");
+    CHECK(mutex.lease()->remaining() > 0s);
+    CHECK_FALSE(f.others.try_lock("r"));
+  }
+  CHECK(mutex.lease() == nullptr);
+  CHECK(mutex.last_release() == Release::released);
+  CHECK(eventually([&] { return f.servers.empty() == 3; }));
+}
+
+TEST_CASE("a_unique_lock_can_do_all_that_it_can_with_a_timed_mutex") {
+  Fixture f;
+  Mutex mutex{f.locks, "r"};
+  std::unique_lock guard{mutex, std::defer_lock};
+  CHECK_FALSE(guard.owns_lock());
+  CHECK(guard.try_lock());
+  guard.unlock();
+  guard.lock();
+  guard.unlock();
+  CHECK(guard.try_lock_for(20s));
+  guard.unlock();
+  CHECK(guard.try_lock_until(std::chrono::steady_clock::now() + 20s));
+  std::unique_lock moved{std::move(guard)};
+  CHECK(moved.owns_lock());
+  CHECK_FALSE(f.others.try_lock("r"));
+  moved.unlock();
+  const std::unique_lock timed{mutex, 20s};
+  CHECK(timed.owns_lock());
+}
+
+TEST_CASE("std_lock_takes_two_in_any_order_without_a_deadlock") {
+  Fixture f;
+  Mutex a{f.locks, "a", {.ttl = 20s}};
+  Mutex b{f.others, "b", {.ttl = 20s}};
+  Mutex a_elsewhere{f.others, "a", {.ttl = 20s}};
+  Mutex b_elsewhere{f.locks, "b", {.ttl = 20s}};
+  std::atomic<int> counter{0};
+  const auto add = [&counter](Mutex& one, Mutex& two) {
+    for (int i = 0; i < 10; ++i) {
+      const std::scoped_lock both{one, two};
+      counter = counter + 1;  // in two steps: guarded by the locks on the servers alone
+    }
+  };
+  std::thread thread{[&] { add(b_elsewhere, a_elsewhere); }};
+  add(a, b);
+  thread.join();
+  CHECK(counter == 20);
+}
+
+TEST_CASE("threads_of_one_mutex_exclude_each_other") {
+  Fixture f;
+  Mutex mutex{f.locks, "r"};
+  int counter = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 25; ++k) {
+        const std::scoped_lock guard{mutex};
+        ++counter;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(counter == 200);
+  CHECK(mutex.last_release() == Release::released);
+}
+
+TEST_CASE("a_try_fails_at_once_when_another_thread_or_another_client_has_it") {
+  Fixture f;
+  Mutex mutex{f.locks, "r"};
+  Mutex elsewhere{f.others, "r"};
+  const std::scoped_lock guard{mutex};
+  std::thread{[&] {
+    const std::unique_lock own{mutex, std::try_to_lock};
+    const std::unique_lock foreign{elsewhere, std::try_to_lock};
+    CHECK_FALSE(own.owns_lock());
+    CHECK_FALSE(foreign.owns_lock());
+  }}.join();
+}
+
+TEST_CASE("timed_tries_take_any_duration_and_any_clock") {
+  Fixture f;
+  Mutex mutex{f.locks, "r"};
+  Mutex elsewhere{f.others, "r"};
+  const std::scoped_lock guard{mutex};
+  const auto taken = time_of([&] {
+    CHECK_FALSE(elsewhere.try_lock_for(std::chrono::duration<double>{0.05}));
+    CHECK_FALSE(elsewhere.try_lock_for(std::chrono::duration<float, std::milli>{50.5F}));
+    CHECK_FALSE(elsewhere.try_lock_for(0s));
+    CHECK_FALSE(elsewhere.try_lock_for(-1h));
+    CHECK_FALSE(elsewhere.try_lock_until(std::chrono::system_clock::now() + 50ms));
+    CHECK_FALSE(elsewhere.try_lock_until(std::chrono::steady_clock::now() + 50ms));
+    CHECK_FALSE(elsewhere.try_lock_until(Clock::now() + 50ms));
+    CHECK_FALSE(elsewhere.try_lock_until(std::chrono::system_clock::now() - 1h));
+  });
+  CHECK(taken < 20s);
+}
+
+TEST_CASE("timed_tries_succeed_when_the_lock_comes_free") {
+  Fixture f;
+  Mutex elsewhere{f.others, "r"};
+  const auto wait = GENERATE(0, 1, 2, 3);
+  auto lease = f.locks.try_lock("r");
+  REQUIRE(lease);
+  const auto sets = f.servers.attempts();
+  auto waiter = std::async(std::launch::async, [&] {
+    bool locked = false;
+    if (wait == 0) locked = elsewhere.try_lock_for(std::chrono::hours::max());
+    if (wait == 1) locked = elsewhere.try_lock_for(std::chrono::duration<double>{20.5});
+    if (wait == 2) locked = elsewhere.try_lock_until(std::chrono::system_clock::now() + 20s);
+    if (wait == 3) locked = elsewhere.try_lock_until(Clock::time_point::max());
+    if (locked) elsewhere.unlock();
+    return locked;
+  });
+  REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 3; }));
+  lease->release();
+  CHECK(waiter.get());
+}
+
+TEST_CASE("a_wait_for_a_foreign_clock_outlasts_a_round_and_nodes_that_are_away") {
+  Fixture f;
+  Redlock locks{endpoints(f.nodes), {.restart_guard = redlock::RestartGuard::off}};
+  Mutex mutex{locks, "r"};
+  for (const int node : {0, 1}) f.nodes.kill(node);
+  auto waiter = std::async(std::launch::async, [&] {
+    const bool locked = mutex.try_lock_until(std::chrono::system_clock::now() + 30s);
+    if (locked) mutex.unlock();
+    return locked;
+  });
+  CHECK(waiter.wait_for(1200ms) == std::future_status::timeout);  // longer than one round
+  f.nodes.restart_empty(0);
+  CHECK(waiter.get());
+}
+
+TEST_CASE("an_unlock_after_the_loss_says_so_and_leaves_the_successor_alone") {
+  Fixture f;
+  Mutex mutex{f.locks, "r", {.ttl = 100ms, .auto_renew = false}};
+  mutex.lock();
+  REQUIRE(eventually([&] { return !mutex.lease()->valid() && f.servers.having("r") == 0; }));
+  const auto successor = f.others.try_lock("r");
+  REQUIRE(successor);
+  std::thread{[&] { CHECK_FALSE(mutex.try_lock()); }}.join();  // the local mutex is kept
+  mutex.unlock();
+  CHECK(mutex.last_release() == Release::already_lost);
+  CHECK(f.servers.holding("r", successor->owner_value()) >= 2);
+}
+
+TEST_CASE("a_mutex_over_bad_arguments_or_servers_throws_and_stays_unlocked") {
+  Fixture f;
+  Mutex bad{f.locks, "", {}};
+  CHECK(error_of([&] { bad.lock(); }).code() == Errc::misconfigured);
+  CHECK(error_of([&] { (void)bad.try_lock(); }).code() == Errc::misconfigured);
+  CHECK(error_of([&] { (void)bad.try_lock_for(1s); }).code() == Errc::misconfigured);
+
+  Mutex mutex{f.locks, "r"};
+  for (const int node : {0, 1}) f.nodes.kill(node);
+  CHECK(error_of([&] { (void)mutex.try_lock(); }).code() == Errc::no_quorum);
+  CHECK(error_of([&] { (void)mutex.try_lock_for(50ms); }).code() == Errc::no_quorum);
+  CHECK(mutex.lease() == nullptr);
+  f.nodes.restart_empty(0);
+  mutex.lock();  // waits for the quorum
+  mutex.unlock();
+}

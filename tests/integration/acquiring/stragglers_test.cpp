@@ -1,0 +1,83 @@
+// Answers that come when nobody looks.
+#include <chrono>
+#include <optional>
+
+#include "integration/support/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/network/proxy.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::NodeStatus;
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+
+/// Three nodes that answer at once, two that answer late.
+struct SlowMinority {
+  LocalNodes nodes{5};
+  Proxy fourth{nodes.port(3)};
+  Proxy fifth{nodes.port(4)};
+  InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2), fourth.url(), fifth.url()}};
+
+  SlowMinority() {
+    REQUIRE(locks.try_lock("warm up", lasting));
+    REQUIRE(eventually([&] { return locks.ready_nodes() == 5 && locks.pending() == 0; }));
+  }
+  void delay_answers(std::chrono::milliseconds delay) {
+    fourth.set_delay(0ms, delay);
+    fifth.set_delay(0ms, delay);
+  }
+};
+
+}  // namespace
+
+// Two grants come after the lease is there, into sockets that nobody reads. The next call asks something
+// else over the same connections: had it taken the grants for its own answers, its report would be nonsense.
+TEST_CASE("answers_that_came_while_nobody_looked_are_swallowed_by_the_next_call") {
+  SlowMinority network;
+  InspectableLock& locks = network.locks;
+  network.delay_answers(100ms);
+  const std::size_t late_before = locks.late_replies();
+  const auto lease = locks.try_lock("resource", lasting);
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return network.fourth.late(100ms) > 0 && network.fifth.late(100ms) > 0; }));
+  CHECK(locks.pending() == 2);
+  CHECK(locks.late_replies() == late_before);
+
+  network.delay_answers(0ms);
+  const auto reports = locks.inspect("resource");
+  REQUIRE(reports.size() == 5);
+  for (const redlock::NodeReport& report : reports) {
+    CAPTURE(report.node, report.message);
+    CHECK(report.status == NodeStatus::held);
+    CHECK(report.owner == lease->owner_value());
+  }
+  CHECK(locks.late_replies() == late_before + 2);
+  CHECK(locks.pending() == 0);
+}
+
+TEST_CASE("late_denials_are_not_credited_to_the_next_attempt") {
+  SlowMinority network;
+  InspectableLock& locks = network.locks;
+  InspectableLock others{endpoints(network.nodes)};
+  std::optional<redlock::Lease> taken = others.lock("resource", lasting);
+  REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 5; }));
+
+  network.delay_answers(150ms);
+  CHECK_FALSE(locks.try_lock("resource", lasting));
+  taken.reset();
+  // The slow nodes' denials are still on their way, and have to be read before their grants.
+  REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 0; }));
+  network.nodes.pause(0);
+  const std::size_t late_before = locks.late_replies();
+  const auto lease = locks.try_lock_for("resource", 60s, {.ttl = 60s});
+  REQUIRE(lease);
+  CHECK(locks.late_replies() > late_before);
+  network.nodes.resume(0);
+  CHECK(eventually([&] { return Observers{network.nodes}.holding("resource", lease->owner_value()) == 5; }));
+}

@@ -1,0 +1,109 @@
+// Calls that wait: when they get the lock, and what they cost the servers meanwhile.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <string>
+#include <vector>
+
+#include "integration/support/measure.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Redlock;
+using redlock::Release;
+
+/// Pauses between attempts grow up to 400 ms; the rest is for a machine that is busy.
+constexpr auto soon = 5s;
+
+struct Fixture {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Redlock others{endpoints(nodes)};
+};
+
+}  // namespace
+
+TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
+  Fixture f;
+  auto lease = f.locks.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  const auto sets = f.servers.attempts();
+  auto waiter = std::async(std::launch::async, [&] {
+    const auto next = f.others.lock("r");
+    return Clock::now();
+  });
+  REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 9; }));
+  const auto released_at = Clock::now();
+  CHECK(lease->release() == Release::released);
+  const auto got_at = waiter.get();
+  CHECK(got_at >= released_at);
+  CHECK(got_at - released_at < soon);
+}
+
+TEST_CASE("a_waiter_gets_the_lock_soon_after_its_holder_crashed_and_never_before_its_time_is_over") {
+  Fixture f;
+  const auto before = Clock::now();
+  f.servers.command({"SET", "r", "crashed", "PX", "700"});
+  const auto lease = f.others.try_lock_for("r", 20s);
+  const auto got_at = Clock::now();
+  REQUIRE(lease);
+  CHECK(got_at >= before + 700ms);
+  CHECK(got_at < before + 700ms + soon);
+}
+
+TEST_CASE("a_waiter_asks_the_servers_seldom") {
+  Fixture f;
+  f.servers.command({"SET", "r", "somebody"});
+  const auto sets = f.servers.attempts();
+  const auto seconds =
+      std::chrono::duration<double>{time_of([&] { CHECK_FALSE(f.locks.try_lock_for("r", 2s)); })};
+  const auto each = static_cast<double>(f.servers.attempts() - sets) / 3;
+  CAPTURE(each, seconds.count());
+  CHECK(each >= 2);
+  // Pauses of 10, 20, … ms, half of that at worst, up to 400: 7 in the first third of a second, then 5 a second.
+  CHECK(each <= 8 + 5 * seconds.count());
+}
+
+TEST_CASE("contenders_who_split_the_vote_come_apart") {
+  LocalNodes nodes{5};
+  std::vector<Redlock> clients;
+  for (int i = 0; i < 5; ++i) clients.emplace_back(endpoints(nodes));
+  std::vector<std::future<int>> waiters;
+  for (Redlock& client : clients)
+    waiters.push_back(std::async(std::launch::async, [&client] {
+      int got = 0;
+      for (int i = 0; i < 4; ++i) got += client.try_lock_for("r", 20s, {.ttl = 60s}) ? 1 : 0;
+      return got;
+    }));
+  for (auto& waiter : waiters) CHECK(waiter.get() == 4);
+}
+
+TEST_CASE("waiters_are_never_inside_together") {
+  Fixture f;
+  std::atomic<int> counter{0};  // guarded by the lock on the servers: added to in two steps
+  std::vector<std::future<void>> workers;
+  for (int i = 0; i < 4; ++i)
+    workers.push_back(std::async(std::launch::async, [&, i] {
+      for (int k = 0; k < 10; ++k) {
+        const auto lease = (i % 2 == 0 ? f.locks : f.others).lock("r", {.ttl = 60s});
+        counter = counter + 1;
+      }
+    }));
+  for (auto& worker : workers) worker.get();
+  CHECK(counter == 40);
+}
+
+TEST_CASE("a_wait_of_no_time_is_one_whole_attempt") {
+  Fixture f;
+  CHECK(f.locks.try_lock_for("r", 0s));
+  CHECK(f.locks.try_lock_for("r", -1h));
+}

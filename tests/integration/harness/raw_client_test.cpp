@@ -1,0 +1,55 @@
+// That what the other tests see of their servers is what is there.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/message_of.hpp"
+#include "support/network/raw_client.hpp"
+
+using redlock::testing::contains;
+using redlock::testing::LocalNodes;
+using redlock::testing::message_of;
+using redlock::testing::RawClient;
+
+TEST_CASE("a_raw_client_sees_and_changes_what_a_server_has") {
+  const LocalNodes nodes{1};
+  RawClient client{nodes.port(0)};
+  REQUIRE(client.get("b") == std::nullopt);
+  REQUIRE(client.pttl("b") == -2);
+  REQUIRE(client.calls("set") == 0);
+  client.command({"SET", "b", std::string{"1\0\r\n", 4}, "PX", "3600000"});
+  client.command({"SET", "a", ""});
+  REQUIRE(client.calls("set") == 2);
+  REQUIRE(client.get("b") == std::string{"1\0\r\n", 4});
+  REQUIRE(client.get("a") == "");
+  REQUIRE(client.pttl("b") > 0);
+  REQUIRE(client.pttl("a") == -1);
+  REQUIRE(client.keys() == std::vector<std::string>{"a", "b"});
+  REQUIRE(client.keys("a*") == std::vector<std::string>{"a"});
+  REQUIRE(client.del("a"));
+  REQUIRE_FALSE(client.del("a"));
+  REQUIRE(client.info("role") == "master");
+  REQUIRE(client.info("no_such_field") == std::nullopt);
+}
+
+TEST_CASE("a_raw_client_writes_replies_as_text") {
+  const LocalNodes nodes{1};
+  RawClient client{nodes.port(0)};
+  REQUIRE(client.command({"EVAL", "return {1, 'a', {false, redis.status_reply('OK')}}", "0"}) ==
+          "[1, a, [(nil), OK]]");
+  REQUIRE_THAT(client.command({"NONSENSE"}), contains("-ERR unknown command"));
+  client.command({"LPUSH", "list", "x"});
+  REQUIRE_THAT(message_of([&] { (void)client.get("list"); }), contains("WRONGTYPE"));
+  REQUIRE(client.command({"PING"}) == "PONG");
+}
+
+TEST_CASE("a_raw_client_does_not_wait_for_ever") {
+  LocalNodes nodes{1};
+  RawClient client{nodes.port(0)};
+  nodes.pause(0);
+  REQUIRE_THAT(message_of([&] { client.command({"PING"}); }), contains("no answer within 2 s"));
+  nodes.resume(0);
+  REQUIRE(client.command({"PING"}) == "PONG");
+}

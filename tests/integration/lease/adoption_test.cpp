@@ -1,0 +1,230 @@
+// Locks that go from one holder to the next.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "integration/support/measure.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Error;
+using redlock::FencingToken;
+using redlock::Lease;
+using redlock::LockOptions;
+using redlock::Loss;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+struct Fixture {
+  explicit Fixture(int size = 3) : nodes{size} {}
+  LocalNodes nodes;
+  Observers servers{nodes};
+  Redlock leaver{endpoints(nodes)};
+  Redlock adopter{endpoints(nodes)};
+};
+
+}  // namespace
+
+TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
+  Fixture f;
+  std::optional<Lease> left = f.leaver.try_lock("r", {.ttl = 5s});
+  REQUIRE(left);
+  const std::string owner = left->owner_value();
+  const FencingToken token = left->fencing_token();
+  const auto deadline = left->deadline();
+  CHECK(left->orphan());
+  CHECK(left->state() == State::released);
+  CHECK(left->loss() == Loss::none);
+  CHECK(left->owner_value() == owner);
+  CHECK(left->deadline() == deadline);
+  CHECK_FALSE(left->extend());
+  CHECK_FALSE(left->orphan());
+  CHECK(left->release() == Release::already_lost);
+  left.reset();
+  CHECK_FALSE(f.adopter.try_lock("r"));
+
+  std::optional<Lease> adopted = f.adopter.adopt("r", owner, token, {.ttl = 10s});
+  REQUIRE(adopted);
+  CHECK(adopted->resource() == "r");
+  CHECK(adopted->fencing_token() > token);
+  CHECK(adopted->owner_value() != owner);
+  CHECK(adopted->remaining() > 9s);
+  CHECK(eventually([&] { return f.servers.holding("r", adopted->owner_value()) == 3; }));
+  CHECK(adopted->extend());
+  CHECK(adopted->release() == Release::released);
+  CHECK(f.leaver.try_lock("r"));
+}
+
+TEST_CASE("an_orphan_is_neither_renewed_nor_told_lost") {
+  Fixture f;
+  std::atomic<int> told = 0;
+  auto lease = f.leaver.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = [&](Loss) { ++told; }});
+  REQUIRE(lease);
+  const auto token = lease->stop_token();
+  std::this_thread::sleep_for(1200ms);
+  CHECK(lease->orphan());
+  const auto deadline = lease->deadline();
+  CHECK(deadline > Clock::now());
+  CHECK(eventually([&] { return f.servers.empty() == 3; }));
+  CHECK(Clock::now() < deadline + 1s);
+  CHECK(lease->deadline() == deadline);
+  CHECK(told == 0);
+  CHECK_FALSE(token.stop_requested());
+}
+
+TEST_CASE("of_two_adopters_one_wins") {
+  Fixture f{5};
+  Redlock other{endpoints(f.nodes)};
+  for (int round = 0; round < 100; ++round) {
+    auto left = f.leaver.lock("r", {.ttl = 5s});
+    REQUIRE(eventually([&] { return f.servers.holding("r", left.owner_value()) == 5; }));
+    REQUIRE(left.orphan());
+    const auto adopt = [&](Redlock& client, std::optional<Lease>& lease) {
+      lease = client.adopt("r", left.owner_value(), left.fencing_token());
+    };
+    std::optional<Lease> one;
+    std::optional<Lease> another;
+    std::thread rival{[&] { adopt(other, another); }};
+    adopt(f.adopter, one);
+    rival.join();
+    CHECK(one.has_value() != another.has_value());
+  }
+}
+
+TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_gets_it_later") {
+  Fixture f{5};
+  auto left = f.leaver.lock("r", {.ttl = 20s});
+  REQUIRE(left.orphan());
+  REQUIRE(eventually([&] { return f.servers.holding("r", left.owner_value()) == 5; }));
+  f.nodes.kill(4);
+  // Another adopter has two of the four who answer.
+  const std::string rival(40, 'b');
+  Observers{f.nodes, {0, 1}}.command({"SET", "r", rival, "PX", "20000"});
+  std::error_code ec;
+  CHECK_FALSE(f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {}, ec));
+  CHECK(ec == Errc::no_quorum);
+  CHECK(eventually([&] { return Observers(f.nodes, {2, 3}).holding("r", left.owner_value()) == 2; }));
+  // It swaps back as well.
+  Observers{f.nodes, {0, 1}}.command({"SET", "r", left.owner_value(), "PX", "20000"});
+  const auto adopted = f.adopter.adopt("r", left.owner_value(), left.fencing_token());
+  CHECK(adopted);
+}
+
+TEST_CASE("tokens_of_adopters_grow_although_the_nodes_forgot_their_counters") {
+  Fixture f;
+  auto left = f.leaver.lock("r", {.ttl = 20s});
+  REQUIRE(left.orphan());
+  REQUIRE(eventually([&] { return f.servers.holding("r", left.owner_value()) == 3; }));
+  f.servers.command({"DEL", "redlock:f:{r}"});
+  InspectableLock behind{endpoints(f.nodes)};
+  behind.skew_proposals(-24h);
+  const auto adopted = behind.adopt("r", left.owner_value(), left.fencing_token());
+  REQUIRE(adopted);
+  CHECK(adopted->fencing_token() > left.fencing_token());
+}
+
+TEST_CASE("who_adopts_in_vain_for_a_moment_shortens_nobody_elses_lock") {
+  Fixture f;
+  auto left = f.leaver.lock("r", {.ttl = 30s});
+  const std::string owner = left.owner_value();
+  REQUIRE(left.orphan());
+  REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
+  f.nodes.pause(1);
+  f.nodes.pause(2);
+  std::error_code ec;
+  CHECK_FALSE(f.adopter.adopt("r", owner, left.fencing_token(), {.ttl = 50ms}, ec));
+  CHECK(ec == Errc::no_quorum);
+  f.nodes.resume(1);
+  f.nodes.resume(2);
+  REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
+  std::this_thread::sleep_for(100ms);
+  CHECK(f.servers.holding("r", owner) == 3);
+  CHECK(f.adopter.adopt("r", owner, left.fencing_token()));
+}
+
+TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
+  Fixture f;
+  CHECK_FALSE(f.adopter.adopt("r", "somebody", FencingToken{1}));
+  auto lease = f.leaver.lock("r");
+  CHECK_FALSE(f.adopter.adopt("r", "somebody else", lease.fencing_token()));
+  CHECK(lease.valid());
+  CHECK(lease.extend());
+  CHECK(f.servers.holding("r", lease.owner_value()) == 3);
+}
+
+TEST_CASE("who_is_adopted_from_while_holding_is_told") {
+  Fixture f;
+  auto lease = f.leaver.lock("r", {.ttl = 600ms, .auto_renew = true});
+  const auto adopted = f.adopter.adopt("r", lease.owner_value(), lease.fencing_token(), {.ttl = 20s});
+  REQUIRE(adopted);
+  CHECK(lease.wait_lost(10s));
+  CHECK(lease.loss() == Loss::taken);
+  CHECK(adopted->valid());
+  CHECK(f.servers.holding("r", adopted->owner_value()) == 3);
+}
+
+TEST_CASE("a_lock_without_a_token_is_adopted_without") {
+  Fixture f;
+  auto left = f.leaver.lock("r", {.fencing = false});
+  REQUIRE(left.orphan());
+  const auto adopted = f.adopter.adopt("r", left.owner_value(), FencingToken{}, {.fencing = false});
+  REQUIRE(adopted);
+  CHECK_FALSE(adopted->fencing_token());
+}
+
+TEST_CASE("an_adopted_lock_renews_itself_and_its_loss_is_told") {
+  Fixture f;
+  auto left = f.leaver.lock("r", {.ttl = 1s});
+  REQUIRE(left.orphan());
+  const auto adopted =
+      f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {.ttl = 1s, .auto_renew = true});
+  REQUIRE(adopted);
+  CHECK_FALSE(adopted->wait_lost(2500ms));
+  f.servers.command({"DEL", "r"});
+  CHECK(adopted->wait_lost(10s));
+  CHECK(adopted->loss() == Loss::deleted);
+}
+
+TEST_CASE("a_lock_outlives_the_client_that_orphaned_it") {
+  const LocalNodes nodes{3};
+  std::string owner;
+  FencingToken token;
+  {
+    Redlock gone{endpoints(nodes)};
+    Lease lease = gone.lock("r");
+    owner = lease.owner_value();
+    token = lease.fencing_token();
+    REQUIRE(lease.orphan());
+  }
+  CHECK(Redlock{endpoints(nodes)}.adopt("r", owner, token));
+}
+
+TEST_CASE("adoptions_of_nonsense_say_what_is_allowed") {
+  Fixture f;
+  const auto check = [&](const std::string& owner, std::uint64_t token, const LockOptions& options,
+                         const std::string& words) {
+    const Error error = error_of([&] { (void)f.adopter.adopt("r", owner, FencingToken{token}, options); });
+    CHECK(error.code() == Errc::misconfigured);
+    CHECK_THAT(error.what(), contains(words));
+  };
+  check("", 1, {}, "the owner value has 0 bytes; allowed are 1 to 1024");
+  check(std::string(1025, 'x'), 1, {}, "the owner value has 1025 bytes; allowed are 1 to 1024");
+  check("x", (std::uint64_t{1} << 53U) - 1, {},
+        "the fencing token is 9007199254740991; allowed are 0, for none, to 9007199254740990");
+  check("x", 1, {.fencing = false},
+        "the lock has a fencing token, and is to be adopted without; allowed is fencing = true");
+}

@@ -1,0 +1,186 @@
+// A lease as a value: moves, lifetimes, and whether it tells the truth about its time.
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Lease;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+/// On how many servers the copy lives as long as the lease claims. A PTTL is taken somewhere between two reads
+/// of the clock, and cuts off what is less than a millisecond.
+int confirming(Observers& servers, const std::string& key, Clock::time_point deadline) {
+  int count = 0;
+  for (auto& server : servers) {
+    const std::chrono::milliseconds left{server.pttl(key)};
+    count += left >= 0ms && deadline <= Clock::now() + left + 1ms ? 1 : 0;
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a_lease_knows_what_it_holds") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  const auto before = Clock::now();
+  const auto lease = locks.try_lock("invoice/42", {.ttl = 20s});
+  REQUIRE(lease);
+  CHECK(lease->resource() == "invoice/42");
+  CHECK(lease->state() == State::held);
+  CHECK(lease->valid());
+  // The ttl less the drift allowance, 1/100 and 2 ms, counted from before the first byte was written.
+  CHECK(lease->deadline() >= before + 19798ms);
+  CHECK(lease->deadline() <= Clock::now() + 19798ms);
+  CHECK((lease->remaining() > 0s && lease->remaining() <= 19798ms));
+}
+
+TEST_CASE("a_chosen_drift_is_what_is_taken_off_the_ttl") {
+  LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes), {.drift = 5s}};
+  const auto lease = locks.try_lock("r", {.ttl = 20s});
+  REQUIRE(lease);
+  CHECK(lease->deadline() <= Clock::now() + 15s);
+}
+
+TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_the_servers_gives") {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Lease lease = locks.lock("r", {.ttl = 500ms});
+  int samples = 0;
+  const auto sample = [&] {
+    const auto deadline = lease.deadline();
+    const int honest = confirming(servers, "r", deadline);
+    if (Clock::now() >= deadline) return;  // nothing was promised at the end of the sample
+    CHECK(honest >= 3);
+    ++samples;
+  };
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < 5; ++k) sample();
+    if (lease.extend()) sample();
+  }
+  while (lease.valid()) sample();
+  CHECK(samples > 0);
+  CHECK(lease.state() == State::lost);
+}
+
+TEST_CASE("a_moved_lease_holds_and_the_one_moved_from_is_released_and_does_nothing") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  auto got = locks.try_lock("r");
+  REQUIRE(got);
+  const std::string owner = got->owner_value();
+  Lease lease{std::move(*got)};
+
+  Lease& empty = *got;
+  CHECK(empty.state() == State::released);
+  CHECK_FALSE(empty.valid());
+  CHECK(empty.resource().empty());
+  CHECK(empty.owner_value().empty());
+  CHECK(empty.remaining() == 0ns);
+  CHECK(empty.deadline() == Clock::time_point{});
+  CHECK_FALSE(empty.extend());
+  std::error_code ec;
+  CHECK_FALSE(empty.extend(ec));
+  CHECK(ec == Errc::lost);
+  CHECK(empty.release() == Release::already_lost);
+  got.reset();
+
+  CHECK(lease.owner_value() == owner);
+  CHECK(lease.extend());
+  CHECK(eventually([&] { return servers.holding("r", owner) == 3; }));
+  CHECK(lease.release() == Release::released);
+}
+
+TEST_CASE("a_lease_moved_to_itself_keeps_its_lock") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  Lease& same = *lease;
+  *lease = std::move(same);
+  CHECK(lease->state() == State::held);
+  CHECK(lease->extend());
+  CHECK(lease->release() == Release::released);
+}
+
+TEST_CASE("leases_cannot_be_copied_and_move_without_throwing") {
+  CHECK_FALSE(std::is_copy_constructible_v<Lease>);
+  CHECK_FALSE(std::is_copy_assignable_v<Lease>);
+  CHECK(std::is_nothrow_move_constructible_v<Lease>);
+  CHECK(std::is_nothrow_move_assignable_v<Lease>);
+}
+
+TEST_CASE("leases_outlive_the_client_object") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  const auto make = [&] {
+    Redlock locks{endpoints(nodes)};
+    return locks.lock("r");
+  };
+  Lease lease = make();
+  CHECK(lease.extend());
+  CHECK(eventually([&] { return servers.holding("r", lease.owner_value()) == 3; }));
+  CHECK(lease.release() == Release::released);
+  CHECK(eventually([&] { return servers.empty() == 3; }));
+}
+
+TEST_CASE("leases_of_one_client_may_end_on_any_thread_in_any_order") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  std::vector<Lease> leases;
+  {
+    Redlock locks{endpoints(nodes)};
+    for (int i = 0; i < 8; ++i) leases.push_back(locks.lock("r/" + std::to_string(i)));
+  }
+  std::vector<std::thread> threads;
+  for (Lease& lease : leases) threads.emplace_back([mine = std::move(lease)]() mutable { mine.release(); });
+  for (std::thread& thread : threads) thread.join();
+  leases.clear();
+  CHECK(eventually([&] { return servers.empty() == 3; }));
+  for (auto& server : servers)  // and the last one took the connections with it
+    CHECK(eventually([&] { return server.info("connected_clients") == "1"; }));
+}
+
+TEST_CASE("a_lease_is_read_by_other_threads_while_it_is_extended") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  bool always_valid = true;
+  auto latest = lease->deadline();
+  bool never_back = true;
+  std::jthread reader{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const auto deadline = lease->deadline();
+      never_back = never_back && deadline >= latest;
+      always_valid = always_valid && lease->valid() && lease->state() == State::held;
+      latest = deadline;
+    }
+  }};
+  for (int i = 0; i < 100; ++i) CHECK(lease->extend());
+  reader.request_stop();
+  reader.join();
+  CHECK(always_valid);
+  CHECK(never_back);
+}

@@ -1,0 +1,342 @@
+// How the loss of a lease is told: when, how often, and to whom.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "integration/support/listener.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/gate.hpp"
+#include "support/network/raw_client.hpp"
+#include "support/own_process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Lease;
+using redlock::LockOptions;
+using redlock::Loss;
+using redlock::Options;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+struct Fixture {
+  explicit Fixture(Options options = {}) : locks{endpoints(nodes), std::move(options)} {}
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks;
+};
+
+/// More callbacks than there are threads for, which do not return before the gate is open.
+struct Hanging {
+  Hanging(Redlock& locks, std::chrono::milliseconds ttl) {
+    for (int i = 0; i < 20; ++i)
+      leases.push_back(
+          locks.lock("hanging " + std::to_string(i), {.ttl = ttl, .on_lost = [this](Loss) { gate.pass(); }}));
+  }
+  ~Hanging() { gate.open(); }
+  Hanging(const Hanging&) = delete;
+  Hanging& operator=(const Hanging&) = delete;
+
+  Gate gate;
+  std::vector<Lease> leases;
+};
+
+}  // namespace
+
+TEST_CASE("a_loss_is_told_to_all_at_the_deadline_and_not_before") {
+  Fixture f;
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  const std::stop_token token = lease->stop_token();
+  CHECK_FALSE(token.stop_requested());
+  const auto deadline = lease->deadline();
+  CHECK_FALSE(lease->wait_lost(10ms));
+  CHECK(lease->wait_lost());
+  CHECK(Clock::now() >= deadline);
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(listener.told() == std::vector{Loss::deadline_passed});
+  CHECK(listener.at() >= deadline);
+  CHECK(token.stop_requested());
+  CHECK(lease->stop_token().stop_requested());
+  std::this_thread::sleep_for(100ms);
+  CHECK(listener.told().size() == 1);
+}
+
+TEST_CASE("a_lease_that_is_released_in_time_is_never_told_lost") {
+  Fixture f;
+  Listener listener;
+  auto lease = f.locks.try_lock("r", {.ttl = 200ms, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  const std::stop_token token = lease->stop_token();
+  CHECK(lease->release() == Release::released);
+  CHECK(lease->loss() == Loss::none);
+  CHECK_FALSE(lease->wait_lost(1s));
+  std::this_thread::sleep_for(300ms);
+  CHECK(listener.told().empty());
+  CHECK_FALSE(token.stop_requested());
+}
+
+TEST_CASE("who_waits_for_a_loss_hears_of_a_release_and_of_a_stop_request") {
+  Fixture f;
+  auto lease = f.locks.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  std::stop_source stop;
+  auto stopped = std::async(std::launch::async, [&] { return lease->wait_lost(1h, stop.get_token()); });
+  auto released = std::async(std::launch::async, [&] { return lease->wait_lost(); });
+  std::this_thread::sleep_for(20ms);
+  stop.request_stop();
+  CHECK_FALSE(stopped.get());
+  CHECK(released.wait_for(20ms) == std::future_status::timeout);
+  lease->release();
+  CHECK_FALSE(released.get());
+}
+
+TEST_CASE("what_a_renewal_finds_out_is_told_before_the_deadline") {
+  Fixture f;
+  Listener listener;
+  const bool taken = GENERATE(false, true);
+  const auto lease = f.locks.try_lock("r", {.ttl = 3s, .auto_renew = true, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  f.servers.command({"DEL", "r"});
+  if (taken) f.servers.command({"SET", "r", "somebody else"});
+  REQUIRE(eventually([&] { return !listener.told().empty(); }));
+  CHECK(listener.at() < lease->deadline());
+  CHECK(listener.told() == std::vector{taken ? Loss::taken : Loss::deleted});
+  CHECK(lease->loss() == listener.told()[0]);
+  CHECK(lease->state() == State::lost);
+  CHECK(lease->remaining() == Clock::duration::zero());
+}
+
+TEST_CASE("an_extension_by_hand_that_finds_the_lease_lost_tells_it") {
+  Fixture f;
+  Listener listener;
+  auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  f.servers.command({"DEL", "r"});
+  CHECK_FALSE(lease->extend());
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(listener.told() == std::vector{Loss::deleted});
+}
+
+TEST_CASE("a_majority_that_hangs_makes_a_renewed_lease_lost_at_its_deadline") {
+  Fixture f;
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = listener.callback()});
+  REQUIRE(lease);
+  std::this_thread::sleep_for(500ms);
+  f.nodes.pause(0);
+  f.nodes.pause(1);
+  REQUIRE(eventually([&] { return lease->state() == State::in_doubt; }));
+  REQUIRE(eventually([&] { return !listener.told().empty(); }));
+  CHECK(listener.told() == std::vector{Loss::no_quorum});
+  CHECK(listener.at() >= lease->deadline());
+  f.nodes.resume(0);
+  f.nodes.resume(1);
+  CHECK(lease->state() == State::lost);
+  std::this_thread::sleep_for(300ms);
+  CHECK(lease->state() == State::lost);
+  CHECK(listener.told().size() == 1);
+}
+
+TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
+  Fixture f;
+  Gate gate;
+  std::atomic<int> blocked = 0;
+  const auto block = [&](Loss) {
+    ++blocked;
+    gate.pass();
+  };
+  std::vector<Lease> blockers;
+  for (int i = 0; i < 3; ++i)
+    blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i), {.ttl = 200ms, .on_lost = block}));
+  Listener listener;
+  const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = listener.callback()});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 1s, .auto_renew = true});
+  REQUIRE((lease && renewed));
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  CHECK(blocked == 3);
+  std::this_thread::sleep_for(2s);
+  CHECK(renewed->state() == State::held);
+  gate.open();
+}
+
+TEST_CASE("who_waited_for_a_loss_may_let_the_lease_go_and_its_callback_was_called") {
+  Fixture f;
+  CHECK(eventually([&] {  // as long as nothing stands still for long
+    Hanging others{f.locks, 300ms};
+    Listener listener;
+    std::optional<Lease> lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = listener.callback()});
+    const std::jthread opener{[&others, opens_at = lease->deadline() + 20ms] {
+      std::this_thread::sleep_until(opens_at);
+      others.gate.open();
+    }};
+    lease->wait_lost();
+    lease.reset();
+    return listener.told().size() == 1;
+  }));
+}
+
+TEST_CASE("who_waits_for_a_loss_hears_of_it_even_if_all_threads_hang_in_callbacks") {
+  Fixture f;
+  const Hanging others{f.locks, 300ms};
+  const Lease lease = f.locks.lock("r", {.ttl = 600ms});
+  CHECK(lease.wait_lost());
+  CHECK(Clock::now() < lease.deadline() + 10s);
+  const Lease deleted = f.locks.lock("deleted", {.ttl = 60s, .auto_renew = true});
+  static_cast<void>(deleted.stop_token());
+  for (int node = 0; node < 3; ++node) RawClient{f.nodes.port(node)}.del("deleted");
+  CHECK(deleted.wait_lost(30s));
+}
+
+TEST_CASE("a_callback_that_throws_is_reported_and_ends_nothing") {
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  Fixture f{{.on_warning = [&](std::string_view warning) {
+    const std::lock_guard lock{mutex};
+    warnings.emplace_back(warning);
+  }}};
+  Listener listener;
+  const auto first =
+      f.locks.try_lock("a", {.ttl = 100ms, .on_lost = [](Loss) { throw std::runtime_error{"oh no"}; }});
+  const auto other = f.locks.try_lock("b", {.ttl = 100ms, .on_lost = [](Loss) { throw 42; }});  // NOLINT
+  const auto last = f.locks.try_lock("c", {.ttl = 300ms, .on_lost = listener.callback()});
+  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  REQUIRE(eventually([&] {
+    const std::lock_guard lock{mutex};
+    return warnings.size() == 2;
+  }));
+  std::sort(warnings.begin(), warnings.end());  // each came on a thread of its own
+  CHECK(warnings[0] == "a loss callback threw: oh no");
+  CHECK(warnings[1] == "a loss callback threw: something that is no std::exception");
+}
+
+TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
+  Fixture f;
+  Gate gate;
+  std::atomic<bool> begun = false;
+  std::atomic<bool> ended = false;
+  auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) {
+                                        begun = true;
+                                        gate.pass();
+                                        ended = true;
+                                      }});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return begun.load(); }));
+  auto released = std::async(std::launch::async, [&] {
+    lease.reset();
+    return ended.load();
+  });
+  CHECK(released.wait_for(100ms) == std::future_status::timeout);
+  gate.open();
+  CHECK(released.get());
+}
+
+TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
+  LocalNodes nodes{3};
+  for (int round = 0; round < 20; ++round) {
+    std::mutex mutex;
+    std::optional<Lease> lease;
+    std::atomic<bool> ended = false;
+    const auto let_go = [&](Loss) {
+      const std::lock_guard lock{mutex};
+      lease.reset();
+      ended = true;
+    };
+    {
+      const std::lock_guard lock{mutex};
+      Redlock locks{endpoints(nodes)};
+      lease = locks.try_lock("r", {.ttl = 100ms, .on_lost = let_go});
+    }
+    REQUIRE(eventually([&] { return ended.load(); }));
+    const std::lock_guard lock{mutex};  // the callback has left it
+  }
+}
+
+TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  std::atomic<int> told = 0;
+  const auto contend = [&](int caller) {
+    const std::string resource = "r " + std::to_string(caller);
+    for (int round = 0; round < 40; ++round) {
+      const LockOptions options{.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }};
+      std::error_code ec;
+      auto lease = locks.try_lock(resource, options, ec);
+      if (!lease) continue;  // too slow, on a busy machine
+      const std::stop_callback callback{lease->stop_token(), [&] { ++told; }};
+      std::this_thread::sleep_for(std::chrono::milliseconds{round});
+      if (round % 3 == 0) lease->release();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int caller = 0; caller < 4; ++caller) threads.emplace_back(contend, caller);
+  for (std::thread& thread : threads) thread.join();
+  const int at_the_end = told;
+  std::this_thread::sleep_for(50ms);
+  CHECK(told == at_the_end);
+}
+
+TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
+  Fixture f;
+  std::atomic<bool> is_gone = false;
+  f.nodes.pause(2);  // whose answers come when nobody waits any more
+  {
+    struct Owner {
+      Owner(Lease&& held, std::atomic<bool>& gone) : lease{std::move(held)}, is_gone{gone} {}
+      ~Owner() {
+        lease.release();
+        is_gone = true;
+      }
+      Lease lease;
+      std::atomic<bool>& is_gone;
+    };
+    const auto owner = std::make_shared<Owner>(f.locks.lock("owned"), is_gone);
+    auto lease = f.locks.try_lock("r", {.on_lost = [owner](Loss) {}});
+    REQUIRE(lease);
+  }
+  CHECK(is_gone);
+  f.nodes.resume(2);
+  CHECK(eventually([&] { return f.servers.empty() == 3; }));
+}
+
+TEST_CASE("who_asks_for_the_token_at_the_deadline_gets_one_that_is_stopped") {
+  Fixture f;
+  for (int round = 0; round < 10; ++round) {
+    const Lease lease = f.locks.lock("r" + std::to_string(round), {.ttl = 100ms, .on_lost = [](Loss) {}});
+    while (lease.valid()) std::this_thread::yield();
+    const std::stop_token token = lease.stop_token();
+    CHECK(eventually([&] { return token.stop_requested(); }));
+  }
+}
+
+TEST_CASE("in_a_forked_child_nobody_waits_for_a_loss") {
+  Fixture f;
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = [](Loss) {}});
+  REQUIRE(lease);
+  CHECK(in_child([&] {
+          try {
+            static_cast<void>(lease->stop_token());
+          } catch (const redlock::Error& error) {
+            return error.code() == redlock::Errc::misconfigured && lease->valid() ? 17 : 1;
+          }
+          return 2;
+        }) == 17);
+}

@@ -1,0 +1,127 @@
+// Who goes last: clients, leases, and what they leave to the kernel.
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/network/proxy.hpp"
+#include "support/own_process.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Lease;
+using redlock::Release;
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+
+/// What this process has, to be the same again when all clients are gone.
+struct Belongings {
+  std::size_t descriptors = count_descriptors();
+  std::set<pid_t> running = threads();
+  bool operator==(const Belongings&) const = default;
+};
+
+bool all_is_given_back(const Belongings& before) {
+  return eventually([&] { return Belongings{} == before; });
+}
+
+bool everything_is_gone(const LocalNodes& nodes) { return Observers{nodes}.empty() == nodes.size(); }
+
+/// Started by the first call that leaves something to do.
+bool has_background(const Belongings& before) { return threads().size() > before.running.size(); }
+
+}  // namespace
+
+TEST_CASE("leases_outlive_their_client") {
+  LocalNodes nodes{3};
+  const Belongings before;
+  {
+    std::vector<Lease> leases;
+    {
+      InspectableLock locks{endpoints(nodes)};
+      for (const char* resource : {"a", "b", "c"}) leases.push_back(locks.lock(resource, lasting));
+    }
+    CHECK(leases[0].valid());
+    CHECK(leases[0].extend());
+    CHECK(leases[0].release() == Release::released);
+    CHECK(leases[1].release() == Release::released);
+  }
+  CHECK(all_is_given_back(before));
+  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+}
+
+TEST_CASE("the_last_lease_may_go_on_another_thread") {
+  LocalNodes nodes{3};
+  const Belongings before;
+  for (int round = 0; round < 30; ++round) {
+    std::optional<InspectableLock> locks{endpoints(nodes)};
+    Lease lease = locks->lock("resource", lasting);
+    std::jthread holder{[lease = std::move(lease)]() mutable { const Lease last = std::move(lease); }};
+    locks.reset();
+  }
+  CHECK(all_is_given_back(before));
+  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+}
+
+TEST_CASE("many_leases_of_a_gone_client_may_go_on_many_threads_at_once") {
+  LocalNodes nodes{3};
+  const Belongings before;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::jthread> holders;
+    InspectableLock locks{endpoints(nodes)};
+    for (int holder = 0; holder < 8; ++holder)
+      holders.emplace_back([lease = locks.lock("resource " + std::to_string(holder), lasting)]() mutable {
+        const Lease last = std::move(lease);
+      });
+  }
+  CHECK(all_is_given_back(before));
+  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+}
+
+TEST_CASE("a_client_may_go_at_any_moment_of_a_redial") {
+  LocalNodes nodes{3};
+  Proxy dead{nodes.port(2)};
+  const Belongings before;
+  for (int round = 0; round < 40; ++round) {
+    InspectableLock locks{{nodes.url(0), nodes.url(1), dead.url()}};
+    static_cast<void>(locks.lock("resource", lasting));
+    dead.refuse(true);
+    dead.cut();
+    // Notices, is refused, and waits, or is dialling just then.
+    static_cast<void>(locks.lock("resource", lasting));
+    if (round == 0) CHECK(eventually([&] { return has_background(before); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds{round});
+    dead.refuse(false);
+  }
+  CHECK(all_is_given_back(before));
+}
+
+TEST_CASE("a_client_may_go_while_a_node_hangs_and_its_releases_arrive_nevertheless") {
+  LocalNodes nodes{3};
+  const Belongings before;
+  {
+    InspectableLock locks{endpoints(nodes)};
+    Lease lease = locks.lock("resource", lasting);
+    REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+    nodes.pause(2);
+    lease.release();
+  }
+  CHECK(all_is_given_back(before));
+  nodes.resume(2);
+  CHECK(eventually([&] { return everything_is_gone(nodes); }));
+}
+
+TEST_CASE("a_client_that_never_did_anything_leaves_nothing") {
+  const Belongings before;
+  for (int round = 0; round < 10; ++round) InspectableLock{{"127.0.0.1:1"}};
+  CHECK(all_is_given_back(before));
+}

@@ -1,0 +1,142 @@
+// What a release finds, and what it leaves.
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Lease;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+struct Fixture {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), {.node_timeout = 200ms}};
+
+  Lease lease() {
+    auto got = locks.try_lock("r", {.ttl = 60s});
+    REQUIRE(got);
+    REQUIRE(eventually([&] { return servers.holding("r", got->owner_value()) == 5; }));
+    return std::move(*got);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a_lease_in_force_is_released_on_all_nodes") {
+  Fixture f;
+  Lease lease = f.lease();
+  CHECK(lease.release() == Release::released);
+  CHECK(lease.state() == State::released);
+  CHECK_FALSE(lease.valid());
+  CHECK(lease.remaining() == 0ns);
+  CHECK(eventually([&] { return f.servers.empty() == 5; }));
+}
+
+TEST_CASE("a_second_release_answers_as_the_first_and_asks_nobody") {
+  Fixture f;
+  Lease lease = f.lease();
+  CHECK(lease.release() == Release::released);
+  REQUIRE(eventually([&] { return f.servers.calls("evalsha") == 10; }));  // five grants, five releases
+  CHECK(lease.release() == Release::released);
+  const auto next =
+      f.locks.try_lock("r", {.fencing = false});  // behind whatever a second release might have sent
+  REQUIRE(next);
+  CHECK(f.servers.calls("evalsha") == 15);
+}
+
+TEST_CASE("a_release_after_the_deadline_says_already_lost") {
+  Fixture f;
+  Lease lease = f.locks.lock("r", {.ttl = 50ms});
+  REQUIRE(eventually([&] { return !lease.valid(); }));
+  CHECK(lease.release() == Release::already_lost);
+}
+
+TEST_CASE("a_release_of_copies_that_a_majority_no_longer_has_says_already_lost") {
+  Fixture f;
+  Lease lease = f.lease();
+  for (const std::size_t node : {0U, 1U, 2U}) f.servers[node].del("r");
+  CHECK(lease.release() == Release::already_lost);
+  CHECK(eventually([&] { return f.servers.empty() == 5; }));
+}
+
+TEST_CASE("a_release_of_copies_that_belong_to_others_by_now_says_already_lost") {
+  Fixture f;
+  Lease lease = f.lease();
+  for (const std::size_t node : {0U, 1U, 2U}) f.servers[node].command({"SET", "r", "somebody"});
+  CHECK(lease.release() == Release::already_lost);
+  CHECK(eventually([&] { return f.servers.having("r") == 3; }));
+  CHECK(f.servers.holding("r", "somebody") == 3);
+}
+
+TEST_CASE("a_minority_that_does_not_answer_does_not_change_what_a_release_says") {
+  Fixture f;
+  Lease lease = f.lease();
+  f.nodes.kill(0);
+  f.nodes.pause(1);
+  CHECK(lease.release() == Release::released);
+}
+
+TEST_CASE("a_release_that_a_dead_majority_does_not_answer_is_unknown") {
+  Fixture f;
+  Lease lease = f.lease();
+  for (const int node : {0, 1, 2}) f.nodes.kill(node);
+  CHECK(lease.release() == Release::unknown);
+  CHECK(lease.release() == Release::unknown);
+  Observers living{f.nodes, {3, 4}};
+  CHECK(eventually([&] { return living.empty() == 2; }));
+}
+
+TEST_CASE("a_release_that_a_hung_majority_does_not_answer_is_unknown_and_is_done_when_it_goes_on") {
+  Fixture f;
+  Lease lease = f.lease();
+  for (const int node : {0, 1, 2}) f.nodes.pause(node);
+  CHECK(lease.release() == Release::unknown);
+  for (const int node : {0, 1, 2}) f.nodes.resume(node);
+  CHECK(eventually([&] { return f.servers.empty() == 5; }));
+}
+
+TEST_CASE("a_release_waits_for_a_node_without_a_connection_and_is_done_when_it_is_back") {
+  LocalNodes nodes{3, {.persist = true}};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  auto lease = locks.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == 3; }));
+  nodes.kill(2);
+  // The release must not be what finds out: sent and unanswered, it would not be sent again.
+  REQUIRE(eventually([&] { return locks.inspect("r")[2].status == redlock::NodeStatus::unreachable; }));
+  CHECK(lease->release() == Release::released);
+  nodes.restart_with_data(2);
+  Observers later{nodes};
+  CHECK(eventually([&] { return later.empty() == 3; }));
+}
+
+TEST_CASE("a_guard_that_goes_out_of_scope_releases") {
+  Fixture f;
+  { const Lease lease = f.lease(); }
+  CHECK(eventually([&] { return f.servers.empty() == 5; }));
+}
+
+TEST_CASE("a_guard_that_an_exception_destroys_releases_and_lets_the_exception_pass") {
+  Fixture f;
+  const auto work = [&] {
+    const Lease lease = f.lease();
+    f.nodes.kill(0);
+    throw 42;
+  };
+  CHECK_THROWS_AS(work(), int);
+  Observers living{f.nodes, {1, 2, 3, 4}};
+  CHECK(eventually([&] { return living.empty() == 4; }));
+}

@@ -1,0 +1,163 @@
+// The end of all that a client holds.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "integration/support/listener.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/mutex.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Lease;
+using redlock::Loss;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::State;
+
+struct Fixture {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+};
+
+}  // namespace
+
+TEST_CASE("all_leases_are_told_lost_when_a_client_is_shut_down_and_their_holders_release_them") {
+  Fixture f;
+  Listener listener;
+  auto plain = f.locks.try_lock("plain", {.ttl = 60s});
+  auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = listener.callback()});
+  auto released = f.locks.try_lock("released", {.ttl = 60s});
+  auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
+  REQUIRE((plain && renewed && told && released && orphaned));
+  const std::stop_token token = renewed->stop_token();
+  CHECK(released->release() == Release::released);
+  CHECK(orphaned->orphan());
+
+  f.locks.shut_down();
+  for (const auto* const lease : {&plain, &renewed, &told}) {
+    CHECK((*lease)->state() == State::lost);
+    CHECK((*lease)->loss() == Loss::shut_down);
+    CHECK(f.servers.having((*lease)->resource()) > 1);  // nobody else gets it before its holder has stopped
+  }
+  CHECK(
+      eventually([&] { return token.stop_requested() && listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(plain->wait_lost());
+  f.locks.shut_down();  // once is enough
+
+  CHECK_FALSE(renewed->extend());
+  for (auto* const lease : {&plain, &renewed, &told}) CHECK((*lease)->release() == Release::already_lost);
+  for (const char* const resource : {"plain", "renewed", "told"})
+    CHECK(eventually([&] { return f.servers.having(resource) == 0; }));
+  CHECK(released->loss() == Loss::none);
+  CHECK(f.servers.having("orphaned") > 1);
+}
+
+TEST_CASE("a_client_that_was_shut_down_gives_no_more_locks_and_still_looks") {
+  Fixture f;
+  Redlock other{endpoints(f.nodes)};
+  auto left = other.lock("left", {.ttl = 60s});
+  REQUIRE(left.orphan());
+  f.locks.shut_down();
+  std::error_code ec;
+  CHECK_FALSE(f.locks.try_lock("r", {}, ec));
+  CHECK(ec == Errc::cancelled);
+  CHECK_THROWS_WITH(f.locks.lock("r"), contains("the client was shut down"));
+  CHECK_FALSE(f.locks.adopt("left", left.owner_value(), left.fencing_token(), {}, ec));
+  CHECK(ec == Errc::cancelled);
+  CHECK(f.servers.holding("left", left.owner_value()) > 1);
+  redlock::Mutex mutex{f.locks, "m"};
+  CHECK_THROWS_AS(mutex.try_lock_until(std::chrono::steady_clock::now() + 1h), redlock::Error);
+  CHECK(f.locks.inspect("left").size() == 3);
+}
+
+TEST_CASE("who_waits_for_a_lock_ends_when_the_client_is_shut_down") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
+  Redlock other{endpoints(nodes)};
+  const auto held = other.try_lock("r", {.ttl = 60s});
+  REQUIRE(held);
+  REQUIRE(locks.try_lock("another"));  // there are connections
+  const bool in_an_attempt = GENERATE(false, true);
+  if (in_an_attempt) nodes.pause(1), nodes.pause(2);
+  const std::uint64_t before = servers[0].attempts();
+  std::vector<std::future<std::error_code>> waiting;
+  for (int caller = 0; caller < 4; ++caller)
+    waiting.push_back(std::async(std::launch::async, [&] {
+      std::error_code ec;
+      static_cast<void>(locks.lock("r", {.ttl = 60s}, {}, ec));
+      return ec;
+    }));
+  REQUIRE(eventually([&] { return servers[0].attempts() >= before + 4; }));
+  locks.shut_down();
+  for (auto& each : waiting) {
+    // Far less than the node timeout.
+    CHECK(each.wait_for(5s) == std::future_status::ready);
+    CHECK(each.get() == Errc::cancelled);
+  }
+}
+
+TEST_CASE("a_loss_callback_may_shut_its_client_down") {
+  Fixture f;
+  Listener listener;
+  const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = listener.callback()});
+  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { f.locks.shut_down(); }});
+  REQUIRE((other && lease));
+  CHECK(eventually([&] { return listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(lease->loss() == Loss::deadline_passed);
+}
+
+TEST_CASE("no_lease_survives_a_shut_down_whoever_is_about_to_get_one") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  for (int round = 0; round < 30; ++round) {
+    Redlock locks{endpoints(nodes)};
+    std::atomic<int> leases = 0;
+    std::array<std::optional<Lease>, 4> last;
+    const auto contend = [&](std::size_t caller) {
+      for (int turn = 0;; turn = 1 - turn) {
+        const std::string resource = std::to_string(caller) + "/" + std::to_string(turn);
+        std::error_code ec;
+        auto lease = locks.try_lock(resource, {.ttl = 60s, .auto_renew = caller == 0}, ec);
+        if (ec == Errc::cancelled) break;
+        if (!lease) continue;  // too slow, on a busy machine
+        ++leases;
+        last.at(caller) = std::move(lease);  // which releases the one before
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t caller = 0; caller < last.size(); ++caller) threads.emplace_back(contend, caller);
+    CHECK(eventually([&] { return leases > 4 + round; }));
+    locks.shut_down();
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& lease : last) CHECK_FALSE((lease && lease->valid()));
+    for (auto& lease : last) lease.reset();
+    CHECK(eventually([&] { return servers.empty() == 3; }));
+  }
+}
+
+TEST_CASE("a_lock_on_one_node_is_shut_down_as_well") {
+  const LocalNodes nodes{1};
+  redlock::SingleNodeLock lock{endpoints(nodes).front()};
+  const auto lease = lock.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  lock.shut_down();
+  CHECK(lease->loss() == Loss::shut_down);
+}

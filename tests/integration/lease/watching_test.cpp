@@ -1,0 +1,243 @@
+// A lease whose copies are gone is lost at once, long before anybody extends it.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "integration/support/listener.hpp"
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Lease;
+using redlock::Loss;
+using redlock::Options;
+using redlock::Redlock;
+using redlock::State;
+
+/// Of leases that live for an hour nobody hears by an extension or at the deadline.
+struct Fixture {
+  explicit Fixture(int count = 3, Options options = {})
+      : nodes{count}, locks{endpoints(nodes), std::move(options)} {}
+  LocalNodes nodes;
+  Observers servers{nodes};
+  InspectableLock locks;
+  Listener listener;
+
+  Lease hold(bool auto_renew = false) {
+    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = listener.callback()});
+  }
+  /// All nodes will tell of the next change.
+  [[nodiscard]] bool is_armed() {
+    return eventually([&] {
+      for (RawClient& server : servers)
+        if (server.info("tracking_total_keys") != "1") return false;
+      return true;
+    });
+  }
+  [[nodiscard]] bool is_told(Loss loss) {
+    return eventually([&] { return !listener.told().empty(); }) && listener.told() == std::vector{loss};
+  }
+};
+
+/// How many connections of clients listen to a server.
+std::size_t listening(RawClient& server) {
+  const std::string clients = server.command({"CLIENT", "LIST", "TYPE", "pubsub"});
+  return static_cast<std::size_t>(std::count(clients.begin(), clients.end(), '\n'));
+}
+
+/// What the user is told.
+class Warnings {
+ public:
+  [[nodiscard]] Options options() {
+    return {.on_warning = [this](std::string_view warning) {
+      const std::lock_guard lock{mutex_};
+      told_.emplace_back(warning);
+    }};
+  }
+  [[nodiscard]] std::vector<std::string> told() {
+    const std::lock_guard lock{mutex_};
+    return told_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> told_;
+};
+
+}  // namespace
+
+TEST_CASE("a_lease_whose_keys_are_deleted_on_a_majority_is_lost_at_once") {
+  Fixture f;
+  const Lease lease = f.hold(GENERATE(false, true));
+  REQUIRE(f.is_armed());
+  f.servers[0].del("r");
+  f.servers[1].del("r");
+  REQUIRE(f.is_told(Loss::deleted));
+  CHECK(lease.loss() == Loss::deleted);
+  // What is left of it is given back.
+  CHECK(eventually([&] { return f.servers.having("r") == 0; }));
+}
+
+TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_to_somebody") {
+  Fixture f;
+  const Lease lease = f.hold();
+  REQUIRE(f.is_armed());
+  const bool is_data = GENERATE(false, true);
+  for (const std::size_t node : {1U, 2U}) {
+    if (is_data) f.servers[node].command({"LPUSH", "data", "somebody else's"});
+    f.servers[node].command(is_data ? std::vector<std::string>{"RENAME", "data", "r"}
+                                    : std::vector<std::string>{"SET", "r", "somebody else's"});
+  }
+  REQUIRE(f.is_told(Loss::taken));
+  CHECK(lease.loss() == Loss::taken);
+  // Ours is given back, and only ours.
+  CHECK(eventually([&] { return f.servers.having("r") == 2; }));
+  CHECK(f.servers[0].get("r") == std::nullopt);
+}
+
+TEST_CASE("a_lease_on_nodes_that_are_flushed_is_lost_at_once") {
+  Fixture f{5};
+  std::vector<Lease> held;
+  for (int i = 0; i < 300; ++i)
+    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s, .auto_renew = true}));
+  const Lease last = f.hold();
+  const auto all_armed = [&](RawClient& server) { return server.info("tracking_total_keys") == "301"; };
+  REQUIRE(eventually([&] { return std::all_of(f.servers.begin(), f.servers.end(), all_armed); }));
+  f.servers[4].command({"FLUSHALL"});
+  f.servers[2].command({"FLUSHDB"});
+  f.servers[0].command({"FLUSHALL"});
+  REQUIRE(f.is_told(Loss::deleted));
+  const auto is_lost = [](const Lease& lease) { return lease.loss() == Loss::deleted; };
+  CHECK(eventually([&] { return std::all_of(held.begin(), held.end(), is_lost); }));
+}
+
+TEST_CASE("who_asks_later_to_be_told_is_told_as_well") {
+  Fixture f;
+  const Lease lease = f.locks.lock("r", {.ttl = 60s});
+  f.servers.command({"DEL", "r"});
+  if (GENERATE(false, true)) {
+    CHECK(lease.wait_lost(1min));
+  } else {
+    const std::stop_token token = lease.stop_token();
+    CHECK(eventually([&] { return token.stop_requested(); }));
+  }
+  CHECK(lease.loss() == Loss::deleted);
+}
+
+TEST_CASE("a_lease_is_watched_again_behind_each_of_its_own_writes") {
+  Fixture f;
+  Lease lease = f.hold();
+  REQUIRE(f.is_armed());
+  for (int round = 0; round < 5; ++round) REQUIRE(lease.extend());
+  // Its copy on this node is put back by an extension: also a write.
+  f.servers[0].del("r");
+  REQUIRE(lease.extend());
+  REQUIRE(eventually([&] { return f.servers.holding("r", lease.owner_value()) == 3; }));
+  REQUIRE(f.is_armed());
+  CHECK(f.listener.told().empty());
+  f.servers[0].del("r");
+  f.servers[1].del("r");
+  REQUIRE(f.is_told(Loss::deleted));
+}
+
+TEST_CASE("a_single_copy_that_is_deleted_is_no_loss_and_comes_back") {
+  Fixture f;
+  const Lease lease = f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.listener.callback()});
+  for (int round = 0; round < 6; ++round) {
+    REQUIRE(f.is_armed());
+    f.servers[static_cast<std::size_t>(round % 3)].del("r");
+    REQUIRE(eventually([&] { return f.servers.holding("r", lease.owner_value()) == 3; }));
+    // A copy that was put back counts after two more rounds.
+    const auto deadline = lease.deadline();
+    REQUIRE(eventually([&] { return lease.deadline() >= deadline + 1s; }));
+  }
+  CHECK(lease.state() == State::held);
+  CHECK(f.listener.told().empty());
+}
+
+TEST_CASE("nodes_that_come_back_without_their_keys_are_heard_of") {
+  Fixture f;
+  const Lease lease = f.hold();
+  REQUIRE(f.is_armed());
+  f.nodes.restart_empty(0);
+  f.nodes.restart_empty(1);
+  REQUIRE(f.is_told(Loss::deleted));
+  CHECK(lease.state() == State::lost);
+}
+
+TEST_CASE("a_lookout_that_is_cut_off_comes_back_and_hears_again") {
+  Fixture f;
+  const Lease lease = f.hold();
+  REQUIRE(f.is_armed());
+  const bool meanwhile = GENERATE(false, true);
+  const std::string whom = GENERATE("pubsub", "normal");
+  for (const std::size_t node : {0U, 1U}) {
+    f.servers[node].command({"CLIENT", "KILL", "TYPE", whom, "SKIPME", "yes"});
+    if (meanwhile) f.servers[node].del("r");
+  }
+  if (!meanwhile) {
+    REQUIRE(eventually([&] { return listening(f.servers[0]) == 1 && listening(f.servers[1]) == 1; }));
+    REQUIRE(f.is_armed());
+    for (const std::size_t node : {0U, 1U}) f.servers[node].del("r");
+  }
+  REQUIRE(f.is_told(Loss::deleted));
+}
+
+TEST_CASE("a_server_that_does_not_let_us_listen_is_asked_instead_and_that_is_said_once") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  const std::string rule = GENERATE("-client", "-client|tracking", "-subscribe", "resetchannels");
+  for (RawClient& server : servers) {
+    REQUIRE(server.command({"ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all"}) == "OK");
+    REQUIRE(server.command({"ACL", "SETUSER", "app", rule}) == "OK");
+  }
+  std::vector<redlock::Endpoint> endpoints;
+  for (int node = 0; node < 3; ++node)
+    endpoints.emplace_back("redis://app:secret@127.0.0.1:" + std::to_string(nodes.port(node)));
+  Warnings warnings;
+  Redlock locks{endpoints, warnings.options()};
+  Listener listener;
+  const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = listener.callback()});
+  REQUIRE(eventually([&] { return warnings.told().size() == 1; }));
+  CHECK(warnings.told()[0].find("does not tell of keys that others change") != std::string::npos);
+  CHECK(warnings.told()[0].find("NOPERM") != std::string::npos);
+  for (const std::size_t node : {0U, 1U}) servers[node].del("r");
+  REQUIRE(eventually([&] { return !listener.told().empty(); }));
+  CHECK(listener.told() == std::vector{Loss::deleted});
+  CHECK(listener.at() < lease.deadline());
+  CHECK(warnings.told().size() == 1);
+}
+
+TEST_CASE("what_is_released_is_watched_no_more") {
+  Fixture f;
+  {
+    Lease lease = f.hold();
+    REQUIRE(f.is_armed());
+    lease.release();
+    f.servers.command({"SET", "r", "somebody else's"});
+    CHECK(f.locks.look([](const auto& engine) { return engine.watched(); }) == 0);
+  }
+  CHECK(f.listener.told().empty());
+}
+
+TEST_CASE("a_lease_that_nobody_wants_to_hear_of_costs_no_second_connection") {
+  Fixture f;
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  REQUIRE((lease && renewed));
+  REQUIRE(f.is_armed());
+  for (RawClient& server : f.servers) CHECK(listening(server) == 1);
+  for (RawClient& server : f.servers) CHECK(server.info("tracking_total_keys") == "1");
+}

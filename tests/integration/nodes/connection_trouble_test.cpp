@@ -1,0 +1,142 @@
+// Connections that are not made, break, or do not keep up.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
+#include "integration/support/refusal.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Error;
+using redlock::NodeStatus;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::SingleNodeLock;
+
+/// A node behind a proxy, and an attempt whose connection breaks when the SET was executed and not answered.
+struct Breaking {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  Proxy proxy{nodes.port(0)};
+  SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s, .node_timeout = 20s}};
+  std::uint64_t scripts = 0;  // before
+
+  Error break_an_attempt(redlock::Duration ttl, Cut how, bool for_good = false) {
+    CHECK(locks.lock("warm-up").release() == Release::released);
+    scripts = server.calls("evalsha");
+    const auto sets = server.attempts();
+    proxy.stall(true, Direction::to_client);
+    const std::jthread cutter{[&] {
+      (void)eventually([&] { return server.attempts() > sets; });
+      if (for_good) proxy.refuse(true);
+      proxy.cut(how);
+      proxy.stall(false);
+    }};
+    return error_of([&] { (void)locks.try_lock("r", {.ttl = ttl}); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a_refused_connection_is_unreachable") {
+  LocalNodes nodes{1};
+  nodes.kill(0);
+  SingleNodeLock locks{nodes.url(0)};
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "Connection refused");
+  CHECK(inspection_finds(locks, 0, NodeStatus::unreachable));
+}
+
+TEST_CASE("a_socket_that_is_not_there_is_unreachable") {
+  SingleNodeLock locks{"unix:///no/such/socket"};
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "No such file or directory");
+}
+
+TEST_CASE("a_name_that_does_not_exist_is_unreachable") {
+  // A label of 64 bytes, one too many: no name server needs to be asked.
+  SingleNodeLock locks{"redis://" + std::string(64, 'x') + ".invalid", {.connect_timeout = 20s}};
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "the name cannot be resolved: ");
+}
+
+TEST_CASE("a_server_that_accepts_and_says_nothing_is_timed_out") {
+  LocalNodes nodes{1};
+  nodes.pause(0);
+  SingleNodeLock locks{nodes.url(0), {.connect_timeout = 100ms, .node_timeout = 100ms}};
+  check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
+}
+
+TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_fell_silent") {
+  LocalNodes nodes{1};
+  SingleNodeLock locks{nodes.url(0), {.connect_timeout = 200ms, .node_timeout = 50ms}};
+  REQUIRE(locks.try_lock("warm-up"));
+  nodes.pause(0);
+  check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no answer within 50 ms");
+  REQUIRE(eventually([&] { return locks.inspect("r")[0].message == "the connection fell silent"; }));
+  check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "");
+}
+
+TEST_CASE("a_connection_that_breaks_before_the_answer_is_connection_lost") {
+  const Cut how = GENERATE(Cut::reset, Cut::close);
+  Breaking b;
+  const Error error = b.break_an_attempt(600s, how);
+  CHECK(error.code() == Errc::no_quorum);
+  CHECK(error.nodes()[0].status == NodeStatus::connection_lost);
+  CHECK_THAT(error.what(),
+             contains(how == Cut::reset ? "connection lost (Connection reset by peer)"
+                                        : "connection lost (the server closed the connection)"));
+  // The release waited for the next connection.
+  CHECK(eventually([&] { return b.server.locks().empty(); }));
+}
+
+TEST_CASE("a_copy_on_a_node_that_is_not_reached_again_expires_by_itself") {
+  Breaking b;
+  CHECK(b.break_an_attempt(1500ms, Cut::reset, true).code() == Errc::no_quorum);
+  CHECK(eventually([&] { return b.server.locks().empty(); }));
+  CHECK(b.server.calls("evalsha") == b.scripts + 1);  // the grant
+}
+
+TEST_CASE("half_a_connection_is_a_lost_one") {
+  LocalNodes nodes{1};
+  Proxy proxy{nodes.port(0)};
+  SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s}};
+  REQUIRE(locks.try_lock("warm-up"));
+  proxy.half_close();
+  std::error_code ec;
+  (void)locks.try_lock("r", {}, ec);
+  CHECK((!ec || ec == Errc::no_quorum));  // it depends on whether the FIN was there before the call
+  CHECK(eventually([&] { return locks.try_lock("r", {}, ec).has_value(); }));
+}
+
+TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_costs_the_others_nothing") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes), {.node_timeout = 20s}};  // and so 80 s of silence
+  const std::string resource(4096, 'x');
+  const auto cycle = [&] { return locks.lock(resource).release(); };
+  REQUIRE(cycle() == Release::released);
+  nodes.pause(1);
+  // The kernel's buffers take some megabytes before the library's own begins to fill.
+  bool all_released = true;
+  for (int i = 0; i < 3000; ++i) all_released = cycle() == Release::released && all_released;
+  CHECK(all_released);
+  CHECK(inspection_finds(locks, 1, NodeStatus::overloaded));
+  CHECK(locks.inspect("r")[1].message == "more than 1 MiB waits to be sent");
+
+  nodes.resume(1);
+  Observers servers{nodes};
+  REQUIRE(eventually([&] {
+    const auto lease = locks.try_lock("r");
+    return lease && eventually([&] { return servers.holding("r", lease->owner_value()) == 3; }, 50ms);
+  }));
+  CHECK(eventually([&] { return servers.empty() == 3; }));
+}

@@ -1,0 +1,125 @@
+// What answers is no Redis server, or a malicious one.
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/refusal.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "testing/fd.hpp"
+#include "testing/loopback_port.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::NodeStatus;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::SingleNodeLock;
+
+/// Listens on a port, and says the same bytes on every connection as soon as something was said to it.
+class Impostor {
+ public:
+  explicit Impostor(std::string answer) : answer_{std::move(answer)} {
+    thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+  }
+
+  [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_.number()); }
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::vector<detail::Fd> clients;
+    while (!stop.stop_requested()) {
+      std::vector<pollfd> polls{{listener_.get(), POLLIN, 0}};
+      for (const auto& client : clients) polls.push_back({client.get(), POLLIN, 0});
+      ::poll(polls.data(), polls.size(), 10);
+      for (std::size_t i = 1; i < polls.size(); ++i)
+        if (polls[i].revents != 0) serve(clients[i - 1]);
+      std::erase_if(clients, [](const detail::Fd& client) { return !client; });
+      if (detail::Fd client{::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)})
+        clients.push_back(std::move(client));
+    }
+  }
+
+  void serve(detail::Fd& client) const {
+    char request[4096];
+    if (::recv(client.get(), request, sizeof request, MSG_DONTWAIT) <= 0) return client.reset();
+    for (std::size_t sent = 0; sent < answer_.size();) {
+      const ssize_t more = ::send(client.get(), answer_.data() + sent, answer_.size() - sent, MSG_NOSIGNAL);
+      if (more < 0) return client.reset();
+      sent += static_cast<std::size_t>(more);
+    }
+  }
+
+  const std::string answer_;
+  const detail::LoopbackPort port_;
+  const detail::Fd listener_ = port_.listen();
+  std::jthread thread_;
+};
+
+struct Nonsense {
+  std::string answer;
+  std::string words;
+};
+
+}  // namespace
+
+TEST_CASE("an_answer_that_is_not_resp_or_too_large_is_a_protocol_error") {
+  const auto [answer, words] =
+      GENERATE(Nonsense{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "Protocol error"},
+               Nonsense{"SSH-2.0-OpenSSH_9.2\r\n", "Protocol error"}, Nonsense{"\0\0\0\0"s, "Protocol error"},
+               Nonsense{"\x15\x03\x01\0\x02\x02\x50"s, "Protocol error"},  // what TLS servers answer
+               Nonsense{"*1000000000\r\n", ""}, Nonsense{"*5000\r\n", ""}, Nonsense{"$-2\r\n", ""},
+               Nonsense{":12x\r\n", ""}, Nonsense{"+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n", ""},
+               Nonsense{":1\r\n", "the reply is not"}, Nonsense{"$-1\r\n", "the reply is not"},
+               Nonsense{"*0\r\n", "the reply is not"}, Nonsense{"*-1\r\n", "the reply is not"},
+               Nonsense{std::string(2000, '*') + "\r\n", ""});
+  CAPTURE(answer);
+  const Impostor impostor{answer};
+  SingleNodeLock locks{impostor.url()};
+  check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
+}
+
+TEST_CASE("an_answer_larger_than_any_to_our_commands_is_a_protocol_error") {
+  std::string nested;
+  for (int i = 0; i < 2000; ++i) nested += "*1\r\n";
+  const std::string much(1'500'000, 'x');
+  const auto [answer, words] =
+      GENERATE_COPY(Nonsense{"$2000000000\r\n" + much, "a reply of more than 1 MiB"},
+                    Nonsense{"+" + much, "a reply of more than 1 MiB"}, Nonsense{nested, ""});
+  const Impostor impostor{answer};
+  SingleNodeLock locks{impostor.url(), {.connect_timeout = 20s}};
+  check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
+}
+
+TEST_CASE("an_answer_that_only_announces_its_size_is_waited_for_no_longer_than_any_other") {
+  const Impostor impostor{"$2000000000\r\n"};
+  SingleNodeLock locks{impostor.url(), {.connect_timeout = 100ms}};
+  check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
+}
+
+TEST_CASE("an_impostor_among_the_nodes_stops_nobody") {
+  const Impostor impostor{"-ERR unknown command\r\n:1\r\n+OK\r\n"};
+  LocalNodes nodes{2};
+  Redlock locks{{nodes.url(0), impostor.url(), nodes.url(1)}, {.restart_guard = redlock::RestartGuard::off}};
+  for (int i = 0; i < 10; ++i) {
+    auto lease = locks.try_lock("r");
+    REQUIRE(lease);
+    CHECK(lease->extend());
+    CHECK(lease->release() == Release::released);
+  }
+}

@@ -1,0 +1,346 @@
+// Nodes that lose their data, and with it locks that are still held.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/measure.hpp"
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
+#include "integration/support/witness.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Error;
+using redlock::Lease;
+using redlock::LockOptions;
+using redlock::NodeReport;
+using redlock::NodeStatus;
+using redlock::Options;
+using redlock::Redlock;
+using redlock::RestartGuard;
+
+std::size_t voters(Redlock& locks) {
+  const std::vector<NodeReport> reports = locks.inspect("r");
+  return static_cast<std::size_t>(std::count_if(reports.begin(), reports.end(), [](const NodeReport& report) {
+    return report.status == NodeStatus::held || report.status == NodeStatus::free;
+  }));
+}
+
+void lock_once(Redlock& locks) {
+  const auto lease = locks.try_lock("first");
+  REQUIRE(lease);
+}
+
+}  // namespace
+
+TEST_CASE("the_first_minute_on_new_nodes_knows_no_quarantine") {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Redlock beside{endpoints(nodes)};
+  std::jthread at_the_same_time{[&beside] { CHECK(beside.try_lock("other")); }};
+  lock_once(locks);
+  at_the_same_time.join();
+  CHECK(servers.having("redlock:node") == 5);
+  CHECK(servers.having("redlock:quarantine") == 0);
+  CHECK_THAT(*servers[0].get("redlock:node"), Catch::Matchers::StartsWith("redlock 1 deployment=") &&
+                                                  contains(" nodes=5 max_ttl=60000 node=") &&
+                                                  contains(" run_id=" + *servers[0].info("run_id")));
+}
+
+TEST_CASE("a_node_that_came_back_without_its_data_votes_when_max_ttl_has_passed_and_not_before") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), Options{.max_ttl = 2s}};
+  const LockOptions brief{.ttl = 2s};
+  { REQUIRE(locks.try_lock("first", brief)); }
+  nodes.restart_empty(1);
+  const Clock::time_point restarted = Clock::now();
+  REQUIRE(eventually([&] {
+    static_cast<void>(locks.try_lock("r", brief));
+    return servers[1].pttl("redlock:quarantine") > 0;
+  }));
+  CHECK(servers[1].pttl("redlock:quarantine") <= 2022);
+  const NodeReport report = locks.inspect("r")[1];
+  CHECK(report.status == NodeStatus::quarantined);
+  CHECK_THAT(report.message, contains("restarted without its data ") && contains(" ago, votes again in "));
+  REQUIRE(locks.try_lock("r", brief));  // the majority goes on
+
+  // No newcomer begins it anew.
+  while (Clock::now() < restarted + 1s) {
+    Redlock newcomer{endpoints(nodes), Options{.max_ttl = 2s}};
+    REQUIRE(newcomer.try_lock("r", brief));
+  }
+  REQUIRE(eventually([&] { return voters(locks) == 3; }, 10s));
+  CHECK(Clock::now() >= restarted + 2s);
+  // The node that did not grant is needed now.
+  nodes.kill(0);
+  REQUIRE(eventually([&] {
+    std::error_code ec;
+    return locks.try_lock("r", brief, ec).has_value();
+  }));
+}
+
+TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_the_reason_for_each") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  nodes.restart_empty(0);
+  nodes.restart_empty(2);
+  std::string text;
+  REQUIRE(eventually([&] {
+    const Error error = error_of([&] { (void)locks.try_lock("r"); });
+    CHECK(error.code() == Errc::no_quorum);
+    text = error.what();
+    return error.nodes()[0].status == NodeStatus::quarantined &&
+           error.nodes()[2].status == NodeStatus::quarantined &&
+           text.find("restarted without its data") != std::string::npos;
+  }));
+  CHECK_THAT(text, contains("1 of 3 nodes voted, 2 are a majority"));
+}
+
+TEST_CASE("durable_nodes_vote_at_once_when_they_are_back") {
+  LocalNodes nodes{3, {.persist = true}};
+  Redlock locks{endpoints(nodes), Options{.durable_nodes = true}};
+  lock_once(locks);
+  for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
+  const auto is_granted = [&locks] {
+    std::error_code ec;
+    return locks.try_lock("r", {}, ec).has_value();
+  };
+  REQUIRE(eventually(is_granted, 5s));
+  REQUIRE(eventually([&] { return voters(locks) == 3; }, 5s));
+}
+
+TEST_CASE("nodes_that_are_not_declared_durable_wait_also_when_they_kept_their_data") {
+  LocalNodes nodes{3, {.persist = true}};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  nodes.restart_with_data(1);
+  REQUIRE(eventually([&] {
+    static_cast<void>(locks.try_lock("r"));
+    return locks.inspect("r")[1].status == NodeStatus::quarantined;
+  }));
+  REQUIRE(Observers{nodes}[1].pttl("redlock:quarantine") > 55000);
+}
+
+TEST_CASE("strictly_new_nodes_wait_as_well") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::strict, .max_ttl = 1s}};
+  const LockOptions brief{.ttl = 1s};
+  const Clock::time_point begun = Clock::now();
+  const Error error = error_of([&] { (void)locks.try_lock("r", brief); });
+  CHECK(error.code() == Errc::no_quorum);
+  for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::quarantined);
+  REQUIRE(locks.try_lock_for("r", 20s, brief));
+  CHECK(Clock::now() - begun >= 1s);
+}
+
+TEST_CASE("a_flush_under_live_connections_is_noticed_by_the_next_attempt_with_and_without_fencing") {
+  const bool fencing = GENERATE(true, false);
+  CAPTURE(fencing);
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  servers.command({"FLUSHALL"});
+  const Error error = error_of([&] { (void)locks.try_lock("r", {.fencing = fencing}); });
+  CHECK(error.code() == Errc::no_quorum);
+  for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::quarantined);
+  CHECK(servers.having("r") == 0);
+  REQUIRE(eventually([&] { return servers.having("redlock:quarantine") == 3; }));
+}
+
+TEST_CASE("clients_that_disagree_about_the_nodes_are_told_so") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  Redlock other_ttl{endpoints(nodes), Options{.max_ttl = 2min}};
+  const Error error = error_of([&] { (void)other_ttl.try_lock("r"); });
+  CHECK(error.code() == Errc::misconfigured);
+  CHECK_THAT(error.what(),
+             contains("its marker tells of a max_ttl of 60000 ms, and this client has 120000 ms"));
+  Redlock fewer{{redlock::Endpoint{nodes.url(0)}}};
+  CHECK_THAT(error_of([&] { (void)fewer.try_lock("r"); }).what(),
+             contains("its marker tells of 3 nodes, and this client has 1"));
+  REQUIRE(locks.try_lock("r"));
+}
+
+TEST_CASE("the_number_of_nodes_is_changed_while_nobody_uses_them_by_deleting_their_markers") {
+  LocalNodes nodes{5};
+  Observers servers{nodes};
+  const std::vector<redlock::Endpoint> all = endpoints(nodes);
+  {
+    Redlock three{{all.begin(), all.begin() + 3}};
+    lock_once(three);
+  }
+  Redlock five{all};
+  CHECK(error_of([&] { (void)five.try_lock("r"); }).code() == Errc::misconfigured);
+  servers.command({"DEL", "redlock:node"});
+  Redlock again{all};
+  REQUIRE(eventually([&] {
+    std::error_code ec;
+    return again.try_lock("r", {}, ec).has_value();
+  }));
+  CHECK(voters(again) == 5);
+}
+
+TEST_CASE("a_node_is_replaced_under_live_clients_by_an_empty_one_at_the_same_address") {
+  LocalNodes nodes{5};
+  Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
+  const LockOptions brief{.ttl = 1s};
+  { REQUIRE(locks.try_lock("first", brief)); }
+  nodes.kill(4);
+  REQUIRE(locks.try_lock("r", brief));
+  nodes.restart_empty(4);
+  const Clock::time_point replaced = Clock::now();
+  REQUIRE(eventually([&] {
+    REQUIRE(locks.try_lock("r", brief));
+    return voters(locks) == 5;
+  }));
+  CHECK(Clock::now() - replaced >= 1s);
+}
+
+TEST_CASE("without_the_guard_nothing_is_read_or_written") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::off}};
+  REQUIRE(locks.try_lock("r", {.ttl = 10min, .fencing = false}));
+  redlock::SingleNodeLock single{redlock::Endpoint{nodes.url(0)}};
+  REQUIRE(single.try_lock("s", {.ttl = 10min}));
+  CHECK(servers.having("redlock:node") == 0);
+  for (RawClient& server : servers) CHECK(server.calls("eval") == 0);
+}
+
+// ── a lease on exactly three nodes, which then forget it ───────────────────────────────────────────────────
+
+namespace {
+
+enum class Loss { restarted_empty, old_snapshot, flushed };
+constexpr std::chrono::milliseconds ttl = 400ms;
+
+std::size_t rounds() {
+  const char* const text = std::getenv("REDLOCK_GUARD_ROUNDS");
+  return text ? std::stoul(text) : 50;
+}
+
+/// Five nodes, eight clients that fight, and one that reaches three of the nodes only.
+class Contest {
+ public:
+  Contest(RestartGuard policy, std::uint64_t seed)
+      : options_{.restart_guard = policy, .max_ttl = ttl}, random_{seed} {
+    for (int i = 0; i < 8; ++i) clients_.push_back(std::make_unique<Redlock>(endpoints(nodes_), options_));
+    for (const auto& client : clients_)
+      REQUIRE(eventually([&] {
+        std::error_code ec;
+        return client->try_lock("warm up", {.ttl = ttl}, ec).has_value();
+      }));
+    for (RawClient& server : servers_) keep_no_more(server);
+  }
+
+  /// How many leases overlapped.
+  int round(int number) {
+    const std::string resource = "r" + std::to_string(number);
+    const std::size_t first = random_() % 5;
+    const std::size_t away[] = {first, (first + 1 + random_() % 4) % 5};
+    REQUIRE(eventually([&] { return all_vote(); }));
+    const auto is_away = [&away](std::size_t node) { return node == away[0] || node == away[1]; };
+
+    Proxies proxies{nodes_};
+    for (const std::size_t node : away) proxies[node].refuse(true);
+    Redlock holder{proxies.endpoints(), options_};
+    const LockOptions options{.ttl = ttl, .fencing = random_() % 2 == 0};
+    std::optional<Lease> lease;
+    REQUIRE(eventually([&] {  // a busy machine may be too slow for one node timeout
+      std::error_code ec;
+      lease = holder.try_lock(resource, options, ec);
+      return lease.has_value();
+    }));
+    Witness<1> witness;
+    witness.acquired(0, *lease);
+    const auto loss = static_cast<Loss>(random_() % 3);
+    for (std::size_t node = 0; node < 5; ++node)
+      if (!is_away(node)) lose(static_cast<int>(node), loss);
+
+    std::vector<std::jthread> fighters;
+    for (const auto& client : clients_)
+      fighters.emplace_back([&witness, &resource, &options, &client = *client] {
+        std::error_code ec;
+        const auto won = client.try_lock_for(resource, 3 * ttl, options, {}, ec);
+        if (!won) return;
+        witness.acquired(0, *won);
+        std::this_thread::sleep_for(2ms);
+        witness.leaving(0, *won);
+      });
+    fighters.clear();
+    leases_ += witness.leases();
+    return witness.overlaps();
+  }
+  [[nodiscard]] int leases() const noexcept { return leases_; }
+
+ private:
+  /// As somebody sees it who knows of nothing yet, and lets nodes that are not marked be marked.
+  [[nodiscard]] bool all_vote() {
+    Redlock newcomer{endpoints(nodes_), options_};
+    std::error_code ec;
+    return newcomer.try_lock("between", {.ttl = ttl}, ec) && voters(newcomer) == 5;
+  }
+
+  /// What is on its disk becomes an old snapshot, without the locks to come.
+  static void keep_no_more(RawClient& server) { server.command({"CONFIG", "SET", "appendonly", "no"}); }
+
+  void lose(int node, Loss how) {
+    if (how == Loss::restarted_empty) nodes_.restart_empty(node);
+    if (how == Loss::old_snapshot) nodes_.restart_with_data(node);
+    if (how == Loss::flushed) servers_[static_cast<std::size_t>(node)].command({"FLUSHALL"});
+    if (how == Loss::flushed) return;
+    servers_[static_cast<std::size_t>(node)] = RawClient{nodes_.port(node)};
+    keep_no_more(servers_[static_cast<std::size_t>(node)]);
+  }
+
+  LocalNodes nodes_{5, {.persist = true}};
+  Observers servers_{nodes_};
+  Options options_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<Redlock>> clients_;
+  int leases_ = 0;
+};
+
+std::uint64_t seed() {
+  const char* const text = std::getenv("REDLOCK_SEED");
+  return text ? std::stoull(text) : std::random_device{}();
+}
+
+}  // namespace
+
+TEST_CASE("nodes_that_forget_a_lease_help_nobody_to_a_second_one_while_it_lasts") {
+  const std::uint64_t chosen = seed();
+  CAPTURE(chosen);
+  Contest contest{RestartGuard::automatic, chosen};
+  for (std::size_t round = 0; round < rounds(); ++round) {
+    CAPTURE(round);
+    REQUIRE(contest.round(static_cast<int>(round)) == 0);
+  }
+  // The holder's, and as a rule somebody's after it.
+  CHECK(contest.leases() > static_cast<int>(rounds()));
+}
+
+TEST_CASE("without_the_guard_nodes_that_forget_a_lease_help_to_a_second_one") {
+  Contest contest{RestartGuard::off, 1};
+  int overlaps = 0;
+  for (int round = 0; round < 20 && overlaps == 0; ++round) overlaps += contest.round(round);
+  CHECK(overlaps > 0);
+}

@@ -1,0 +1,201 @@
+// Servers that answer with errors: each is told apart, and is used again when it is well.
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/refusal.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Error;
+using redlock::NodeStatus;
+using redlock::Release;
+using redlock::SingleNodeLock;
+using redlock::State;
+
+struct Fixture {
+  LocalNodes nodes;
+  RawClient server;
+  SingleNodeLock locks;
+
+  explicit Fixture(const std::vector<std::string>& arguments = {})
+      : nodes{1, {.arguments = arguments}},
+        server{nodes.port(0)},
+        locks{nodes.url(0), {.node_timeout = 500ms}} {}
+
+  void config(const std::string& name, const std::string& value) {
+    REQUIRE(server.command({"CONFIG", "SET", name, value}) == "OK");
+  }
+  /// The same client gets the lock, sooner or later.
+  void check_well_again() {
+    CHECK(eventually([&] {
+      std::error_code ec;
+      return locks.try_lock("r", {}, ec).has_value();
+    }));
+  }
+};
+
+/// A command that takes long, on a connection and a thread of its own.
+class Background {
+ public:
+  Background(const LocalNodes& nodes, std::vector<std::string> command)
+      : thread_{[port = nodes.port(0), command = std::move(command)] {
+          try {
+            RawClient{port}.command(command);
+          } catch (const std::runtime_error&) {  // no answer within its patience: not what is tested
+          }
+        }} {}
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace
+
+TEST_CASE("a_server_that_is_a_replica_does_not_vote") {
+  LocalNodes master{1};
+  Fixture f;
+  f.server.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port(0))});
+  check_refused(f.locks, Errc::misconfigured, NodeStatus::replica,
+                "the server's role is slave, only masters vote");
+  CHECK(f.server.attempts() == 0);
+  f.server.command({"REPLICAOF", "NO", "ONE"});
+  f.check_well_again();
+}
+
+TEST_CASE("a_master_that_becomes_a_replica_on_a_live_connection_is_read_only") {
+  Fixture f;
+  auto lease = f.locks.try_lock("held", {.ttl = 60s});
+  REQUIRE(lease);
+  f.server.command({"PEXPIRE", "held", "50000"});  // so that there is something to prolong
+  f.server.command({"REPLICAOF", "127.0.0.1", "1"});
+  check_refused(f.locks, Errc::misconfigured, NodeStatus::read_only, "READONLY");
+  const Error error = error_of([&] { lease->extend(); });
+  CHECK(error.code() == Errc::misconfigured);
+  CHECK(error.nodes()[0].status == NodeStatus::read_only);
+  CHECK(lease->state() == State::in_doubt);
+
+  f.server.command({"REPLICAOF", "NO", "ONE"});
+  CHECK(lease->extend());
+  CHECK(lease->release() == Release::released);
+  f.check_well_again();
+}
+
+TEST_CASE("a_key_of_another_type_is_a_configuration_error_and_is_left_alone") {
+  Fixture f;
+  f.server.command({"HSET", "r", "field", "value"});
+  check_refused(f.locks, Errc::misconfigured, NodeStatus::wrong_type, "WRONGTYPE");
+  CHECK(error_of([&] { (void)f.locks.lock("r"); }).code() == Errc::misconfigured);
+  CHECK(error_of([&] { (void)f.locks.try_lock_for("r", 20s); }).code() == Errc::misconfigured);
+  CHECK(inspection_finds(f.locks, 0, NodeStatus::wrong_type));
+  CHECK(f.server.command({"HGET", "r", "field"}) == "value");
+}
+
+TEST_CASE("a_key_of_another_type_in_the_place_of_ours_makes_the_lease_lost") {
+  Fixture f;
+  auto lease = f.locks.try_lock("r");
+  auto other = f.locks.try_lock("other");
+  REQUIRE((lease && other));
+  f.server.command({"DEL", "r", "other"});
+  f.server.command({"HSET", "r", "field", "value"});
+  f.server.command({"HSET", "other", "field", "value"});
+  std::error_code ec;
+  CHECK_FALSE(lease->extend(ec));
+  CHECK(ec == Errc::lost);
+  CHECK(other->release() == Release::already_lost);
+  CHECK(f.server.command({"HGET", "r", "field"}) == "value");
+}
+
+TEST_CASE("a_server_without_memory_is_out_of_memory_and_still_extends_and_releases") {
+  Fixture f;
+  auto lease = f.locks.try_lock("held");
+  REQUIRE(lease);
+  f.config("maxmemory", "1");
+  check_refused(f.locks, Errc::no_quorum, NodeStatus::out_of_memory, "OOM");
+  CHECK(lease->extend());
+  CHECK(lease->release() == Release::released);
+  f.config("maxmemory", "0");
+  f.check_well_again();
+}
+
+TEST_CASE("a_server_that_cannot_save_is_not_persisting") {
+  Fixture f;
+  auto lease = f.locks.try_lock("held", {.ttl = 60s});
+  REQUIRE(lease);
+  f.config("save", "3600 1");
+  std::filesystem::remove_all(std::filesystem::path{f.nodes.socket_path(0)}.parent_path());
+  f.server.command({"BGSAVE"});
+  REQUIRE(eventually([&] { return f.server.info("rdb_last_bgsave_status") == "err"; }));
+  check_refused(f.locks, Errc::no_quorum, NodeStatus::not_persisting, "MISCONF");
+  CHECK(lease->release() == Release::unknown);
+  f.config("stop-writes-on-bgsave-error", "no");
+  f.check_well_again();
+}
+
+TEST_CASE("a_server_that_reads_its_data_is_loading_on_old_and_on_new_connections") {
+  Fixture f;
+  SingleNodeLock newcomer{f.nodes.url(0), {.node_timeout = 500ms}};
+  REQUIRE(f.locks.try_lock("warm-up"));
+  // A thousand keys of 20 ms and 2 KiB each, and a look at the connections after every KiB. Ended below.
+  f.config("rdbcompression", "no");
+  f.config("loading-process-events-interval-bytes", "1024");
+  f.config("key-load-delay", "20000");
+  f.server.command({"DEBUG", "POPULATE", "1000", "key", "2048"});
+  const Background reload{f.nodes, {"DEBUG", "RELOAD"}};
+  REQUIRE(eventually([&] { return f.server.info("loading") == "1"; }));
+  check_refused(f.locks, Errc::no_quorum, NodeStatus::loading, "LOADING");
+  check_refused(newcomer, Errc::no_quorum, NodeStatus::loading, "LOADING");
+  f.config("key-load-delay", "0");
+  f.check_well_again();
+}
+
+TEST_CASE("a_server_in_somebodys_endless_script_is_busy") {
+  Fixture f{{"--lua-time-limit", "1"}};
+  REQUIRE(f.locks.try_lock("warm-up"));
+  const Background script{f.nodes, {"EVAL", "while true do end", "0"}};
+  REQUIRE(eventually([&] { return f.server.command({"PING"}).starts_with("-BUSY"); }));
+  check_refused(f.locks, Errc::no_quorum, NodeStatus::busy, "BUSY");
+  CHECK(inspection_finds(f.locks, 0, NodeStatus::busy));
+  CHECK(f.server.command({"SCRIPT", "KILL"}) == "OK");
+  f.check_well_again();
+}
+
+TEST_CASE("scripts_that_the_server_has_forgotten_are_sent_again") {
+  Fixture f;
+  auto first = f.locks.try_lock("first");
+  auto second = f.locks.try_lock("second");
+  REQUIRE((first && second));
+  f.server.command({"SCRIPT", "FLUSH"});
+  CHECK(first->extend());
+  CHECK(first->extend());
+  CHECK(first->release() == Release::released);
+  CHECK(f.server.calls("eval") == 2);  // each once: then the server knows them again
+  CHECK(second->release() == Release::released);
+  f.server.command({"SET", "r", "somebody"});
+  f.server.command({"SCRIPT", "FLUSH"});
+  CHECK_FALSE(f.locks.try_lock("r"));
+  CHECK(f.server.get("r") == "somebody");
+}
+
+TEST_CASE("another_error_is_reported_in_the_servers_words") {
+  Fixture f{{"--rename-command", "SET", ""}};
+  check_refused(f.locks, Errc::no_quorum, NodeStatus::server_error, "nknown");
+}
+
+TEST_CASE("a_database_that_the_server_does_not_have_is_a_server_error") {
+  LocalNodes nodes{1};
+  SingleNodeLock locks{nodes.url(0) + "/99"};
+  check_refused(locks, Errc::no_quorum, NodeStatus::server_error, "ERR DB index is out of range");
+}

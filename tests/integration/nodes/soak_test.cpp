@@ -1,0 +1,185 @@
+// Thousands of random cycles in bad weather, and nothing may be left of them.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
+#include "integration/support/weather.hpp"
+#include "integration/support/witness.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/own_process.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Lease;
+using redlock::LockOptions;
+
+namespace {
+
+constexpr std::size_t resources = 60;
+constexpr std::size_t clients = 3;  // on connections of their own: their commands arrive in any order
+constexpr int threads_at_work = 12;
+const LockOptions brief{.ttl = 1s};     // and so a node timeout of 100 ms
+constexpr auto slow = 250ms;            // beyond that, and far from the second after which nodes are given up
+const LockOptions lasting{.ttl = 60s};  // only a release ends it
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text ? std::stoull(text) : otherwise;
+}
+
+/// One thread's share of the cycles.
+class Worker {
+ public:
+  Worker(InspectableLock& locks, Witness<resources>& witness, std::uint64_t seed)
+      : locks_{locks}, witness_{witness}, random_{seed} {}
+
+  void cycle() {
+    const Clock::time_point begin = Clock::now();
+    const std::size_t resource = draw(draw(3) == 0 ? 2 : resources);  // some are wanted more
+    if (draw(10) == 0)
+      look_at(name(resource));
+    else if (auto lease = acquire(name(resource)))
+      use(resource, *lease);
+    if (Clock::now() - begin > brief.ttl.get() / 2) ++overlong;
+  }
+  void last_cycle(std::size_t number) {
+    std::error_code ec;
+    static_cast<void>(locks_.try_lock("last " + std::to_string(number), lasting, ec));
+  }
+
+  static inline std::atomic<int> overlong{0};   // cycles after which a copy may have expired
+  static inline std::atomic<int> misread{0};    // reports of answers that no such question gets
+  static inline std::atomic<int> cancelled{0};  // of calls that ended so
+
+ private:
+  std::optional<Lease> acquire(const std::string& resource) {
+    std::error_code ec;
+    switch (draw(4)) {
+      case 0:
+        return locks_.try_lock_for(resource, std::chrono::milliseconds{1 + draw(30)}, brief, {}, ec);
+      case 1:
+        return acquire_or_stop(resource);
+      default:
+        return locks_.try_lock(resource, brief, ec);
+    }
+  }
+
+  /// Another thread changes its mind.
+  std::optional<Lease> acquire_or_stop(const std::string& resource) {
+    std::stop_source stop;
+    std::jthread other{[&, time = std::chrono::microseconds{draw(3000)}] {
+      std::this_thread::sleep_for(time);
+      stop.request_stop();
+    }};
+    std::error_code ec;
+    auto lease = locks_.lock(resource, brief, stop.get_token(), ec);
+    cancelled += ec == redlock::Errc::cancelled ? 1 : 0;
+    return lease;
+  }
+
+  void use(std::size_t resource, Lease& lease) {
+    witness_.acquired(resource, lease);
+    if (draw(4) == 0) std::this_thread::sleep_for(std::chrono::microseconds{draw(2000)});
+    witness_.leaving(resource, lease);
+    if (draw(2) == 0) lease.release();
+  }
+
+  void look_at(const std::string& resource) {
+    for (const redlock::NodeReport& report : locks_.inspect(resource)) {
+      const bool not_an_owner = report.owner && report.owner->size() != 40;
+      misread += not_an_owner || report.status == redlock::NodeStatus::protocol_error ? 1 : 0;
+    }
+  }
+
+  static std::string name(std::size_t resource) { return "resource " + std::to_string(resource); }
+  std::size_t draw(std::size_t end) { return random_() % end; }
+
+  InspectableLock& locks_;
+  Witness<resources>& witness_;
+  std::mt19937_64 random_;
+};
+
+template <class Each>
+void on_all_threads(Each each) {
+  std::vector<std::jthread> workers;
+  for (int worker = 0; worker < threads_at_work; ++worker)
+    workers.emplace_back([&, worker] { each(worker); });
+}
+
+std::uint64_t expired_keys(RawClient& server) { return std::stoull(*server.info("expired_keys")); }
+
+}  // namespace
+
+TEST_CASE("after_thousands_of_cycles_in_bad_weather_nothing_is_left_of_them") {
+  const std::uint64_t seed = number_from("REDLOCK_SEED", std::random_device{}());
+  const std::uint64_t cycles = number_from("REDLOCK_SOAK_CYCLES", 10'000);
+  std::cout << "soak: REDLOCK_SEED=" << seed << std::endl;
+  CAPTURE(seed, cycles);
+
+  LocalNodes nodes{5, {.persist = true}};
+  Proxies proxies{nodes};
+  Observers steady{nodes, {0, 1}};
+  REQUIRE(steady.empty() == 2);  // dials
+  const std::size_t descriptors = count_descriptors();
+  const std::set<pid_t> running = threads();
+  {
+    std::vector<InspectableLock> locks;
+    for (std::size_t client = 0; client < clients; ++client) {
+      locks.emplace_back(proxies.endpoints(), redlock::Options{.durable_nodes = true});
+      REQUIRE(locks.back().try_lock("warm up", lasting));
+    }
+    Witness<resources> witness;
+    {
+      const Weather weather{nodes, proxies, seed, slow};
+      std::atomic<std::uint64_t> left{cycles};
+      on_all_threads([&](int number) {
+        Worker worker{locks[static_cast<std::size_t>(number) % clients], witness,
+                      seed + static_cast<std::uint64_t>(number) + 1};
+        for (std::uint64_t now = left; now > 0;)
+          if (left.compare_exchange_weak(now, now - 1)) worker.cycle();
+        for (std::size_t last = 0; last < 5; ++last)
+          worker.last_cycle(static_cast<std::size_t>(number) * 5 + last);
+      });
+    }
+    // No copy on a node whose connection never broke, and not because it expired.
+    CHECK(proxies[0].counters().connections == clients);
+    CHECK(proxies[1].counters().connections == clients);
+    CHECK(eventually([&] { return steady.empty() == 2; }));
+    const bool as_planned = Worker::overlong == 0 && proxies[0].late(2 * slow, Direction::both) == 0 &&
+                            proxies[1].late(2 * slow, Direction::both) == 0;
+    CHECK((!as_planned || expired_keys(steady[0]) + expired_keys(steady[1]) == 0));
+
+    // No reply to the wrong operation, though they were late.
+    CHECK(witness.overlaps() == 0);
+    CHECK(Worker::misread == 0);
+    CHECK(proxies.late(100ms) > 0);
+    for (const InspectableLock& client : locks) CHECK(client.late_replies() > 0);
+    CHECK(witness.leases() > static_cast<int>(cycles / 20));
+    CHECK(Worker::cancelled > 0);
+
+    // Nothing under way.
+    for (const InspectableLock& client : locks) {
+      CHECK(eventually([&] { return client.active() == 0 && client.pending() == 0; }));
+      CHECK(eventually([&] { return client.ready_nodes() == 5; }));
+    }
+    std::cout << "soak: " << witness.leases() << " leases, " << Worker::overlong << " overlong cycles"
+              << std::endl;
+  }
+  CHECK(eventually([&] { return count_descriptors() == descriptors; }));
+  CHECK(eventually([&] { return threads() == running; }));
+}

@@ -1,0 +1,173 @@
+// How an observer is called: in which order, by whom, and what it may do.
+#include "notify/event_queue.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/gate.hpp"
+#include "support/notes.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Observer;
+using redlock::detail::EventQueue;
+
+/// Calls what it was given for every attempt.
+class Calling final : public Observer {
+ public:
+  using Call = std::function<void(const Attempt&)>;
+  explicit Calling(Call call) : call_{std::move(call)} {}
+  void attempted(const Attempt& event) override { call_(event); }
+  void dropped(std::uint64_t events) override { drops += events; }
+
+  std::atomic<std::uint64_t> drops = 0;
+
+ private:
+  Call call_;
+};
+
+void note(EventQueue& event_queue, const std::string& resource) {
+  event_queue.attempted({.resource = resource});
+}
+
+}  // namespace
+
+TEST_CASE("all_that_was_noted_is_told_in_its_order_before_the_narrator_ends") {
+  const auto notes = std::make_shared<Notes>();
+  {
+    EventQueue event_queue{notes, 0, nullptr};
+    for (int i = 0; i < 1000; ++i) note(event_queue, std::to_string(i));
+  }
+  REQUIRE(notes->attempts().size() == 1000);
+  for (std::size_t i = 0; i < 1000; ++i) CHECK(notes->attempts()[i].resource == std::to_string(i));
+}
+
+TEST_CASE("what_was_noted_is_told_soon_without_being_asked_for") {
+  const auto notes = std::make_shared<Notes>();
+  EventQueue event_queue{notes, 0, nullptr};
+  for (std::size_t round = 1; round <= 3; ++round) {
+    event_queue.node_changed({.node = "n"});
+    REQUIRE(eventually([&] { return notes->nodes().size() == round; }));
+  }
+}
+
+TEST_CASE("the_observer_hears_of_resources_and_not_of_keys") {
+  const auto notes = std::make_shared<Notes>();
+  {
+    EventQueue event_queue{notes, 4, nullptr};
+    event_queue.attempted({.resource = "app:a"});
+    event_queue.waited({.resource = "app:b"});
+    event_queue.ended({.resource = "app:c"});
+    event_queue.extended({.resource = "app:d"});
+  }
+  CHECK(notes->attempts().at(0).resource == "a");
+  CHECK(notes->waits().at(0).resource == "b");
+  CHECK(notes->holds().at(0).resource == "c");
+  CHECK(notes->extensions().at(0).resource == "d");
+}
+
+TEST_CASE("the_observer_is_called_by_one_thread_that_is_nobody_elses") {
+  std::vector<std::thread::id> threads;
+  {
+    EventQueue event_queue{
+        std::make_shared<Calling>([&](const auto&) { threads.push_back(std::this_thread::get_id()); }), 0,
+        nullptr};
+    std::vector<std::thread> writers;
+    for (int i = 0; i < 4; ++i)
+      writers.emplace_back([&] {
+        for (int j = 0; j < 100; ++j) note(event_queue, "r");
+      });
+    for (std::thread& writer : writers) writer.join();
+  }
+  REQUIRE(threads.size() == 400);
+  CHECK(std::count(threads.begin(), threads.end(), threads[0]) == 400);
+  CHECK(threads[0] != std::this_thread::get_id());
+}
+
+TEST_CASE("what_comes_while_too_much_waits_is_counted_and_left_out") {
+  Gate gate;
+  std::atomic<std::size_t> told = 0;
+  const auto observer = std::make_shared<Calling>([&](const auto&) {
+    if (told++ == 0) gate.pass();
+  });
+  {
+    EventQueue event_queue{observer, 0, nullptr};
+    note(event_queue, "first");
+    REQUIRE(eventually([&] { return told == 1; }));
+    for (std::size_t i = 0; i < EventQueue::capacity + 17; ++i) note(event_queue, "more");
+    CHECK(observer->drops == 0);
+    gate.open();
+    REQUIRE(eventually([&] { return observer->drops == 17; }));
+    CHECK(told == 1 + EventQueue::capacity);
+    note(event_queue, "last");
+  }
+  CHECK(told == 2 + EventQueue::capacity);
+  CHECK(observer->drops == 17);
+}
+
+TEST_CASE("an_observer_that_throws_is_reported_once_and_hears_of_the_rest") {
+  std::vector<std::string> warnings;
+  int told = 0;
+  {
+    EventQueue event_queue{std::make_shared<Calling>([&](const auto&) {
+                             if (++told == 2) throw std::runtime_error{"oh no"};
+                             if (told == 3) throw 42;  // NOLINT(hicpp-exception-baseclass)
+                           }),
+                           0, [&](std::string_view warning) { warnings.emplace_back(warning); }};
+    for (int i = 0; i < 5; ++i) note(event_queue, "r");
+  }
+  CHECK(told == 5);
+  CHECK(warnings == std::vector<std::string>{"the observer threw: oh no (more of that is not told)"});
+}
+
+TEST_CASE("a_report_that_throws_ends_nothing_and_none_is_needed") {
+  const bool has_report = GENERATE(false, true);
+  int told = 0;
+  {
+    const EventQueue::Report report = [](std::string_view) { throw std::runtime_error{"and I, too"}; };
+    EventQueue event_queue{std::make_shared<Calling>([&](const auto&) {
+                             ++told;
+                             throw std::runtime_error{"oh no"};
+                           }),
+                           0, has_report ? report : nullptr};
+    for (int i = 0; i < 5; ++i) note(event_queue, "r");
+  }
+  CHECK(told == 5);
+}
+
+TEST_CASE("an_observer_may_destroy_the_narrator_and_hears_no_more") {
+  std::mutex mutex;
+  std::unique_ptr<EventQueue> event_queue;
+  std::atomic<int> told = 0;
+  std::atomic<bool> ended = false;
+  std::weak_ptr<Observer> watched;
+  {
+    const auto observer = std::make_shared<Calling>([&](const auto&) {
+      const std::lock_guard lock{mutex};
+      ++told;
+      event_queue.reset();
+      ended = true;
+    });
+    watched = observer;
+    const std::lock_guard lock{mutex};
+    event_queue = std::make_unique<EventQueue>(observer, 0, nullptr);
+    for (int i = 0; i < 10; ++i) note(*event_queue, "r");
+  }
+  REQUIRE(eventually([&] { return ended.load() && watched.expired(); }));
+  CHECK(told == 1);
+}

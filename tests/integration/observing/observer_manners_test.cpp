@@ -1,0 +1,115 @@
+// What an observer may do, and whom it harms: nobody.
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/metrics/observer.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/gate.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Lease;
+using redlock::Loss;
+using redlock::Observer;
+using redlock::Options;
+using redlock::Redlock;
+using redlock::State;
+
+/// Does as it is told for every attempt.
+class Calling final : public Observer {
+ public:
+  std::function<void()> call;
+  void attempted(const Attempt&) override { call(); }
+};
+
+}  // namespace
+
+TEST_CASE("an_observer_that_blocks_keeps_nobody_waiting") {
+  LocalNodes nodes{3};
+  Gate gate;
+  const auto observer = std::make_shared<Calling>();
+  observer->call = [&] { gate.pass(); };
+  Redlock locks{endpoints(nodes), {.observer = observer}};
+  std::atomic<bool> lost = false;
+  const auto lease = locks.try_lock("short", {.ttl = 100ms, .on_lost = [&](Loss) { lost = true; }});
+  const auto renewed = locks.try_lock("renewed", {.ttl = 500ms, .auto_renew = true});
+  REQUIRE((lease && renewed));
+  for (int i = 0; i < 100; ++i) REQUIRE(locks.try_lock("r " + std::to_string(i)));
+  REQUIRE(eventually([&] { return lost.load(); }));
+  std::this_thread::sleep_for(1s);
+  CHECK(renewed->state() == State::held);
+  gate.open();
+}
+
+TEST_CASE("an_observer_that_throws_is_told_to_on_warning_and_harms_nobody") {
+  LocalNodes nodes{3};
+  std::mutex mutex;
+  std::vector<std::string> warnings;
+  {
+    const auto observer = std::make_shared<Calling>();
+    observer->call = [] { throw std::runtime_error{"oh no"}; };
+    Redlock locks{endpoints(nodes),
+                  {.on_warning =
+                       [&](std::string_view warning) {
+                         const std::lock_guard lock{mutex};
+                         warnings.emplace_back(warning);
+                       },
+                   .observer = observer}};
+    for (int i = 0; i < 5; ++i) REQUIRE(locks.try_lock("r"));
+  }
+  CHECK(warnings == std::vector<std::string>{"the observer threw: oh no (more of that is not told)"});
+}
+
+TEST_CASE("an_observer_may_use_the_client") {
+  LocalNodes nodes{3};
+  const auto observer = std::make_shared<Calling>();
+  std::optional<Redlock> locks;
+  std::atomic<int> calls = 0;
+  std::atomic<int> got = 0;
+  observer->call = [&] {
+    if (calls++ == 0) got += locks->try_lock("by the observer") ? 1 : 0;
+  };
+  locks.emplace(endpoints(nodes), Options{.observer = observer});
+  REQUIRE(locks->try_lock("r"));
+  REQUIRE(eventually([&] { return calls == 2; }));
+  CHECK(got == 1);
+}
+
+TEST_CASE("an_observer_may_destroy_the_lease_and_the_client") {
+  LocalNodes nodes{3};
+  for (int round = 0; round < 20; ++round) {
+    std::mutex mutex;
+    std::optional<Redlock> locks;
+    std::optional<Lease> lease;
+    std::atomic<bool> ended = false;
+    const auto observer = std::make_shared<Calling>();
+    observer->call = [&] {
+      const std::lock_guard lock{mutex};
+      lease.reset();
+      locks.reset();
+      ended = true;
+    };
+    {
+      const std::lock_guard lock{mutex};
+      locks.emplace(endpoints(nodes), Options{.observer = observer});
+      lease = locks->try_lock("r", {.ttl = 20s, .auto_renew = round % 2 == 0});
+      REQUIRE(lease);
+    }
+    REQUIRE(eventually([&] { return ended.load(); }));
+    const std::lock_guard lock{mutex};  // the call has left it
+  }
+}

@@ -1,0 +1,329 @@
+// What an observer hears of a client at work on real servers.
+#include "redlock/metrics/observer.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/metrics/prometheus.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/metrics_text.hpp"
+#include "support/notes.hpp"
+#include "support/own_process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Loss;
+using redlock::Observer;
+using redlock::Options;
+using redlock::Prometheus;
+using redlock::Redlock;
+using redlock::Release;
+using redlock::RestartGuard;
+using redlock::State;
+using NodeState = Observer::NodeState;
+
+/// A client whose observer remembers. Everything was told when the client has gone: `end()`.
+struct Fixture {
+  explicit Fixture(int count = 3) : nodes{count} {}
+  void end() { locks.reset(); }
+
+  LocalNodes nodes;
+  Observers servers{nodes};
+  std::shared_ptr<Notes> notes = std::make_shared<Notes>();
+  std::optional<Redlock> locks{
+      std::in_place, endpoints(nodes),
+      Options{.restart_guard = RestartGuard::off, .key_prefix = "app:", .observer = notes}};
+};
+
+template <class Event, class Predicate>
+std::ptrdiff_t count(const std::vector<Event>& events, Predicate predicate) {
+  return std::count_if(events.begin(), events.end(), predicate);
+}
+
+}  // namespace
+
+// ── attempts and waits ─────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("attempts_are_told_with_their_outcomes") {
+  Fixture f;
+  const auto before = Clock::now();
+  {
+    const auto lease = f.locks->try_lock("r");
+    REQUIRE(lease);
+    REQUIRE_FALSE(f.locks->try_lock("r"));
+    for (const int node : {0, 1}) f.nodes.kill(node);
+    std::error_code ec;
+    REQUIRE_FALSE(f.locks->try_lock("other", {}, ec));
+    CHECK(ec == Errc::no_quorum);
+  }
+  f.end();
+  const auto attempts = f.notes->attempts();
+  REQUIRE(attempts.size() == 3);
+  CHECK(attempts[0].resource == "r");
+  CHECK(attempts[0].failure == std::nullopt);
+  CHECK(attempts[1].failure == Errc::held);
+  CHECK(attempts[2].resource == "other");
+  CHECK(attempts[2].failure == Errc::no_quorum);
+  for (const Observer::Attempt& attempt : attempts) {
+    CHECK(attempt.took > 0ns);
+    CHECK(attempt.took < Clock::now() - before);
+  }
+  CHECK(f.notes->waits().empty());
+}
+
+TEST_CASE("a_wait_is_told_with_its_outcome_and_its_whole_time") {
+  Fixture f;
+  f.servers.command({"SET", "app:r", "somebody", "PX", "1000"});
+  const auto before = Clock::now();
+  REQUIRE_FALSE(f.locks->try_lock_for("r", 50ms));
+  const auto between = Clock::now();
+  REQUIRE(f.locks->try_lock_for("r", 20s));
+  const auto after = Clock::now();
+  std::stop_source stopped;
+  stopped.request_stop();
+  std::error_code ec;
+  REQUIRE_FALSE(f.locks->lock("r", {}, stopped.get_token(), ec));
+  f.end();
+  const auto waits = f.notes->waits();
+  REQUIRE(waits.size() == 3);
+  CHECK(waits[0].resource == "r");
+  CHECK(waits[0].failure == Errc::timed_out);
+  CHECK(waits[0].waited >= 50ms);
+  CHECK(waits[0].waited <= between - before);
+  CHECK(waits[1].failure == std::nullopt);
+  CHECK(waits[1].waited >= 300ms);
+  CHECK(waits[1].waited <= after - between);
+  CHECK(waits[2].failure == Errc::cancelled);
+  CHECK(count(f.notes->attempts(), [](const auto& attempt) { return !attempt.failure; }) == 1);
+  CHECK(f.notes->attempts().size() >= 2);
+}
+
+TEST_CASE("a_second_round_is_told") {
+  Fixture f;
+  // No two of them agree.
+  for (std::size_t node = 0; node < 3; ++node)
+    f.servers[node].command(
+        {"SET", "redlock:f:{app:r}", std::to_string(4'000'000'000'000'000 + 1000 * node)});
+  REQUIRE(f.locks->try_lock("r"));
+  f.end();
+  REQUIRE(f.notes->attempts().size() == 1);
+  CHECK(f.notes->attempts()[0].second_round);
+}
+
+// ── holds and losses ───────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_released_lease_is_told_with_its_time_and_what_was_left_of_it") {
+  Fixture f;
+  const auto before = Clock::now();
+  auto lease = f.locks->try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  const auto deadline = lease->deadline();
+  const auto got = Clock::now();
+  std::this_thread::sleep_for(30ms);
+  const auto releasing = Clock::now();
+  CHECK(lease->release() == Release::released);
+  const auto released = Clock::now();
+  lease.reset();
+  f.end();
+  const auto holds = f.notes->holds();
+  REQUIRE(holds.size() == 1);
+  CHECK(holds[0].resource == "r");
+  CHECK(holds[0].release == Release::released);
+  CHECK(holds[0].loss == Loss::none);
+  CHECK(holds[0].held >= releasing - got);
+  CHECK(holds[0].held <= released - before);
+  CHECK(holds[0].validity_left <= deadline - releasing);
+  CHECK(holds[0].validity_left >= deadline - released);
+}
+
+TEST_CASE("a_loss_is_told_at_the_deadline_although_nobody_listens_and_once_also_if_released_later") {
+  Fixture f;
+  auto lease = f.locks->try_lock("r", {.ttl = 200ms});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return f.notes->holds().size() == 1; }));
+  CHECK(Clock::now() >= lease->deadline());
+  lease.reset();
+  f.end();
+  const auto holds = f.notes->holds();
+  REQUIRE(holds.size() == 1);
+  CHECK(holds[0].release == Release::already_lost);
+  CHECK(holds[0].loss == Loss::deadline_passed);
+  CHECK(holds[0].validity_left == 0ns);
+  CHECK(holds[0].held >= 190ms);
+  CHECK(holds[0].held <= 200ms);
+}
+
+TEST_CASE("a_loss_is_told_with_its_reason") {
+  Fixture f;
+  auto lease = f.locks->try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  const bool taken = GENERATE(false, true);
+  f.servers.command({"DEL", "app:r"});
+  if (taken) f.servers.command({"SET", "app:r", "somebody else"});
+  REQUIRE_FALSE(lease->extend());
+  REQUIRE(eventually([&] { return f.notes->holds().size() == 1; }));
+  CHECK(f.notes->holds()[0].loss == (taken ? Loss::taken : Loss::deleted));
+  CHECK(f.notes->holds()[0].held < 60s);
+  CHECK(f.notes->extensions().at(0).state == State::lost);
+}
+
+TEST_CASE("a_release_without_answers_is_told_unknown") {
+  Fixture f;
+  auto lease = f.locks->try_lock("r");
+  REQUIRE(lease);
+  for (const int node : {0, 1}) f.nodes.kill(node);
+  CHECK(lease->release() == Release::unknown);
+  lease.reset();
+  f.end();
+  REQUIRE(f.notes->holds().size() == 1);
+  CHECK(f.notes->holds()[0].release == Release::unknown);
+  CHECK(f.notes->holds()[0].validity_left > 0ns);
+}
+
+// ── extensions ─────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("renewals_are_told_with_how_late_they_were_and_extensions_by_hand_without") {
+  Fixture f;
+  auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
+  auto by_hand = f.locks->try_lock("by hand");
+  REQUIRE((lease && by_hand));
+  REQUIRE(by_hand->extend());
+  REQUIRE(eventually([&] { return f.notes->extensions().size() >= 5; }));
+  lease.reset();
+  by_hand.reset();
+  f.end();
+  const auto extensions = f.notes->extensions();
+  for (const Observer::Extension& extension : extensions) {
+    CHECK(extension.late.has_value() == (extension.resource == "r"));
+    CHECK(extension.late.value_or(0ns) >= 0ns);
+    CHECK(extension.late.value_or(0ns) < 1s);
+    CHECK(extension.took > 0ns);
+  }
+  CHECK(count(extensions, [](const auto& one) { return one.resource == "by hand"; }) == 1);
+  CHECK(extensions[0].state == State::held);
+}
+
+TEST_CASE("a_renewal_without_a_majority_is_told_in_doubt") {
+  Fixture f;
+  const auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
+  REQUIRE(lease);
+  for (const int node : {0, 1}) f.nodes.pause(node);
+  REQUIRE(eventually([&] { return !f.notes->holds().empty(); }));
+  CHECK(f.notes->holds()[0].loss == Loss::no_quorum);
+  CHECK(count(f.notes->extensions(), [](const auto& one) { return one.state == State::in_doubt; }) > 0);
+  for (const int node : {0, 1}) f.nodes.resume(node);
+}
+
+// ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("connections_and_reconnections_are_told_for_each_node") {
+  Fixture f;
+  REQUIRE(f.locks->try_lock("r"));
+  const auto ready = [&](bool again) {
+    return count(f.notes->nodes(), [&](const Observer::Node& one) {
+      return one.state == NodeState::ready && one.reconnected == again;
+    });
+  };
+  REQUIRE(eventually([&] { return ready(false) == 3; }));
+  CHECK(ready(true) == 0);
+  f.servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+  REQUIRE(eventually([&] {
+    static_cast<void>(f.locks->try_lock_for("r", 20s));
+    return ready(true) == 3;
+  }));
+  CHECK(ready(false) == 3);
+}
+
+TEST_CASE("a_node_that_lost_its_data_is_told_as_barred") {
+  LocalNodes nodes{3};
+  const auto notes = std::make_shared<Notes>();
+  Redlock locks{endpoints(nodes), {.observer = notes}};
+  REQUIRE(locks.try_lock("r"));
+  nodes.restart_empty(1);
+  CHECK(eventually([&] {
+    static_cast<void>(locks.try_lock("r"));
+    return count(notes->nodes(), [&](const Observer::Node& one) {
+             return one.node == nodes.url(1) && one.state == NodeState::barred &&
+                    one.trouble == redlock::NodeStatus::quarantined;
+           }) == 1;
+  }));
+}
+
+TEST_CASE("a_node_that_dies_and_comes_back_is_told_down_with_the_reason_and_then_connected_again") {
+  Fixture f;
+  REQUIRE(f.locks->try_lock("r"));
+  const auto told = [&](auto what) {
+    return count(f.notes->nodes(), [&](const auto& one) { return one.node == f.nodes.url(2) && what(one); });
+  };
+  REQUIRE(
+      eventually([&] { return told([](const auto& one) { return one.state == NodeState::ready; }) == 1; }));
+  f.nodes.kill(2);
+  const auto is_down = [](const Observer::Node& one) { return one.state == NodeState::down; };
+  REQUIRE(eventually([&] {
+    static_cast<void>(f.locks->try_lock_for("r", 20s));
+    return told(is_down) > 0;
+  }));
+  f.nodes.restart_empty(2);
+  REQUIRE(eventually([&] { return told([](const auto& one) { return one.reconnected; }) == 1; }));
+  const auto nodes = f.notes->nodes();
+  const auto down = std::find_if(nodes.begin(), nodes.end(), is_down);
+  CHECK(down->trouble);
+  CHECK_FALSE(down->message.empty());
+}
+
+// ── all together ────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_busy_client_with_many_threads_is_counted_to_the_last_lease") {
+  LocalNodes nodes{3};
+  const auto metrics = std::make_shared<Prometheus>();
+  std::atomic<int> leases = 0;
+  {
+    Redlock locks{endpoints(nodes), {.observer = metrics}};
+    std::vector<std::thread> threads;
+    for (int caller = 0; caller < 4; ++caller)
+      threads.emplace_back([&, caller] {
+        for (int i = 0; i < 50; ++i)
+          if (const auto lease = locks.try_lock_for("r " + std::to_string(caller / 2), 20s)) ++leases;
+      });
+    for (int i = 0; i < 20; ++i) static_cast<void>(metrics->text());
+    for (std::thread& thread : threads) thread.join();
+  }
+  const MetricsText text{metrics->text()};
+  CHECK(leases == 200);
+  CHECK(text["redlock_attempt_duration_seconds_count{outcome=\"acquired\"}"] == 200);
+  CHECK(text["redlock_wait_duration_seconds_count{outcome=\"acquired\"}"] == 200);
+  CHECK(text["redlock_hold_duration_seconds_count{end=\"released\"}"] == 200);
+  CHECK(text["redlock_validity_left_seconds_count"] == 200);
+  CHECK(text["redlock_observer_dropped_total"] == 0);
+  for (const std::string& url : nodes.urls()) CHECK(text["redlock_node_ready{node=\"" + url + "\"}"] == 1);
+}
+
+TEST_CASE("in_a_forked_child_nothing_is_told") {
+  Fixture f;
+  auto lease = f.locks->try_lock("r");
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return f.notes->attempts().size() == 1 && f.notes->nodes().size() == 6; }));
+  CHECK(in_child([&] {
+          lease.reset();
+          f.end();
+          return f.notes->holds().empty() ? 17 : 1;
+        }) == 17);
+  lease.reset();
+  f.end();
+  CHECK(f.notes->holds().size() == 1);
+}

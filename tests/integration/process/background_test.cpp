@@ -1,0 +1,149 @@
+// What happens although nobody calls, and what does not.
+#include <chrono>
+#include <future>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "integration/support/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/network/proxy.hpp"
+#include "support/own_process.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+
+/// The threads that were not there before.
+std::set<pid_t> new_threads(const std::set<pid_t>& before) {
+  std::set<pid_t> result = threads();
+  for (const pid_t thread : before) result.erase(thread);
+  return result;
+}
+
+/// How often threads wake in a time that is long beside the pauses of something that polls.
+std::uint64_t wakes(const std::set<pid_t>& watched, std::chrono::milliseconds time = 500ms) {
+  std::uint64_t sum = 0;
+  for (const pid_t thread : watched) sum -= sleeps_of(thread);
+  std::this_thread::sleep_for(time);
+  for (const pid_t thread : watched) sum += sleeps_of(thread);
+  return sum;
+}
+
+/// One node answers only after the caller has left.
+void leave_a_release_to_the_background(InspectableLock& locks, LocalNodes& nodes) {
+  REQUIRE(locks.try_lock("warm up", lasting));
+  REQUIRE(eventually([&] { return locks.ready(0); }));
+  nodes.pause(0);
+  REQUIRE(locks.try_lock("resource", lasting));
+  REQUIRE(locks.pending() > 0);
+  nodes.resume(0);
+  REQUIRE(eventually([&] { return locks.pending() == 0; }));
+}
+
+/// A call that ends before any answer, and leaves a release behind.
+void give_up_soon(InspectableLock& locks, const std::string& resource) {
+  std::error_code ec;
+  REQUIRE_FALSE(locks.try_lock_for(resource, 1ms, lasting, {}, ec));
+}
+
+}  // namespace
+
+TEST_CASE("a_release_owed_to_a_dead_node_is_delivered_though_nobody_calls") {
+  LocalNodes nodes{3, {.persist = true}};
+  InspectableLock locks{endpoints(nodes)};
+  {
+    const auto lease = locks.try_lock("resource", lasting);
+    REQUIRE(lease);
+    REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+    nodes.kill(2);
+    REQUIRE(eventually([&] {
+      static_cast<void>(locks.inspect("resource"));  // which notices
+      return !locks.ready(2);
+    }));
+  }
+  nodes.restart_with_data(2);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+TEST_CASE("a_release_that_found_no_room_in_a_socket_is_delivered_though_nobody_calls") {
+  LocalNodes nodes{1};
+  Proxy proxy{nodes.port(0)};
+  redlock::Options patient;
+  patient.node_timeout = 60s;
+  InspectableLock locks{{proxy.url()}, patient};
+  REQUIRE(locks.try_lock("warm up", lasting));
+  proxy.stall(true);
+  for (int call = 0; call < 20'000 && locks.unsent(0) < 100'000; ++call)
+    give_up_soon(locks, std::string(4096, 'x'));
+  REQUIRE(locks.unsent(0) >= 100'000);
+  proxy.stall(false);
+  CHECK(eventually([&] { return locks.unsent(0) == 0 && locks.pending() == 0; }));
+  CHECK(Observers{nodes}.empty() == 1);
+}
+
+TEST_CASE("a_node_that_is_back_is_redialled_though_nobody_calls") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("resource", lasting));
+  for (int round = 0; round < 2; ++round) {
+    nodes.kill(1);
+    std::error_code ec;
+    REQUIRE(eventually([&] {
+      static_cast<void>(locks.try_lock("resource", lasting, ec));
+      return !locks.ready(1);
+    }));
+    nodes.restart_empty(1);
+    CHECK(eventually([&] { return locks.ready(1); }));
+  }
+}
+
+TEST_CASE("the_background_sleeps_when_there_is_nothing_to_do") {
+  LocalNodes nodes{3};
+  const std::set<pid_t> before = threads();
+  InspectableLock locks{endpoints(nodes)};
+  leave_a_release_to_the_background(locks, nodes);
+  REQUIRE(eventually([&] { return !new_threads(before).empty() && locks.pending() == 0; }));
+  std::this_thread::sleep_for(50ms);
+  CHECK(new_threads(before).size() == 1);
+  CHECK(wakes(new_threads(before)) <= 2);
+}
+
+TEST_CASE("the_background_sleeps_while_a_caller_drives") {
+  LocalNodes nodes{1};
+  redlock::Options patient;
+  patient.node_timeout = 60s;
+  const std::set<pid_t> before = threads();
+  std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient};
+  REQUIRE(locks->try_lock("resource", lasting));
+  nodes.pause(0);
+  // Its release is still owed when it leaves: the background is started to see to that.
+  give_up_soon(*locks, "resource");
+  REQUIRE(eventually([&] { return !new_threads(before).empty(); }));
+  const std::set<pid_t> background = new_threads(before);
+
+  auto caller = std::async(std::launch::async, [&] { return locks->inspect("resource").front().status; });
+  REQUIRE(eventually([&] { return locks->active() == 1; }));
+  std::this_thread::sleep_for(50ms);
+  CHECK(wakes(background) <= 2);
+  nodes.resume(0);
+  CHECK(caller.get() == redlock::NodeStatus::free);
+}
+
+TEST_CASE("the_background_goes_with_the_last_owner") {
+  LocalNodes nodes{3};
+  const std::set<pid_t> before = threads();
+  {
+    InspectableLock locks{endpoints(nodes)};
+    leave_a_release_to_the_background(locks, nodes);
+    CHECK(new_threads(before).size() == 1);
+  }
+  CHECK(eventually([&] { return new_threads(before).empty(); }));
+}

@@ -1,0 +1,154 @@
+// Descriptors: bounded while connections break, refused by the kernel, and all given back.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
+#include "redlock/error.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/notes.hpp"
+#include "support/own_process.hpp"
+#include "testing/fd.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+/// Per client: two to be woken by, and a timer.
+constexpr std::size_t own_descriptors = 3;
+
+/// The lowest descriptors that are free when it is made: all later ones are higher.
+class Placeholders {
+ public:
+  Placeholders() {
+    for (detail::Fd& place : places_) place = detail::Fd{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  }
+  [[nodiscard]] rlim_t end() const { return static_cast<rlim_t>(places_.back().get()) + 1; }
+
+ private:
+  std::array<detail::Fd, 16> places_;  // poll() refuses longer lists than the limit
+};
+
+/// While it lives this process can open no descriptor.
+class NoMoreDescriptors {
+ public:
+  explicit NoMoreDescriptors(const Placeholders& taken) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{taken.end(), before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+  NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+  ~NoMoreDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("connections_that_break_again_and_again_use_no_more_descriptors") {
+  LocalNodes nodes{3};
+  const std::size_t before = count_descriptors();
+  {
+    InspectableLock locks{endpoints(nodes)};
+    std::atomic<bool> over{false};
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 3; ++caller)
+      callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
+        std::error_code ec;
+        while (!over) static_cast<void>(locks.try_lock(name, lasting, ec));
+      });
+    std::size_t most = 0;
+    for (int round = 0; round < 12; ++round) {
+      const int victim = round % 3;
+      nodes.kill(victim);
+      most = std::max(most, count_descriptors());
+      nodes.restart_empty(victim);
+      most = std::max(most, count_descriptors());
+    }
+    over = true;
+    callers.clear();
+    // Each connection, and its predecessor that is being read to the end.
+    CHECK(most <= before + own_descriptors + 2 * 3);
+    CHECK(eventually([&] { return locks.ready_nodes() == 3; }));
+    CHECK(eventually([&] { return count_descriptors() == before + own_descriptors + 3; }));
+  }
+  CHECK(count_descriptors() == before);
+}
+
+TEST_CASE("redialling_of_a_dead_node_uses_no_more_descriptors") {
+  LocalNodes nodes{3};
+  const std::size_t before = count_descriptors();
+  {
+    InspectableLock locks{endpoints(nodes)};
+    REQUIRE(locks.try_lock("resource", lasting));
+    nodes.kill(0);
+    for (int cycle = 0; cycle < 200; ++cycle) {
+      REQUIRE(locks.try_lock("resource", lasting));
+      REQUIRE(count_descriptors() <= before + own_descriptors + 3 + 1);
+      std::this_thread::sleep_for(2ms);
+    }
+  }
+  CHECK(count_descriptors() == before);
+}
+
+TEST_CASE("a_process_without_descriptors_hears_of_it_and_goes_on_when_it_has_some_again") {
+  LocalNodes nodes{3};
+  const Placeholders taken;
+  Proxies proxies{nodes};
+  InspectableLock locks{proxies.endpoints()};
+  REQUIRE(locks.try_lock("resource", lasting));
+  for (auto& proxy : proxies) proxy->cut();
+  {
+    const NoMoreDescriptors none{taken};
+    const auto is_told = [](const redlock::NodeReport& report) {
+      return report.status == redlock::NodeStatus::unreachable &&
+             report.message.find("Too many open files") != std::string::npos;
+    };
+    CHECK(eventually([&] { return std::ranges::all_of(locks.inspect("resource"), is_told); }));
+    std::error_code ec;
+    CHECK_FALSE(locks.try_lock("resource", lasting, ec));
+    CHECK(ec == redlock::Errc::no_quorum);
+    std::this_thread::sleep_for(300ms);  // the background tries as well
+  }
+  CHECK(eventually([&] {
+    std::error_code ec;
+    return locks.try_lock("resource", lasting, ec).has_value();
+  }));
+}
+
+TEST_CASE("an_observer_costs_nobody_a_lock_when_there_are_no_descriptors") {
+  LocalNodes nodes{3};
+  const Placeholders taken;
+  const auto notes = std::make_shared<Notes>();
+  {
+    InspectableLock locks{endpoints(nodes), {.observer = notes}};
+    static_cast<void>(locks.inspect("resource"));  // connects
+    REQUIRE(locks.ready_nodes() == 3);
+    const NoMoreDescriptors none{taken};
+    auto lease = locks.try_lock("resource", {.ttl = 1s});
+    REQUIRE(lease);
+    REQUIRE(eventually([&] { return !lease->valid(); }));
+    std::error_code ec;
+    CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // that needs a timer
+    CHECK(ec == std::errc::too_many_files_open);
+  }
+  REQUIRE(notes->holds().size() == 2);
+  CHECK(notes->holds()[0].resource == "told");
+  CHECK(notes->holds()[1].loss == redlock::Loss::deadline_passed);  // told when it was released
+}

@@ -1,0 +1,213 @@
+// Children of fork(), which have the parent's memory and descriptors but none of its threads.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "os/pause.hpp"
+#include "redlock/error.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/own_process.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::Lease;
+using redlock::Release;
+
+/// The thread sanitizer refuses threads in children of processes with threads unless it is told that we mean
+/// it.
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }  // NOLINT
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+constexpr int fine = 17;  // an exit code that nothing else returns by accident
+
+/// Commands and connections that the servers have seen, ours here not included.
+struct Traffic {
+  explicit Traffic(Observers& servers)
+      : releases{servers.calls("evalsha")}, sets{servers.attempts()}, connections{0} {
+    for (RawClient& server : servers) connections += std::stoull(*server.info("total_connections_received"));
+  }
+  std::uint64_t releases;
+  std::uint64_t sets;
+  std::uint64_t connections;
+  bool operator==(const Traffic&) const = default;
+};
+
+bool is_refused(InspectableLock& locks) {
+  std::error_code ec;
+  if (locks.try_lock("other", lasting, ec) || ec != Errc::misconfigured) return false;
+  try {
+    static_cast<void>(locks.try_lock("other", lasting));
+  } catch (const redlock::Error& error) {
+    return error.code() == Errc::misconfigured && std::string{error.what()}.find("fork") != std::string::npos;
+  }
+  return false;
+}
+
+/// In a child of fork() a thread gets the stack of one that only the parent has, and the thread sanitizer takes one for the
+/// other, and ends the child. A larger stack is a new one.
+void use_new_stacks() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{16} << 20U);
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+}
+
+/// Forks so many times; each child finds the client of no use, and destroys its copy.
+int children_that_are_fine(int forks, std::optional<InspectableLock>& locks) {
+  int count = 0;
+  for (int round = 0; round < forks; ++round)
+    count += in_child([&] {
+               if (!is_refused(*locks)) return 1;
+               locks.reset();
+               return fine;
+             }) == fine;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a_child_can_neither_use_nor_harm_its_parents_client") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  std::optional<InspectableLock> locks{endpoints(nodes)};
+  std::optional<Lease> lease = locks->lock("resource", lasting);
+  REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
+  const Traffic before{servers};
+
+  const int code = in_child([&] {
+    if (!is_refused(*locks)) return 1;
+    std::error_code ec;
+    if (lease->extend(ec) || ec != Errc::misconfigured) return 2;
+    if (lease->release() != Release::unknown) return 3;
+    lease.reset();
+    locks.reset();
+    return fine;
+  });
+  CHECK(code == fine);
+  CHECK(Traffic{servers} == before);
+  CHECK(servers.holding("resource", lease->owner_value()) == 3);
+
+  CHECK(lease->extend());
+  CHECK(lease->release() == Release::released);
+  CHECK(locks->try_lock("resource", lasting));
+  CHECK(Traffic{servers}.connections == before.connections);
+}
+
+TEST_CASE("a_lease_that_ends_in_a_child_stays_its_parents") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  std::optional<Lease> lease = locks.lock("resource", lasting);
+  REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
+  CHECK(in_child([&] {
+          lease.reset();
+          return fine;
+        }) == fine);
+  CHECK(servers.holding("resource", lease->owner_value()) == 3);
+  CHECK(lease->release() == Release::released);
+}
+
+TEST_CASE("a_child_may_make_a_client_of_its_own") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  const Lease lease = locks.lock("resource", lasting);
+  REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+  std::promise<pid_t> id;
+  const std::jthread other_thread{[&](const std::stop_token& stop) {
+    id.set_value(::gettid());
+    redlock::detail::pause_until(redlock::Clock::now() + 1h, stop);
+  }};
+  // A thread that begins is in the address sanitizer's allocator, whose locks no child of fork() gets free again.
+  const pid_t begun = id.get_future().get();
+  REQUIRE(eventually([&] { return status_of(begun, "State").starts_with('S'); }));
+  for (int round = 0; round < 5; ++round) {
+    CHECK(in_child([&] {
+            use_new_stacks();
+            InspectableLock own{endpoints(nodes)};
+            if (own.try_lock("resource")) return 1;  // the parent has it
+            auto other = own.try_lock("other", lasting);
+            if (!other || !other->extend()) return 2;
+            return other->release() == Release::released ? fine : 3;
+          }) == fine);
+  }
+  CHECK(lease.valid());
+  CHECK(eventually([&] { return Observers{nodes}.having("other") == 0; }));
+  CHECK(Observers{nodes}.holding("resource", lease.owner_value()) == 3);
+}
+
+// At the moment of the fork other threads are anywhere, also in the middle of what the mutex guards.
+TEST_CASE("a_process_may_fork_while_its_threads_lock") {
+  LocalNodes nodes{3};
+  std::optional<InspectableLock> locks{endpoints(nodes)};
+  std::atomic<bool> over{false};
+  std::atomic<int> failures{0};
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 6; ++caller)
+    callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
+      while (!over) failures += locks->try_lock(name, lasting) ? 0 : 1;
+    });
+  CHECK(children_that_are_fine(100, locks) == 100);
+  over = true;
+  callers.clear();
+  CHECK(failures == 0);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+// No lease keeps the client: the child is its last owner and takes it apart, as it was at that moment.
+TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
+  LocalNodes nodes{3};
+  InspectableLock holder{endpoints(nodes)};
+  const Lease lease = holder.lock("resource", lasting);
+  std::optional<InspectableLock> locks{endpoints(nodes)};
+  std::atomic<bool> over{false};
+  std::atomic<int> granted{0};
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 6; ++caller)
+    callers.emplace_back([&] {
+      while (!over) granted += locks->try_lock("resource", lasting) ? 1 : 0;
+    });
+  CHECK(children_that_are_fine(200, locks) == 200);
+  over = true;
+  callers.clear();
+  CHECK(granted == 0);
+  CHECK(lease.valid());
+}
+
+TEST_CASE("a_stop_request_in_a_child_stops_nothing") {
+  LocalNodes nodes{3};
+  redlock::Options patient;
+  patient.node_timeout = 60s;
+  InspectableLock locks{endpoints(nodes), patient};
+  static_cast<void>(locks.lock("warm up", lasting));
+  nodes.pause(0);
+  nodes.pause(1);
+  std::stop_source stop;
+  std::optional<Lease> lease;
+  std::jthread caller{[&] { lease = locks.lock("resource", lasting, stop.get_token()); }};
+  REQUIRE(eventually([&] { return locks.active() == 1; }));
+  CHECK(in_child([&] {
+          stop.request_stop();
+          return fine;
+        }) == fine);
+  nodes.resume(0);
+  nodes.resume(1);
+  caller.join();
+  CHECK(lease);
+}

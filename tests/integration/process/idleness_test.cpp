@@ -1,0 +1,105 @@
+// Servers that close connections which nobody has used for a while.
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+
+#include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Redlock;
+using redlock::Release;
+
+/// Clients of the library: the observers' own connections are called `observer`.
+bool nobody_is_connected(Observers& servers) {
+  for (RawClient& server : servers) {
+    server.command({"CLIENT", "SETNAME", "observer"});
+    const std::string list = server.command({"CLIENT", "LIST", "TYPE", "normal"});
+    if (list.find(" name= ") != std::string::npos) return false;
+  }
+  return true;
+}
+
+void be_idle_for_more_than_a_second() { std::this_thread::sleep_until(Clock::now() + 1500ms); }
+
+}  // namespace
+
+TEST_CASE("connections_closed_by_the_servers_for_idleness_are_replaced_without_an_error") {
+  LocalNodes nodes{5, {.arguments = {"--timeout", "1"}}};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("r"));
+  REQUIRE(eventually([&] { return nobody_is_connected(servers); }));
+
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  CHECK(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
+  CHECK(lease->release() == Release::released);
+  CHECK(eventually([&] { return servers.empty() == 5; }));
+}
+
+TEST_CASE("connections_killed_while_idle_are_replaced_without_an_error") {
+  LocalNodes nodes{5};
+  Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("r"));
+  be_idle_for_more_than_a_second();
+  Observers servers{nodes};
+  servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  CHECK(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
+  CHECK(lease->release() == Release::released);
+}
+
+TEST_CASE("a_lease_is_prolonged_and_released_over_connections_made_anew") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  auto lease = locks.try_lock("r");
+  REQUIRE(lease);
+  be_idle_for_more_than_a_second();
+  servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+  CHECK(lease->extend());
+  be_idle_for_more_than_a_second();
+  servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+  CHECK(lease->release() == Release::released);
+  CHECK(eventually([&] { return servers.empty() == 3; }));
+}
+
+TEST_CASE("a_look_after_idleness_reaches_all_nodes") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  REQUIRE(locks.try_lock("r"));
+  be_idle_for_more_than_a_second();
+  servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+  for (const auto& report : locks.inspect("r")) CHECK(report.status == redlock::NodeStatus::free);
+}
+
+TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Proxies proxies{nodes};
+  Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
+  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections are made
+  proxies[2].set_delay(0ms, 300ms);
+  auto lease = locks.try_lock("r", {.ttl = 60s});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return proxies[2].late(300ms) > 0; }));
+  proxies[2].set_delay(0ms, 0ms);
+  be_idle_for_more_than_a_second();
+  for (const auto& proxy : proxies) proxy->cut(Cut::close);
+  CHECK(lease->release() == Release::released);
+  // Sent over the old connection, the release would be lost, and the copy there for a minute.
+  CHECK(eventually([&] { return servers.empty() == 3; }));
+}

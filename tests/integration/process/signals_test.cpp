@@ -1,0 +1,181 @@
+// Signals, which belong to the program: they neither cancel a call nor reach the library's own thread.
+#include <sys/time.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <latch>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/network/proxy.hpp"
+#include "support/own_process.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+const redlock::LockOptions lasting{.ttl = 60s};
+
+std::atomic<int> handled{0};
+std::atomic<int> handled_elsewhere{0};  // not on a thread of the program
+thread_local volatile std::sig_atomic_t is_of_the_program = 0;
+
+void note(int) {
+  ++handled;
+  handled_elsewhere += is_of_the_program ? 0 : 1;
+}
+
+/// While it lives a handler without SA_RESTART notes the signal: every system call under way fails with
+/// EINTR.
+class Handler {
+ public:
+  explicit Handler(int signal) : signal_{signal} {
+    is_of_the_program = 1;
+    handled = 0;
+    handled_elsewhere = 0;
+    struct sigaction action {};
+    action.sa_handler = note;
+    ::sigaction(signal_, &action, &before_);
+  }
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+  ~Handler() { ::sigaction(signal_, &before_, nullptr); }
+
+ private:
+  int signal_;
+  struct sigaction before_ {};
+};
+
+/// SIGALRM to any thread of the process that lets it through, a thousand times a second.
+class Storm {
+ public:
+  Storm() { set({0, 1000}); }
+  Storm(const Storm&) = delete;
+  Storm& operator=(const Storm&) = delete;
+  ~Storm() { set({0, 0}); }
+
+ private:
+  static void set(timeval period) {
+    const itimerval timer{period, period};
+    ::setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+};
+
+/// The thread that the client made. Requires: it is the only new one.
+pid_t background_of(const InspectableLock&, const std::set<pid_t>& before) {
+  std::optional<pid_t> found;
+  REQUIRE(eventually([&] {
+    for (const pid_t thread : threads())
+      if (!before.contains(thread)) found = thread;
+    return found.has_value();
+  }));
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a_storm_of_signals_cancels_and_loses_nothing") {
+  LocalNodes nodes{3};
+  Proxy slow{nodes.port(1)};
+  Proxy slower{nodes.port(2)};
+  InspectableLock locks{{nodes.url(0), slow.url(), slower.url()}};
+  REQUIRE(locks.try_lock("warm up", lasting));
+  slow.set_delay(1ms, 2ms);  // callers wait in their polls, and in their parking places
+  slower.set_delay(1ms, 4ms);
+
+  const Handler handler{SIGALRM};
+  std::atomic<int> granted{0};
+  std::atomic<int> refused{0};
+  std::atomic<int> finished{0};
+  std::latch marked{5};
+  {
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 4; ++caller)
+      callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
+        is_of_the_program = 1;
+        marked.arrive_and_wait();
+        for (int cycle = 0; cycle < 60; ++cycle) {
+          auto lease = locks.try_lock(name, lasting);
+          const bool kept = lease && lease->extend() && lease->release() == redlock::Release::released;
+          ++(kept ? granted : refused);
+        }
+        ++finished;
+      });
+    marked.arrive_and_wait();
+    const Storm storm;
+    while (finished < 4)
+      for (std::jthread& caller : callers) {
+        ::pthread_kill(caller.native_handle(), SIGALRM);
+        std::this_thread::sleep_for(100us);
+      }
+  }
+  CHECK(granted == 4 * 60);
+  CHECK(refused == 0);
+  CHECK(handled > 100);
+  CHECK(handled_elsewhere == 0);
+  CHECK(locks.active() == 0);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+TEST_CASE("a_signal_does_not_shorten_a_pause_between_attempts") {
+  LocalNodes nodes{1};
+  InspectableLock locks{{nodes.url(0)}};
+  std::optional<redlock::Lease> lease = locks.lock("resource", lasting);
+
+  const Handler handler{SIGALRM};
+  const Storm storm;
+  const auto begin = redlock::Clock::now();
+  CHECK_FALSE(locks.try_lock_for("resource", 300ms, lasting));
+  CHECK(redlock::Clock::now() - begin >= 300ms);
+  CHECK(handled > 0);
+  CHECK(handled_elsewhere == 0);
+}
+
+TEST_CASE("the_background_takes_no_signals") {
+  LocalNodes nodes{1};
+  const std::set<pid_t> before = threads();
+  InspectableLock locks{{nodes.url(0)}};
+  REQUIRE(locks.try_lock("resource", lasting));
+  nodes.kill(0);
+  std::error_code ec;
+  static_cast<void>(locks.try_lock("resource", lasting, ec));  // to be redialled
+  const pid_t background = background_of(locks, before);
+
+  const std::uint64_t blocked = std::stoull(status_of(background, "SigBlk"), nullptr, 16);
+  const auto is_blocked = [&](int signal) { return (blocked >> (signal - 1) & 1U) != 0; };
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    const bool of_the_c_library = signal > 31 && signal < SIGRTMIN;
+    if (signal == SIGKILL || signal == SIGSTOP || of_the_c_library) continue;
+    CAPTURE(signal);
+    CHECK(is_blocked(signal));
+  }
+}
+
+TEST_CASE("servers_that_close_raise_no_sigpipe") {
+  LocalNodes nodes{3};
+  Proxy proxy{nodes.port(0)};
+  const Handler handler{SIGPIPE};
+  std::atomic<int> granted{0};
+  for (int round = 0; round < 60; ++round) {
+    InspectableLock locks{{proxy.url(), nodes.url(1), nodes.url(2)}};
+    REQUIRE(locks.try_lock("warm up", lasting));
+    REQUIRE(eventually([&] { return locks.ready(0); }));
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 3; ++caller)
+      callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
+        for (int cycle = 0; cycle < 20; ++cycle) granted += locks.try_lock(name, lasting) ? 1 : 0;
+      });
+    proxy.cut(round % 2 == 0 ? Cut::reset : Cut::close);
+  }
+  CHECK(granted == 60 * 3 * 20);
+  CHECK(handled == 0);
+}

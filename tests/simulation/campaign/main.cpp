@@ -1,0 +1,210 @@
+// redlock-sim: the library's core in a world in which everything goes wrong.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "simulation/campaign/campaign.hpp"
+#include "simulation/scenario/scenarios.hpp"
+#include "simulation/timeline/timeline.hpp"
+
+using namespace redlock::simulation;
+
+namespace {
+
+struct Arguments {
+  Campaign campaign;
+  bool many = false;
+  bool digest = false;
+  std::string mutant;
+  std::string scenario;
+  std::string svg;
+  std::optional<std::vector<std::size_t>> faults;  // of the schedule's, by their numbers; else all
+};
+
+const char* name_of(Profile profile) { return profile == Profile::within ? "within" : "beyond"; }
+
+void print(const Figures& figures) {
+  std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts
+            << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
+            << " by a second round, " << figures.adoptions << " adopted), " << figures.extensions
+            << " extensions, " << figures.repairs << " copies put back\n"
+            << "two holders at once, beyond the assumptions: " << figures.overlaps
+            << "; writes refused by the fenced store: " << figures.writes_refused
+            << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
+}
+
+/// What was left of a schedule, as numbers of its faults.
+std::string numbers_of(const Schedule& left, const Schedule& whole) {
+  std::string numbers;
+  std::size_t at = 0;
+  for (const Fault& fault : left.faults) {
+    while (!(whole.faults[at] == fault)) ++at;
+    numbers += (numbers.empty() ? "" : ",") + std::to_string(at++);
+  }
+  return numbers.empty() ? "none" : numbers;
+}
+
+bool write_picture(const std::string& file, const std::string& picture) {
+  if (file.empty() || std::ofstream{file} << picture) return true;
+  std::cerr << "redlock-sim: cannot write " << file << '\n';
+  return false;
+}
+
+int show(const Schedule& schedule, const Arguments& arguments, const std::string& title) {
+  Interpreter interpreter;
+  History history{true};
+  const Outcome outcome = World{schedule, interpreter, history, arguments.campaign.mutant}.run();
+  std::string verdict = "no promise is broken";
+  if (outcome.violation)
+    verdict = std::string{name_of(outcome.violation->rule)} + " is broken: " + outcome.violation->text;
+  const Picture picture{title, verdict, schedule.clients, schedule.nodes, history.events()};
+  std::cout << text_timeline(picture);
+  print(outcome.figures);
+  std::cout << verdict << '\n';
+  const bool is_written = write_picture(arguments.svg, svg_timeline(picture));
+  return outcome.violation || !is_written ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/// A story of which it is known how it must end.
+int show_scenario(const Arguments& arguments) {
+  const Scenario* scenario = find_scenario(arguments.scenario);
+  if (!scenario) {
+    std::string names;
+    for (const Scenario& known : scenarios()) names += " " + std::string{known.name};
+    throw CLI::ValidationError{"--scenario",
+                               "there is none of the name " + arguments.scenario + "; known are" + names};
+  }
+  const Retelling told = retell(*scenario, arguments.campaign.mutant);
+  std::cout << text_timeline({.title = std::string{scenario->title},
+                              .verdict = {},
+                              .clients = scenario->schedule.clients,
+                              .nodes = scenario->schedule.nodes,
+                              .events = told.events});
+  print(told.outcome.figures);
+  const std::string wrong = differences(scenario->expected, told.outcome);
+  std::cout << (wrong.empty() ? "It ends as it must." : wrong) << '\n';
+  return write_picture(arguments.svg, picture_of(*scenario)) && wrong.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int show_seed(const Arguments& arguments) {
+  const Campaign& campaign = arguments.campaign;
+  const Profile profile = campaign.profile_of(campaign.first_seed);
+  Schedule schedule = draw_schedule(campaign.first_seed, profile);
+  if (arguments.faults) {
+    std::vector<Fault> chosen;
+    for (const std::size_t number : *arguments.faults)
+      if (number < schedule.faults.size()) chosen.push_back(schedule.faults[number]);
+    schedule.faults = std::move(chosen);
+  }
+  return show(schedule, arguments, "seed " + std::to_string(campaign.first_seed) + ", " + name_of(profile));
+}
+
+/// The failing schedule, reduced, and how to see it again.
+int show_failure(const Arguments& arguments, const CampaignResult& result) {
+  const Profile profile = arguments.campaign.profile_of(*result.failed_seed);
+  const Schedule whole = draw_schedule(*result.failed_seed, profile);
+  const Schedule reduced = shrink(whole, result.violation->rule, arguments.campaign.mutant);
+  const std::string seed = std::to_string(*result.failed_seed);
+  show(reduced, arguments, "seed " + seed + ", " + name_of(profile) + ", reduced");
+  std::cout << "\nTo see it again:\n  redlock-sim --seed " << seed << " --profile " << name_of(profile)
+            << (arguments.mutant.empty() ? "" : " --mutant " + arguments.mutant)
+            << "\nand, reduced to the faults that it needs, with\n  --faults " << numbers_of(reduced, whole)
+            << '\n';
+  return EXIT_FAILURE;
+}
+
+int run_many(const Arguments& arguments) {
+  const auto begin = std::chrono::steady_clock::now();
+  const CampaignResult result = run(arguments.campaign);
+  const auto seconds = std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
+  std::cout << result.figures.schedules << " schedules from seed " << arguments.campaign.first_seed << " in "
+            << static_cast<int>(seconds) << " s\n";
+  print(result.figures);
+  if (result.violation) return show_failure(arguments, result);
+  std::cout << "no promise is broken\n";
+  return EXIT_SUCCESS;
+}
+
+/// Every mutant must be caught.
+int catch_all(Arguments arguments) {
+  int missed = 0;
+  for (const auto& mutant : mutants()) {
+    arguments.campaign.mutant = mutant.get();
+    const CampaignResult result = run(arguments.campaign);
+    std::cout << mutant->name() << ": ";
+    if (result.violation)
+      std::cout << "caught after " << *result.failed_seed - arguments.campaign.first_seed + 1
+                << " schedules (" << name_of(result.violation->rule) << ": " << result.violation->text << ")"
+                << std::endl;
+    else
+      std::cout << "not caught" << std::endl;
+    missed += result.violation ? 0 : 1;
+  }
+  return missed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+const Mutant* find_mutant(const std::string& name) {
+  const auto all = mutants();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& mutant) { return mutant->name() == name; });
+  if (found == all.end()) throw CLI::ValidationError{"--mutant", "there is none of the name " + name};
+  return found->get();
+}
+
+int act(const Arguments& arguments) {
+  if (arguments.digest) {
+    std::cout << std::hex << digest_of_histories(arguments.campaign) << '\n';
+    return EXIT_SUCCESS;
+  }
+  if (!arguments.scenario.empty()) return show_scenario(arguments);
+  if (arguments.mutant == "all") return catch_all(arguments);
+  return arguments.many ? run_many(arguments) : show_seed(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app{"The core of redlock in a simulated world: one seed, one history."};
+  Arguments arguments;
+  Campaign& campaign = arguments.campaign;
+  campaign.jobs = std::max(1U, std::thread::hardware_concurrency());
+  app.add_option("--seed", campaign.first_seed, "The schedule, or the first of many")->capture_default_str();
+  const auto* schedules = app.add_option("--schedules", campaign.schedules,
+                                         "Run so many, and show only one that breaks a promise");
+  app.add_option("--profile", campaign.profile, "What goes wrong; without it, by turns")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Profile>{{"within", Profile::within}, {"beyond", Profile::beyond}}));
+  app.add_option("--mutant", arguments.mutant, "Run with a mistake; `all`: see that each is caught");
+  app.add_option("--scenario", arguments.scenario,
+                 "Tell a story from the literature: see docs/failure-gallery.md");
+  std::vector<std::string> faults;
+  app.add_option("--faults", faults, "Only these of the schedule's faults, by number, or `none`")
+      ->delimiter(',')
+      ->check(CLI::TypeValidator<unsigned>{"NUMBER"} | CLI::IsMember({"none"}));
+  app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
+  app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_flag("--digest", arguments.digest, "Print one number for all histories");
+  try {
+    app.parse(argc, argv);
+    arguments.many = schedules->count() > 0;
+    if (!faults.empty()) arguments.faults.emplace();
+    for (const std::string& number : faults)
+      if (number != "none") arguments.faults->push_back(std::stoul(number));
+    if (!arguments.mutant.empty() && arguments.mutant != "all")
+      campaign.mutant = find_mutant(arguments.mutant);
+    return act(arguments);
+  } catch (const CLI::Error& error) {
+    return app.exit(error);
+  }
+} catch (const std::exception& error) {
+  std::cerr << "redlock-sim: " << error.what() << '\n';
+  return EXIT_FAILURE;
+}

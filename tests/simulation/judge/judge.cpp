@@ -1,0 +1,181 @@
+#include "simulation/judge/judge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "redlock/core/base/quorum.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+std::string client_name(int client) {
+  return client < 0 ? "another library's client" : std::string{"client "} + static_cast<char>('A' + client);
+}
+
+}  // namespace
+
+std::string_view name_of(Rule rule) {
+  constexpr std::array<std::string_view, 7> names{"exclusion", "honesty",  "tokens",    "fence",
+                                                  "ownership", "liveness", "quiescence"};
+  return names[static_cast<std::size_t>(rule)];
+}
+
+void Figures::add(const Figures& other) {
+  schedules += other.schedules;
+  faults += other.faults;
+  commands += other.commands;
+  attempts += other.attempts;
+  grants += other.grants;
+  second_rounds += other.second_rounds;
+  adoptions += other.adoptions;
+  extensions += other.extensions;
+  repairs += other.repairs;
+  overlaps += other.overlaps;
+  writes_refused += other.writes_refused;
+  writes_lost_unfenced += other.writes_lost_unfenced;
+}
+
+Judge::Judge(const Schedule& schedule, Lookup world)
+    : schedule_{schedule}, world_{std::move(world)}, stores_(static_cast<std::size_t>(schedule.resources)) {}
+
+Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
+  figures_.grants += lease.client >= 0 ? 1 : 0;
+  leases_.push_back(std::move(lease));
+  const LeaseIndex index = leases_.size() - 1;
+  if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was handed over after its deadline");
+  judge_exclusion(index, now);
+  if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
+  audit(leases_[index].resource, now);
+  return index;
+}
+
+void Judge::put_back(std::string_view owner, int node, int others) {
+  ++figures_.repairs;
+  Lease* const lease = find(owner);
+  if (!lease) return;
+  lease->repaired = true;
+  if (others >= quorum()) return;
+  lease->revived.resize(static_cast<std::size_t>(schedule_.nodes));
+  lease->revived[static_cast<std::size_t>(node)] = true;
+}
+
+/// Others may have held the lock before a copy was put back: it counts when a majority of the rest has extended it once more.
+void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
+  ++figures_.extensions;
+  Lease& lease = leases_[index];
+  if (lease.told) report(Rule::honesty, now, "a lease comes back whose loss was told");
+  std::size_t worth = 0;
+  for (std::size_t node = 0; node < votes.size(); ++node)
+    worth += votes[node] && (lease.revived.empty() || !lease.revived[node]) ? 1 : 0;
+  if (worth < core::quorum(votes.size()))
+    report(Rule::honesty, now,
+           "a lease rises from the dead: copies count that were put back after its majority was gone");
+  lease.revived.clear();
+  lease.repaired = false;
+  lease.deadline = deadline;
+  judge_exclusion(index, now);
+  audit(leases_[index].resource, now);
+}
+
+void Judge::end(LeaseIndex index) { leases_[index].over = true; }
+
+void Judge::told(LeaseIndex index, Instant now) {
+  Lease& lease = leases_[index];
+  if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss is told twice");
+  const bool is_early = world_.is_valid(lease.client, lease.deadline);
+  if (is_early && !lease.repaired && !copies_return() &&
+      world_.copies(lease.resource, lease.owner) >= quorum())
+    report(Rule::honesty, now, "a lock is told lost that a majority has");
+}
+
+/// With nodes that come back with old data.
+bool Judge::copies_return() const {
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(),
+                     [](const Fault& fault) { return fault.kind == Fault::Kind::crash_old; });
+}
+
+int Judge::quorum() const {
+  return static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes)));
+}
+
+Judge::Lease* Judge::find(std::string_view owner) {
+  const auto lease = std::find_if(leases_.rbegin(), leases_.rend(),
+                                  [owner](const Lease& candidate) { return candidate.owner == owner; });
+  return lease == leases_.rend() ? nullptr : &*lease;
+}
+
+void Judge::deleted(std::string_view owner) {
+  if (Lease* const lease = find(owner)) ++lease->deletions;
+}
+
+void Judge::released(std::string_view owner, Instant now) {
+  const Lease* const lease = find(owner);
+  if (lease && lease->deletions < quorum())
+    report(Rule::honesty, now, "a lock is said to be released, and a majority has not deleted it");
+}
+
+bool Judge::any_begun(int resource, Instant since) const {
+  return std::any_of(leases_.begin(), leases_.end(), [=](const Lease& lease) {
+    return lease.client >= 0 && lease.resource == resource && lease.begun >= since;
+  });
+}
+
+bool Judge::any_in_force() const {
+  return std::any_of(leases_.begin(), leases_.end(), [this](const Lease& lease) { return in_force(lease); });
+}
+
+void Judge::judge_exclusion(LeaseIndex index, Instant now) {
+  const Lease& lease = leases_[index];
+  if (!in_force(lease)) return;
+  for (const Lease& other : leases_) {
+    if (&other == &lease || other.resource != lease.resource || !in_force(other)) continue;
+    if (schedule_.profile == Profile::within)
+      return report(Rule::exclusion, now,
+                    client_name(lease.client) + " and " + client_name(other.client) + " hold the lock");
+    ++figures_.overlaps;
+  }
+}
+
+void Judge::judge_token(const Lease& lease, Instant now) {
+  if (lease.token == 0) return report(Rule::tokens, now, "a lock was handed over without its token");
+  if (!schedule_.counters_kept) return;
+  for (const Lease& earlier : leases_) {
+    if (&earlier == &lease || earlier.resource != lease.resource || earlier.token == 0) continue;
+    if (earlier.token == lease.token)
+      report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was given out twice");
+    // Within the assumptions one lease is over before the next begins. Beyond, what was acquired before this
+    // acquisition began. Leases begin in the order of this list.
+    const bool is_earlier = schedule_.profile == Profile::within || earlier.begun < lease.invoked;
+    if (is_earlier && earlier.token > lease.token)
+      report(Rule::tokens, now,
+             "token " + std::to_string(lease.token) + " comes after " + std::to_string(earlier.token));
+  }
+}
+
+void Judge::audit(int resource, Instant now) {
+  if (schedule_.profile == Profile::beyond || schedule_.guarded) return;
+  for (const Lease& lease : leases_) {
+    if (lease.resource != resource || !in_force(lease)) continue;
+    const int copies = world_.copies(resource, lease.owner);
+    if (copies < quorum())
+      report(Rule::honesty, now,
+             client_name(lease.client) + " relies on a lock of which " + std::to_string(copies) + " of " +
+                 std::to_string(schedule_.nodes) + " nodes have a copy");
+  }
+}
+
+void Judge::judge_stores(Instant now) {
+  for (const Stores& stores : stores_) {
+    figures_.writes_lost_unfenced += stores.lost_unfenced;
+    if (stores.lost_fenced > 0 && schedule_.counters_kept)
+      report(Rule::fence, now,
+             "a fenced store lost " + std::to_string(stores.lost_fenced) + " accepted writes");
+  }
+}
+
+void Judge::report(Rule rule, Instant now, std::string text) {
+  if (!violation_) violation_ = Violation{rule, now, std::move(text)};
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,144 @@
+// The judge must not be blind: each rule, broken and kept.
+#include "simulation/judge/judge.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace redlock::simulation;
+
+/// A judge over three nodes, whose world the test sets.
+struct Court {
+  explicit Court(Profile profile) {
+    schedule.profile = profile;
+    schedule.nodes = 3;
+  }
+
+  Judge::LeaseIndex hold(int client, std::uint64_t token, Instant invoked, Instant begun, Instant deadline) {
+    now = begun;
+    return judge.begin({.resource = 0,
+                        .client = client,
+                        .owner = "owner",
+                        .token = token,
+                        .invoked = invoked,
+                        .begun = begun,
+                        .deadline = deadline},
+                       begun);
+  }
+  [[nodiscard]] std::optional<Rule> broken() const {
+    if (!judge.violation()) return std::nullopt;
+    return judge.violation()->rule;
+  }
+
+  Schedule schedule;
+  Instant now = 0;
+  int copies = 3;
+  Judge judge{schedule,
+              {.is_valid = [this](int, Instant deadline) { return now < deadline; },
+               .copies = [this](int, std::string_view) { return copies; }}};
+};
+
+}  // namespace
+
+TEST_CASE("two_leases_that_follow_each_other_exclude_each_other") {
+  Court court{Profile::within};
+  court.hold(0, 1, 0, 10, 20);
+  court.hold(1, 2, 15, 20, 30);
+  CHECK_FALSE(court.broken());
+}
+
+TEST_CASE("two_leases_at_once_are_a_breach_within_and_a_figure_beyond") {
+  Court within{Profile::within};
+  within.hold(0, 1, 0, 10, 20);
+  within.hold(1, 2, 5, 19, 30);
+  CHECK(within.broken() == Rule::exclusion);
+  Court beyond{Profile::beyond};
+  beyond.hold(0, 1, 0, 10, 20);
+  beyond.hold(1, 2, 5, 19, 30);
+  CHECK_FALSE(beyond.broken());
+  CHECK(beyond.judge.figures().overlaps == 1);
+}
+
+TEST_CASE("a_lease_that_was_given_back_is_in_nobodys_way") {
+  Court court{Profile::within};
+  court.judge.end(court.hold(0, 1, 0, 10, 20));
+  court.hold(1, 2, 11, 12, 30);
+  CHECK_FALSE(court.broken());
+}
+
+TEST_CASE("a_lease_that_is_over_when_it_is_handed_over_is_dishonest") {
+  Court court{Profile::within};
+  court.hold(0, 1, 0, 10, 10);
+  CHECK(court.broken() == Rule::honesty);
+}
+
+TEST_CASE("a_lease_without_a_majority_of_copies_is_dishonest_until_its_deadline_only") {
+  Court court{Profile::within};
+  court.hold(0, 1, 0, 10, 20);
+  court.copies = 1;
+  court.now = 20;
+  court.judge.audit(0, 20);
+  CHECK_FALSE(court.broken());
+  court.now = 19;
+  court.judge.audit(0, 19);
+  CHECK(court.broken() == Rule::honesty);
+}
+
+TEST_CASE("tokens_may_be_in_any_order_only_where_acquisitions_overlap") {
+  Court overlapping{Profile::beyond};
+  overlapping.hold(0, 7, 0, 10, 20);
+  overlapping.hold(1, 5, 10, 12, 20);
+  CHECK_FALSE(overlapping.broken());
+  Court later{Profile::beyond};
+  later.hold(0, 7, 0, 10, 20);
+  later.hold(1, 5, 11, 12, 20);
+  CHECK(later.broken() == Rule::tokens);
+  Court twice{Profile::beyond};
+  twice.hold(0, 7, 0, 10, 20);
+  twice.hold(1, 7, 0, 12, 20);
+  CHECK(twice.broken() == Rule::tokens);
+}
+
+TEST_CASE("tokens_are_judged_only_where_counters_are_kept") {
+  Court court{Profile::beyond};
+  court.schedule.counters_kept = false;
+  court.hold(0, 7, 0, 10, 20);
+  court.hold(1, 7, 11, 12, 20);
+  CHECK_FALSE(court.broken());
+}
+
+TEST_CASE("a_lease_rises_from_the_dead_when_copies_count_that_came_back_without_a_majority") {
+  const std::vector<bool> votes{true, true, false};
+  Court alive{Profile::beyond};
+  const auto kept = alive.hold(0, 1, 0, 10, 20);
+  alive.judge.put_back("owner", 1, 2);
+  alive.judge.prolong(kept, 30, votes, 15);
+  CHECK_FALSE(alive.broken());
+  Court dead{Profile::beyond};
+  const auto revived = dead.hold(0, 1, 0, 10, 20);
+  dead.judge.put_back("owner", 1, 1);
+  dead.judge.prolong(revived, 30, votes, 15);
+  CHECK(dead.broken() == Rule::honesty);
+}
+
+TEST_CASE("a_fenced_store_refuses_what_is_old_and_its_twin_loses_it") {
+  Stores stores;
+  const Stores::Seen paused = stores.read(33);
+  const Stores::Seen next = stores.read(34);
+  CHECK(stores.write(34, next) == Stores::Written::accepted);
+  CHECK(stores.write(33, paused) == Stores::Written::refused);
+  CHECK(stores.lost_fenced == 0);
+  CHECK(stores.lost_unfenced == 1);
+  CHECK(stores.read(33).refused);
+}
+
+TEST_CASE("a_store_without_tokens_is_not_fenced") {
+  Stores stores;
+  const Stores::Seen seen = stores.read(0);
+  CHECK(stores.write(0, seen) == Stores::Written::refused);
+  CHECK(stores.unfenced_version == 1);
+}

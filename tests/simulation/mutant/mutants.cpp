@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/core/lease/extension.hpp"
+#include "redlock/core/wire/marker.hpp"
+#include "simulation/mutant/lies.hpp"
+#include "simulation/mutant/mutant.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+using core::Acquisition;
+using core::Claim;
+using core::Extension;
+using core::NodeIndex;
+using core::Operation;
+using core::Step;
+using core::Time;
+
+/// A mutant of one kind of operation, by a disguise that is made of it.
+template <class Kind, class Lie>
+class Liar : public Mutant {
+ public:
+  explicit Liar(std::string_view name) : name_{name} {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::unique_ptr<Operation> disguise(std::unique_ptr<Operation> operation, std::size_t nodes,
+                                                    const Aside& aside) const override {
+    if (!dynamic_cast<Kind*>(operation.get())) return operation;
+    return std::make_unique<Lie>(std::move(operation), nodes, aside);
+  }
+
+ private:
+  std::string_view name_;
+};
+
+/// Mutants that need no disguise.
+class Careless : public Mutant {
+ public:
+  explicit Careless(std::string_view name) : name_{name} {}
+  [[nodiscard]] std::string_view name() const override { return name_; }
+
+ private:
+  std::string_view name_;
+};
+
+class NoElapsedCheck final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    claim.drift -= std::chrono::hours{1};
+  }
+  void before_hold(Claim& claim) const override {
+    if (claim.drift < core::Span::zero()) claim.drift += std::chrono::hours{1};
+  }
+  [[nodiscard]] Time deadline(const Acquisition& granted, Time, const Schedule& schedule) const override {
+    return core::valid_until(granted.begun(), schedule.ttl, schedule.drift);
+  }
+  [[nodiscard]] bool looks_at_deadline() const override { return false; }
+};
+
+class ValidityFromReplies final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] Time deadline(const Acquisition&, Time now, const Schedule& schedule) const override {
+    return core::valid_until(now, schedule.ttl, schedule.drift);
+  }
+};
+
+/// So much of the drift, in per cent.
+class LessDrift final : public Careless {
+ public:
+  LessDrift(std::string_view name, int percent) : Careless{name}, percent_{percent} {}
+  void before_attempt(Claim& claim, const std::string&) const override {
+    claim.drift = claim.drift * percent_ / 100;
+  }
+
+ private:
+  int percent_;
+};
+
+/// A marker of any run will do.
+class IgnoresRunId final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_start(core::RestartGuard::Settings& guard) const override { guard.durable = true; }
+};
+
+class EndsQuarantineEarly final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_start(core::RestartGuard::Settings& guard) const override {
+    guard.quarantine = std::chrono::milliseconds{1};
+  }
+};
+
+class RenewsAfterRelease final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] bool release_ends_lease() const override { return false; }
+};
+
+class ArmsOnce final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] bool arms_again() const override { return false; }
+};
+
+class AdoptWithoutSwap final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    if (!claim.adopted_owner.empty()) claim.owner = claim.adopted_owner;
+  }
+};
+
+class SameOwner : public Careless {
+ public:
+  using Careless::Careless;
+  void before_attempt(Claim& claim, const std::string& previous_owner) const override {
+    if (!previous_owner.empty()) claim.owner = previous_owner;
+  }
+};
+
+class ExtendsAfterDeadline final : public Careless {
+ public:
+  using Careless::Careless;
+  [[nodiscard]] Time extension_limit(Time deadline, Time now) const override {
+    return std::max(deadline, now + std::chrono::milliseconds{10});
+  }
+};
+
+class RepairCountsAtOnce final : public Careless {
+ public:
+  using Careless::Careless;
+  void before_extension(core::LeaseState& held) const override { held.copies = core::Copies{}; }
+};
+
+class Patched : public Careless {
+ public:
+  Patched(std::string_view name, std::vector<Patch> patches) : Careless{name}, patches_{std::move(patches)} {}
+  [[nodiscard]] std::vector<Patch> patches() const override { return patches_; }
+
+ private:
+  std::vector<Patch> patches_;
+};
+
+/// A second grant to the same owner value, and a confirmation that looks at the owner only.
+class GrantsAgain final : public SameOwner {
+ public:
+  using SameOwner::SameOwner;
+  [[nodiscard]] std::vector<Patch> patches() const override {
+    return {
+        {&core::grant_script,
+         "local holder=redis.call('GET',KEYS[1]) "
+         "if holder and holder~=ARGV[1] then return {holder,redis.call('PTTL',KEYS[1])} end "
+         "local counter=math.max(tonumber(redis.call('GET',KEYS[2]) or 0)+1,tonumber(ARGV[3])) "
+         "redis.call('SET',KEYS[2],counter) redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return counter"},
+        {&core::confirm_script, confirm_by_owner}};
+  }
+  static constexpr std::string_view confirm_by_owner =
+      "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end redis.call('SET',KEYS[2],ARGV[3]) return 1";
+};
+
+/// What the guard runs; it is not loaded, and so has no digest.
+constexpr core::Script marking{core::mark_script, {}};
+/// Whoever looks at a quarantine begins it again.
+constexpr std::string_view marking_that_starts_over =
+    "local call=redis.call "
+    "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]~='0' then call('SET',KEYS[2],ARGV[3],'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "local whole=call('GET',KEYS[2]) "
+    "if whole then call('PEXPIRE',KEYS[2],whole) end "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2])}";
+
+std::vector<std::unique_ptr<Mutant>> make() {
+  std::vector<std::unique_ptr<Mutant>> all;
+  const auto add = [&all](auto mutant) {
+    all.push_back(std::make_unique<decltype(mutant)>(std::move(mutant)));
+  };
+  add(Liar<Acquisition, HalfSuffices>{"half-suffices"});
+  add(Liar<Acquisition, OnlyReachableCount>{"only-reachable-count"});
+  add(NoElapsedCheck{"no-elapsed-check"});
+  add(ValidityFromReplies{"validity-from-replies"});
+  add(LessDrift{"no-drift", 0});
+  add(LessDrift{"half-the-drift", 50});
+  add(Patched{"blind-delete", {{&core::release_script, "return redis.call('DEL',KEYS[1])"}}});
+  add(Patched{"extend-without-owner",
+              {{&core::extend_script,
+                "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) "
+                "end return 1"}}});
+  add(AdoptWithoutSwap{"adopt-without-swap"});
+  add(Liar<Extension, MinorityExtends>{"minority-extends"});
+  add(ExtendsAfterDeadline{"extend-after-deadline"});
+  add(Patched{"confirm-without-owner",
+              {{&core::confirm_script, "redis.call('SET',KEYS[2],ARGV[3]) return 1"}}});
+  add(GrantsAgain{"grant-again"});
+  add(Liar<Acquisition, UnfoldedGrantsCount>{"unfolded-grants-count"});
+  add(SameOwner{"same-owner"});
+  add(Liar<Acquisition, NothingIsGivenBack>{"nothing-is-given-back"});
+  add(Liar<Acquisition, ReleasesOvertake>{"releases-overtake"});
+  add(Liar<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
+  add(ArmsOnce{"no-rearm-after-write"});
+  add(RepairCountsAtOnce{"repair-counts-at-once"});
+  add(Liar<Extension, RepairsAfterFailure>{"repair-after-failure"});
+  add(RenewsAfterRelease{"renewal-after-release"});
+  add(IgnoresRunId{"marker-without-run-id"});
+  add(EndsQuarantineEarly{"quarantine-ends-early"});
+  add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
+  add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
+  add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
+  return all;
+}
+
+}  // namespace
+
+std::span<const std::unique_ptr<Mutant>> mutants() {
+  static const std::vector<std::unique_ptr<Mutant>> all = make();
+  return all;
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,93 @@
+// All nodes restart at once, and have forgotten what they granted: what the restart guard is for.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "simulation/campaign/campaign.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace redlock::simulation;
+
+Schedule guarded_world() {
+  Schedule schedule;
+  schedule.ttl = std::chrono::milliseconds{300};
+  schedule.node_timeout = std::chrono::milliseconds{30};
+  schedule.guarded = true;
+  schedule.deployed = true;
+  return schedule;
+}
+
+/// A holds the lock when the power fails, and B wants it soon after.
+Schedule power_failure() {
+  Schedule schedule = guarded_world();
+  schedule.connects_at_once = true;
+  schedule.visits = {{.client = 0, .at = 10 * millisecond, .hold = 250 * millisecond},
+                     {.client = 1, .at = 100 * millisecond, .hold = 20 * millisecond, .waits = true}};
+  for (int node = 0; node < schedule.nodes; ++node)
+    schedule.faults.push_back({.kind = Fault::Kind::crash_old,
+                               .at = 50 * millisecond,
+                               .length = millisecond,
+                               .node = node,
+                               .amount = 45 * millisecond});
+  return schedule;
+}
+
+Outcome outcome_of(const Schedule& schedule, std::string_view mistake = {}) {
+  const Mutant* made = nullptr;
+  for (const auto& mutant : mutants())
+    if (mutant->name() == mistake) made = mutant.get();
+  REQUIRE((made || mistake.empty()));
+  Interpreter interpreter;
+  History nobody_reads_it;
+  return World{schedule, interpreter, nobody_reads_it, made}.run();
+}
+
+}  // namespace
+
+TEST_CASE("nodes_that_had_their_markers_before_grant_at_once") {
+  Schedule schedule = guarded_world();
+  const Outcome old = outcome_of(schedule);
+  schedule.deployed = false;
+  const Outcome begun = outcome_of(schedule);
+  REQUIRE(!old.leases.empty());
+  REQUIRE(!begun.leases.empty());
+  CHECK(old.leases.front().begun < 100 * millisecond);
+  CHECK(begun.leases.front().begun > 500 * millisecond);
+}
+
+TEST_CASE("after_a_power_failure_nobody_gets_a_lock_that_may_be_held") {
+  const Outcome outcome = outcome_of(power_failure());
+  CHECK_FALSE(outcome.violation);
+  REQUIRE(outcome.leases.size() == 2);
+  CHECK(outcome.leases[0].begun < 50 * millisecond);
+  CHECK(outcome.leases[1].begun > 350 * millisecond);
+}
+
+TEST_CASE("after_a_power_failure_two_hold_the_lock_if_any_run_or_any_quarantine_will_do") {
+  for (const std::string_view mistake : {"marker-without-run-id", "quarantine-ends-early"}) {
+    INFO(mistake);
+    const Outcome outcome = outcome_of(power_failure(), mistake);
+    REQUIRE(outcome.violation);
+    CHECK(outcome.violation->rule == Rule::exclusion);
+  }
+}
+
+TEST_CASE("where_restarts_are_guarded_the_power_fails_now_and_then") {
+  std::size_t guarded = 0;
+  std::size_t failing = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const Schedule schedule = draw_schedule(seed, Profile::within);
+    guarded += schedule.guarded ? 1 : 0;
+    int together = 0;  // restarts at one moment
+    for (std::size_t at = 1; at < schedule.faults.size(); ++at)
+      together += schedule.faults[at].at == schedule.faults[at - 1].at ? 1 : 0;
+    if (together < schedule.nodes - 1) continue;
+    CHECK(schedule.guarded);
+    ++failing;
+  }
+  CHECK(failing > guarded / 4);
+  CHECK(failing < guarded / 2);
+}

@@ -1,0 +1,118 @@
+#include "simulation/scenario/scenarios.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "support/catch.hpp"
+#include "support/project_file.hpp"
+
+namespace {
+
+using namespace redlock::simulation;
+using redlock::testing::contains;
+using redlock::testing::project;
+using redlock::testing::read_project_file;
+
+/// What comes of the story in a world with that mistake.
+Outcome outcome_with(std::string_view mistake, std::string_view story) {
+  const auto all = mutants();
+  const auto mutant = std::find_if(all.begin(), all.end(),
+                                   [mistake](const auto& candidate) { return candidate->name() == mistake; });
+  const Scenario* scenario = find_scenario(story);
+  REQUIRE(mutant != all.end());
+  REQUIRE(scenario);
+  return retell(*scenario, mutant->get()).outcome;
+}
+
+}  // namespace
+
+TEST_CASE("every_story_ends_as_it_is_told") {
+  for (const Scenario& scenario : scenarios()) {
+    const std::string wrong = differences(scenario.expected, retell(scenario).outcome);
+    INFO(scenario.name << ": " << wrong);
+    CHECK(wrong.empty());
+  }
+}
+
+TEST_CASE("a_story_that_is_told_twice_is_the_same") {
+  for (const Scenario& scenario : scenarios()) {
+    INFO(scenario.name);
+    CHECK(retell(scenario).events == retell(scenario).events);
+  }
+}
+
+TEST_CASE("any_other_end_of_a_story_is_noticed") {
+  for (const Scenario& scenario : scenarios()) {
+    INFO(scenario.name);
+    const Outcome outcome = retell(scenario).outcome;
+    const auto notices = [&](auto change) {
+      Expected expected = scenario.expected;
+      change(expected);
+      return !differences(expected, outcome).empty();
+    };
+    CHECK(notices([](Expected& expected) { ++expected.overlaps; }));
+    CHECK(notices([](Expected& expected) { ++expected.writes_refused; }));
+    CHECK(notices([](Expected& expected) { ++expected.writes_lost; }));
+    CHECK(notices([](Expected& expected) { expected.grants.pop_back(); }));
+    CHECK(notices([](Expected& expected) { expected.grants.push_back(expected.grants.back()); }));
+    CHECK(notices([](Expected& expected) { expected.grants.back().client = 7; }));
+    CHECK(notices([](Expected& expected) { expected.grants.front().to = 0; }));
+    CHECK(notices([](Expected& expected) { expected.grants.front().from = second; }));
+  }
+}
+
+TEST_CASE("a_token_that_does_not_grow_is_noticed") {
+  const Scenario& scenario = *find_scenario("client-paused");
+  Outcome outcome = retell(scenario).outcome;
+  outcome.leases.back().token = outcome.leases.front().token;
+  CHECK(differences(scenario.expected, outcome) == "token 1 after 1\n");
+}
+
+TEST_CASE("without_a_look_at_the_clock_replies_that_are_read_too_late_make_a_lock") {
+  const Outcome outcome = outcome_with("no-elapsed-check", "pause-before-reply");
+  REQUIRE(outcome.leases.size() == 2);
+  CHECK(outcome.leases[1].client == 0);
+  CHECK(outcome.leases[1].begun > 400 * millisecond);
+  REQUIRE(outcome.violation);
+  CHECK(outcome.violation->rule == Rule::honesty);
+}
+
+TEST_CASE("if_nothing_is_given_back_a_split_vote_lasts_for_a_ttl") {
+  const Outcome outcome = outcome_with("nothing-is-given-back", "split-vote");
+  REQUIRE(!outcome.leases.empty());
+  CHECK(outcome.leases[0].begun > 300 * millisecond);
+}
+
+TEST_CASE("a_late_copy_that_is_not_given_back_or_given_back_too_early_stays") {
+  CHECK(outcome_with("nothing-is-given-back", "late-set").leases.empty());
+  CHECK(outcome_with("releases-overtake", "late-set").leases.empty());
+}
+
+TEST_CASE("the_gallery_shows_what_happens") {
+  for (const Scenario& scenario : scenarios()) {
+    const std::string name{scenario.name};
+    INFO("docs/failures/" << name << ".svg is not what is drawn now. To write it anew:\n"
+                          << "build/bin/redlock-sim --scenario " << name << " --svg docs/failures/" << name
+                          << ".svg");
+    const bool is_same = read_project_file("docs/failures/" + name + ".svg") == picture_of(scenario);
+    CHECK(is_same);
+  }
+}
+
+TEST_CASE("the_gallery_has_a_section_for_every_story_and_no_other_picture") {
+  const std::string text = read_project_file("docs/failure-gallery.md");
+  std::set<std::string> pictures;
+  for (const Scenario& scenario : scenarios()) {
+    const std::string picture = std::string{scenario.name} + ".svg";
+    CHECK_THAT(text, contains("## " + std::string{scenario.title} + "\n"));
+    CHECK_THAT(text, contains("(failures/" + picture + ")"));
+    pictures.insert(picture);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator{project / "docs/failures"}) {
+    INFO(entry.path());
+    CHECK(pictures.count(entry.path().filename().string()) == 1);
+  }
+}

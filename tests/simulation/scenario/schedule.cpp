@@ -1,0 +1,257 @@
+#include "simulation/scenario/schedule.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "simulation/world/random.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+using Kind = Fault::Kind;
+
+// One draw in one statement: in which order the operands of an operator are evaluated is up to the compiler.
+
+/// Kinds of faults, as often as they are to come.
+struct Likely {
+  Kind kind;
+  int weight;
+};
+constexpr std::array within_assumptions{
+    Likely{Kind::crash, 3},          Likely{Kind::crash_empty, 1},  Likely{Kind::stall, 5},
+    Likely{Kind::partition, 5},      Likely{Kind::deaf_node, 3},    Likely{Kind::deaf_client, 3},
+    Likely{Kind::slow, 5},           Likely{Kind::cut, 6},          Likely{Kind::pause, 4},
+    Likely{Kind::pause_mid_step, 4}, Likely{Kind::client_crash, 2}, Likely{Kind::flush_scripts, 3},
+    Likely{Kind::foreign_take, 3},   Likely{Kind::loading, 1},      Likely{Kind::read_only, 1},
+    Likely{Kind::out_of_memory, 1}};
+constexpr std::array beyond_assumptions{Likely{Kind::crash_empty, 3},   Likely{Kind::crash_old, 3},
+                                        Likely{Kind::client_rate, 2},   Likely{Kind::node_rate, 2},
+                                        Likely{Kind::node_jump, 3},     Likely{Kind::flush_all, 2},
+                                        Likely{Kind::foreign_delete, 6}};
+
+constexpr std::array losses_of_data{Likely{Kind::crash_empty, 3}, Likely{Kind::crash_old, 3},
+                                    Likely{Kind::flush_all, 2}};
+
+template <std::size_t size>
+int total(const std::array<Likely, size>& likely) {
+  int sum = 0;
+  for (const Likely& one : likely) sum += one.weight;
+  return sum;
+}
+
+template <std::size_t size>
+Kind pick(const std::array<Likely, size>& likely, Random& random) {
+  auto left = random.between(1, total(likely));
+  for (const Likely& one : likely)
+    if ((left -= one.weight) <= 0) return one.kind;
+  return likely.back().kind;
+}
+
+Kind pick_kind(const Schedule& schedule, Random& random) {
+  if (schedule.profile == Profile::beyond && random.chance(40)) return pick(beyond_assumptions, random);
+  if (schedule.guarded && random.chance(20)) return pick(losses_of_data, random);
+  return pick(within_assumptions, random);
+}
+
+/// Whether nodes that lost their data have to be kept out.
+bool stays_away(const Schedule& schedule) { return schedule.profile == Profile::within && !schedule.guarded; }
+
+void set_details(Fault& fault, const Schedule& schedule, Random& random) {
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  fault.length = random.skewed(millisecond, 2 * ttl);
+  switch (fault.kind) {
+    case Kind::crash:
+    case Kind::stall:
+    case Kind::loading:
+    case Kind::read_only:
+    case Kind::out_of_memory:
+    case Kind::flush_scripts:
+    case Kind::flush_all:
+    case Kind::foreign_delete:
+      break;
+    case Kind::crash_empty:
+      // Kept out until no lease that it may have forgotten can be valid any more.
+      if (stays_away(schedule)) fault.length += ttl + ttl / 50 + 5 * millisecond;
+      break;
+    case Kind::crash_old:
+      fault.amount = random.skewed(millisecond, 4 * ttl);
+      break;
+    case Kind::slow:
+      fault.amount = random.skewed(millisecond, ttl);
+      break;
+    case Kind::partition:
+    case Kind::deaf_node:
+    case Kind::deaf_client:
+      if (random.chance(25))
+        fault.client = Fault::all;
+      else if (random.chance(20))
+        fault.node = Fault::all;
+      return;
+    case Kind::client_rate:
+    case Kind::node_rate:
+      fault.amount = random.between(-300'000, 300'000);
+      break;
+    case Kind::node_jump:
+      fault.amount = random.skewed(millisecond, 4 * ttl);
+      if (random.chance(50)) fault.amount = -fault.amount;
+      break;
+    case Kind::foreign_take:
+      fault.node = random.chance(60) ? Fault::all : fault.node;
+      fault.length = random.skewed(millisecond, ttl);
+      break;
+    case Kind::cut:
+    case Kind::pause:
+    case Kind::pause_mid_step:
+    case Kind::client_crash:
+      break;
+  }
+  if (fault.kind == Kind::foreign_delete || fault.kind == Kind::flush_all)
+    fault.node = random.chance(30) ? Fault::all : fault.node;
+}
+
+Fault draw_fault(const Schedule& schedule, Random& random) {
+  Fault fault{};
+  fault.kind = pick_kind(schedule, random);
+  // Another library does not look at markers: where nodes lose their data it would be let in.
+  if (schedule.guarded && fault.kind == Kind::foreign_take) fault.kind = Kind::stall;
+  fault.at = random.between(0, schedule.heals);
+  fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
+  fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+  set_details(fault, schedule, random);
+  if (fault.kind != Kind::crash_empty || !stays_away(schedule))
+    fault.length = std::min(fault.length, schedule.heals - fault.at);
+  return fault;
+}
+
+/// All nodes restart at once, each with what it had saved, if anything: what was granted since is forgotten everywhere.
+void draw_power_failure(Schedule& schedule, Random& random) {
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  const Instant at = random.between(0, schedule.heals);
+  const Instant length = std::min(random.skewed(millisecond, ttl), schedule.heals - at);
+  for (int node = 0; node < schedule.nodes; ++node) {
+    const Kind kind = random.chance(20) ? Kind::crash_empty : Kind::crash_old;
+    const Instant age = random.between(millisecond, 2 * ttl);
+    schedule.faults.push_back({.kind = kind, .at = at, .length = length, .node = node, .amount = age});
+  }
+}
+
+std::int64_t draw_wall_offset(Random& random) {
+  constexpr std::int64_t year_us = 365 * 24 * 3600 * std::int64_t{1'000'000};
+  if (random.chance(5)) return 274 * year_us;
+  if (random.chance(5)) return -57 * year_us;
+  const std::int64_t offset = random.between(-2'000'000, 2'000'000);
+  return random.chance(50) ? offset : offset / 1000;
+}
+
+}  // namespace
+
+std::string_view name_of(Kind kind) {
+  constexpr std::array<std::string_view, 22> names{"crash",
+                                                   "crash without its data",
+                                                   "crash, back with old data",
+                                                   "stopped",
+                                                   "cut off",
+                                                   "hears nothing",
+                                                   "is not heard",
+                                                   "slow link",
+                                                   "connection lost",
+                                                   "paused",
+                                                   "paused in mid-step",
+                                                   "process dies",
+                                                   "clock rate",
+                                                   "clock rate",
+                                                   "clock jumps",
+                                                   "FLUSHALL",
+                                                   "SCRIPT FLUSH",
+                                                   "another library takes the lock",
+                                                   "key deleted",
+                                                   "loading",
+                                                   "read only",
+                                                   "out of memory"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+bool concerns_client(const Fault& fault) {
+  switch (fault.kind) {
+    case Kind::partition:
+    case Kind::deaf_node:
+    case Kind::deaf_client:
+    case Kind::slow:
+    case Kind::cut:
+    case Kind::pause:
+    case Kind::pause_mid_step:
+    case Kind::client_crash:
+    case Kind::client_rate:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool concerns_node(const Fault& fault) {
+  switch (fault.kind) {
+    case Kind::pause:
+    case Kind::pause_mid_step:
+    case Kind::client_crash:
+    case Kind::client_rate:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string describe(const Fault& fault) {
+  std::string text{name_of(fault.kind)};
+  const auto milliseconds = [](Instant span) { return std::to_string(span / millisecond) + " ms"; };
+  if (fault.kind == Kind::client_rate || fault.kind == Kind::node_rate)
+    text += " " + std::to_string(fault.amount) + " ppm";
+  if (fault.kind == Kind::node_jump) text += " by " + milliseconds(fault.amount);
+  if (fault.kind == Kind::crash_old) text += " (" + milliseconds(fault.amount) + " old)";
+  if (fault.kind == Kind::slow) text += " (+" + milliseconds(fault.amount) + ")";
+  return text;
+}
+
+Schedule draw_schedule(std::uint64_t seed, Profile profile) {
+  Random random{seed};
+  Schedule schedule;
+  schedule.seed = seed;
+  schedule.profile = profile;
+  schedule.nodes = random.chance(50) ? 3 : 5;
+  schedule.clients = static_cast<int>(random.skewed(2, 8));
+  schedule.threads = random.chance(25) ? 2 : 1;
+  schedule.resources = random.chance(20) ? 2 : 1;
+  schedule.ttl = std::chrono::milliseconds{random.between(20, 120)};
+  schedule.drift = schedule.ttl / 100 + std::chrono::milliseconds{2};
+  schedule.node_timeout = schedule.ttl / 10;
+  schedule.fencing = random.chance(85);
+  schedule.counters_kept = random.chance(80);
+  schedule.jitter = random.skewed(10 * microsecond, 5 * millisecond);
+  schedule.habits.think = random.between(10 * millisecond, 150 * millisecond);
+  schedule.habits.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
+  if (random.chance(15)) schedule.well_for = 3 * schedule.ttl.count() * millisecond;
+  // Long enough for connections that have proved good, and are replaced at once when they break.
+  if (random.chance(5)) schedule.heals = 2500 * millisecond;
+  if (random.chance(20)) schedule.fence_memory = {};
+  schedule.guarded = random.chance(50) && profile == Profile::within;
+  // The relative error of two clocks stays just below what the drift allows over one ttl.
+  const std::int64_t most = random.chance(50) ? schedule.drift.count() * 450'000 / schedule.ttl.count() : 0;
+  for (int client = 0; client < schedule.clients; ++client) {
+    schedule.client_ppm.push_back(random.between(-most, most));
+    schedule.wall_offsets_us.push_back(draw_wall_offset(random));
+  }
+  for (int node = 0; node < schedule.nodes; ++node) {
+    schedule.node_ppm.push_back(random.between(-most, most));
+    schedule.node_offsets.push_back(random.between(0, second));
+  }
+  // Where the power fails little else goes wrong, so that there are leases to be forgotten.
+  schedule.deployed = schedule.guarded && random.chance(40);
+  const auto power_failures = schedule.deployed ? random.between(1, 3) : 0;
+  const auto faults = schedule.deployed ? random.between(3, 12) : random.between(20, 50);
+  for (std::int64_t i = 0; i < power_failures; ++i) draw_power_failure(schedule, random);
+  for (std::int64_t i = 0; i < faults; ++i) schedule.faults.push_back(draw_fault(schedule, random));
+  std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
+                   [](const Fault& one, const Fault& other) { return one.at < other.at; });
+  return schedule;
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,121 @@
+// Redis' rules between Lua and the rest of the world.
+#include "simulation/server/lua/scripts.hpp"
+
+#include <string>
+#include <utility>
+
+#include "simulation/server/lua/sha1.hpp"
+#include "simulation/server/talk.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace redlock::simulation;
+using redlock::testing::contains;
+
+TEST_CASE("SHA1_of_the_examples_of_its_standard") {
+  REQUIRE(sha1_hex("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+  REQUIRE(sha1_hex("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d");
+  REQUIRE(sha1_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+          "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+  REQUIRE(sha1_hex(std::string(1'000'000, 'a')) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
+}
+
+TEST_CASE("values_of_Lua_become_replies") {
+  const auto [source, reply] = GENERATE(table<const char*, const char*>({
+      {"return 3.99", "3"},
+      {"return -3.99", "-3"},
+      {"return 2^53", "9007199254740992"},
+      {"return 'text'", R"("text")"},
+      {"return true", "1"},
+      {"return false", "(nil)"},
+      {"return nil", "(nil)"},
+      {"return", "(nil)"},
+      {"return {1, 'two', {3}}", R"([1, "two", [3]])"},
+      {"return {1, nil, 3}", "[1]"},
+      {"return {1, false, 3}", "[1, (nil), 3]"},
+      {"return {x = 1}", "[]"},
+      {"return {ok = 'FINE'}", R"(+"FINE")"},
+      {"return {err = 'MINE all'}", R"(-"MINE all")"},
+      {"return redis.status_reply('FINE')", R"(+"FINE")"},
+      {"return redis.error_reply('MINE all')", R"(-"MINE all")"},
+      {"return redis.error_reply('short')", R"(-"ERR short")"},
+      {"return redis.sha1hex('abc')", R"("a9993e364706816aba3e25717850c26c9cd0d89d")"},
+  }));
+  CAPTURE(source);
+  REQUIRE(Talk{}.run(source) == reply);
+}
+
+TEST_CASE("replies_become_values_of_Lua") {
+  Talk talk;
+  REQUIRE(talk.run("return tostring(redis.call('GET', KEYS[1]))") == R"("false")");
+  REQUIRE(talk.run("return redis.call('SET', KEYS[1], ARGV[1]).ok") == R"("OK")");
+  REQUIRE(talk.run("return redis.call('GET', KEYS[1]) .. '!'") == R"("value!")");
+  REQUIRE(talk.run("return redis.call('DEL', KEYS[1]) + 0.5") == "1");
+  REQUIRE(talk.run("return redis.call('TIME')[1] + 1") == "2");
+  REQUIRE(talk.run("return redis.pcall('GET').err") ==
+          R"("ERR Wrong number of args calling Redis command from script")");
+}
+
+TEST_CASE("numbers_become_arguments_of_17_digits") {
+  const auto [number, text] = GENERATE(table<const char*, const char*>({
+      {"0.1", R"("0.10000000000000001")"},
+      {"1/3", R"("0.33333333333333331")"},
+      {"2^53", R"("9007199254740992")"},
+      {"1e16", R"("10000000000000000")"},
+      {"1e17", R"("1e+17")"},
+      {"-0", R"("-0")"},
+      {"1e300", R"("1.0000000000000001e+300")"},
+      {"1/0", R"("inf")"},
+  }));
+  CAPTURE(number);
+  REQUIRE(Talk{}.run(std::string{"return redis.call('ECHO', "} + number + ")") == text);
+}
+
+TEST_CASE("an_error_of_call_ends_the_script_and_says_where_and_one_of_pcall_is_a_value") {
+  Talk talk;
+  talk.say({"RPUSH", "key", "element"});
+  REQUIRE_THAT(talk.run("local x = 1\nreturn redis.call('GET', KEYS[1])"),
+               contains("WRONGTYPE Operation against a key holding the wrong kind of value script: ") &&
+                   contains(", on @user_script:2."));
+  REQUIRE(talk.run("redis.pcall('GET', KEYS[1]) return 'went on'") == R"("went on")");
+}
+
+TEST_CASE("a_script_leaves_nothing_behind_for_the_next_one") {
+  const auto* const source =
+      GENERATE("x = 1", "_G.x = 1", "redis.x = 1", "string.x = 1", "rawset(_G, 'x', 1)", "setfenv(0, {})",
+               "getmetatable('').__index = nil", "getmetatable(_G).__newindex = nil", "setmetatable(_G, {})",
+               "KEYS = {}", "table.insert(_G, 1)", "table.insert(redis, 1)", "table.insert(string, 1)",
+               "table.remove(KEYS, 1) table.insert(table, 1)");
+  CAPTURE(source);
+  Talk talk;
+  REQUIRE(talk.run(source).starts_with("-\"ERR user_script:1: "));
+  REQUIRE(talk.run("return {KEYS[1], ARGV[1], string.upper('a')}") == R"(["key", "value", "A"])");
+  REQUIRE_THAT(talk.run("return x"), contains("Script attempted to access nonexistent global variable 'x'"));
+}
+
+TEST_CASE("what_a_script_does_to_its_arguments_ends_with_it") {
+  Talk talk;
+  REQUIRE(talk.run("KEYS[1] = 'changed' KEYS.more = 1 ARGV[2] = 1 return KEYS[1]") == R"("changed")");
+  REQUIRE(talk.run("return {#KEYS, #ARGV, KEYS[1], tostring(KEYS.more)}") == R"([1, 1, "key", "nil"])");
+}
+
+TEST_CASE("no_address_and_no_random_number_gets_out_of_a_script") {
+  Talk talk;
+  REQUIRE(talk.run("return tostring({}) .. tostring(type)") == R"("tablefunction")");
+  REQUIRE(talk.run("error({}, 0)").find("0x") == std::string::npos);
+  REQUIRE_THAT(talk.run("return math.random()"), contains("attempt to call field 'random' (a nil value)"));
+}
+
+TEST_CASE("a_script_that_does_not_compile_is_not_known_afterwards") {
+  Talk talk;
+  REQUIRE_THAT(talk.run("return ("), contains("ERR Error compiling script (new function): user_script:1: "));
+  REQUIRE(talk.say({"SCRIPT", "EXISTS", sha1_hex("return (")}) == "[0]");
+}
+
+TEST_CASE("scripts_cannot_run_scripts") {
+  REQUIRE_THAT(Talk{}.run("return redis.call('EVAL', 'return 1', 0)"),
+               contains("ERR This Redis command is not allowed from script script: "));
+}
+
+}  // namespace

@@ -1,0 +1,255 @@
+#include "simulation/world/application.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace redlock::simulation {
+
+using core::Acquisition;
+using core::Extension;
+using core::ReleaseOperation;
+using core::Span;
+using core::Time;
+
+void Process::wake(int index, Time now) {
+  if (const int cancelled = ~index; cancelled >= 0)
+    return cancel(*threads_[static_cast<std::size_t>(cancelled)], now);
+  Thread& thread = *threads_[static_cast<std::size_t>(index)];
+  switch (thread.state) {
+    case Thread::State::thinking:
+      return begin_call(thread, now);
+    case Thread::State::between_attempts:
+      return thread.retry->over(now) ? rest(thread) : ask(thread, now);
+    case Thread::State::asking:
+      if (thread.finished()) attempt_ended(thread, now);
+      return;
+    case Thread::State::holding:
+      return hold(thread, now);
+    case Thread::State::writing:
+      return end_hold(thread, now);
+    case Thread::State::extending:
+      if (thread.finished()) extension_ended(thread, now);
+      return;
+    case Thread::State::releasing:
+      if (thread.finished()) released(thread, now);
+      return;
+  }
+}
+
+/// What is over by now is not cancelled, and nothing else is woken by it.
+void Process::cancel(Thread& thread, Time now) {
+  if (thread.state != Thread::State::asking || thread.finished()) return;
+  engine_.abandon(thread.operation, Errc::cancelled, now);
+  settle(now);
+}
+
+void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
+  if (mutant_)
+    operation = mutant_->disguise(std::move(operation), engine_.nodes(),
+                                  [this](core::NodeIndex node, std::string_view command) {
+                                    world_.send_aside(index_, static_cast<int>(node), command);
+                                  });
+  thread.operation = core::Ref<core::Operation>{operation.release()};
+  thread.operation->waiter = &thread;
+  engine_.submit(thread.operation, now);
+  settle(now);
+}
+
+void Process::rest(Thread& thread) {
+  thread.operation = {};
+  thread.state = Thread::State::thinking;
+  await_next_visit(thread);
+}
+
+void Process::await_next_visit(Thread& thread) {
+  if (schedule_.visits.empty())
+    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.habits.think));
+  const auto mine = [&](const Visit& visit) { return visit.client == index_ && visit.at >= world_.now(); };
+  const auto next = std::find_if(schedule_.visits.begin(), schedule_.visits.end(), mine);
+  thread.visit = next == schedule_.visits.end() ? nullptr : &*next;
+  if (thread.visit) world_.wake_in(index_, thread.index, thread.visit->at - world_.now());
+}
+
+/// As `Client::acquire` does it.
+void Process::begin_call(Thread& thread, Time now) {
+  if (!world_.is_open()) return;
+  thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
+  thread.resource = world_.most_wanted().value_or(thread.resource);
+  const auto* const orphan = world_.orphan(thread.resource);
+  const bool adopts = orphan && random_.chance(schedule_.habits.adopts);
+  thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
+  const bool waits = !adopts && (thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits));
+  const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
+  thread.give_up_at = waits ? now + Span{patience} : core::never;
+  thread.retry.reset();
+  if (waits) thread.retry.emplace(thread.give_up_at);
+  ask(thread, now);
+}
+
+void Process::ask(Thread& thread, Time now) {
+  const std::string owner = thread.claim.owner;
+  thread.claim = core::Claim{.key = key_of(thread.resource),
+                             .owner = new_owner_value(),
+                             .ttl = schedule_.ttl,
+                             .drift = schedule_.drift,
+                             .node_timeout = schedule_.node_timeout};
+  if (schedule_.fencing)
+    thread.claim.fence = core::Fence{.counter_key = core::counter_key(thread.claim.key),
+                                     .proposal = world_.wall_clock_us(index_),
+                                     .memory = schedule_.fence_memory};
+  if (!thread.adopted.owner.empty()) {
+    thread.claim.adopted_owner = thread.adopted.owner;
+    if (thread.claim.fence)
+      thread.claim.fence->proposal = std::max(thread.claim.fence->proposal, thread.adopted.token + 1);
+  }
+  if (mutant_) mutant_->before_attempt(thread.claim, owner);
+  ++judge_.figures().attempts;
+  world_.asked(thread.claim.owner);
+  thread.invoked = world_.now();
+  thread.state = Thread::State::asking;
+  const auto purpose = thread.retry ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+  auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), purpose);
+  thread.acquisition = acquisition.get();
+  thread.acquisition->give_up_at = thread.give_up_at;
+  world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
+  if (!thread.visit && random_.chance(4))
+    world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
+  submit(thread, std::move(acquisition), now);
+}
+
+void Process::attempt_ended(Thread& thread, Time now) {
+  Acquisition& ended = *thread.acquisition;
+  judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
+  judge_.figures().adoptions += ended.granted() && !thread.adopted.owner.empty() ? 1 : 0;
+  const Errc why = ended.failure().value_or(Errc::too_slow);
+  if (ended.granted()) {
+    const Time deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
+    thread.claim = ended.take_claim();
+    if (mutant_) mutant_->before_hold(thread.claim);
+    thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
+    if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
+      return acquired(thread, now);
+    thread.too_late = thread.operation;
+    return release(thread, now);  // the lease that nobody gets
+  }
+  world_.note(index_, "does not get it");
+  try_again(thread, why, now);
+}
+
+void Process::try_again(Thread& thread, Errc why, Time now) {
+  if (!thread.retry || !world_.is_open()) return rest(thread);
+  const Acquisition& failed = *thread.acquisition;
+  const auto again = thread.retry->after(why, failed.tally(), failed.begun(), now, random_.next());
+  if (!again) return rest(thread);
+  thread.state = Thread::State::between_attempts;
+  thread.operation = {};
+  world_.wake_in(index_, thread.index, std::max<Instant>((*again - now).count(), 0));
+}
+
+void Process::acquired(Thread& thread, Time now) {
+  thread.lease = judge_.begin({.resource = thread.resource,
+                               .client = index_,
+                               .owner = thread.claim.owner,
+                               .token = thread.claim.token,
+                               .invoked = thread.invoked,
+                               .begun = world_.now(),
+                               .deadline = thread.held->deadline().time_since_epoch().count()},
+                              world_.now());
+  world_.lease_prolonged(*thread.lease);
+  world_.note(index_,
+              thread.claim.token == 0 ? "acquired" : "acquired, token " + std::to_string(thread.claim.token));
+  thread.seen = judge_.stores(thread.resource).read(thread.claim.token);
+  thread.extensions_left =
+      random_.chance(schedule_.habits.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
+  thread.writes_at = now + Span{random_.skewed(0, schedule_.habits.hold)};
+  if (thread.visit) {
+    thread.extensions_left = 0;
+    thread.writes_at = now + Span{thread.visit->hold};
+  }
+  if (!thread.visit && thread.extensions_left == 0 && random_.chance(schedule_.habits.renews)) {
+    engine_.keep(thread.held, now);
+    engine_.watch(thread.held, now);
+    judge_.watched(*thread.lease);
+  }
+  loss_queue_.add(thread.held);
+  thread.state = Thread::State::holding;
+  hold(thread, now);
+}
+
+/// Extends now and then, writes once, and only while the lease says that it is valid.
+void Process::hold(Thread& thread, Time now) {
+  if (thread.extensions_left > 0) {
+    --thread.extensions_left;
+    thread.state = Thread::State::extending;
+    if (mutant_) deceive(thread, now);
+    auto extension = std::make_unique<Extension>(thread.held, engine_.nodes());
+    thread.extension = extension.get();
+    return submit(thread, std::move(extension), now);
+  }
+  if (now < thread.writes_at) return world_.wake_in(index_, thread.index, (thread.writes_at - now).count());
+  if (!thread.held->in_force(now)) return release(thread, now);
+  const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
+  thread.state = Thread::State::writing;
+  world_.wake_in(index_, thread.index, taken + random_.between(1, 100) * microsecond);
+}
+
+void Process::extension_ended(Thread& thread, Time now) {
+  const Extension& ended = *thread.extension;
+  if (ended.outcome() == Extension::Outcome::lost) return release(thread, now);
+  thread.state = Thread::State::holding;
+  const Instant left = std::max<Instant>((thread.held->deadline() - now).count(), 0);
+  world_.wake_in(index_, thread.index, random_.skewed(0, left));
+}
+
+void Process::deceive(Thread& thread, Time now) {
+  const Time limit = mutant_->extension_limit(thread.held->deadline(), now);
+  if (limit != thread.held->deadline()) {
+    const core::Copies copies = thread.held->copies;
+    loss_queue_.remove(thread.held);
+    thread.held = std::make_shared<Held>(thread.claim, limit, loss_queue_);
+    thread.held->copies = copies;
+    loss_queue_.add(thread.held);
+  }
+  mutant_->before_extension(*thread.held);
+}
+
+/// Releases the lock, as a rule, or leaves it to others.
+void Process::end_hold(Thread& thread, Time now) {
+  if (thread.visit || !world_.may_leave() || !random_.chance(schedule_.habits.leaves))
+    return release(thread, now);
+  world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  loss_queue_.remove(thread.held);
+  if (core::let_go(thread.held, now)) world_.left(thread.resource, {thread.claim.owner, thread.claim.token});
+  world_.note(index_, "leaves the lock");
+  rest(thread);
+}
+
+void Process::release(Thread& thread, Time now) {
+  if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  loss_queue_.remove(thread.held);
+  thread.state = Thread::State::releasing;
+  if (mutant_ && !mutant_->release_ends_lease())
+    thread.held = std::make_shared<Held>(thread.claim, thread.held->deadline(), loss_queue_);
+  auto release_operation = std::make_unique<ReleaseOperation>(thread.held, engine_.nodes());
+  thread.release_operation = release_operation.get();
+  submit(thread, std::move(release_operation), now);
+}
+
+void Process::released(Thread& thread, Time now) {
+  if (thread.release_operation->outcome() == Release::released)
+    judge_.released(thread.claim.owner, world_.now());
+  if (const auto late = std::exchange(thread.too_late, {})) return try_again(thread, Errc::too_slow, now);
+  rest(thread);
+}
+
+/// As long as the library's; drawn from the world's chances.
+std::string Process::new_owner_value() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string owner(40, '0');
+  owner[0] = static_cast<char>('A' + index_);  // to be read in pictures
+  for (std::size_t at = 1; at < 17; ++at) owner[at] = digits[random_.next() % 16];
+  return owner;
+}
+
+}  // namespace redlock::simulation

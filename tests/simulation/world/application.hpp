@@ -1,0 +1,60 @@
+// What a thread of a simulated application is doing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "simulation/world/process.hpp"
+
+namespace redlock::simulation {
+
+/// A lock that a thread holds.
+struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held> {
+  Held(core::Claim what, core::Time valid_until, core::LossQueue<Held>& watched_by)
+      : LeaseState{std::move(what), valid_until}, loss_queue{watched_by} {}
+  core::LossQueue<Held>& loss_queue;
+
+ private:
+  void lost_early() noexcept override { loss_queue.lost(shared_from_this()); }
+};
+
+/// One thread of the application: it takes locks, touches what they guard, and gives them back.
+struct Process::Thread {
+  enum class State : std::uint8_t {
+    thinking,
+    between_attempts,
+    asking,
+    holding,
+    writing,
+    extending,
+    releasing
+  };
+
+  int index = 0;
+  State state = State::thinking;
+  int resource = 0;
+  core::Ref<core::Operation> operation;
+  core::Acquisition* acquisition = nullptr;  // of these one is the operation
+  core::Extension* extension = nullptr;
+  core::ReleaseOperation* release_operation = nullptr;
+  Surroundings::Orphan adopted;  // the lock that it asks for; without an owner: none
+  core::Claim claim;             // that is asked for
+  std::shared_ptr<Held> held;    // once acquired
+  std::optional<core::Retry> retry;
+  core::Time give_up_at = core::never;
+  core::Ref<core::Operation> too_late;  // the acquisition, when it was granted and is being given back
+  const Visit* visit = nullptr;         // of the schedule, if it says what to do
+  Instant invoked = 0;
+
+  std::optional<Judge::LeaseIndex> lease;
+  int extensions_left = 0;
+  core::Time writes_at{};
+  Stores::Seen seen;
+
+  [[nodiscard]] bool finished() const { return operation && operation->done(); }
+};
+
+}  // namespace redlock::simulation

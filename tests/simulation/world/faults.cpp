@@ -1,0 +1,242 @@
+// What goes wrong in the world.
+#include <algorithm>
+#include <utility>
+
+#include "redlock/core/base/quorum.hpp"
+#include "simulation/world/world.hpp"
+
+namespace redlock::simulation {
+
+using Kind = Fault::Kind;
+
+namespace {
+
+std::string foreign_owner(int fault) { return "another library's value " + std::to_string(fault); }
+
+}  // namespace
+
+template <class Change>
+void World::for_each_node(const Fault& fault, Change change) {
+  for (std::size_t index = 0; index < nodes_.size(); ++index)
+    if (fault.node == Fault::all || fault.node == static_cast<int>(index))
+      change(nodes_[index], static_cast<int>(index));
+}
+
+void World::begin(const Fault& fault, int index) {
+  if (history_.kept() && now_ == fault.at)
+    history_.add({Event::Kind::fault, now_, now_ + fault.length, concerns_client(fault) ? fault.client : -1,
+                  concerns_node(fault) ? fault.node : -1, describe(fault)});
+  Client& client = clients_[static_cast<std::size_t>(std::max(fault.client, 0))];
+  switch (fault.kind) {
+    case Kind::crash:
+    case Kind::crash_empty:
+    case Kind::crash_old:
+      return crash(fault);
+    case Kind::stall:
+      return for_each_node(fault, [](Node& node, int) { ++node.stopped; });
+    case Kind::partition:
+    case Kind::deaf_node:
+    case Kind::deaf_client:
+      return network_.block(fault, 1);
+    case Kind::slow:
+      return network_.slow_down(fault, 1);
+    case Kind::cut:
+      return cut(fault);
+    case Kind::pause:
+      if (client.process) pause(fault.client, now_ + fault.length);
+      return;
+    case Kind::pause_mid_step:
+      client.pause_after_step = fault.length;
+      return;
+    case Kind::client_crash:
+      return kill(fault.client);
+    case Kind::client_rate:
+      client.clock.set_rate(now_, fault.amount);
+      return look_at_timer(fault.client);
+    case Kind::node_rate:
+      return for_each_node(fault, [&](Node& node, int) { node.clock.set_rate(now_, fault.amount); });
+    case Kind::node_jump:
+      extra_life_ += std::max<Instant>(-fault.amount, 0);
+      return for_each_node(fault, [&](Node& node, int) { node.clock.jump(fault.amount); });
+    case Kind::flush_all:
+      for_each_node(fault, [&](Node& node, int) { lose_data(node, {}); });
+      return audit_all();
+    case Kind::flush_scripts:
+      return for_each_node(fault, [&](Node& node, int) {
+        const std::string_view words[] = {"SCRIPT", "FLUSH"};
+        node.server.execute(words, clock_us(node));
+      });
+    case Kind::foreign_take:
+      return foreign_take(fault, index);
+    case Kind::foreign_delete:
+      if (now_ + 3 * millisecond < fault.at + fault.length)  // again and again
+        post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
+      for_each_node(fault, [&](Node&, int which) { delete_by_hand(which); });
+      return audit_all();
+    case Kind::loading:
+    case Kind::read_only:
+    case Kind::out_of_memory:
+      return change_mode(fault, 1);
+  }
+}
+
+void World::end(const Fault& fault, int index) {
+  switch (fault.kind) {
+    case Kind::crash:
+    case Kind::crash_empty:
+    case Kind::crash_old:
+      return restart(fault, index);
+    case Kind::stall:
+      for_each_node(fault, [](Node& node, int) { --node.stopped; });
+      return pump_all();
+    case Kind::partition:
+    case Kind::deaf_node:
+    case Kind::deaf_client:
+      network_.block(fault, -1);
+      return pump_all();
+    case Kind::slow:
+      return network_.slow_down(fault, -1);
+    case Kind::client_crash:
+      if (!clients_[static_cast<std::size_t>(fault.client)].process) start_process(fault.client);
+      return;
+    case Kind::client_rate:
+      clients_[static_cast<std::size_t>(fault.client)].clock.set_rate(
+          now_, drawn_for(static_cast<std::size_t>(fault.client), schedule_.client_ppm));
+      return look_at_timer(fault.client);
+    case Kind::node_rate:
+      return for_each_node(fault, [&](Node& node, int which) {
+        node.clock.set_rate(now_, drawn_for(static_cast<std::size_t>(which), schedule_.node_ppm));
+      });
+    case Kind::foreign_take:
+      return foreign_give_back(fault, index);
+    case Kind::loading:
+    case Kind::read_only:
+    case Kind::out_of_memory:
+      return change_mode(fault, -1);
+    case Kind::cut:
+    case Kind::pause:
+    case Kind::pause_mid_step:
+    case Kind::node_jump:
+    case Kind::flush_all:
+    case Kind::flush_scripts:
+    case Kind::foreign_delete:
+      return;
+  }
+}
+
+// ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Every connection ends: clients hear of it, unless the whole host is gone.
+void World::crash(const Fault& fault) {
+  Node& node = nodes_[static_cast<std::size_t>(fault.node)];
+  ++node.down;
+  node.host_is_dead = random_.chance(40);
+  node.armed.clear();
+  for (std::size_t at = 0; at < connections_.size(); ++at) {
+    Connection& connection = connections_[at];
+    if (connection.node != fault.node) continue;
+    connection.node_open = false;
+    if (!node.host_is_dead && connection.made)
+      post(now_ + schedule_.delay + random_.skewed(0, schedule_.jitter), Due::Kind::closed,
+           static_cast<int>(at));
+  }
+}
+
+/// That data are lost is seen when it is back: until then nobody gets an answer anyhow.
+void World::restart(const Fault& fault, int index) {
+  Node& node = nodes_[static_cast<std::size_t>(fault.node)];
+  if (fault.kind == Kind::crash_empty) lose_data(node, {});
+  if (fault.kind == Kind::crash_old) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
+  audit_all();
+  if (--node.down > 0) return;
+  ++node.starts;
+  node.server.restart(Keyspace{node.server.keys()},
+                      "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts));
+  node.modes = {};
+}
+
+/// Of several the first counts.
+void World::change_mode(const Fault& fault, int by) {
+  constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
+  const auto kind = static_cast<std::size_t>(fault.kind) - static_cast<std::size_t>(Kind::loading);
+  for_each_node(fault, [&](Node& node, int) {
+    node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart has ended them all
+    Server::Mode mode = Server::Mode::serving;
+    for (std::size_t at = modes.size(); at-- > 0;)
+      if (node.modes[at] > 0) mode = modes[at];
+    node.server.set_mode(mode);
+  });
+}
+
+/// All but the counters, where the schedule says that they are kept.
+void World::lose_data(Node& node, const Keyspace& left) {
+  Keyspace kept = left;
+  const auto is_counter = [](const auto& entry) { return entry.first.starts_with("redlock:f"); };
+  if (schedule_.counters_kept) {
+    std::erase_if(kept, is_counter);
+    for (const auto& entry : node.server.keys())
+      if (is_counter(entry)) kept.insert(entry);
+  }
+  node.server.replace_keys(std::move(kept));
+}
+
+void World::foreign_take(const Fault& fault, int index) {
+  const std::string owner = foreign_owner(index);
+  const std::string ttl = std::to_string(schedule_.ttl.count());
+  int granted = 0;
+  for_each_node(fault, [&](Node& node, int) {
+    if (node.down > 0 || node.stopped > 0) return;
+    const std::string_view words[] = {"SET", "r0", owner, "NX", "PX", ttl};
+    granted += node.server.execute(words, clock_us(node)).is(core::Reply::Kind::status) ? 1 : 0;
+  });
+  if (granted < static_cast<int>(core::quorum(nodes_.size()))) return;
+  const Instant validity = (schedule_.ttl - schedule_.drift).count() * millisecond;
+  foreign_[static_cast<std::size_t>(index)] =
+      judge_.begin({.resource = 0,
+                    .client = -1,
+                    .owner = owner,
+                    .token = 0,
+                    .invoked = now_,
+                    .begun = now_,
+                    .deadline = now_ + std::min(validity, fault.length)},
+                   now_);
+}
+
+void World::foreign_give_back(const Fault& fault, int index) {
+  const std::string owner = foreign_owner(index);
+  if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease);
+  for_each_node(fault, [&](Node& node, int which) {
+    const Entry* entry = node.server.find("r0", clock_us(node));
+    if (node.down == 0 && node.stopped == 0 && entry && entry->value == owner) delete_by_hand(which);
+  });
+}
+
+// ── clients ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Of what was under way, the node may still see the beginning; its answers come to nobody.
+void World::cut(const Fault& fault) {
+  const int index =
+      clients_[static_cast<std::size_t>(fault.client)].connections[static_cast<std::size_t>(fault.node)];
+  if (index < 0) return;
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  connection.cut = true;
+  for (const Connection::Answers& answers : connection.answers)
+    note_answers(connection, answers, Event::Kind::lost);
+  connection.answers.clear();
+  if (fault.amount == 0 && random_.chance(50) && !connection.requests.empty())
+    connection.requests.resize(random_.next() % connection.requests.size());
+  post(now_ + schedule_.delay + random_.skewed(0, schedule_.jitter), Due::Kind::closed, index);
+}
+
+void World::kill(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  client.process.reset();
+  client.paused_until = 0;
+  client.pause_after_step = 0;
+  for (int& connection : client.connections) {
+    if (connection >= 0) connections_[static_cast<std::size_t>(connection)].client_open = false;
+    connection = -1;
+  }
+}
+
+}  // namespace redlock::simulation

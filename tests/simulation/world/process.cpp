@@ -1,0 +1,180 @@
+#include "simulation/world/process.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "simulation/world/application.hpp"
+
+namespace redlock::simulation {
+
+using core::Span;
+using core::Time;
+
+namespace {
+
+std::vector<core::Session::Settings> settings_of(const Schedule& schedule, Random& random) {
+  std::vector<core::Session::Settings> settings;
+  for (int node = 0; node < schedule.nodes; ++node)
+    settings.push_back({.name = "node " + std::to_string(node + 1),
+                        .login = {},
+                        .connect_timeout = Process::connect_timeout,
+                        .silence = 4 * Span{schedule.node_timeout},
+                        .seed = random.next()});
+  return settings;
+}
+
+std::optional<core::RestartGuard::Settings> guard_of(const Schedule& schedule, const Mutant* mutant) {
+  if (!schedule.guarded) return std::nullopt;
+  core::RestartGuard::Settings guard{.nodes = static_cast<std::size_t>(schedule.nodes),
+                                     .max_ttl = schedule.ttl,
+                                     .quarantine = schedule.ttl + schedule.drift,
+                                     .patience = Process::connect_timeout,
+                                     .strict = true};
+  if (mutant) mutant->before_start(guard);
+  return guard;
+}
+
+}  // namespace
+
+Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Random random,
+                 Surroundings& world, Judge& judge)
+    : index_{index},
+      schedule_{schedule},
+      mutant_{mutant},
+      random_{random},
+      world_{world},
+      judge_{judge},
+      engine_{settings_of(schedule, random_), connect_timeout, random_.next(), guard_of(schedule, mutant)},
+      lost_at_(engine_.nodes()) {
+  for (int thread = 0; thread < schedule.threads; ++thread) {
+    threads_.push_back(std::make_unique<Thread>());
+    threads_.back()->index = thread;
+  }
+}
+
+Process::~Process() {
+  for (const auto& thread : threads_)
+    if (thread->lease) world_.lease_over(*thread->lease);
+}
+
+void Process::start() {
+  for (const auto& thread : threads_) await_next_visit(*thread);
+}
+
+void Process::connect(Time now) {
+  for (std::size_t node = 0; node < engine_.nodes(); ++node) engine_.session(node).wake(now);
+}
+
+// ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
+
+void Process::answered(int line, const std::vector<core::Reply>& replies, Time now) {
+  engine_.heard(static_cast<std::size_t>(line), now);
+  for (const core::Reply& reply : replies) engine_.answered(static_cast<std::size_t>(line), reply, now);
+  settle(now);
+}
+
+void Process::connected(int line, Time now) {
+  engine_.connected(static_cast<std::size_t>(line), now);
+  settle(now);
+}
+
+void Process::disconnected(int line, Time now) {
+  if (static_cast<std::size_t>(line) < engine_.nodes()) lost_at_[static_cast<std::size_t>(line)] = now;
+  engine_.disconnected(static_cast<std::size_t>(line), {NodeStatus::unreachable, "the connection was lost"},
+                       now);
+  settle(now);
+}
+
+void Process::on_time(Time now) {
+  engine_.on_time(now);
+  settle(now);
+}
+
+/// After every event: threads whose operations are done wake up, a little later; renewals are nobody's.
+void Process::settle(Time now) {
+  for (const core::Ref<core::Operation>& done : engine_.finished()) {
+    if (!done->waiter) {
+      if (const auto* const renewal = dynamic_cast<const core::Extension*>(done.get()))
+        judge_renewal(*renewal, now);
+      continue;
+    }
+    const Thread& thread = *static_cast<Thread*>(done->waiter);
+    if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
+    if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
+    world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
+  }
+  engine_.finished().clear();
+  while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) tell(lost);
+}
+
+/// The application hears of it.
+void Process::tell(const std::shared_ptr<Held>& lost) {
+  for (const auto& thread : threads_)
+    if (thread->held == lost && thread->lease) {
+      world_.note(index_, "is told that the lock is lost");
+      judge_.told(*thread->lease, world_.now());
+    }
+}
+
+/// Whether it has no majority but for votes of connections that were lost before the decision: their nodes may have
+/// forgotten what they granted.
+bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) const {
+  std::size_t worth = 0;
+  for (core::NodeIndex node = 0; node < tally.nodes(); ++node)
+    worth += tally.is(node, core::Tally::Mark::yes) && lost_at_[node] <= begun ? 1 : 0;
+  return worth < core::quorum(tally.nodes());
+}
+
+void Process::judge_grants(const Thread& thread) {
+  if (rests_on_lost_connections(thread.acquisition->tally(), thread.acquisition->begun()))
+    judge_.report(Rule::honesty, world_.now(),
+                  "a grant counts although its connection was lost before the decision");
+}
+
+void Process::judge_renewal(const core::Extension& extension, Time now) {
+  for (const auto& thread : threads_)
+    if (thread->held.get() == &extension.lease() && thread->lease) judge_extension(*thread, extension, now);
+}
+
+void Process::judge_extension(const Thread& thread, const core::Extension& extension, Time now) {
+  if (extension.outcome() != core::Extension::Outcome::extended) return;
+  if (now.time_since_epoch().count() >= judge_.lease(*thread.lease).deadline)
+    judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
+  if (rests_on_lost_connections(extension.tally(), extension.begun()))
+    judge_.report(Rule::honesty, world_.now(),
+                  "an extension counts although its connection was lost before the decision");
+  std::vector<bool> votes;
+  for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
+    votes.push_back(extension.tally().is(node, core::Tally::Mark::yes));
+  judge_.prolong(*thread.lease, extension.lease().deadline().time_since_epoch().count(), votes, world_.now());
+  world_.lease_prolonged(*thread.lease);
+}
+
+void Process::flush() {
+  for (core::ConnectionIndex line = 0; line < engine_.connections(); ++line) {
+    core::Session& session = engine_.session(line);
+    while (session.has_errand()) {
+      if (auto closing = session.take_closing())
+        world_.leave(index_, static_cast<int>(line), closing->graceful, closing->unsent);
+      if (session.take_dial()) world_.dial(index_, static_cast<int>(line));
+    }
+    if (session.unsent().empty()) continue;
+    world_.send(index_, static_cast<int>(line), session.unsent());
+    session.sent(session.unsent().size());
+  }
+}
+
+std::optional<std::string> Process::left_over() const {
+  if (engine_.active() > 0) return "operations that nobody waits for";
+  if (loss_queue_.timer() != core::never) return "a lease whose loss is to be told";
+  for (std::size_t node = 0; node < engine_.nodes(); ++node) {
+    const core::Session& session = engine_.session(node);
+    if (session.pending() > 0 || session.owes()) return "replies that are due from " + session.name();
+    if (!session.unsent().empty()) return "bytes for " + session.name();
+  }
+  if (engine_.timer() != core::never) return "a timer";
+  return std::nullopt;
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,111 @@
+// What servers tell of keys that others change: CLIENT TRACKING.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "simulation/server/command.hpp"
+#include "simulation/world/world.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+constexpr std::string_view channel = "__redis__:invalidate";
+
+/// What `fill` writes into an `Answer`.
+template <class Fill>
+Reply reply_of(const Fill& fill) {
+  Reply reply;
+  fill(Answer{reply});
+  return reply;
+}
+Reply string_of(std::string_view text) {
+  return reply_of([&](const Answer& answer) { answer.string(text); });
+}
+Reply integer_of(long long number) {
+  return reply_of([&](const Answer& answer) { answer.integer(number); });
+}
+Reply array_of(std::vector<Reply> elements) {
+  return reply_of([&](const Answer& answer) { answer.array(std::move(elements)); });
+}
+
+}  // namespace
+
+/// The answer to a command that is about connections; none: it is about keys.
+std::optional<Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  const Reply ok = reply_of([](const Answer& answer) { answer.ok(); });
+  if (words.front() == "PING") return array_of({string_of("pong"), string_of("")});
+  if (words.front() == "SUBSCRIBE")
+    return array_of({string_of("subscribe"), string_of(channel), integer_of(1)});
+  if (words.front() != "CLIENT") return std::nullopt;
+  if (words[1] == "ID") return integer_of(index + 1);
+  if (words[1] == "CACHING") {
+    connection.arms = true;
+    return ok;
+  }
+  connection.listener = std::stoi(std::string{words[4]}) - 1;
+  if (connections_[static_cast<std::size_t>(connection.listener)].node_open) return ok;
+  return reply_of(
+      [](const Answer& answer) { answer.error("ERR The client ID you want redirect to does not exist"); });
+}
+
+/// A read behind CLIENT CACHING YES.
+void World::arm(int index, const std::vector<std::string_view>& words) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (!std::exchange(connection.arms, false) || words.front() != "GETRANGE") return;
+  if (mutant_ && !mutant_->arms_again() && connection.has_written) return;
+  nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{words[1]}});
+}
+
+/// Once; and not to the connection that changed it, which has then disarmed it all the same.
+void World::tell_change(int node, std::string_view key, int by) {
+  std::vector<Armed>& armed = nodes_[static_cast<std::size_t>(node)].armed;
+  const auto told =
+      std::stable_partition(armed.begin(), armed.end(), [&](const Armed& each) { return each.key != key; });
+  std::vector<int> listeners;
+  for (auto each = told; each != armed.end(); ++each)
+    if (each->connection != by)
+      listeners.push_back(connections_[static_cast<std::size_t>(each->connection)].listener);
+  armed.erase(told, armed.end());
+  std::sort(listeners.begin(), listeners.end());
+  listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
+  const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
+  for (const int listener : listeners)
+    if (connections_[static_cast<std::size_t>(listener)].node_open)
+      answer(listener, {now_, 0, {change}, {"a change"}});
+}
+
+/// The key of the first resource.
+void World::delete_by_hand(int which) {
+  Node& node = nodes_[static_cast<std::size_t>(which)];
+  const std::string_view words[] = {"DEL", "r0"};
+  node.server.execute(words, clock_us(node));
+  tell_change(which, "r0");
+}
+
+// ── whether it is heard ─────────────────────────────────────────────────────────────────────────────────────
+
+/// When all has been well for a while.
+void World::delete_everywhere() {
+  const Instant there_and_back = 2 * (schedule_.delay + schedule_.jitter);
+  const Instant settled = 20 * millisecond + 2 * there_and_back;
+  // Who has no second connection yet looks every tenth of the ttl.
+  const Instant next_look = std::max(schedule_.ttl.count() * millisecond / 10, 5 * millisecond);
+  const auto& leases = judge_.leases();
+  for (std::size_t index = 0; index < leases.size(); ++index) {
+    const Judge::Lease& lease = leases[index];
+    const bool counts = lease.resource == 0 && lease.watched && !lease.over && !lease.told;
+    if (counts && lease.begun + settled < now_)
+      post(now_ + next_look + 2 * there_and_back + 2 * millisecond, Due::Kind::must_know,
+           static_cast<int>(index));
+  }
+  for (std::size_t node = 0; node < nodes_.size(); ++node) delete_by_hand(static_cast<int>(node));
+}
+
+void World::judge_knowledge(Judge::LeaseIndex index) {
+  const Judge::Lease& lease = judge_.lease(index);
+  if (!lease.over && !lease.told)
+    judge_.report(Rule::honesty, now_, "a lock was deleted on all nodes, and its holder does not hear of it");
+}
+
+}  // namespace redlock::simulation

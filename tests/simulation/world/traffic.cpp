@@ -1,0 +1,257 @@
+// The world's network and nodes.
+#include <algorithm>
+#include <utility>
+
+#include "simulation/world/wire.hpp"
+#include "simulation/world/world.hpp"
+
+namespace redlock::simulation {
+
+constexpr auto to_node = Network::Direction::to_node;
+constexpr auto to_client = Network::Direction::to_client;
+
+namespace {
+
+bool is_greeting(std::string_view command) {
+  return command == "ROLE" || command == "INFO" || command == "SCRIPT";
+}
+bool is_call_of(const core::Script& script, const std::vector<std::string_view>& words) {
+  return words.size() > 1 && (words[1] == script.sha1 || words[1] == script.source);
+}
+
+}  // namespace
+
+// ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::dial(int client, int line) {
+  clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)] =
+      static_cast<int>(connections_.size());
+  Connection& connection = connections_.emplace_back();
+  connection.client = client;
+  connection.node = line % schedule_.nodes;
+  connection.line = line;
+  const int node = connection.node;
+  const Instant there = network_.arrival(client, node, now_, now_);
+  post(network_.arrival(client, node, there, there), Due::Kind::dialled,
+       static_cast<int>(connections_.size()) - 1);
+}
+
+/// The answer to a SYN; a stopped process's kernel gives it all the same.
+void World::dialled(int index) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (!connection.client_open) return;
+  const int client = connection.client;
+  const bool passes = network_.passes(client, connection.node, to_node) &&
+                      network_.passes(client, connection.node, to_client);
+  Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+  if (!passes || (node.down > 0 && node.host_is_dead))
+    return post(now_ + 20 * millisecond, Due::Kind::dialled, index);  // sent again
+  if (node.down > 0) return post(now_, Due::Kind::closed, index);
+  connection.made = true;
+  connection.node_open = true;
+  pump_answers(index);
+}
+
+void World::leave(int client, int line, bool gracefully, std::string_view last_words) {
+  int& current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)];
+  if (current < 0) return;
+  Connection& connection = connections_[static_cast<std::size_t>(current)];
+  if (gracefully && connection.made && !last_words.empty()) enqueue(current, last_words);
+  connection.client_open = false;
+  current = -1;
+}
+
+void World::send(int client, int line, std::string_view bytes) {
+  enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)], bytes);
+}
+
+void World::send_aside(int client, int node, std::string_view bytes) {
+  Connection& connection = connections_.emplace_back();
+  connection.client = client;
+  connection.node = node;
+  connection.node_open = true;
+  connection.client_open = false;
+  connection.cut = true;
+  enqueue(static_cast<int>(connections_.size()) - 1, bytes);
+}
+
+void World::enqueue(int index, std::string_view bytes) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  const Instant behind = connection.requests.empty() ? 0 : connection.requests.back().arrives;
+  const Instant arrives = network_.arrival(connection.client, connection.node, now_, behind);
+  connection.requests.push_back({now_, arrives, std::string{bytes}});
+  post(arrives, Due::Kind::request, index);
+}
+
+void World::pump_requests(int index) {
+  for (;;) {
+    Connection& connection = connections_[static_cast<std::size_t>(index)];
+    Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+    if (connection.requests.empty() || connection.requests.front().arrives > now_ || node.stopped > 0 ||
+        !network_.passes(connection.client, connection.node, to_node))
+      return;
+    const Connection::Request request = std::move(connection.requests.front());
+    connection.requests.pop_front();
+    if (connection.node_open && node.down == 0) {
+      serve(index, request);
+    } else {
+      note_request(connection, request, Event::Kind::lost);
+      // A reset, from a host that runs.
+      if (node.down == 0 || !node.host_is_dead) post(now_ + schedule_.delay, Due::Kind::closed, index);
+    }
+  }
+}
+
+void World::pump_answers(int index) {
+  const int client_index = connections_[static_cast<std::size_t>(index)].client;
+  Client& client = clients_[static_cast<std::size_t>(client_index)];
+  for (;;) {
+    Connection& connection = connections_[static_cast<std::size_t>(index)];
+    const int node = connection.node;
+    if (!connection.client_open || !is_running(client) || !network_.passes(client_index, node, to_client))
+      break;
+    if (connection.made && !connection.told) {
+      connection.told = true;
+      client.process->connected(connection.line, time_of(client));
+    } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
+      const Connection::Answers answers = std::move(connection.answers.front());
+      connection.answers.pop_front();
+      note_answers(connection, answers, Event::Kind::reply);
+      client.process->answered(connection.line, answers.replies, time_of(client));
+    } else if (connection.closing) {
+      connection.client_open = false;
+      client.connections[static_cast<std::size_t>(connection.line)] = -1;
+      client.process->disconnected(connection.line, time_of(client));
+    } else {
+      break;
+    }
+    after_step(client_index);
+  }
+}
+
+void World::pump_all() {
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    pump_requests(static_cast<int>(index));
+    pump_answers(static_cast<int>(index));
+  }
+}
+
+// ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+std::int64_t World::clock_us(const Node& node) const { return epoch_us + node.clock.at(now_) / microsecond; }
+
+void World::serve(int index, const Connection::Request& request) {
+  note_request(connections_[static_cast<std::size_t>(index)], request, Event::Kind::request);
+  connections_[static_cast<std::size_t>(index)].has_written = false;
+  Connection::Answers answers{now_, 0, {}, {}};
+  for (std::string_view bytes = request.bytes; !bytes.empty();) {
+    take_command(bytes, words_);
+    if (history_.kept()) answers.commands.push_back(name_of_command(words_));
+    answers.replies.push_back(execute(index, words_));
+  }
+  answer(index, std::move(answers));
+}
+
+void World::answer(int index, Connection::Answers answers) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (connection.cut) return note_answers(connection, answers, Event::Kind::lost);
+  const Instant behind = connection.answers.empty() ? 0 : connection.answers.back().arrives;
+  answers.arrives = network_.arrival(connection.client, connection.node, now_, behind);
+  post(answers.arrives, Due::Kind::answers, index);
+  connection.answers.push_back(std::move(answers));
+}
+
+/// Runs one command, and looks whom it concerned.
+core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+  const std::int64_t at = clock_us(node);
+  ++judge_.figures().commands;
+  if (is_greeting(words.front())) return node.server.execute(words, at);
+  if (auto reply = tracking(index, words)) return *std::move(reply);
+  if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
+  std::optional<Entry> before[2];
+  for (int resource = 0; resource < schedule_.resources; ++resource)
+    if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
+  core::Reply reply = node.server.execute(words, at);
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
+    const std::optional<Entry>& old = before[resource];
+    const Entry* const entry = node.server.find(key_of(resource), at);
+    judge_change(resource, old ? &*old : nullptr, entry, connection, words);
+    if (old) judge_.audit(resource, now_);
+    const bool is_same =
+        old && entry ? old->value == entry->value && old->expires_ms == entry->expires_ms : !old && !entry;
+    if (is_same) continue;
+    connection.has_written = true;
+    tell_change(connection.node, key_of(resource), index);
+  }
+  arm(index, words);
+  return reply;
+}
+
+void World::judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
+                         const std::vector<std::string_view>& words) {
+  const auto report = [&](std::string_view what) {
+    judge_.report(
+        Rule::ownership, now_,
+        "node " + std::to_string(connection.node + 1) + ": " + name_of_command(words) + std::string{what});
+  };
+  const bool is_same = before && after && before->value == after->value;
+  if (before && (!is_same || after->expires_ms > before->expires_ms) &&
+      std::find(words.begin(), words.end(), before->value) == words.end())
+    report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
+  if (after && (!is_same || after->expires_ms != before->expires_ms)) {
+    const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+    const std::int64_t last_end = clock_us(node) / 1000 + schedule_.ttl.count();
+    // A clock that was put back gives a copy longer to live, and an adopter takes over what it has.
+    const bool is_prolonged = !before || after->expires_ms > before->expires_ms;
+    if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
+      judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
+  }
+  if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
+  if (is_call_of(core::put_back_script, words) && after && !is_same)
+    judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);
+  const auto& released = connection.released;
+  if (after && !is_same && std::find(released.begin(), released.end(), after->value) != released.end())
+    report(" sets an owner value behind its release");
+}
+
+int World::copies(int resource, std::string_view owner) const {
+  int count = 0;
+  for (const Node& node : nodes_) {
+    const Entry* entry = node.server.find(key_of(resource), clock_us(node));
+    count += entry && entry->value == owner ? 1 : 0;
+  }
+  return count;
+}
+
+void World::audit_all() {
+  for (int resource = 0; resource < schedule_.resources; ++resource) judge_.audit(resource, now_);
+}
+
+// ── for those who read the history ──────────────────────────────────────────────────────────────────────────
+
+void World::note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind) {
+  if (!history_.kept()) return;
+  std::string text;
+  std::vector<std::string_view> words;
+  for (std::string_view bytes = request.bytes; !bytes.empty();) {
+    take_command(bytes, words);
+    const std::string name = words.front() == "ROLE" ? "handshake" : name_of_command(words);
+    if (words.front() == "INFO" || words.front() == "SCRIPT") continue;
+    text += text.empty() ? name : ", " + name;
+  }
+  history_.add({kind, request.sent, now_, connection.client, connection.node, text});
+}
+
+void World::note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind) {
+  if (!history_.kept()) return;
+  std::string text;
+  if (answers.replies.size() >= 7) text = "welcome";
+  if (text.empty())
+    for (std::size_t at = 0; at < answers.replies.size(); ++at)
+      text += (text.empty() ? "" : ", ") + in_words(answers.commands[at], answers.replies[at]);
+  history_.add({kind, answers.sent, now_, connection.client, connection.node, text});
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,73 @@
+// The bytes that the core sends, read as commands; and what to call them.
+#pragma once
+
+#include <charconv>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/wire/marker.hpp"
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/scripts.hpp"
+
+namespace redlock::simulation {
+
+/// Takes the first command off the bytes, which are whole commands.
+inline void take_command(std::string_view& bytes, std::vector<std::string_view>& words) {
+  const auto number = [&bytes] {
+    const std::size_t end = bytes.find('\r');
+    std::size_t value = 0;
+    std::from_chars(bytes.data() + 1, bytes.data() + end, value);
+    bytes.remove_prefix(end + 2);
+    return value;
+  };
+  words.clear();
+  for (std::size_t left = number(); left > 0; --left) {
+    const std::size_t size = number();
+    words.push_back(bytes.substr(0, size));
+    bytes.remove_prefix(size + 2);
+  }
+}
+
+/// A name for a timeline.
+[[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
+  constexpr std::string_view names[] = {"release", "extend", "grant", "set", "confirm", "put back", "swap"};
+  static_assert(std::size(names) == std::size(core::all_scripts));
+  const bool whole = words.front() == "EVAL";
+  if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
+  std::size_t index = 0;
+  for (const core::Script* script : core::all_scripts) {
+    if (words[1] == (whole ? script->source : script->sha1))
+      return std::string{names[index]}.append(whole ? " (whole script)" : "");
+    ++index;
+  }
+  if (words.size() == 8 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
+  return "script";
+}
+
+/// Simulated clients' owner values begin with their letters.
+[[nodiscard]] inline std::string in_words(std::string_view command, const core::Reply& reply) {
+  using Kind = core::Reply::Kind;
+  const bool is_yes = reply.integer > 0;
+  if (reply.is(Kind::nil)) return "nothing";
+  if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
+  if (command == "PING") return "pong";
+  if (reply.is(Kind::array) && (command == "look" || command == "mark")) {
+    if (reply.elements[0].text.empty()) return "no marker";
+    return reply.elements[1].integer > 0 ? "quarantined" : "marked";
+  }
+  if (reply.is(Kind::array) && reply.elements.size() == 2) {
+    const std::string& owner = reply.elements[0].text;
+    return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));
+  }
+  if (reply.is(Kind::array)) return "...";
+  if (!reply.is(Kind::integer)) return reply.text.substr(0, 12);
+  if (command.starts_with("grant")) return "granted " + std::to_string(reply.integer);
+  if (command.starts_with("release")) return is_yes ? "released" : "nothing there";
+  if (command.starts_with("confirm")) return is_yes ? "confirmed" : "not confirmed";
+  if (command.starts_with("extend")) return is_yes ? "extended" : "not extended";
+  return std::to_string(reply.integer);
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,363 @@
+#include "simulation/world/world.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/marker.hpp"
+
+namespace redlock::simulation {
+
+namespace {
+
+/// How long it may take after the last fault until somebody gets a lock that nobody holds: the copies of those who have
+/// died expire, hung connections are given up, new ones are made, and contenders come apart. Where restarts are guarded,
+/// nodes may yet have to be found without their data, twice, and wait.
+Instant patience(const Schedule& schedule) {
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
+}
+
+/// What is on a node whose deployment is older than the world.
+Keyspace marked(const Schedule& schedule, const std::string& run_id) {
+  const core::Marker marker{.deployment = core::name_of({}),
+                            .nodes = static_cast<std::size_t>(schedule.nodes),
+                            .max_ttl = schedule.ttl,
+                            .node = core::name_of({run_id}),
+                            .run_id = run_id};
+  return {{std::string{core::marker_key}, {.value = marker.text()}}};
+}
+
+}  // namespace
+
+World::World(const Schedule& schedule, Interpreter& interpreter, History& history, const Mutant* mutant)
+    : schedule_{schedule},
+      history_{history},
+      mutant_{mutant},
+      random_{schedule.seed ^ 0x776f726c64U},
+      network_{schedule, Random{schedule.seed ^ 0x6e6574U}},
+      judge_{schedule,
+             {.is_valid =
+                  [this](int client, Instant deadline) {
+                    if (client < 0) return now_ < deadline;
+                    return clients_[static_cast<std::size_t>(client)].clock.at(now_) < deadline;
+                  },
+              .copies = [this](int resource, std::string_view owner) { return copies(resource, owner); }}},
+      clients_(static_cast<std::size_t>(schedule.clients)),
+      orphans_(static_cast<std::size_t>(schedule.resources)),
+      snapshots_(schedule.faults.size()),
+
+      foreign_(schedule.faults.size()) {
+  for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
+    const std::string run_id = "run-" + std::to_string(node) + "-0";
+    nodes_.push_back({Server{interpreter, run_id}, SkewedClock{drawn_for(node, schedule.node_offsets),
+                                                               drawn_for(node, schedule.node_ppm)}});
+    if (schedule.deployed) nodes_.back().server.replace_keys(marked(schedule, run_id));
+    if (!mutant) continue;
+    for (const Mutant::Patch& patch : mutant->patches())
+      nodes_.back().server.patch(*patch.original, patch.source);
+  }
+  for (std::size_t client = 0; client < clients_.size(); ++client) {
+    clients_[client].clock = SkewedClock{100 * second, drawn_for(client, schedule.client_ppm)};
+    clients_[client].connections.assign(2 * nodes_.size(), -1);
+  }
+}
+
+World::~World() = default;
+
+Outcome World::run() {
+  Instant calm = schedule_.heals;
+  for (std::size_t index = 0; index < schedule_.faults.size(); ++index) {
+    const Fault& fault = schedule_.faults[index];
+    post(fault.at, Due::Kind::fault_begins, static_cast<int>(index));
+    post(fault.at + fault.length, Due::Kind::fault_ends, static_cast<int>(index));
+    if (fault.kind == Fault::Kind::crash_old)
+      post(std::max<Instant>(fault.at - fault.amount, 0), Due::Kind::snapshot, static_cast<int>(index));
+    calm = std::max(calm, fault.at + fault.length);
+  }
+  post(calm + 1, Due::Kind::healed);
+  for (int client = 0; client < schedule_.clients; ++client) start_process(client);
+  while (!events_.empty() && !judge_.violation()) {
+    const Due due = events_.top();
+    events_.pop();
+    now_ = due.at;
+    if (now_ > calm + 60 * second) {
+      judge_.report(Rule::quiescence, now_, "the clients do not come to rest");
+      break;
+    }
+    handle(due);
+  }
+  if (!judge_.violation()) check_quiescence();
+  judge_.judge_stores(now_);
+  Figures& figures = judge_.figures();
+  figures.schedules = 1;
+  figures.faults = schedule_.faults.size();
+  clients_.clear();  // processes that still hold something end it here
+  return {judge_.figures(), judge_.violation(), judge_.leases()};
+}
+
+// ── time ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::post(Instant at, Due::Kind kind, int subject, int detail, int life) {
+  events_.push({at, posted_++, kind, subject, detail, life});
+}
+
+void World::handle(const Due& due) {
+  const auto index = static_cast<std::size_t>(due.subject);
+  switch (due.kind) {
+    case Due::Kind::request:
+      return pump_requests(due.subject);
+    case Due::Kind::answers:
+      return pump_answers(due.subject);
+    case Due::Kind::dialled:
+      return dialled(due.subject);
+    case Due::Kind::closed:
+      connections_[index].closing = true;
+      return pump_answers(due.subject);
+    case Due::Kind::timer:
+      return fire_timer(due.subject);
+    case Due::Kind::wake: {
+      Client& client = clients_[index];
+      if (client.life != due.life || !client.process) return;
+      if (client.paused_until > now_)
+        return post(client.paused_until, due.kind, due.subject, due.detail, due.life);
+      client.process->wake(due.detail, time_of(client));
+      return after_step(due.subject);
+    }
+    case Due::Kind::resume:
+      return resume(due.subject);
+    case Due::Kind::write: {
+      const Write& write = writes_[index];
+      const auto written = judge_.stores(write.resource).write(write.token, write.seen);
+      if (written == Stores::Written::refused && write.token != 0) ++judge_.figures().writes_refused;
+      if (history_.kept())
+        note(write.client, "its write with token " + std::to_string(write.token) +
+                               (written == Stores::Written::refused ? " is refused" : " is done"));
+      return;
+    }
+    case Due::Kind::deadline:
+      return judge_.audit(judge_.lease(index).resource, now_);
+    case Due::Kind::overdue:
+      return judge_telling(due);
+    case Due::Kind::snapshot:
+      snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server.keys();
+      return;
+    case Due::Kind::fault_begins:
+      return begin(schedule_.faults[index], due.subject);
+    case Due::Kind::fault_ends:
+      return end(schedule_.faults[index], due.subject);
+    case Due::Kind::healed:
+      return healed();
+    case Due::Kind::look_for_grants:
+      return look_for_grants();
+    case Due::Kind::deletion:
+      return delete_everywhere();
+    case Due::Kind::must_know:
+      return judge_knowledge(index);
+  }
+}
+
+void World::note(int client, std::string_view text) {
+  history_.add({Event::Kind::note, now_, now_, client, -1, std::string{text}});
+}
+
+std::uint64_t World::wall_clock_us(int client) const {
+  const std::int64_t offset = drawn_for(static_cast<std::size_t>(client), schedule_.wall_offsets_us);
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(epoch_us + now_ / microsecond + offset, 0));
+}
+
+// ── clients ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::start_process(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  ++client.life;
+  const std::uint64_t seed = schedule_.seed ^ (static_cast<std::uint64_t>(index * 1000 + client.life) << 32U);
+  client.timer = never;
+  client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
+                                             static_cast<Surroundings&>(*this), judge_);
+  client.process->start();
+  if (!schedule_.connects_at_once) return;
+  client.process->connect(time_of(client));
+  after_step(index);
+}
+
+void World::wake_in(int index, int thread, Instant after) {
+  const Client& client = clients_[static_cast<std::size_t>(index)];
+  post(client.clock.when(client.clock.at(now_) + std::max<Instant>(after, 0)), Due::Kind::wake, index, thread,
+       client.life);
+}
+
+/// What a process does between two sleeps ends with sending. A pause may come before that.
+void World::after_step(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (client.pause_after_step > 0) return pause(index, now_ + std::exchange(client.pause_after_step, 0));
+  client.process->flush();
+  const core::Time timer = client.process->timer();
+  if (timer == core::never) return;
+  const Instant at = std::max(client.clock.when(timer.time_since_epoch().count()), now_);
+  if (at >= client.timer) return;
+  client.timer = at;
+  post(at, Due::Kind::timer, index, 0, client.life);
+}
+
+void World::fire_timer(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (client.timer > now_) return;  // of an earlier life, or overtaken
+  client.timer = never;
+  if (!is_running(client)) return;
+  client.process->on_time(time_of(client));
+  after_step(index);
+}
+
+/// Its clock has changed.
+void World::look_at_timer(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (!client.process) return;
+  client.timer = now_;
+  post(now_, Due::Kind::timer, index);
+}
+
+void World::pause(int index, Instant until) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  client.paused_until = std::max(client.paused_until, until);
+  post(until, Due::Kind::resume, index, 0, client.life);
+}
+
+/// What has come in meanwhile is read before the time is judged.
+void World::resume(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  if (!is_running(client)) return;
+  client.process->flush();
+  for (std::size_t connection = 0; connection < connections_.size(); ++connection)
+    if (connections_[connection].client == index && is_running(client))
+      pump_answers(static_cast<int>(connection));
+  if (!is_running(client)) return;
+  client.process->on_time(time_of(client));
+  after_step(index);
+}
+
+Instant World::write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) {
+  const Instant usual =
+      schedule_.profile == Profile::beyond ? 2 * schedule_.ttl.count() * millisecond : 2 * millisecond;
+  Instant taken =
+      random_.skewed(20 * microsecond, schedule_.longest_write > 0 ? schedule_.longest_write : usual);
+  taken += clients_[static_cast<std::size_t>(client)]
+               .pause_after_step;  // it comes between the look at the lease and the write
+  writes_.push_back({client, resource, token, seen});
+  post(now_ + taken, Due::Kind::write, static_cast<int>(writes_.size()) - 1);
+  return taken;
+}
+
+void World::lease_prolonged(Judge::LeaseIndex lease) {
+  const Judge::Lease& held = judge_.lease(lease);
+  const Client& client = clients_[static_cast<std::size_t>(held.client)];
+  const Instant end = client.clock.when(held.deadline) - 1;
+  if (end <= now_) return;
+  post(end, Due::Kind::deadline, static_cast<int>(lease));
+  post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
+}
+
+/// Who runs at the deadline is told by then.
+void World::judge_telling(const Due& due) {
+  const Judge::Lease& lease = judge_.lease(static_cast<std::size_t>(due.subject));
+  const Client& client = clients_[static_cast<std::size_t>(lease.client)];
+  const bool has_run = client.process && client.life == due.life && client.paused_until < now_;
+  if (has_run && !lease.over && !lease.told && client.clock.at(now_) >= lease.deadline)
+    judge_.report(Rule::honesty, now_, "nobody is told of a loss at the deadline");
+}
+
+void World::lease_over(Judge::LeaseIndex lease) {
+  judge_.end(lease);
+  if (!history_.kept()) return;
+  const Judge::Lease& held = judge_.lease(lease);
+  const Instant end = held.client < 0
+                          ? held.deadline
+                          : clients_[static_cast<std::size_t>(held.client)].clock.when(held.deadline);
+  history_.add({Event::Kind::hold, held.begun, std::min(now_, end), held.client, -1,
+                held.token == 0 ? "" : "token " + std::to_string(held.token)});
+}
+
+void World::left(int resource, Orphan orphan) {
+  orphans_[static_cast<std::size_t>(resource)] = std::move(orphan);
+}
+
+const Surroundings::Orphan* World::orphan(int resource) const {
+  const auto& orphan = orphans_[static_cast<std::size_t>(resource)];
+  return may_leave() && orphan ? &*orphan : nullptr;
+}
+
+// ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void World::healed() {
+  attempts_when_healed_ = judge_.figures().attempts;
+  healed_at_ = free_since_ = now_;
+  // Beyond the assumptions only: until its holder knows, the next one may have the lock.
+  if (schedule_.profile == Profile::beyond && schedule_.well_for > 0)
+    post(now_ + schedule_.well_for / 2, Due::Kind::deletion);
+  look_for_grants();
+}
+
+/// A lock that nobody has got since all is well.
+std::optional<int> World::most_wanted() const {
+  for (int resource = 0; resource < schedule_.resources && healed_at_ <= now_; ++resource)
+    if (!judge_.any_begun(resource, healed_at_)) return resource;
+  return std::nullopt;
+}
+
+/// From time to time, until each lock was given to somebody; then nobody begins anything new.
+void World::look_for_grants() {
+  const bool all_granted = !most_wanted();
+  const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
+  const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
+  // While nodes wait that lost their data, attempts fail at once, and are many.
+  if (attempts > 40 * contenders && !all_granted && !schedule_.guarded)
+    return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
+  is_open_ = schedule_.visits.empty() && (!all_granted || now_ < healed_at_ + schedule_.well_for);
+  if (!is_open_) return;
+  if (judge_.any_in_force()) free_since_ = now_;
+  if (now_ > free_since_ + patience(schedule_) + extra_life_) {
+    if (has_two_names()) {
+      is_open_ = false;  // the guard says so, and waits for people
+      return;
+    }
+    return judge_.report(Rule::liveness, now_, "nobody gets the lock although all is well again");
+  }
+  post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
+}
+
+/// Nodes that all lost their data within moments may be marked by clients that knew the old deployment, and by others.
+bool World::has_two_names() const {
+  std::set<std::string> names;
+  for (const Node& node : nodes_)
+    if (const Entry* const entry = node.server.find(core::marker_key, clock_us(node)))
+      if (const auto marker = core::Marker::parse(entry->value)) names.insert(marker->deployment);
+  return names.size() > 1;
+}
+
+/// Late enough for all to have come that was under way when the last fault ended.
+void World::asked(const std::string& owner) {
+  const Instant settled = 2 * schedule_.ttl.count() * millisecond + 20 * millisecond;
+  if (healed_at_ < now_ - settled) asked_when_well_.push_back(owner);
+}
+
+void World::check_quiescence() {
+  for (const Node& node : nodes_)
+    for (int resource = 0; resource < schedule_.resources; ++resource)
+      if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))
+        if (std::find(asked_when_well_.begin(), asked_when_well_.end(), entry->value) !=
+            asked_when_well_.end())
+          judge_.report(Rule::quiescence, now_, "a copy is left that nobody holds: it was not given back");
+  now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
+  for (std::size_t client = 0; client < clients_.size(); ++client)
+    if (const auto left = clients_[client].process->left_over())
+      judge_.report(Rule::quiescence, now_,
+                    "client " + std::string(1, static_cast<char>('A' + client)) + " has left " + *left);
+  for (std::size_t node = 0; node < nodes_.size(); ++node)
+    for (int resource = 0; resource < schedule_.resources; ++resource)
+      if (nodes_[node].server.find(key_of(resource), clock_us(nodes_[node])))
+        judge_.report(Rule::quiescence, now_,
+                      "node " + std::to_string(node + 1) + " still has a copy of the lock");
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,220 @@
+// Clients, nodes, the network between them, and everything that goes wrong there: under virtual time, from one seed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulation/judge/history.hpp"
+#include "simulation/judge/judge.hpp"
+#include "simulation/mutant/mutant.hpp"
+#include "simulation/scenario/schedule.hpp"
+#include "simulation/server/lua/scripts.hpp"
+#include "simulation/server/server.hpp"
+#include "simulation/world/network.hpp"
+#include "simulation/world/process.hpp"
+#include "simulation/world/random.hpp"
+#include "simulation/world/skewed_clock.hpp"
+
+namespace redlock::simulation {
+
+/// What the nodes' clocks show at the beginning, and the clients' wall clocks that are right.
+inline constexpr std::int64_t epoch_us = 1'790'000'000'000'000;
+
+struct Outcome {
+  Figures figures;
+  std::optional<Violation> violation;  // the first
+  std::vector<Judge::Lease> leases;    // in the order in which they were acquired
+};
+
+/// Runs one schedule from its beginning until nothing moves any more.
+class World final : private Surroundings {
+ public:
+  /// All of them outlive it. `mutant` may be null.
+  World(const Schedule& schedule, Interpreter& interpreter, History& history, const Mutant* mutant);
+  ~World() override;
+
+  Outcome run();
+
+ private:
+  /// A key whose next change is told, once.
+  struct Armed {
+    int connection;  // which has read it
+    std::string key;
+  };
+  struct Node {
+    Server server;
+    SkewedClock clock;
+    int down = 0;  // faults that keep it so, as all counters here
+    int stopped = 0;
+    int starts = 0;
+    std::array<int, 3> modes{};  // loading, read only, out of memory
+    bool host_is_dead = false;   // not only the process: nobody answers for it
+    std::vector<Armed> armed{};
+  };
+  struct Client {
+    SkewedClock clock;
+    std::unique_ptr<Process> process;
+    int life = 0;                  // how many processes there have been
+    std::vector<int> connections;  // on each line; -1: none
+    Instant paused_until = 0;
+    Instant pause_after_step = 0;  // how long; 0: not
+    Instant timer = 0;             // an event is due then
+  };
+  struct Write {
+    int client;
+    int resource;
+    std::uint64_t token;
+    Stores::Seen seen;
+  };
+  struct Due {
+    enum class Kind : std::uint8_t {
+      request,
+      answers,
+      dialled,
+      closed,
+      timer,
+      wake,
+      resume,
+      write,
+      deadline,
+      overdue,
+      snapshot,
+      fault_begins,
+      fault_ends,
+      healed,
+      look_for_grants,
+      deletion,
+      must_know,
+    };
+    Instant at;
+    std::uint64_t order;
+    Kind kind;
+    int subject;  // an index: of the connection, client, fault, …
+    int detail;   // of the thread
+    int life;     // of the client's process
+    // The first one first.
+    bool operator<(const Due& other) const noexcept {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+
+  // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
+  void dial(int client, int line) override;
+  void send(int client, int line, std::string_view bytes) override;
+  void send_aside(int client, int node, std::string_view bytes) override;
+  void leave(int client, int line, bool gracefully, std::string_view last_words) override;
+  void wake_in(int client, int thread, Instant after) override;
+  Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
+  void lease_prolonged(Judge::LeaseIndex lease) override;
+  void lease_over(Judge::LeaseIndex lease) override;
+  Instant now() const override { return now_; }
+  std::uint64_t wall_clock_us(int client) const override;
+  bool is_open() const override { return is_open_; }
+  std::optional<int> most_wanted() const override;
+  void asked(const std::string& owner) override;
+  bool may_leave() const override { return healed_at_ > now_; }
+  void left(int resource, Orphan orphan) override;
+  const Orphan* orphan(int resource) const override;
+  void note(int client, std::string_view text) override;
+
+  // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
+  void post(Instant at, Due::Kind kind, int subject = 0, int detail = 0, int life = 0);
+  void handle(const Due& due);
+  [[nodiscard]] core::Time time_of(const Client& client) const {
+    return core::Time{core::Span{client.clock.at(now_)}};
+  }
+
+  // ── the network ────────────────────────────────────────────────────────────────────────────────────────────
+  void enqueue(int connection, std::string_view bytes);
+  void pump_requests(int connection);
+  void pump_answers(int connection);
+  void dialled(int connection);
+  void pump_all();
+
+  // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
+  void serve(int connection, const Connection::Request& request);
+  void answer(int connection, Connection::Answers answers);
+  core::Reply execute(int connection, const std::vector<std::string_view>& words);
+  [[nodiscard]] std::optional<core::Reply> tracking(int connection,
+                                                    const std::vector<std::string_view>& words);
+  void arm(int connection, const std::vector<std::string_view>& words);
+  void tell_change(int node, std::string_view key, int by = -1);
+  void delete_by_hand(int node);
+  void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
+                    const std::vector<std::string_view>& words);
+  [[nodiscard]] std::int64_t clock_us(const Node& node) const;
+  [[nodiscard]] int copies(int resource, std::string_view owner) const;
+  void audit_all();
+  void lose_data(Node& node, const Keyspace& left);
+  void note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind);
+  void note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind);
+
+  // ── clients ────────────────────────────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] bool is_running(const Client& client) const {
+    return client.process && client.paused_until <= now_;
+  }
+  void start_process(int client);
+  void after_step(int client);
+  void pause(int client, Instant until);
+  void resume(int client);
+  void fire_timer(int client);
+  void look_at_timer(int client);
+  void judge_telling(const Due& due);
+
+  // ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────
+  void begin(const Fault& fault, int index);
+  void end(const Fault& fault, int index);
+  void crash(const Fault& fault);
+  void restart(const Fault& fault, int index);
+  void change_mode(const Fault& fault, int by);
+  void cut(const Fault& fault);
+  void kill(int client);
+  template <class Change>
+  void for_each_node(const Fault& fault, Change change);
+  void foreign_take(const Fault& fault, int index);
+  void foreign_give_back(const Fault& fault, int index);
+
+  // ── the end ────────────────────────────────────────────────────────────────────────────────────────────────
+  void healed();
+  void delete_everywhere();
+  void judge_knowledge(Judge::LeaseIndex lease);
+  void look_for_grants();
+  [[nodiscard]] bool has_two_names() const;
+  void check_quiescence();
+
+  static constexpr Instant never = std::numeric_limits<Instant>::max();
+
+  const Schedule& schedule_;
+  History& history_;
+  const Mutant* mutant_;
+  Random random_;
+  Network network_;
+  Judge judge_;
+  std::vector<Node> nodes_;
+  std::vector<Client> clients_;
+  std::vector<Connection> connections_;
+  std::vector<Write> writes_;
+  std::vector<std::optional<Orphan>> orphans_;             // of each resource the last
+  std::vector<Keyspace> snapshots_;                        // of the fault's node, as many as faults
+  std::vector<std::optional<Judge::LeaseIndex>> foreign_;  // likewise
+
+  std::priority_queue<Due> events_;
+  std::uint64_t posted_ = 0;
+  Instant now_ = 0;
+  Instant extra_life_ = 0;  // of copies: by how much clocks were put back
+  bool is_open_ = true;
+  std::uint64_t attempts_when_healed_ = 0;
+  Instant healed_at_ = never;
+  Instant free_since_ = 0;
+  std::vector<std::string> asked_when_well_;  // owner values
+  std::vector<std::string_view> words_;       // kept for its memory
+};
+
+}  // namespace redlock::simulation

@@ -1,0 +1,209 @@
+#include "redlock/options.hpp"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/limits.hpp"
+#include "redlock/error.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using redlock::Duration;
+using redlock::LockOptions;
+using redlock::Options;
+using redlock::RestartGuard;
+using redlock::detail::Timing;
+
+// What is said against the call; empty when it is accepted.
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const redlock::Error& error) {
+    CHECK(error.code() == redlock::Errc::misconfigured);
+    CHECK(error.nodes().empty());
+    const std::string_view text = error.what();
+    return std::string{text.substr(text.find(": ") + 2)};
+  }
+  return {};
+}
+
+std::string refusal(const Options& options) {
+  return refusal([&] { redlock::detail::check(options); });
+}
+
+std::string refusal(const Options& options, Duration ttl) {
+  return refusal([&] { static_cast<void>(redlock::detail::timing(options, LockOptions{.ttl = ttl})); });
+}
+
+std::string refusal(std::string_view prefix, std::string_view resource) {
+  return refusal([&] { static_cast<void>(redlock::detail::lock_key(prefix, resource)); });
+}
+
+Options with_max_ttl(Duration time) {
+  Options options;
+  options.max_ttl = time;
+  return options;
+}
+Options with_connect_timeout(Duration time) {
+  Options options;
+  options.connect_timeout = time;
+  return options;
+}
+
+Options with_node_timeout(Duration time) {
+  Options options;
+  options.node_timeout = time;
+  return options;
+}
+
+Options with_drift(Duration time) {
+  Options options;
+  options.drift = time;
+  return options;
+}
+
+Options with_prefix(std::string prefix) {
+  Options options;
+  options.key_prefix = std::move(prefix);
+  return options;
+}
+
+Timing timing(Duration ttl, const Options& options = {}) {
+  return redlock::detail::timing(options, LockOptions{.ttl = ttl});
+}
+
+}  // namespace
+
+TEST_CASE("the_defaults_are_accepted") {
+  CHECK(refusal(Options{}).empty());
+  CHECK(timing(LockOptions{}.ttl) ==
+        Timing{.ttl = 30s, .drift = 302ms, .node_timeout = 250ms, .fence_memory = 720h});
+}
+
+TEST_CASE("timeouts_are_from_1_ms_to_60_s") {
+  for (const Duration good : {Duration{1ms}, Duration{1500us}, Duration{60s}}) {
+    CHECK(refusal(with_connect_timeout(good)).empty());
+    CHECK(refusal(with_node_timeout(good)).empty());
+  }
+  CHECK(refusal(with_connect_timeout(0ms)) == "connect_timeout is 0 s; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(-1s)) == "connect_timeout is -1 s; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(1ms - 1ns)) == "connect_timeout is 999999 ns; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(60s + 1ms)) == "connect_timeout is 60001 ms; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_node_timeout(0ms)) == "node_timeout is 0 s; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_node_timeout(48h)) == "node_timeout is 2 days; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_node_timeout(std::chrono::hours::max())) ==
+        "node_timeout is 9223372036854775807 ns; allowed are 1 ms to 60 s");
+}
+
+TEST_CASE("drift_is_from_0_to_less_than_the_ttl") {
+  CHECK(refusal(with_drift(0s)).empty());
+  CHECK(timing(10s, with_drift(0s)).drift == 0s);
+  CHECK(timing(10s, with_drift(10s - 1ns)).drift == 10s - 1ns);
+  CHECK(refusal(with_drift(-1ms)) == "drift is -1 ms; allowed are 0 s to less than the ttl");
+  CHECK(refusal(with_drift(10s), 10s) ==
+        "drift is 10 s; with a ttl of 10 s allowed are 0 s to less than that");
+  CHECK(refusal(with_drift(Duration{std::chrono::hours::max()}), 10s).find("less than that") !=
+        std::string::npos);
+}
+
+TEST_CASE("unset_drift_is_a_hundredth_of_the_ttl_and_2_ms") {
+  CHECK(timing(10ms).drift == 2100us);
+  CHECK(timing(1s).drift == 12ms);
+  CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).drift == 87h + 36min + 2ms);
+}
+
+TEST_CASE("unset_node_timeout_is_a_tenth_of_the_ttl_and_250_ms_at_most") {
+  CHECK(timing(10ms).node_timeout == 1ms);
+  CHECK(timing(2s).node_timeout == 200ms);
+  CHECK(timing(2500ms).node_timeout == 250ms);
+  CHECK(timing(1h, with_max_ttl(1h)).node_timeout == 250ms);
+  CHECK(timing(1min, with_node_timeout(7s)).node_timeout == 7s);
+}
+
+TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
+  CHECK(timing(10ms).ttl == 10ms);
+  CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).ttl == 365 * 24h);
+  CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed are 10 ms to 365 days");
+  CHECK(refusal({}, 0s) == "ttl is 0 s; allowed are 10 ms to 365 days");
+  CHECK(refusal({}, -30s) == "ttl is -30 s; allowed are 10 ms to 365 days");
+  CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed are 10 ms to 365 days");
+  CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed are 10 ms to 365 days");
+}
+
+TEST_CASE("no_ttl_is_longer_than_max_ttl_but_without_the_restart_guard") {
+  CHECK(timing(60s).ttl == 60s);
+  CHECK(refusal({}, 60s + 1ns) ==
+        "ttl is 60001 ms; max_ttl allows at most 60 s: for longer locks set max_ttl, alike for all users of "
+        "these "
+        "nodes");
+  Options off;
+  off.restart_guard = RestartGuard::off;
+  CHECK(timing(1h, off).ttl == 1h);
+  CHECK(refusal(with_max_ttl(10ms)).empty());
+  CHECK(refusal(with_max_ttl(365 * 24h)).empty());
+  CHECK(refusal(with_max_ttl(9ms)) == "max_ttl is 9 ms; allowed are 10 ms to 365 days");
+  CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed are 10 ms to 365 days");
+}
+
+TEST_CASE("a_node_that_lost_its_data_waits_for_max_ttl_and_the_drift_of_it") {
+  CHECK(redlock::detail::quarantine({}) == 60602ms);
+  Options options = with_max_ttl(1s + 1ns);
+  CHECK(redlock::detail::quarantine(options) == 1014ms);
+  options.drift = 5s;
+  CHECK(redlock::detail::quarantine(options) == 6001ms);
+}
+
+TEST_CASE("a_single_node_has_no_restart_guard_and_does_not_pretend_to") {
+  CHECK(redlock::detail::unguarded({}).restart_guard == RestartGuard::off);
+  Options options;
+  options.restart_guard = RestartGuard::off;
+  CHECK(redlock::detail::unguarded(options).restart_guard == RestartGuard::off);
+  const auto refused = [](const Options& wanted) {
+    return refusal([&] { static_cast<void>(redlock::detail::unguarded(wanted)); });
+  };
+  options.restart_guard = RestartGuard::strict;
+  CHECK(refused(options).find("SingleNodeLock promises nothing after a restart") == 0);
+  CHECK(refused(with_max_ttl(2min)).find("or use Redlock") != std::string::npos);
+  options = {};
+  options.durable_nodes = true;
+  CHECK_FALSE(refused(options).empty());
+}
+
+TEST_CASE("the_ttl_is_rounded_up_to_whole_milliseconds_before_anything_is_derived_from_it") {
+  CHECK(timing(10ms + 1ns) ==
+        Timing{.ttl = 11ms, .drift = 2110us, .node_timeout = 1100us, .fence_memory = 720h});
+  CHECK(timing(std::chrono::duration<double>{0.0125}).ttl == 13ms);
+  CHECK(timing(10ms + 1ns, with_drift(10500us)).drift == 10500us);
+}
+
+TEST_CASE("a_prefix_has_up_to_1024_bytes_of_any_kind") {
+  CHECK(refusal(with_prefix(std::string(1024, '\0'))).empty());
+  CHECK(refusal(with_prefix(std::string(1025, 'x'))) == "key_prefix has 1025 bytes; allowed are 0 to 1024");
+}
+
+TEST_CASE("a_resource_has_1_to_4096_bytes_of_any_kind") {
+  CHECK(redlock::detail::lock_key("", "a") == "a");
+  CHECK(redlock::detail::lock_key("app:", std::string_view{"a\0b", 3}) == std::string{"app:a\0b", 7});
+  CHECK(redlock::detail::lock_key("", std::string(4096, '\xff')) == std::string(4096, '\xff'));
+  CHECK(refusal("app:", "") == "the resource has 0 bytes; allowed are 1 to 4096");
+  CHECK(refusal("", std::string(4097, 'x')) == "the resource has 4097 bytes; allowed are 1 to 4096");
+}
+
+TEST_CASE("a_lock_is_never_named_like_a_key_of_the_librarys_own") {
+  const std::string why =
+      " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed";
+  CHECK(refusal(with_prefix("redlock:app:")) == "key_prefix" + why);
+  CHECK(refusal("", "redlock:node") == "the resource" + why);
+  CHECK(refusal("app:", "redlock:node") == "the resource" + why);
+  // Neither part of the key has the name, but both together do.
+  CHECK(refusal("red", "lock:node") == "key_prefix and resource together make a key that" + why);
+  CHECK(refusal("redlock", ":") == "key_prefix and resource together make a key that" + why);
+  CHECK(refusal(with_prefix("redlock")).empty());
+  CHECK(redlock::detail::lock_key("redlock", "/a") == "redlock/a");
+  CHECK(redlock::detail::lock_key("", "Redlock:a") == "Redlock:a");
+}

@@ -1,0 +1,191 @@
+// What the guard changes for operations.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "redlock/core/lease/release_operation.hpp"
+#include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/lock/inspection.hpp"
+#include "support/catch.hpp"
+#include "unit/support/fleet.hpp"
+#include "unit/support/guarded_nodes.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using namespace redlock::core;
+using redlock::Errc;
+using redlock::NodeStatus;
+
+/// An engine with a guard, and servers that answer it about their markers.
+struct GuardedFleet {
+  explicit GuardedFleet(std::size_t nodes = 3)
+      : servers{fresh_servers(nodes)}, fleet{nodes, example_guard(nodes)}, texts(nodes) {}
+
+  /// From now on the servers have been marked, long ago.
+  void mark() {
+    Watchman first{servers, example_guard()};
+    first.greet_all(at(-24h));
+    first.settle(at(-24h));
+  }
+
+  Ref<Acquisition> acquire(Claim claim, Time now) {
+    Ref<Acquisition> attempt{
+        new Acquisition{std::move(claim), servers.size(), Acquisition::Purpose::try_once}};
+    fleet.engine.submit(Ref<Operation>{attempt.get()}, now);
+    return attempt;
+  }
+  void greet(NodeIndex node, Time now) {
+    fleet.greet(node, now, servers[node].run_id, servers[node].look(now));
+  }
+  void greet_all(Time now) {
+    for (NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
+  }
+  /// Answers what the guard asked, and leaves all else for `take_bytes`.
+  void serve(Time now) {
+    for (NodeIndex node = 0; node < servers.size(); ++node) {
+      std::string bytes = fleet.take_bytes(node);
+      if (bytes.find("EVAL\r\n") == bytes.npos || bytes.find(mark_script) == bytes.npos) {
+        texts[node] += bytes;
+        continue;
+      }
+      fleet.engine.answered(node, servers[node].execute(words_of(bytes), now), now);
+    }
+  }
+  std::string take_bytes(NodeIndex node) { return std::exchange(texts[node], {}) + fleet.take_bytes(node); }
+
+  std::vector<MarkedServer> servers;
+  Fleet fleet;
+  std::vector<std::string> texts;
+};
+
+Claim marked_claim(const GuardedFleet& nodes, Claim claim = example_claim()) {
+  claim.marker = Marker::parse(nodes.servers[0].data.marker)->beginning();
+  return claim;
+}
+
+}  // namespace
+
+TEST_CASE("a_first_call_on_new_nodes_waits_until_they_are_marked_and_asks_for_guarded_grants") {
+  GuardedFleet nodes;
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.greet_all(at(1ms));
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node).empty());
+  CHECK(nodes.fleet.engine.timer() == at(201ms));
+  nodes.fleet.engine.on_time(at(201ms));
+  nodes.serve(at(202ms));  // they are looked at again
+  CHECK(attempt->deadline() == never);
+  nodes.serve(at(203ms));
+  const Claim expected = marked_claim(nodes);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node) == expected.set_command());
+  CHECK(attempt->begun() == at(203ms));
+  for (const NodeIndex node : {0U, 1U}) nodes.fleet.engine.answered(node, ok(), at(204ms));
+  CHECK(attempt->granted());
+}
+
+TEST_CASE("a_first_call_on_new_nodes_waits_longer_than_the_connect_timeout_for_what_is_nearly_done") {
+  GuardedFleet nodes;
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.greet_all(at(480ms));
+  nodes.fleet.engine.on_time(at(500ms));
+  nodes.fleet.engine.on_time(at(680ms));
+  nodes.serve(at(680ms));
+  nodes.serve(at(681ms));
+  CHECK(attempt->begun() == at(681ms));
+}
+
+TEST_CASE("nodes_that_may_not_grant_are_not_asked_and_reported") {
+  GuardedFleet nodes;
+  nodes.mark();
+  nodes.servers[0] = {"another run", nodes.servers[0].data};
+  nodes.servers[1] = {"another run as well", nodes.servers[1].data};
+  const Ref<Acquisition> attempt = nodes.acquire(example_fenced_claim(), at(0ms));
+  nodes.greet_all(at(1ms));
+  nodes.serve(at(2ms));
+  CHECK(attempt->failure() == std::nullopt);
+  nodes.fleet.engine.answered(2, number(7), at(3ms));
+  CHECK(attempt->failure() == Errc::no_quorum);
+  CHECK(attempt->tally()[0].trouble.status == NodeStatus::quarantined);
+  CHECK_THAT(attempt->tally()[1].trouble.message, contains("votes again in 61 s"));
+  for (const NodeIndex node : {0U, 1U}) CHECK(nodes.take_bytes(node) == example_claim().release_command());
+  CHECK(nodes.take_bytes(2).starts_with(marked_claim(nodes, example_fenced_claim()).set_command()));
+}
+
+TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_back_with_its_data") {
+  for (const bool keeps_data : {true, false}) {
+    CAPTURE(keeps_data);
+    GuardedFleet nodes;
+    nodes.mark();
+    const Ref<Acquisition> first = nodes.acquire(example_claim(), at(0ms));
+    nodes.greet_all(at(1ms));
+    nodes.fleet.engine.abandon(Ref<Operation>{first.get()}, Errc::cancelled, at(2ms));
+    for (NodeIndex node = 0; node < 3; ++node) {
+      nodes.take_bytes(node);
+      for (int i = 0; i < 2; ++i) nodes.fleet.engine.answered(node, nil(), at(3ms));
+    }
+
+    nodes.fleet.lose(0, at(10s));
+    const Ref<Acquisition> second = nodes.acquire(example_claim(), at(10s));
+    const Claim claim = marked_claim(nodes);
+    CHECK(nodes.take_bytes(1) == claim.set_command());
+    if (!keeps_data) nodes.servers[0] = {"another run", nodes.servers[0].data};
+    nodes.greet(0, at(10001ms));
+    CHECK(second->tally().is(0, keeps_data ? Tally::Mark::pending : Tally::Mark::unknown));
+    if (!keeps_data) CHECK(second->tally()[0].trouble.status == NodeStatus::quarantined);
+    CHECK((nodes.take_bytes(0).find(claim.set_command()) != std::string::npos) == keeps_data);
+    CHECK_FALSE(second->done());
+  }
+}
+
+TEST_CASE("a_node_that_refuses_a_grant_is_looked_at") {
+  GuardedFleet nodes;
+  nodes.mark();
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.greet_all(at(1ms));
+  for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
+  nodes.servers[0].data = {};
+  nodes.fleet.engine.answered(0, error_reply("UNMARKED it lost its data"), at(2ms));
+  CHECK(attempt->tally()[0].trouble.status == NodeStatus::quarantined);
+  for (const NodeIndex node : {1U, 2U}) nodes.fleet.engine.answered(node, ok(), at(2ms));
+  CHECK(attempt->granted());
+  CHECK(nodes.fleet.engine.needs_attention());
+  CHECK(nodes.fleet.take_bytes(0) == look_command());
+  nodes.fleet.engine.answered(0, nodes.servers[0].look(at(3ms)), at(3ms));
+  CHECK(nodes.fleet.engine.background_timer() == at(203ms));
+  nodes.fleet.engine.on_time(at(203ms));
+  nodes.serve(at(203ms));
+  nodes.serve(at(203ms));
+  CHECK(nodes.servers[0].is_quarantined(at(60s)));
+}
+
+TEST_CASE("an_inspection_says_which_nodes_may_have_forgotten_a_lock") {
+  GuardedFleet nodes;
+  nodes.mark();
+  nodes.servers[0] = {"another run", {}};
+  const Ref<Inspection> inspection{new Inspection{"key", 3, 50ms}};
+  nodes.fleet.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
+  nodes.greet_all(at(1ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) {
+    nodes.fleet.engine.answered(node, string_reply(""), at(2ms));
+    nodes.fleet.engine.answered(node, string_reply(""), at(2ms));
+    nodes.fleet.engine.answered(node, number(-2), at(2ms));
+  }
+  REQUIRE(inspection->done());
+  CHECK(inspection->tally()[0].trouble.status == NodeStatus::quarantined);
+  CHECK(inspection->tally().is(1, Tally::Mark::yes));
+  CHECK(nodes.servers[0].data.marker.empty());
+}
+
+TEST_CASE("releases_go_to_nodes_that_may_not_grant_as_well") {
+  GuardedFleet nodes;
+  nodes.mark();
+  nodes.servers[0] = {"another run", {}};
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.greet_all(at(1ms));
+  for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
+  const Ref<ReleaseOperation> release_operation{new ReleaseOperation{example_tenure(1s), 3}};
+  nodes.fleet.engine.submit(Ref<Operation>{release_operation.get()}, at(2ms));
+  for (NodeIndex node = 0; node < 3; ++node)
+    CHECK(nodes.take_bytes(node) == example_claim().release_command());
+}

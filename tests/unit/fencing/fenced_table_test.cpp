@@ -1,0 +1,115 @@
+// The example's table, and the statements that docs/fencing.md shows, on a real database file.
+#include "../../../examples/fencing/fenced_table.hpp"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "support/catch.hpp"
+#include "support/message_of.hpp"
+
+using redlock::FencingToken;
+using redlock::testing::contains;
+using redlock::testing::message_of;
+
+namespace {
+
+constexpr FencingToken token(std::uint64_t value) { return FencingToken{value}; }
+constexpr FencingToken greatest_of_all{9007199254740991};
+
+/// A file that is not there yet.
+class DatabaseFile {
+ public:
+  DatabaseFile() { REQUIRE(mkdtemp(folder_.data()) != nullptr); }
+  ~DatabaseFile() { std::filesystem::remove_all(folder_); }
+  DatabaseFile(const DatabaseFile&) = delete;
+  DatabaseFile& operator=(const DatabaseFile&) = delete;
+
+  [[nodiscard]] std::string path() const { return folder_ + "/fenced.db"; }
+
+ private:
+  std::string folder_ = (std::filesystem::temp_directory_path() / "redlock-XXXXXX").string();
+};
+
+}  // namespace
+
+TEST_CASE("a_row_refuses_the_smaller_token_names_both_and_keeps_its_text") {
+  const DatabaseFile file;
+  FencedTable table{file.path()};
+  table.write("invoice/42", "paid", token(34));
+  CHECK_THROWS_AS(table.write("invoice/42", "open", token(33)), StaleToken);
+  CHECK(message_of([&] { table.write("invoice/42", "open", token(33)); }) ==
+        "token 33 is smaller than 34, which was here before");
+  CHECK(table.find("invoice/42") == "paid");
+  table.write("invoice/42", "sent", token(34));
+  CHECK(table.find("invoice/42") == "sent");
+}
+
+TEST_CASE("a_row_compares_tokens_as_numbers") {
+  const DatabaseFile file;
+  FencedTable table{file.path()};
+  table.write("r", "nine", token(9));
+  table.write("r", "ten", token(10));
+  CHECK_THROWS_AS(table.write("r", "nine", token(9)), StaleToken);
+  table.write("r", "10^15", token(1'000'000'000'000'000));
+  table.write("r", "last", greatest_of_all);
+  CHECK_THROWS_AS(table.write("r", "10^15", token(1'000'000'000'000'000)), StaleToken);
+  CHECK(table.find("r") == "last");
+}
+
+TEST_CASE("rows_have_nothing_to_do_with_each_other") {
+  const DatabaseFile file;
+  FencedTable table{file.path()};
+  table.write("a", "34", token(34));
+  table.write("b", "33", token(33));
+  CHECK(table.find("a") == "34");
+  CHECK(table.find("b") == "33");
+}
+
+TEST_CASE("who_has_read_a_row_shuts_out_the_earlier_holder_be_there_a_value_or_not") {
+  const DatabaseFile file;
+  FencedTable table{file.path()};
+  CHECK_FALSE(table.read("r", token(34)));
+  CHECK_THROWS_AS(table.write("r", "late", token(33)), StaleToken);
+  CHECK_THROWS_AS(table.read("r", token(33)), StaleToken);
+  CHECK_FALSE(table.find("r"));
+  table.write("r", "", token(34));
+  CHECK(table.read("r", token(35)) == "");
+  CHECK_THROWS_AS(table.write("r", "late", token(34)), StaleToken);
+  CHECK(table.find("r") == "");
+}
+
+TEST_CASE("a_row_refuses_what_is_no_token_and_changes_nothing") {
+  const DatabaseFile file;
+  FencedTable table{file.path()};
+  for (const std::uint64_t none : {0ull, 9007199254740992ull, ~0ull}) {
+    CAPTURE(none);
+    CHECK_THAT(message_of([&] { table.write("new", "x", token(none)); }),
+               contains("CHECK constraint failed"));
+    CHECK_THAT(message_of([&] { (void)table.read("new", token(none)); }),
+               contains("CHECK constraint failed"));
+    CHECK_FALSE(table.find("new"));
+  }
+  table.write("new", "x", token(1));
+}
+
+TEST_CASE("a_database_file_remembers_tokens_for_other_processes_and_after_a_restart") {
+  const DatabaseFile file;
+  FencedTable here{file.path()};
+  {
+    FencedTable there{file.path()};
+    CHECK_FALSE(there.read("r", token(34)));
+    there.write("r", "theirs", token(34));
+  }
+  CHECK_THROWS_AS(here.write("r", "late", token(33)), StaleToken);
+  CHECK(here.read("r", token(35)) == "theirs");
+  FencedTable again{file.path()};
+  CHECK_THROWS_AS(again.write("r", "late", token(34)), StaleToken);
+}
+
+TEST_CASE("a_file_that_is_no_database_is_refused") {
+  CHECK_THAT(message_of([] { FencedTable{"/no/such/folder/fenced.db"}; }),
+             contains("unable to open database file"));
+}

@@ -1,0 +1,33 @@
+#include "redlock/fencing/fenced_value.hpp"
+
+#include <string>
+
+#include "support/catch.hpp"
+
+using redlock::fenced_value_token_key;
+
+namespace {
+
+/// What Redis Cluster hashes of a key.
+std::string hashed(const std::string& key) {
+  const auto open = key.find('{');
+  if (open == key.npos) return key;
+  const auto close = key.find('}', open + 1);
+  if (close == key.npos || close == open + 1) return key;
+  return key.substr(open + 1, close - open - 1);
+}
+
+}  // namespace
+
+TEST_CASE("a_value_and_its_token_are_in_one_slot_of_a_cluster") {
+  for (const std::string key : {"stock", "a:b", "{tag}rest", "a{tag}", "{a}{b}", "{a", "a{", " "}) {
+    CAPTURE(key);
+    CHECK(hashed(fenced_value_token_key(key)) == hashed(key));
+  }
+}
+
+TEST_CASE("no_two_values_share_a_token") {
+  CHECK(fenced_value_token_key("stock") == "redlock:v:{stock}");
+  CHECK(fenced_value_token_key("{stock}") == "redlock:vt:{stock}");
+  CHECK(fenced_value_token_key("a{}") != fenced_value_token_key("a"));
+}

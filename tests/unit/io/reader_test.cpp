@@ -1,0 +1,91 @@
+#include "io/reader.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using redlock::core::Reply;
+using redlock::detail::Reader;
+
+constexpr std::size_t limit = std::size_t{1} << 20U;
+constexpr std::size_t chunk = 16384;  // as connections read
+
+std::string bulk(std::size_t size) {
+  return "$" + std::to_string(size) + "\r\n" + std::string(size, 'x') + "\r\n";
+}
+
+/// Whether the stream is one whole reply; if not, why.
+std::string refusal(const std::string& stream, std::size_t piece) {
+  Reader reader;
+  const Reply* reply = nullptr;
+  for (std::size_t at = 0; at < stream.size() && !reader.error(); at += piece) {
+    CHECK_FALSE(reply);
+    reader.feed(stream.data() + at, std::min(piece, stream.size() - at));
+    reply = reader.next();
+  }
+  if (reader.error()) return reader.error();
+  return reply ? "" : "more is needed";
+}
+
+}  // namespace
+
+TEST_CASE("a_reply_of_a_mebibyte_is_accepted_and_a_longer_one_is_not_however_it_is_cut") {
+  for (const std::size_t piece : {chunk, 5 * chunk + 1, 3 * limit}) {
+    CAPTURE(piece);
+    CHECK(refusal(bulk(limit), piece).empty());
+    CHECK(refusal("+" + std::string(limit, 'x') + "\r\n", piece).empty());
+    CHECK(refusal(bulk(limit + 1), piece) == "a reply of more than 1 MiB");
+    CHECK(refusal("-" + std::string(limit + 1, 'x') + "\r\n", piece) == "a reply of more than 1 MiB");
+  }
+}
+
+TEST_CASE("many_strings_may_be_no_longer_together_than_one_alone") {
+  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2), chunk).empty());
+  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "a reply of more than 1 MiB");
+
+  // The announced gigabytes are not taken in: what is sent beyond the limit is refused at once.
+  Reader reader;
+  std::string_view header = "*4000\r\n";
+  reader.feed(header.data(), header.size());
+  const std::string part = bulk(chunk);
+  std::size_t parts = 0;
+  for (; parts < 4000 && !reader.next() && !reader.error(); ++parts) reader.feed(part.data(), part.size());
+  CHECK(parts <= limit / chunk + 1);
+}
+
+TEST_CASE("many_arrays_may_have_no_more_elements_together_than_one_alone") {
+  const auto array = [](std::size_t size) {
+    std::string text = "*" + std::to_string(size) + "\r\n";
+    for (std::size_t i = 0; i < size; ++i) text += ":1\r\n";
+    return text;
+  };
+  CHECK(refusal(array(4096), chunk).empty());
+  CHECK(refusal(array(4097), chunk) == "a reply of too many elements");
+  CHECK(refusal("*2\r\n" + array(2047) + array(2047), chunk).empty());
+  CHECK(refusal("*2\r\n" + array(2047) + array(2048), chunk) == "a reply of too many elements");
+}
+
+TEST_CASE("what_one_reply_used_up_is_there_for_the_next") {
+  Reader reader;
+  const std::string large = "*2\r\n" + bulk(limit / 2) + bulk(limit / 2);
+  for (int i = 0; i < 3; ++i) {
+    reader.feed(large.data(), large.size());
+    REQUIRE(reader.next());
+  }
+  CHECK_FALSE(reader.error());
+}
+
+TEST_CASE("nothing_in_resp3_is_a_reply_and_least_of_all_its_null") {
+  for (const auto* const stream : {"_\r\n", "#t\r\n", ",1.5\r\n", "(12345\r\n", "%1\r\n+a\r\n:1\r\n",
+                                   "~1\r\n:1\r\n", ">1\r\n+a\r\n", "=7\r\ntxt:abc\r\n"}) {
+    CAPTURE(stream);
+    const std::string why = refusal(stream, chunk);
+    CHECK_FALSE(why.empty());
+    CHECK(why != "more is needed");
+  }
+}

@@ -1,0 +1,211 @@
+// Copies that are lost, put back, and count again: the extensions of one lease, one after the other.
+#include "redlock/core/lease/copies.hpp"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/release_operation.hpp"
+#include "support/catch.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::NodeStatus;
+using Outcome = Extension::Outcome;
+
+enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
+
+/// A lease on some nodes, valid until 500 ms, and all extensions of it.
+class Story {
+ public:
+  explicit Story(std::size_t nodes, Claim held = example_claim())
+      : claim{std::move(held)}, outbox{nodes}, lease{example_tenure(500ms, claim)}, nodes_{nodes} {}
+
+  Extension& begin() {
+    rounds_.push_back(std::make_unique<Extension>(lease, nodes_));
+    rounds_.back()->start(at(0ms), outbox);
+    outbox.take();
+    return *rounds_.back();
+  }
+  /// To the latest extension.
+  void answer(NodeIndex node, Step step, const Reply& reply, Span after = 1ms) {
+    rounds_.back()->answered(node, step, reply, at(after), outbox);
+  }
+  /// A whole extension: each node says `y`es or `n`o, or is `-` silent.
+  Outcome round(std::string_view answers) {
+    Extension& extension = begin();
+    for (NodeIndex node = 0; node < nodes_; ++node)
+      if (answers[node] != '-') answer(node, extended, number(answers[node] == 'y' ? 1 : 0));
+    extension.timed_out(at(50ms), outbox);
+    return extension.outcome();
+  }
+  /// The nodes that are asked to take the copy back since the last question; nothing else may have been sent.
+  std::string put_back_on() {
+    std::string nodes;
+    for (const Sent& sent : outbox.take()) {
+      CHECK(sent.command == claim.put_back_command());
+      CHECK(sent.options.step == put_back);
+      CHECK_FALSE(sent.options.owed);
+      nodes += std::to_string(sent.node);
+    }
+    return nodes;
+  }
+
+  Claim claim;
+  Recorder outbox;
+  std::shared_ptr<LeaseState> lease;
+
+ private:
+  std::size_t nodes_;
+  std::vector<std::unique_ptr<Extension>> rounds_;
+};
+
+}  // namespace
+
+TEST_CASE("what_a_minority_lost_is_put_back_once_the_majority_is_extended") {
+  Story story{5};
+  story.begin();
+  story.answer(0, extended, number(0));
+  story.answer(1, extended, number(1));
+  story.answer(2, extended, number(1));
+  CHECK(story.put_back_on().empty());
+  story.answer(3, extended, number(1));
+  CHECK(story.put_back_on() == "0");
+  story.answer(4, extended, number(0));  // heard after the verdict
+  CHECK(story.put_back_on() == "4");
+}
+
+TEST_CASE("nothing_is_put_back_without_a_majority") {
+  Story story{5};
+  CHECK(story.round("nnyy-") == Outcome::in_doubt);
+  CHECK(story.put_back_on().empty());
+  CHECK(story.round("nnnyy") == Outcome::lost);
+  for (const Sent& sent : story.outbox.take()) CHECK(sent.command == story.claim.release_command());
+}
+
+TEST_CASE("a_copy_that_was_put_back_counts_after_a_round_that_began_later_and_did_without_it") {
+  Story story{3};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  story.answer(0, put_back, ok());
+  SECTION("not in the next round") {
+    CHECK(story.round("yy-") == Outcome::in_doubt);
+    CHECK(story.round("yy-") == Outcome::in_doubt);
+  }
+  SECTION("in the one after that") {
+    REQUIRE(story.round("yyy") == Outcome::extended);
+    CHECK(story.round("yy-") == Outcome::extended);
+  }
+  SECTION("although it did not speak in that round") {
+    REQUIRE(story.round("-yy") == Outcome::extended);
+    CHECK(story.round("yy-") == Outcome::extended);
+  }
+}
+
+TEST_CASE("a_round_that_began_before_the_copy_was_seen_proves_nothing") {
+  Story story{3};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  // Nobody heard whether the copy was put back. In the next round the node has it.
+  REQUIRE(story.round("yyy") == Outcome::extended);
+  CHECK(story.round("yy-") == Outcome::in_doubt);
+  REQUIRE(story.round("yyy") == Outcome::extended);
+  CHECK(story.round("yy-") == Outcome::extended);
+}
+
+TEST_CASE("a_copy_that_is_lost_again_begins_anew") {
+  Story story{3};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  story.answer(0, put_back, ok());
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  REQUIRE(story.round("-yy") == Outcome::extended);
+  CHECK(story.round("yy-") == Outcome::in_doubt);
+}
+
+TEST_CASE("a_copy_that_is_put_back_a_second_time_begins_anew_although_nobody_knew_that_it_was_lost") {
+  Story story{3};
+  Extension& first = story.begin();
+  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
+  Extension& second = story.begin();
+  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
+  // Both hear late that node 0 has no copy, and both put it back.
+  first.answered(0, extended, number(0), at(2ms), story.outbox);
+  second.answered(0, extended, number(0), at(2ms), story.outbox);
+  CHECK(story.put_back_on() == "00");
+  first.answered(0, put_back, ok(), at(3ms), story.outbox);
+  REQUIRE(story.round("-yy") == Outcome::extended);
+  // The copy vanished, somebody else had the lock there, and went: now the second one arrives.
+  second.answered(0, put_back, ok(), at(4ms), story.outbox);
+  CHECK(story.round("yy-") == Outcome::in_doubt);
+}
+
+TEST_CASE("a_copy_that_somebody_else_has_taken_is_not_seen") {
+  Story story{3};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  story.answer(0, put_back, nil());
+  REQUIRE(story.round("-yy") == Outcome::extended);
+  CHECK(story.round("yy-") == Outcome::in_doubt);
+}
+
+TEST_CASE("copies_that_do_not_count_yet_are_named_in_the_report_and_never_make_a_loss") {
+  Story story{3};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  story.answer(0, put_back, ok());
+  const Extension& extension = story.begin();
+  story.answer(0, extended, number(1));
+  story.answer(1, extended, number(0));
+  CHECK_FALSE(extension.done());
+  CHECK(extension.tally()[0].trouble.status == NodeStatus::put_back);
+}
+
+TEST_CASE("nothing_is_put_back_behind_a_release") {
+  Story story{5, GENERATE(example_claim(), example_fenced_claim())};
+  REQUIRE(story.round("nyyy-") == Outcome::extended);
+  REQUIRE(story.put_back_on() == "0");
+  ReleaseOperation release_operation{story.lease, 5};
+  release_operation.start(at(2ms), story.outbox);
+  story.outbox.take();
+  story.answer(4, extended, number(0));
+  story.answer(0, put_back, noscript());
+  CHECK(story.outbox.sent().empty());
+}
+
+TEST_CASE("nothing_is_put_back_once_a_later_extension_found_the_lease_lost") {
+  Story story{5};
+  Extension& first = story.begin();
+  for (const NodeIndex node : {0U, 1U, 2U}) story.answer(node, extended, number(1));
+  REQUIRE(first.outcome() == Outcome::extended);
+  REQUIRE(story.round("nnn--") == Outcome::lost);
+  story.outbox.take();
+  first.answered(4, extended, number(0), at(3ms), story.outbox);
+  CHECK(story.outbox.sent().empty());
+}
+
+TEST_CASE("nothing_is_put_back_after_the_deadline") {
+  Story story{3};
+  REQUIRE(story.round("-yy") == Outcome::extended);
+  story.answer(0, extended, number(0), 988ms);
+  CHECK(story.outbox.sent().empty());
+}
+
+TEST_CASE("a_fenced_copy_is_put_back_with_its_token") {
+  Claim claim = example_fenced_claim();
+  claim.token = 42;
+  Story story{3, claim};
+  REQUIRE(story.round("nyy") == Outcome::extended);
+  REQUIRE(story.outbox.sent().size() == 1);
+  CHECK(story.outbox.take()[0].command == command({"EVALSHA", put_back_script.sha1, "2", "key",
+                                                   "redlock:f:{key}", "me", "1000", "42", "86400000"}));
+  story.answer(0, put_back, noscript());
+  REQUIRE(story.outbox.sent().size() == 1);
+  CHECK(story.outbox.sent()[0].command == claim.put_back_command(Form::source));
+  story.answer(0, put_back_again, number(1));
+  REQUIRE(story.round("-yy") == Outcome::extended);
+  CHECK(story.round("yy-") == Outcome::extended);
+}

@@ -1,0 +1,117 @@
+// Whose loss is told when, and how often.
+#include "redlock/core/lease/loss_queue.hpp"
+
+#include <memory>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::Loss;
+
+}  // namespace
+
+TEST_CASE("a_loss_is_told_at_the_deadline_and_once") {
+  LossQueue<LeaseState> loss_queue;
+  CHECK(loss_queue.timer() == never);
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  CHECK(loss_queue.timer() == at(500ms));
+  CHECK_FALSE(loss_queue.take_lost(at(500ms) - 1ns));
+  CHECK(loss_queue.take_lost(at(500ms)) == lease);
+  CHECK_FALSE(loss_queue.take_lost(at(500ms)));
+  CHECK(loss_queue.timer() == never);
+}
+
+TEST_CASE("an_early_loss_is_told_at_once") {
+  LossQueue<LeaseState> loss_queue;
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  lease->lose(Loss::taken, at(10ms));
+  loss_queue.lost(lease);
+  CHECK(loss_queue.timer() <= at(10ms));
+  CHECK(loss_queue.take_lost(at(10ms)) == lease);
+  loss_queue.lost(lease);
+  CHECK_FALSE(loss_queue.take_lost(at(600ms)));
+}
+
+TEST_CASE("a_deadline_that_moved_is_looked_at_again") {
+  LossQueue<LeaseState> loss_queue;
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  REQUIRE(lease->prolong(at(900ms), at(400ms)));
+  CHECK_FALSE(loss_queue.take_lost(at(500ms)));
+  CHECK(loss_queue.timer() == at(900ms));
+  CHECK(loss_queue.take_lost(at(900ms)) == lease);
+}
+
+TEST_CASE("who_is_to_tell_a_loss_looks_up_some_times_before") {
+  LossQueue<LeaseState> loss_queue;
+  CHECK(loss_queue.wake_up(at(0ms)) == never);
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  std::vector<Time> looks;
+  for (Time now = at(0ms); looks.size() < 100 && !loss_queue.take_lost(now); now = looks.back())
+    looks.push_back(loss_queue.wake_up(now));
+  CHECK(looks.size() == 11);
+  CHECK(looks.front() == at(480ms));
+  CHECK(looks.back() == at(500ms));
+  CHECK(loss_queue.wake_up(at(500ms)) == never);
+}
+
+TEST_CASE("who_looked_up_late_is_still_there_at_the_deadline") {
+  LossQueue<LeaseState> loss_queue;
+  loss_queue.add(example_tenure(500ms));
+  CHECK(loss_queue.wake_up(at(499ms)) == at(500ms));
+  CHECK(loss_queue.wake_up(at(600ms)) <= at(600ms));
+  CHECK(loss_queue.take_lost(at(600ms)));
+}
+
+TEST_CASE("before_a_deadline_that_has_moved_nobody_looks_up_twice") {
+  LossQueue<LeaseState> loss_queue;
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  REQUIRE(lease->prolong(at(900ms), at(400ms)));
+  CHECK(loss_queue.wake_up(at(400ms)) == at(480ms));
+  CHECK(loss_queue.wake_up(at(480ms)) == at(880ms));
+  lease->lose(Loss::taken, at(490ms));
+  loss_queue.lost(lease);
+  CHECK(loss_queue.wake_up(at(490ms)) <= at(490ms));
+}
+
+TEST_CASE("what_is_released_or_removed_is_never_told") {
+  LossQueue<LeaseState> loss_queue;
+  const auto released = example_tenure(500ms);
+  const auto removed = example_tenure(600ms);
+  loss_queue.add(released);
+  loss_queue.add(removed);
+  REQUIRE(released->release(at(10ms)));
+  loss_queue.remove(removed);
+  CHECK_FALSE(loss_queue.take_lost(at(1000ms)));
+  CHECK(loss_queue.timer() == never);
+}
+
+TEST_CASE("who_is_added_twice_is_told_once") {
+  LossQueue<LeaseState> loss_queue;
+  const auto lease = example_tenure(500ms);
+  loss_queue.add(lease);
+  loss_queue.add(lease);
+  CHECK(loss_queue.take_lost(at(500ms)) == lease);
+  CHECK_FALSE(loss_queue.take_lost(at(500ms)));
+}
+
+TEST_CASE("losses_are_told_in_the_order_of_their_deadlines") {
+  LossQueue<LeaseState> loss_queue;
+  const auto later_one = example_tenure(500ms);
+  const auto sooner = example_tenure(400ms);
+  loss_queue.add(later_one);
+  loss_queue.add(sooner);
+  CHECK(loss_queue.timer() == at(400ms));
+  CHECK(loss_queue.take_lost(at(600ms)) == sooner);
+  CHECK(loss_queue.take_lost(at(600ms)) == later_one);
+}

@@ -1,0 +1,206 @@
+// Every outcome of every node, compared with a plain statement of what a release has to tell.
+#include "redlock/core/lease/release_operation.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/support/enumeration.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::NodeStatus;
+using redlock::Release;
+
+enum : Step { released, released_again };
+
+enum class Fate { deleted, gone, in_error, lost, late, refused, other_type, unknown_script };
+const std::vector<Fate> all_fates{Fate::deleted, Fate::gone,    Fate::in_error,   Fate::lost,
+                                  Fate::late,    Fate::refused, Fate::other_type, Fate::unknown_script};
+
+std::string name(Fate fate) {
+  static const char* const names[] = {"deleted", "gone",    "error",      "lost",
+                                      "late",    "refused", "other-type", "unknown-script"};
+  return names[static_cast<std::size_t>(fate)];
+}
+
+std::size_t news(Fate fate) {
+  if (fate == Fate::late || fate == Fate::refused) return 0;
+  return fate == Fate::unknown_script ? 2 : 1;
+}
+
+/// What a release has to tell, from one letter per node: `?` nothing known yet, `d`eleted, `g`one, `-` will
+/// never be known. Empty: it is too early to tell.
+std::string verdict_of(const std::string& known) {
+  const auto count = [&known](char letter) { return std::count(known.begin(), known.end(), letter); };
+  const auto nodes = static_cast<std::ptrdiff_t>(known.size());
+  const auto majority = nodes / 2 + 1;
+  // Where this many have lost our value, no majority can have held it.
+  const auto minority_left = nodes - majority + 1;
+  if (count('d') >= majority) return "released";
+  if (count('g') >= minority_left) return "already lost";
+  const bool may_be_released = count('d') + count('?') >= majority;
+  const bool may_be_lost = count('g') + count('?') >= minority_left;
+  return may_be_released || may_be_lost ? "" : "unknown";
+}
+
+std::string told(const ReleaseOperation& release_operation) {
+  if (!release_operation.done()) return "";
+  if (release_operation.outcome() == Release::released) return "released";
+  return release_operation.outcome() == Release::already_lost ? "already lost" : "unknown";
+}
+
+std::string complaint_about(const Scenario<Fate>& scenario) {
+  const std::size_t nodes = scenario.fates.size();
+  Recorder outbox{nodes};
+  ReleaseOperation release_operation{example_tenure(988ms), nodes};
+  std::string known(nodes, '?');
+  std::string expected;
+  std::string complaint;
+  std::size_t sent_whole = 0;
+  const auto compare = [&](const std::string& after) {
+    // The first verdict stands.
+    if (expected.empty()) expected = verdict_of(known);
+    if (complaint.empty() && told(release_operation) != expected)
+      complaint = told(scenario, name) + ": after " + after + " '" + told(release_operation) +
+                  "' instead of '" + expected + "'";
+  };
+
+  for (NodeIndex node = 0; node < nodes; ++node)
+    if (scenario.fates[node] == Fate::refused) {
+      outbox.refuse(node);
+      known[node] = '-';
+    }
+  release_operation.start(at(0ms), outbox);
+  compare("the start");
+  std::vector<int> heard(nodes, 0);
+  for (const NodeIndex node : scenario.arrivals) {
+    const Fate fate = scenario.fates[node];
+    if (fate == Fate::lost) {
+      known[node] = '-';
+      release_operation.disconnected(node, lost_connection(), at(1ms), outbox);
+    } else if (fate == Fate::unknown_script && heard[node]++ == 0) {
+      release_operation.answered(node, released, noscript(), at(1ms), outbox);
+      ++sent_whole;
+    } else if (fate == Fate::unknown_script) {
+      known[node] = 'd';
+      release_operation.answered(node, released_again, number(1), at(1ms), outbox);
+    } else {
+      known[node] = fate == Fate::deleted ? 'd' : fate == Fate::in_error ? '-' : 'g';
+      const Reply reply = fate == Fate::in_error     ? loading()
+                          : fate == Fate::other_type ? wrongtype()
+                                                     : number(fate == Fate::deleted ? 1 : 0);
+      release_operation.answered(node, released, reply, at(1ms), outbox);
+    }
+    compare("news of node " + std::to_string(node));
+  }
+  std::replace(known.begin(), known.end(), '?', '-');
+  release_operation.timed_out(at(50ms), outbox);
+  compare("the deadline");
+  for (NodeIndex node = 0; node < nodes; ++node)
+    if (scenario.fates[node] == Fate::late)
+      release_operation.answered(node, released, number(1), at(60ms), outbox);
+  compare("the late answers");
+  if (complaint.empty() && expected.empty()) complaint = told(scenario, name) + ": no verdict";
+
+  // Each node is sent one release, and the script where it did not know it; no more.
+  std::vector<int> by_digest(nodes, 0);
+  std::size_t by_source = 0;
+  for (const Sent& sent : outbox.sent()) {
+    by_digest[sent.node] += sent.command == example_claim().release_command() ? 1 : 0;
+    by_source += sent.command == example_claim().release_command(Form::source) ? 1 : 0;
+  }
+  if (complaint.empty() && (by_digest != std::vector<int>(nodes, 1) || by_source != sent_whole ||
+                            outbox.sent().size() != nodes + sent_whole))
+    complaint = told(scenario, name) + ": other commands were sent";
+  return complaint;
+}
+
+}  // namespace
+
+TEST_CASE("a_release_tells_the_truth_as_early_as_it_can_for_every_outcome_of_every_node") {
+  CHECK(explore(1, all_fates, news, complaint_about) == 8);
+  CHECK(explore(2, all_fates, news, complaint_about) > 64);
+  CHECK(explore(3, all_fates, news, complaint_about) > 512);
+  CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 32'768);
+}
+
+TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {
+  Recorder outbox{3};
+  outbox.refuse(1);
+  ReleaseOperation release_operation{example_tenure(988ms), 3};
+  CHECK(release_operation.connections_wanted(3) == 0);
+  release_operation.start(at(10ms), outbox);
+  CHECK(release_operation.deadline() == at(60ms));
+  REQUIRE(outbox.sent().size() == 3);
+  for (const Sent& sent : outbox.sent()) {
+    CHECK(sent.options.owed);
+    CHECK(sent.options.send_by == at(1010ms));
+  }
+  CHECK(release_operation.tally()[1].trouble.status == NodeStatus::unreachable);
+}
+
+TEST_CASE("a_release_from_the_deadline_on_is_too_late_whatever_it_deletes") {
+  for (const Span past : {Span{-1}, Span{0}}) {
+    Recorder outbox{1};
+    ReleaseOperation release_operation{example_tenure(988ms), 1};
+    release_operation.start(at(988ms) + past, outbox);
+    CHECK(outbox.sent().size() == 1);
+    CHECK_FALSE(release_operation.done());
+    release_operation.answered(0, released, number(1), at(989ms), outbox);
+    REQUIRE(release_operation.done());
+    CHECK(release_operation.outcome() == (past < Span::zero() ? Release::released : Release::already_lost));
+  }
+}
+
+TEST_CASE("a_script_that_stays_unknown_is_not_sent_for_ever") {
+  Recorder outbox{1};
+  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  release_operation.start(at(0ms), outbox);
+  release_operation.answered(0, released, noscript(), at(1ms), outbox);
+  release_operation.answered(0, released_again, noscript(), at(2ms), outbox);
+  REQUIRE(release_operation.done());
+  CHECK(release_operation.outcome() == Release::unknown);
+  CHECK(outbox.sent().size() == 2);
+}
+
+TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
+  Recorder outbox{1};
+  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  release_operation.start(at(0ms), outbox);
+  release_operation.abandon(redlock::Errc::cancelled, at(1ms), outbox);
+  REQUIRE(release_operation.done());
+  CHECK(release_operation.outcome() == Release::unknown);
+  outbox.take();
+  release_operation.answered(0, released, noscript(), at(2ms), outbox);
+  REQUIRE(outbox.sent().size() == 1);
+  CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
+  CHECK(outbox.sent()[0].options.owed);
+}
+
+TEST_CASE("what_was_deleted_before_its_connection_was_lost_stays_deleted") {
+  Recorder outbox{3};
+  ReleaseOperation release_operation{example_tenure(988ms), 3};
+  release_operation.start(at(0ms), outbox);
+  release_operation.answered(0, released, number(1), at(1ms), outbox);
+  release_operation.disconnected(0, lost_connection(), at(2ms), outbox);
+  release_operation.answered(1, released, number(1), at(3ms), outbox);
+  REQUIRE(release_operation.done());
+  CHECK(release_operation.outcome() == Release::released);
+}
+
+TEST_CASE("a_release_whose_script_cannot_be_sent_again_does_not_wait_for_its_answer") {
+  Recorder outbox{1};
+  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  release_operation.start(at(0ms), outbox);
+  outbox.refuse(0, NodeStatus::overloaded);
+  release_operation.answered(0, released, noscript(), at(1ms), outbox);
+  REQUIRE(release_operation.done());
+  CHECK(release_operation.outcome() == Release::unknown);
+  CHECK(release_operation.tally()[0].trouble.status == NodeStatus::overloaded);
+}

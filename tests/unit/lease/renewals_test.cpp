@@ -1,0 +1,233 @@
+// Which lease is extended when, and which never.
+#include "redlock/core/lease/renewals.hpp"
+
+#include <chrono>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/release_operation.hpp"
+#include "support/catch.hpp"
+#include "unit/support/fleet.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::Loss;
+using redlock::State;
+
+std::shared_ptr<LeaseState> tenure_of(std::chrono::milliseconds ttl, Time ends_at = never) {
+  Claim claim = example_claim();
+  claim.ttl = ttl;
+  return std::make_shared<LeaseState>(claim, at(ttl - 12ms), ends_at);
+}
+
+/// The commands that wait to be sent to a node.
+std::string sent_to(Fleet& fleet, NodeIndex node) { return fleet.take_bytes(node); }
+
+/// Lets the time come, and all nodes answer what they are asked with this number.
+void renew(Fleet& fleet, Time now, std::int64_t answer) {
+  fleet.engine.on_time(now);
+  for (NodeIndex node = 0; node < fleet.engine.nodes(); ++node) {
+    if (sent_to(fleet, node).empty()) continue;
+    fleet.engine.answered(node, number(answer), now);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a_lease_is_renewed_when_a_third_of_its_ttl_has_passed_or_a_little_earlier") {
+  std::set<Time> moments;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Renewals renewals{seed};
+    const auto lease = tenure_of(30s);
+    renewals.add(lease, at(0ms));
+    CHECK(renewals.timer() <= at(10s));
+    CHECK(renewals.timer() >= at(8900ms));
+    moments.insert(renewals.timer());
+    CHECK(renewals.take_due(renewals.timer() - 1ns).empty());
+    const Time due = renewals.timer();
+    CHECK(renewals.take_due(due) == std::vector{Renewals::Due{due, lease}});
+    CHECK(renewals.timer() == never);
+  }
+  CHECK(moments.size() > 5);
+}
+
+TEST_CASE("many_leases_are_due_at_few_moments") {
+  Renewals renewals{1};
+  std::vector<std::shared_ptr<LeaseState>> held;
+  for (int i = 0; i < 1000; ++i) {
+    held.push_back(tenure_of(30s));
+    renewals.add(held.back(), at(i * 1ms));
+  }
+  std::set<Time> moments;
+  for (const auto& lease : held) moments.insert(lease->renewal_due);
+  CHECK(moments.size() <= 25);
+}
+
+TEST_CASE("short_leases_are_renewed_in_time") {
+  Renewals renewals{1};
+  const auto lease = tenure_of(20ms);
+  renewals.add(lease, at(0ms));
+  CHECK(renewals.timer() < at(8ms));
+}
+
+TEST_CASE("a_renewed_lease_moves_its_deadline_and_is_due_again") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  Time now = at(0ms);
+  for (int round = 0; round < 20; ++round) {
+    const Time due = fleet.engine.background_timer();
+    CHECK(due > now);
+    CHECK(due <= now + 1000ms);
+    now = due;
+    renew(fleet, now, 1);
+    CHECK(lease->deadline() >= now + 2970ms - 16ns);
+    CHECK(lease->state(now) == State::held);
+  }
+  CHECK(fleet.engine.active() == 0);
+}
+
+TEST_CASE("a_failed_renewal_is_tried_again_soon_until_the_deadline_and_then_released") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  int tries = 0;
+  Time now = at(0ms);
+  while (lease->in_force(now)) {
+    now = fleet.engine.background_timer();
+    fleet.engine.on_time(now);
+    for (NodeIndex node = 0; node < 3; ++node) {
+      const std::string sent = sent_to(fleet, node);
+      CHECK(sent == (now < at(2988ms) ? lease->claim.extend_command() : lease->claim.release_command()));
+      fleet.engine.answered(node, text_reply(Reply::Kind::error, "ERR not now"), now);
+    }
+    ++tries;
+    if (now < at(2988ms)) CHECK(lease->state(now) == State::in_doubt);
+  }
+  CHECK(now == at(2988ms));
+  CHECK(tries > 10);
+  CHECK(lease->loss(now) == Loss::no_quorum);
+  CHECK(fleet.engine.background_timer() == never);
+}
+
+TEST_CASE("a_lease_that_is_lost_is_renewed_no_more") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  renew(fleet, fleet.engine.background_timer(), 0);
+  CHECK(lease->loss(at(1000ms)) == Loss::deleted);
+  CHECK(fleet.engine.background_timer() == never);
+  CHECK(lease->renewals == nullptr);
+}
+
+TEST_CASE("somebody_elses_value_on_a_majority_is_told_as_such") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  renew(fleet, fleet.engine.background_timer(), -1);
+  CHECK(lease->loss(at(1000ms)) == Loss::taken);
+}
+
+TEST_CASE("once_a_release_is_submitted_nothing_is_renewed_any_more") {
+  Fleet fleet{3};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  const Time due = fleet.engine.background_timer();
+  const bool is_under_way = GENERATE(false, true);
+  if (is_under_way) fleet.engine.on_time(due);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty() != is_under_way);
+  const Ref<Operation> release_operation{new ReleaseOperation{lease, 3}};
+  fleet.engine.submit(release_operation, due);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node) == lease->claim.release_command());
+  CHECK(fleet.engine.background_timer() == never);
+  // The late answers to the renewal change nothing, and send nothing.
+  if (is_under_way)
+    for (NodeIndex node = 0; node < 3; ++node) fleet.engine.answered(node, number(0), due + 1ms);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());
+  CHECK(lease->state(due + 1ms) == State::released);
+  fleet.engine.on_time(at(1h));
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());
+}
+
+TEST_CASE("a_lease_with_an_end_is_renewed_until_then_and_released_there") {
+  Fleet fleet{1};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms, at(5000ms));
+  fleet.engine.keep(lease, at(0ms));
+  int renewed = 0;
+  Time now{};
+  while (now < at(4999ms)) {
+    now = fleet.engine.background_timer();
+    REQUIRE(now <= at(5000ms));
+    fleet.engine.on_time(now);
+    const std::string sent = sent_to(fleet, 0);
+    if (now < at(5000ms)) {
+      ++renewed;
+      CHECK(sent == lease->claim.extend_command());
+      fleet.engine.answered(0, number(1), now);
+    } else {
+      CHECK(sent == lease->claim.release_command());
+    }
+  }
+  CHECK(renewed >= 3);
+  CHECK(lease->loss(now) == Loss::max_hold);
+  CHECK(fleet.engine.background_timer() == never);
+}
+
+TEST_CASE("an_extension_by_hand_puts_the_renewal_off") {
+  Fleet fleet{1};
+  fleet.make_ready(at(0ms));
+  const auto lease = tenure_of(3000ms);
+  fleet.engine.keep(lease, at(0ms));
+  fleet.engine.submit(Ref<Operation>{new Extension{lease, 1}}, at(900ms));
+  fleet.engine.answered(0, number(1), at(901ms));
+  CHECK(fleet.engine.background_timer() > at(1700ms));
+  CHECK(fleet.engine.background_timer() <= at(1901ms));
+}
+
+TEST_CASE("extensions_that_overlap_do_not_make_a_copy_count_too_early") {
+  Recorder outbox{3};
+  const auto lease = example_tenure(500ms);
+  Extension older{lease, 3};
+  older.start(at(0ms), outbox);
+  Extension newer{lease, 3};
+  newer.start(at(1ms), outbox);
+  // Node 0 lost its copy and got it back; the newer extension sees it first.
+  lease->copies.missing(0);
+  newer.answered(0, 0, number(1), at(2ms), outbox);
+  CHECK_FALSE(lease->copies.counts(0));
+  for (const NodeIndex node : {1U, 2U}) older.answered(node, 0, number(1), at(3ms), outbox);
+  REQUIRE(older.outcome() == Extension::Outcome::extended);
+  CHECK_FALSE(lease->copies.counts(0));
+  for (const NodeIndex node : {1U, 2U}) newer.answered(node, 0, number(1), at(3ms), outbox);
+  REQUIRE(newer.outcome() == Extension::Outcome::extended);
+  CHECK_FALSE(lease->copies.counts(0));
+}
+
+TEST_CASE("thousands_that_are_due_at_once_go_out_in_batches") {
+  Renewals renewals{1};
+  std::vector<std::shared_ptr<LeaseState>> held;
+  for (int i = 0; i < 2000; ++i) {
+    held.push_back(tenure_of(3000ms));
+    renewals.add(held.back(), at(0ms));
+  }
+  std::size_t taken = 0;
+  while (renewals.timer() <= at(1000ms)) {
+    const auto batch = renewals.take_due(at(1000ms));
+    REQUIRE(!batch.empty());
+    CHECK(batch.size() <= 512);
+    taken += batch.size();
+  }
+  CHECK(taken == 2000);
+}

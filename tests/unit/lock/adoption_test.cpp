@@ -1,0 +1,160 @@
+// The taking over of a lock from its owner: what differs from the acquisition of a free one.
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "support/catch.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::Errc;
+
+enum : Step { asked, timed, released, released_again, asked_again };
+
+Claim adopting(Claim claim) {
+  claim.adopted_owner = "before";
+  return claim;
+}
+
+Reply somebody_elses() {
+  Reply reply;
+  reply.kind = Reply::Kind::array;
+  reply.elements = {string_reply("another"), number(500)};
+  return reply;
+}
+
+/// An adoption of a lock without a token, of which nothing is decided yet.
+struct Story {
+  explicit Story(std::size_t nodes, Claim claim = example_claim())
+      : outbox{nodes}, adoption{adopting(std::move(claim)), nodes, Acquisition::Purpose::try_once} {
+    adoption.start(at(0ms), outbox);
+    first = outbox.take();
+  }
+  void answer(NodeIndex node, const Reply& reply, Step step = asked) {
+    adoption.answered(node, step, reply, at(1ms), outbox);
+  }
+
+  Recorder outbox;
+  Acquisition adoption;
+  std::vector<Sent> first;
+};
+
+/// On every node, once, in such a way that it also reaches those who come back.
+void check_sent_everywhere(const std::vector<Sent>& sent, std::size_t nodes, const std::string& undo) {
+  REQUIRE(sent.size() == nodes);
+  for (NodeIndex node = 0; node < nodes; ++node) {
+    CHECK(sent[node].node == node);
+    CHECK(sent[node].command == undo);
+    CHECK(sent[node].options.owed);
+  }
+}
+const std::string swap_back = swap_script.call({"key"}, {"me", "before", "1000"});
+const std::string release = release_script.call({"key"}, {"me"});
+
+}  // namespace
+
+TEST_CASE("an_adoption_names_the_owner_that_it_expects") {
+  const Claim plain = adopting(example_claim());
+  CHECK(plain.set_command() == swap_script.call({"key"}, {"before", "me", "1000"}));
+  CHECK(plain.set_command(Form::source) ==
+        command({"EVAL", swap_script.source, "1", "key", "before", "me", "1000"}));
+  const Claim fenced = adopting(example_fenced_claim());
+  CHECK(fenced.set_command() == grant_script.call({"key", fenced.fence->counter_key},
+                                                  {"me", "1000", "100", "86400000", "", "before"}));
+  for (const Claim& claim : {plain, fenced})
+    CHECK(claim.undo_command() == swap_script.call({"key"}, {"me", "before", "1000"}));
+}
+
+TEST_CASE("who_swaps_a_majority_has_the_lock") {
+  Story story{3};
+  REQUIRE(story.first.size() == 3);
+  story.answer(2, number(1));
+  CHECK_FALSE(story.adoption.done());
+  story.answer(0, number(1));
+  REQUIRE(story.adoption.granted());
+  CHECK(story.adoption.valid_until() == at(988ms));
+  const Claim claim = story.adoption.take_claim();
+  CHECK(claim.owner == "me");
+  CHECK(claim.undo_command() == claim.release_command());
+  CHECK(story.outbox.sent().empty());
+}
+
+TEST_CASE("an_adopted_lock_has_the_token_that_a_majority_agreed_on") {
+  Story story{3, example_fenced_claim()};
+  story.answer(0, number(101));
+  story.answer(1, number(100));
+  REQUIRE(story.outbox.sent().size() == 1);
+  CHECK(story.outbox.sent()[0].command == adopting(example_fenced_claim()).confirm_command(100, 101));
+  story.answer(2, number(101));
+  REQUIRE(story.adoption.granted());
+  CHECK(story.adoption.take_claim().token == 101);
+}
+
+TEST_CASE("of_a_lock_that_a_majority_does_not_have_nothing_is_left_to_its_owner") {
+  Story story{3};
+  story.answer(1, number(1));
+  story.answer(0, somebody_elses());
+  CHECK_FALSE(story.adoption.done());
+  story.answer(2, somebody_elses());
+  REQUIRE(story.adoption.done());
+  CHECK(story.adoption.failure() == Errc::held);
+  check_sent_everywhere(story.outbox.sent(), 3, release);
+}
+
+TEST_CASE("while_several_adopters_have_some_nodes_each_the_lock_goes_back_to_its_owner") {
+  const auto held_by = [](const std::string& owner) {
+    Reply reply = somebody_elses();
+    reply.elements[0] = string_reply(owner);
+    return reply;
+  };
+  for (const std::string& third : {std::string{"a third"}, std::string{}}) {
+    Story story{3};
+    story.answer(0, number(1));
+    story.answer(1, somebody_elses());
+    story.answer(2, held_by(third));
+    CHECK(story.adoption.failure() == Errc::held);
+    check_sent_everywhere(story.outbox.sent(), 3, swap_back);
+  }
+}
+
+TEST_CASE("without_a_majority_of_answers_all_is_swapped_back") {
+  Story story{5};
+  story.answer(0, number(1));
+  story.answer(1, number(1));
+  story.adoption.timed_out(at(50ms), story.outbox);
+  CHECK(story.adoption.failure() == Errc::no_quorum);
+  check_sent_everywhere(story.outbox.take(), 5, swap_back);
+  story.answer(2, number(1));
+  CHECK(story.adoption.failure() == Errc::no_quorum);
+  CHECK(story.outbox.sent().empty());
+}
+
+TEST_CASE("a_server_that_forgot_the_scripts_is_told_their_source_in_both_directions") {
+  Story story{1};
+  story.answer(0, noscript());
+  REQUIRE(story.outbox.sent().size() == 1);
+  CHECK(story.outbox.take()[0].command == adopting(example_claim()).set_command(Form::source));
+  story.adoption.timed_out(at(50ms), story.outbox);
+  CHECK(story.adoption.failure() == Errc::no_quorum);
+  check_sent_everywhere(story.outbox.take(), 1, swap_back);
+  story.answer(0, noscript(), released);
+  REQUIRE(story.outbox.sent().size() == 1);
+  CHECK(story.outbox.sent()[0].command == adopting(example_claim()).undo_command(Form::source));
+  CHECK(story.outbox.sent()[0].options.owed);
+}
+
+TEST_CASE("nothing_is_swapped_behind_the_swap_back") {
+  Story story{3};
+  story.answer(0, somebody_elses());
+  story.answer(1, somebody_elses());
+  REQUIRE(story.adoption.done());
+  story.outbox.take();
+  story.answer(2, noscript());
+  CHECK(story.outbox.sent().empty());
+}

@@ -1,0 +1,182 @@
+#include "redlock/core/lock/inspection.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/support/enumeration.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::NodeStatus;
+using Mark = Tally::Mark;
+
+enum : Step { owner, life, counter };
+
+enum class Fate { held, free, in_error, lost, lost_between, late, refused };
+const std::vector<Fate> all_fates{Fate::held,         Fate::free, Fate::in_error, Fate::lost,
+                                  Fate::lost_between, Fate::late, Fate::refused};
+
+std::string name(Fate fate) {
+  static const char* const names[] = {"held", "free", "error", "lost", "lost-between", "late", "refused"};
+  return names[static_cast<std::size_t>(fate)];
+}
+std::size_t news(Fate fate) {
+  if (fate == Fate::late || fate == Fate::refused) return 0;
+  return fate == Fate::in_error || fate == Fate::lost ? 1 : 2;
+}
+Mark mark_of(Fate fate) {
+  if (fate == Fate::held) return Mark::no;
+  return fate == Fate::free ? Mark::yes : Mark::unknown;
+}
+
+/// A look is done with the last news of the last node, not sooner and not later.
+std::string complaint_about(const Scenario<Fate>& scenario) {
+  const std::size_t nodes = scenario.fates.size();
+  Recorder outbox{nodes};
+  Inspection inspection{"key", nodes, 50ms};
+  std::vector<std::size_t> missing;
+  bool all_known = true;
+  for (NodeIndex node = 0; node < nodes; ++node) {
+    const Fate fate = scenario.fates[node];
+    if (fate == Fate::refused) outbox.refuse(node);
+    missing.push_back(fate == Fate::late ? 1 : news(fate));
+    all_known = all_known && missing[node] == 0;
+  }
+  inspection.start(at(0ms), outbox);
+  if (inspection.done() != all_known)
+    return told(scenario, name) + ": done too early or too late at the start";
+  for (const NodeIndex node : scenario.arrivals) {
+    const Fate fate = scenario.fates[node];
+    const bool last = --missing[node] == 0;
+    if (fate == Fate::lost || (fate == Fate::lost_between && last))
+      inspection.disconnected(node, lost_connection(), at(1ms), outbox);
+    else if (fate == Fate::in_error)
+      inspection.answered(node, owner, loading(), at(1ms), outbox);
+    else if (!last)
+      inspection.answered(node, owner, string_reply(fate == Fate::free ? "" : "them"), at(1ms), outbox);
+    else
+      inspection.answered(node, life, number(fate == Fate::free ? -2 : 700), at(1ms), outbox);
+    all_known = missing == std::vector<std::size_t>(nodes, 0);
+    if (inspection.done() != all_known) return told(scenario, name) + ": done too early or too late";
+  }
+  inspection.timed_out(at(50ms), outbox);
+  for (NodeIndex node = 0; node < nodes; ++node)
+    if (!inspection.done() || !inspection.tally().is(node, mark_of(scenario.fates[node])))
+      return told(scenario, name) + ": wrong about node " + std::to_string(node);
+  return {};
+}
+
+/// One node that is asked and answers both questions.
+Tally::Ballot ballot_after(const Reply& value, const Reply& left) {
+  Recorder outbox{1};
+  Inspection inspection{"key", 1, 50ms};
+  inspection.start(at(0ms), outbox);
+  inspection.answered(0, owner, value, at(1ms), outbox);
+  inspection.answered(0, life, left, at(1ms), outbox);
+  REQUIRE(inspection.done());
+  return inspection.tally()[0];
+}
+
+}  // namespace
+
+TEST_CASE("a_look_is_done_when_every_node_has_answered_or_will_not") {
+  CHECK(explore(1, all_fates, news, complaint_about) == 7);
+  CHECK(explore(3, all_fates, news, complaint_about) > 343);
+  CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 16'807);
+}
+
+TEST_CASE("a_look_asks_for_the_counter_the_values_beginning_and_its_life_while_anybody_waits") {
+  Recorder outbox{2};
+  Inspection inspection{"key", 2, 50ms};
+  CHECK(inspection.connections_wanted(2) == 2);
+  inspection.start(at(0ms), outbox);
+  CHECK(inspection.deadline() == at(50ms));
+  const std::string questions[] = {command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
+                                   command({"GETRANGE", "key", "0", "1023"}), command({"PTTL", "key"})};
+  REQUIRE(outbox.sent().size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const Sent& sent = outbox.sent()[i];
+    CHECK(sent.node == i / 3);
+    CHECK(sent.command == questions[i % 3]);
+    CHECK(sent.options.send_by == at(50ms));
+    CHECK_FALSE(sent.options.owed);
+  }
+}
+
+TEST_CASE("a_node_that_takes_no_question_is_not_asked_the_second_one") {
+  Recorder outbox{1};
+  outbox.refuse(0, NodeStatus::overloaded);
+  Inspection inspection{"key", 1, 50ms};
+  inspection.start(at(0ms), outbox);
+  CHECK(inspection.done());
+  CHECK(outbox.sent().size() == 1);
+  CHECK(inspection.tally()[0].trouble.status == NodeStatus::overloaded);
+}
+
+TEST_CASE("the_owner_and_the_time_left_are_told_of_a_key_that_is_there") {
+  const Tally::Ballot held = ballot_after(string_reply("them"), number(700));
+  CHECK(held.mark == Mark::no);
+  CHECK(held.owner == "them");
+  CHECK(held.ttl == 700ms);
+
+  const Tally::Ballot for_ever = ballot_after(string_reply("them"), number(-1));
+  CHECK(for_ever.mark == Mark::no);
+  CHECK(for_ever.owner == "them");
+  CHECK_FALSE(for_ever.ttl);
+
+  const Tally::Ballot of_nobody = ballot_after(string_reply(""), number(700));
+  CHECK(of_nobody.mark == Mark::no);
+  CHECK(of_nobody.owner == "");
+}
+
+TEST_CASE("a_key_that_expires_between_the_two_answers_is_free") {
+  const Tally::Ballot expired = ballot_after(string_reply("them"), number(-2));
+  CHECK(expired.mark == Mark::yes);
+  CHECK_FALSE(expired.owner);
+  CHECK_FALSE(expired.ttl);
+}
+
+TEST_CASE("what_is_no_answer_to_the_question_is_no_vote") {
+  CHECK(ballot_after(wrongtype(), number(-1)).trouble.status == NodeStatus::wrong_type);
+  CHECK(ballot_after(number(1), number(700)).trouble.status == NodeStatus::protocol_error);
+  CHECK(ballot_after(string_reply("them"), string_reply("700")).trouble.status == NodeStatus::protocol_error);
+  CHECK(ballot_after(string_reply("them"), loading()).trouble.status == NodeStatus::loading);
+}
+
+TEST_CASE("the_counter_is_told_where_it_is_a_number_and_no_answer_is_waited_for") {
+  const auto counter_after = [](const Reply& reply) {
+    Recorder outbox{1};
+    Inspection inspection{"key", 1, 50ms};
+    inspection.start(at(0ms), outbox);
+    inspection.answered(0, counter, reply, at(1ms), outbox);
+    CHECK_FALSE(inspection.done());
+    return inspection.tally()[0].counter;
+  };
+  CHECK(counter_after(string_reply("9007199254740991")) == redlock::FencingToken{9'007'199'254'740'991});
+  for (const char* const text : {"", "-1", "1e3", "many", "7 ", "9007199254740992", "12345678901234567"})
+    CHECK_FALSE(counter_after(string_reply(text)));
+  CHECK_FALSE(counter_after(wrongtype()));
+}
+
+TEST_CASE("answers_after_the_look_change_nothing") {
+  Recorder outbox{2};
+  Inspection inspection{"key", 2, 50ms};
+  inspection.start(at(0ms), outbox);
+  inspection.answered(0, owner, string_reply("them"), at(1ms), outbox);
+  inspection.answered(0, life, number(700), at(1ms), outbox);
+  inspection.abandon(redlock::Errc::cancelled, at(2ms), outbox);
+  REQUIRE(inspection.done());
+  inspection.answered(1, owner, string_reply("them"), at(3ms), outbox);
+  inspection.answered(1, life, number(700), at(3ms), outbox);
+  inspection.disconnected(0, lost_connection(), at(3ms), outbox);
+  CHECK(inspection.tally().is(0, Mark::no));
+  CHECK(inspection.tally().is(1, Mark::unknown));
+  CHECK_FALSE(inspection.tally()[1].owner);
+}

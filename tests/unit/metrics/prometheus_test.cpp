@@ -1,0 +1,210 @@
+// What is counted, and how it is printed.
+#include "redlock/metrics/prometheus.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "metrics/exposition.hpp"
+#include "redlock/error.hpp"
+#include "support/catch.hpp"
+#include "support/metrics_text.hpp"
+#include "testing/process_group.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace std::chrono_literals;
+using redlock::Errc;
+using redlock::Error;
+using redlock::Loss;
+using redlock::NodeStatus;
+using redlock::Observer;
+using redlock::Prometheus;
+using redlock::Release;
+using redlock::State;
+using redlock::detail::label;
+
+std::string read_file(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator{folder})
+    names.push_back(entry.path().filename());
+  return names;
+}
+
+/// Something of everything.
+void tell_all(Prometheus& metrics) {
+  metrics.attempted({.resource = "r", .failure = {}, .took = 2ms, .second_round = true});
+  metrics.waited({.resource = "r", .failure = Errc::timed_out, .waited = 3s});
+  metrics.ended({.resource = "r", .held = 1s, .validity_left = 9s, .release = Release::released});
+  metrics.ended({.resource = "r", .held = 1s, .release = Release::already_lost, .loss = Loss::taken});
+  metrics.extended({.resource = "r", .state = State::held, .took = 1ms, .late = 2ms});
+  metrics.node_changed({.node = "redis://a:1", .state = Observer::NodeState::ready, .reconnected = true});
+  metrics.node_changed({.node = "redis://b:1",
+                        .state = Observer::NodeState::down,
+                        .trouble = NodeStatus::wrong_password,
+                        .message = "no"});
+  metrics.dropped(7);
+}
+
+}  // namespace
+
+// ── what is counted ────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("everything_that_is_told_is_counted_under_its_name") {
+  Prometheus metrics;
+  tell_all(metrics);
+  const MetricsText text{metrics.text()};
+  CHECK(text["redlock_attempt_duration_seconds_count{outcome=\"acquired\"}"] == 1);
+  CHECK(text["redlock_attempt_duration_seconds_sum{outcome=\"acquired\"}"] == 0.002);
+  CHECK(text["redlock_second_rounds_total"] == 1);
+  CHECK(text["redlock_wait_duration_seconds_sum{outcome=\"timed_out\"}"] == 3);
+  CHECK(text["redlock_hold_duration_seconds_count{end=\"released\"}"] == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{end=\"already_lost\"}"] == 1);
+  CHECK(text["redlock_validity_left_seconds_count"] == 1);
+  CHECK(text["redlock_validity_left_seconds_sum"] == 9);
+  CHECK(text["redlock_losses_total{reason=\"taken\"}"] == 1);
+  CHECK(text["redlock_extension_duration_seconds_count{outcome=\"held\"}"] == 1);
+  CHECK(text["redlock_renewal_lateness_seconds_sum"] == 0.002);
+  CHECK(text["redlock_node_ready{node=\"redis://a:1\"}"] == 1);
+  CHECK(text["redlock_node_reconnects_total{node=\"redis://a:1\"}"] == 1);
+  CHECK(text["redlock_node_ready{node=\"redis://b:1\"}"] == 0);
+  CHECK(text["redlock_node_troubles_total{node=\"redis://b:1\",status=\"wrong_password\"}"] == 1);
+  CHECK(text["redlock_observer_dropped_total"] == 7);
+  CHECK(text.type("redlock_node_ready") == "gauge");
+}
+
+TEST_CASE("what_alarms_wait_for_is_there_from_the_beginning") {
+  const MetricsText text{Prometheus{}.text()};
+  for (const char* const reason :
+       {"deadline_passed", "no_quorum", "deleted", "taken", "max_hold", "shut_down"})
+    CHECK(text["redlock_losses_total{reason=\"" + std::string{reason} + "\"}"] == 0);
+  CHECK(text["redlock_second_rounds_total"] == 0);
+  CHECK(text["redlock_observer_dropped_total"] == 0);
+  CHECK(text.values().size() == 8);
+}
+
+TEST_CASE("a_lease_that_was_lost_has_no_validity_left_to_count") {
+  Prometheus metrics;
+  metrics.ended({.resource = "r", .held = 1s, .release = Release::already_lost, .loss = Loss::max_hold});
+  CHECK_FALSE(MetricsText{metrics.text()}.has("redlock_validity_left_seconds_count"));
+}
+
+TEST_CASE("an_extension_by_hand_has_no_lateness_to_count") {
+  Prometheus metrics;
+  metrics.extended({.resource = "r", .state = State::in_doubt, .took = 1ms, .late = {}});
+  const MetricsText text{metrics.text()};
+  CHECK(text["redlock_extension_duration_seconds_count{outcome=\"in_doubt\"}"] == 1);
+  CHECK_FALSE(text.has("redlock_renewal_lateness_seconds_count"));
+}
+
+TEST_CASE("a_duration_is_counted_by_every_bound_that_it_does_not_exceed") {
+  Prometheus metrics;
+  for (const auto took : {0ns, 1000000ns, 1000001ns, redlock::Clock::duration{1h}})
+    metrics.attempted({.resource = "r", .failure = Errc::held, .took = took});
+  const MetricsText text{metrics.text()};
+  const auto up_to = [&](const std::string& bound) {
+    return text["redlock_attempt_duration_seconds_bucket{outcome=\"held\",le=\"" + bound + "\"}"];
+  };
+  CHECK(up_to("0.00025") == 1);
+  CHECK(up_to("0.0005") == 1);
+  CHECK(up_to("0.001") == 2);
+  CHECK(up_to("0.0025") == 3);
+  CHECK(up_to("2.5") == 3);
+  CHECK(up_to("+Inf") == 4);
+}
+
+// ── the text ───────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("labels_of_ones_own_stand_in_every_line") {
+  Prometheus metrics{{{"job", "nightly"}, {"a_1", "x"}}};
+  tell_all(metrics);
+  const MetricsText text{metrics.text()};
+  CHECK(text.values().size() > 50);
+  for (const auto& [series, value] : text.values())
+    CHECK(series.find("{a_1=\"x\",job=\"nightly\"") != std::string::npos);
+}
+
+TEST_CASE("a_value_of_a_label_breaks_no_line_and_is_utf_8") {
+  CHECK(label("a", "x") == "a=\"x\"");
+  CHECK(label("a", "") == "a=\"\"");
+  CHECK(label("a", "say \"no\" \\ \n") == "a=\"say \\\"no\\\" \\\\ \\n\"");
+  CHECK(label("a", "zur\xc3\xbc\x63k \xe2\x82\xac \xf0\x9f\x94\x92") ==
+        "a=\"zur\xc3\xbc\x63k \xe2\x82\xac \xf0\x9f\x94\x92\"");
+  const std::string instead = "\xef\xbf\xbd";
+  CHECK(label("a", {"\0", 1}) == "a=\"" + instead + "\"");
+  CHECK(label("a", "\xff") == "a=\"" + instead + "\"");
+  CHECK(label("a", "\x80") == "a=\"" + instead + "\"");
+  CHECK(label("a", "\xc3") == "a=\"" + instead + "\"");
+  CHECK(label("a", "\xc3\"") == "a=\"" + instead + "\\\"\"");
+  CHECK(label("a", "\xc0\xaf") == "a=\"" + instead + instead + "\"");                // overlong
+  CHECK(label("a", "\xed\xa0\x80") == "a=\"" + instead + instead + instead + "\"");  // a surrogate
+  CHECK(label("a", "\xf4\x90\x80\x80") == "a=\"" + instead + instead + instead + instead + "\"");
+  CHECK(label("a", "\xe2\x82") == "a=\"" + instead + instead + "\"");  // cut off
+}
+
+TEST_CASE("a_label_that_cannot_be_one_is_refused") {
+  for (const char* const name :
+       {"", "1a", "_a", "a-b", "a b", "\xc3\xa4", "le", "outcome", "end", "reason", "node", "status"}) {
+    CAPTURE(name);
+    try {
+      const Prometheus metrics{{{name, "x"}}};
+      FAIL("accepted");
+    } catch (const Error& error) {
+      CHECK(error.code() == Errc::misconfigured);
+    }
+  }
+}
+
+// ── the file ───────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("the_file_is_replaced_as_a_whole_and_nothing_lies_beside_it") {
+  const detail::ProcessGroup group;
+  const std::string folder = group.folder() + "/metrics";
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/a.prom";
+  Prometheus metrics;
+  metrics.write(path);
+  CHECK(read_file(path) == metrics.text());
+  std::filesystem::create_hard_link(path, group.folder() + "/before");
+  tell_all(metrics);
+  metrics.write(path);
+  CHECK(read_file(path) == metrics.text());
+  CHECK_FALSE(read_file(group.folder() + "/before") == metrics.text());  // who had it open reads on
+  CHECK(names_in(folder) == std::vector<std::string>{"a.prom"});
+}
+
+TEST_CASE("the_file_may_be_read_by_whom_the_umask_allows") {
+  const detail::ProcessGroup group;
+  const std::string path = group.folder() + "/a.prom";
+  const mode_t before = ::umask(022);
+  Prometheus{}.write(path);
+  ::umask(before);
+  CHECK((std::filesystem::status(path).permissions() & std::filesystem::perms::all) ==
+        std::filesystem::perms{0644});
+}
+
+TEST_CASE("a_file_that_cannot_be_written_is_an_error_with_its_name_and_leaves_nothing") {
+  const detail::ProcessGroup group;
+  const std::string folder = group.folder() + "/metrics";
+  std::filesystem::create_directories(folder + "/a.prom/full");
+  try {
+    Prometheus{}.write(folder + "/a.prom");
+    FAIL("written over a folder");
+  } catch (const std::system_error& error) {
+    CHECK(std::string{error.what()}.starts_with(folder + "/a.prom"));
+  }
+  CHECK(names_in(folder) == std::vector<std::string>{"a.prom"});
+  CHECK_THROWS_AS(Prometheus{}.write(group.folder() + "/none/a.prom"), std::system_error);
+  CHECK_THROWS_AS(Prometheus{}.write(""), std::system_error);
+}

@@ -1,0 +1,72 @@
+#include "redlock/core/node/send_buffer.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using redlock::core::SendBuffer;
+
+TEST_CASE("what_is_sent_in_any_portions_is_what_was_added") {
+  const std::vector<std::string> commands{"aaa", "b", "cccccccccc", "dd"};
+  for (std::size_t portion = 1; portion <= 16; ++portion) {
+    SendBuffer out;
+    std::string sent;
+    // Added between the portions, so that old bytes are moved away under new ones.
+    for (int round = 0; round < 20; ++round) {
+      for (const std::string& command : commands) out.add(command, false);
+      const std::string part{out.unsent().substr(0, portion)};
+      sent += part;
+      out.sent(part.size());
+    }
+    while (out.size() > 0) {
+      const std::string part{out.unsent().substr(0, portion)};
+      sent += part;
+      out.sent(part.size());
+    }
+    std::string expected;
+    for (int round = 0; round < 20; ++round) expected += "aaabccccccccccdd";
+    CHECK(sent == expected);
+  }
+}
+
+TEST_CASE("last_words_are_the_rest_of_a_command_and_the_releases") {
+  // Two commands for the record and two releases, cut at every byte.
+  const struct {
+    std::string bytes;
+    bool owed;
+  } commands[] = {{"set1", false}, {"RELEASE1", true}, {"set2", false}, {"RELEASE2", true}, {"set3", false}};
+  std::string all;
+  for (const auto& command : commands) all += command.bytes;
+  for (std::size_t cut = 0; cut <= all.size(); ++cut) {
+    CAPTURE(cut);
+    SendBuffer out;
+    for (const auto& command : commands) out.add(command.bytes, command.owed);
+    out.sent(cut);
+    std::string expected;
+    std::size_t begin = 0;
+    for (const auto& command : commands) {
+      const std::size_t end = begin + command.bytes.size();
+      if (cut > begin && cut < end) expected += command.bytes.substr(cut - begin);
+      if (cut <= begin && command.owed) expected += command.bytes;
+      begin = end;
+    }
+    CHECK(out.take_last_words() == expected);
+    CHECK(out.size() == 0);
+    CHECK(out.unsent().empty());
+    out.add("new", false);
+    CHECK(out.unsent() == "new");
+    out.sent(1);
+    CHECK(out.take_last_words() == "ew");
+  }
+}
+
+TEST_CASE("what_is_cleared_is_forgotten_with_the_part_that_was_sent") {
+  SendBuffer out;
+  out.add("command", false);
+  out.sent(3);
+  out.clear();
+  CHECK(out.size() == 0);
+  out.add("release", true);
+  CHECK(out.take_last_words() == "release");
+}

@@ -1,0 +1,293 @@
+// How connections end: loss, silence, closing, redial.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "redlock/core/node/session.hpp"
+#include "support/catch.hpp"
+#include "unit/support/line.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+using redlock::NodeStatus;
+using State = Session::State;
+
+const Trouble duplicate{NodeStatus::same_node, "the same server as another"};
+
+/// The pauses before the redials of a node that is never there.
+std::vector<Span> pauses(std::uint64_t seed, int count) {
+  Session::Settings settings = example_settings();
+  settings.seed = seed;
+  Line line{settings};
+  line.session.wake(at(0ms));
+  std::vector<Span> all;
+  Time now = at(0ms);
+  for (int i = 0; i < count; ++i) {
+    line.lose(now);
+    all.push_back(line.session.timer() - now);
+    now = line.session.timer();
+    line.session.on_time(now);
+    REQUIRE(line.session.state() == State::dialling);
+  }
+  return all;
+}
+
+}  // namespace
+
+// ── silence ────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_connection_on_which_nothing_is_due_may_be_silent_for_ever") {
+  Line line;
+  line.make_ready(at(0ms));
+  CHECK(line.session.timer() == never);
+  line.send("PING", 1, at(10ms));
+  CHECK(line.session.timer() == at(210ms));
+  line.session.answered(ok(), at(20ms));
+  CHECK(line.session.timer() == never);
+  line.session.on_time(at(24h));
+  CHECK(line.session.ready());
+}
+
+TEST_CASE("silence_counts_from_the_first_command_after_the_rest_or_from_the_last_byte") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("A", 1, at(1h));
+  line.send("B", 2, at(1h + 100ms));
+  CHECK(line.session.timer() == at(1h + 200ms));
+  line.session.heard(at(1h + 150ms));
+  CHECK(line.session.timer() == at(1h + 350ms));
+  line.session.on_time(at(1h + 350ms) - 1ns);
+  CHECK(line.session.ready());
+  line.session.on_time(at(1h + 350ms));
+  CHECK(line.session.state() == State::down);
+  CHECK(line.session.trouble().status == NodeStatus::timed_out);
+  CHECK(line.session.trouble().message == "the connection fell silent");
+}
+
+TEST_CASE("who_does_not_connect_or_greet_within_the_connect_timeout_is_down") {
+  for (const bool connects : {false, true}) {
+    Line line;
+    line.session.wake(at(0ms));
+    if (connects) line.session.connected(at(499ms));
+    line.session.heard(at(499ms));
+    CHECK(line.session.timer() == at(500ms));
+    line.session.on_time(at(500ms) - 1ns);
+    CHECK(line.session.is_dialling());
+    line.session.on_time(at(500ms));
+    CHECK(line.session.state() == State::down);
+    CHECK(line.session.trouble().status == NodeStatus::timed_out);
+    CHECK(line.session.trouble().message == "no connection within the connect timeout");
+  }
+}
+
+// ── redial ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_good_connection_that_breaks_is_replaced_at_once_and_hopefully") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.lose(at(1s) + 1ns);
+  CHECK(line.session.hopeful());
+  CHECK(line.session.take_dial());
+  CHECK(line.send("SET", 1, at(1s) + 1ns));
+  line.greet(at(1001ms));
+  CHECK(line.take_bytes() == "SET");
+}
+
+TEST_CASE("a_connection_that_breaks_within_a_second_is_not_good") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.lose(at(1s));
+  CHECK(line.session.state() == State::down);
+  CHECK_FALSE(line.session.take_dial());
+  CHECK(line.session.timer() >= at(1025ms));
+  CHECK(line.session.timer() <= at(1050ms));
+}
+
+TEST_CASE("a_server_that_hangs_is_not_redialled_at_once_however_good_it_was") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SET", 1, at(1h));
+  line.session.on_time(line.session.timer());
+  CHECK(line.session.state() == State::down);
+  CHECK_FALSE(line.session.take_dial());
+}
+
+TEST_CASE("a_redial_is_an_errand_once_and_is_not_hopeful") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.session.take_dial();
+  line.lose(at(0ms));
+  line.session.take_closing();
+  line.session.on_time(line.session.timer() - 1ns);
+  CHECK_FALSE(line.session.has_errand());
+  line.session.on_time(line.session.timer());
+  CHECK(line.session.take_dial());
+  CHECK_FALSE(line.session.take_dial());
+  CHECK(line.session.is_dialling());
+  CHECK_FALSE(line.session.hopeful());
+}
+
+TEST_CASE("pauses_before_redials_grow_from_25_ms_to_a_second_and_are_jittered") {
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    Span window = 50ms;
+    for (const Span pause : pauses(seed, 20)) {
+      CHECK(pause >= window / 2);
+      CHECK(pause <= window);
+      window = std::min<Span>(2 * window, 1s);
+    }
+  }
+}
+
+TEST_CASE("the_seed_alone_determines_when_a_node_is_redialled") {
+  CHECK(pauses(1, 20) == pauses(1, 20));
+  CHECK(pauses(1, 20) != pauses(2, 20));
+}
+
+TEST_CASE("a_good_connection_lets_the_pauses_start_anew") {
+  Line line;
+  line.session.wake(at(0ms));
+  Time now = at(0ms);
+  for (int i = 0; i < 10; ++i) {
+    line.lose(now);
+    now = line.session.timer();
+    line.session.on_time(now);
+  }
+  SECTION("a connection that broke early does not") {
+    line.greet(now);
+    line.session.refuse(duplicate, now + 1s);
+    CHECK(line.session.timer() - (now + 1s) >= 500ms);
+  }
+  SECTION("one that lasted does") {
+    line.greet(now);
+    line.session.refuse(duplicate, now + 1s + 1ns);
+    CHECK(line.session.timer() - (now + 1s + 1ns) <= 50ms);
+  }
+}
+
+TEST_CASE("a_server_that_greets_with_trouble_is_left_and_tried_again_later") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.send("SET", 1, at(0ms));
+  line.session.connected(at(1ms));
+  line.take_bytes();
+  CHECK_FALSE(line.session.answered(noauth(), at(2ms)));
+  CHECK(line.session.state() == State::down);
+  CHECK(line.session.trouble().status == NodeStatus::auth_required);
+  // The other replies of this handshake, which are on their way.
+  CHECK_FALSE(line.session.answered(noauth(), at(2ms)));
+  CHECK(line.session.state() == State::down);
+  CHECK(line.session.timer() > at(2ms));
+}
+
+// ── closing ───────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_connection_that_is_given_up_takes_its_releases_along_but_no_set") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SENT", 1, at(1ms));
+  line.take_bytes();
+  line.send("SET", 2, at(1ms));
+  line.release("RELEASE", 3, at(1ms));
+  line.session.refuse(duplicate, at(2ms));
+  CHECK(line.session.has_errand());
+  const auto closing = line.session.take_closing();
+  REQUIRE(closing);
+  CHECK(closing->graceful);
+  CHECK(closing->unsent == "RELEASE");
+  CHECK_FALSE(line.session.take_closing());
+  CHECK(line.session.unsent().empty());
+}
+
+TEST_CASE("a_command_that_was_sent_in_part_is_sent_to_its_end_before_the_releases") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SET", 1, at(1ms));
+  line.session.sent(1);
+  line.send("OTHER", 2, at(1ms));
+  line.release("RELEASE", 3, at(1ms));
+  line.session.refuse(duplicate, at(2ms));
+  CHECK(line.session.take_closing().value().unsent == "ETRELEASE");
+}
+
+TEST_CASE("a_release_that_comes_before_the_farewell_goes_both_ways") {
+  // On the old connection it undoes a SET that was sent there; the old connection may never be read again.
+  Line line;
+  line.make_ready(at(0ms));
+  line.send("SET", 1, at(1ms));
+  line.take_bytes();
+  line.session.refuse(duplicate, at(2ms));
+  line.release("RELEASE", 2, at(2ms));
+  CHECK(line.session.take_closing().value().unsent == "RELEASE");
+  line.release("LATER", 3, at(3ms));
+  CHECK_FALSE(line.session.take_closing());
+  line.session.on_time(line.session.timer());
+  line.greet(at(100ms));
+  CHECK(line.take_bytes() == "RELEASELATER");
+}
+
+TEST_CASE("a_connection_that_is_lost_is_left_at_once") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.lose(at(1ms));
+  // A release behind it has nowhere to go but to the next connection.
+  line.release("RELEASE", 1, at(1ms));
+  const auto closing = line.session.take_closing();
+  REQUIRE(closing);
+  CHECK_FALSE(closing->graceful);
+  CHECK(closing->unsent.empty());
+  line.session.on_time(line.session.timer());
+  line.greet(at(100ms));
+  CHECK(line.take_bytes() == "RELEASE");
+}
+
+TEST_CASE("who_was_never_connected_has_nothing_to_say_goodbye_to") {
+  Line line;
+  line.session.wake(at(0ms));
+  line.session.on_time(at(500ms));
+  const auto closing = line.session.take_closing();
+  REQUIRE(closing);
+  CHECK_FALSE(closing->graceful);
+  CHECK(closing->unsent.empty());
+}
+
+TEST_CASE("no_password_is_sent_in_a_farewell_and_nothing_after_half_a_greeting") {
+  Session::Settings settings = example_settings();
+  settings.login.password = "secret";
+  Line line{settings};
+  line.session.wake(at(0ms));
+  line.release("RELEASE", 1, at(0ms));
+  line.session.connected(at(1ms));
+  line.session.sent(5);
+  line.session.on_time(at(500ms));
+  const auto closing = line.session.take_closing();
+  REQUIRE(closing);
+  CHECK(closing->graceful);
+  CHECK(closing->unsent.empty());
+}
+
+// ── what is known ──────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_connection_that_was_unused_for_more_than_a_second_is_stale") {
+  Line line;
+  CHECK_FALSE(line.session.stale(at(1h)));
+  line.make_ready(at(0ms));
+  CHECK_FALSE(line.session.stale(at(1s)));
+  CHECK(line.session.stale(at(1s) + 1ns));
+  line.session.heard(at(2s));
+  CHECK_FALSE(line.session.stale(at(3s)));
+  line.lose(at(3s));
+  CHECK_FALSE(line.session.stale(at(1h)));
+}
+
+TEST_CASE("a_loss_that_is_reported_twice_is_one_loss") {
+  Line line;
+  line.make_ready(at(0ms));
+  line.lose(at(1ms));
+  const Time redial_at = line.session.timer();
+  line.session.disconnected({NodeStatus::unreachable, "again"}, at(2ms));
+  CHECK(line.session.timer() == redial_at);
+  CHECK(line.session.trouble().status == NodeStatus::connection_lost);
+}

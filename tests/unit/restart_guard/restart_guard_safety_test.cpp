@@ -1,0 +1,107 @@
+// What a guard must never do, whatever happens in whatever order.
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/support/guarded_nodes.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using namespace redlock::core;
+
+constexpr Span max_ttl = 60s;
+
+/// Some clients with their connections, and nodes that lose their data now and then.
+class Weather {
+ public:
+  Weather(unsigned seed, bool strict)
+      : random_{seed},
+        servers_{fresh_servers(nodes)},
+        lost_at_(nodes, at(-24h)),
+        snapshots_(nodes),
+        settings_{example_guard(nodes)} {
+    settings_.strict = strict;
+    for (int i = 0; i < 3; ++i) clients_.push_back(newcomer());
+  }
+
+  void go_on() {
+    now_ += std::chrono::milliseconds{random_() % 4 == 0 ? random_() % 30000 : random_() % 300};
+    const NodeIndex node = random_() % nodes;
+    auto& client = clients_[random_() % clients_.size()];
+    switch (random_() % 10) {
+      case 0:
+        return lose(node, {}, true);
+      case 1:
+        return lose(node, snapshots_[node], true);
+      case 2:
+        return lose(node, {}, false);
+      case 3:
+        snapshots_[node] = servers_[node].data;
+        return;
+      case 4:
+        client = newcomer();
+        return client->greet_all(now_);
+      case 5:
+        client->lose(node, now_);
+        return client->greet(node, now_);
+      default:
+        break;
+    }
+    client->guard.want(now_, client->outbox);
+    client->serve(now_);
+    client->on_time(now_);
+    look(*client);
+  }
+  [[nodiscard]] std::size_t grants() const noexcept { return grants_; }
+
+ private:
+  static constexpr std::size_t nodes = 3;
+
+  std::unique_ptr<Watchman> newcomer() { return std::make_unique<Watchman>(servers_, settings_); }
+
+  void lose(NodeIndex node, const MarkedServer::Data& data, bool restarts) {
+    lost_at_[node] = now_;
+    servers_[node].data = data;
+    if (!restarts) return;
+    servers_[node].run_id = "run" + std::to_string(node) + "." + std::to_string(++runs_);
+    for (const auto& client : clients_) client->lose(node, now_);
+  }
+
+  /// What a client believes, and what the node's grant script does.
+  void look(const Watchman& client) {
+    for (NodeIndex node = 0; node < nodes; ++node) {
+      if (!client.guard.admits(node) || !servers_[node].grants(client.guard.beginning(), now_)) continue;
+      ++grants_;
+      if (now_ < lost_at_[node] + max_ttl)
+        FAIL("node " << node << " grants although it has just lost its data");
+    }
+  }
+
+  std::mt19937 random_;
+  Time now_ = at(0ms);
+  std::vector<MarkedServer> servers_;
+  std::vector<Time> lost_at_;
+  std::vector<MarkedServer::Data> snapshots_;
+  RestartGuard::Settings settings_;
+  std::vector<std::unique_ptr<Watchman>> clients_;
+  std::size_t grants_ = 0;
+  int runs_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("no_node_grants_within_max_ttl_of_losing_its_data_whatever_happens") {
+  std::size_t grants = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    Weather weather{seed, true};
+    for (int step = 0; step < 300; ++step) weather.go_on();
+    grants += weather.grants();
+  }
+  CHECK(grants > 500);
+}

@@ -1,0 +1,77 @@
+// All outcomes in all orders, as far as there is time for them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "redlock/core/base/quorum.hpp"
+#include "support/catch.hpp"
+
+namespace redlock::testing {
+
+/// What becomes of the request to each node, in which order the news arrives, and a running number to vary
+/// everything else by.
+template <class Fate>
+struct Scenario {
+  std::vector<Fate> fates;
+  std::vector<core::NodeIndex> arrivals;  // as often as the node has news
+  std::size_t number = 0;
+};
+
+/// The orders of arrival to try: every one for up to three nodes, else forwards, backwards, and two that the
+/// seed determines.
+inline std::vector<std::vector<core::NodeIndex>> orders_of(std::vector<core::NodeIndex> arrivals,
+                                                           std::size_t nodes, std::uint64_t seed) {
+  std::vector<std::vector<core::NodeIndex>> orders;
+  if (nodes <= 3) {
+    do orders.push_back(arrivals);
+    while (std::next_permutation(arrivals.begin(), arrivals.end()));
+    return orders;
+  }
+  orders.push_back(arrivals);
+  orders.emplace_back(arrivals.rbegin(), arrivals.rend());
+  std::mt19937_64 random{seed};
+  for (int i = 0; i < 2; ++i) {
+    std::shuffle(arrivals.begin(), arrivals.end(), random);
+    orders.push_back(arrivals);
+  }
+  return orders;
+}
+
+/// Tries every vector of fates. `news(fate)` is how often a node of this fate is heard of before the
+/// deadline; `complaint(scenario)` is empty if all went as it must. Returns how many scenarios there were.
+template <class Fate, class News, class Complaint>
+std::size_t explore(std::size_t nodes, const std::vector<Fate>& all, News news, Complaint complaint) {
+  std::size_t vectors = 1;
+  for (std::size_t i = 0; i < nodes; ++i) vectors *= all.size();
+  Scenario<Fate> scenario;
+  for (std::size_t vector = 0; vector < vectors; ++vector) {
+    scenario.fates.clear();
+    std::vector<core::NodeIndex> arrivals;
+    for (std::size_t node = 0, rest = vector; node < nodes; ++node, rest /= all.size()) {
+      scenario.fates.push_back(all[rest % all.size()]);
+      arrivals.insert(arrivals.end(), news(scenario.fates.back()), node);
+    }
+    for (auto& order : orders_of(std::move(arrivals), nodes, vector)) {
+      scenario.arrivals = std::move(order);
+      if (const std::string text = complaint(scenario); !text.empty()) FAIL(text);
+      ++scenario.number;
+    }
+  }
+  return scenario.number;
+}
+
+/// For complaints: the fates by `name(fate)`, and the order.
+template <class Fate, class Name>
+std::string told(const Scenario<Fate>& scenario, Name name) {
+  std::string text = "scenario " + std::to_string(scenario.number) + ":";
+  for (const Fate fate : scenario.fates) text.append(" ").append(name(fate));
+  text += "; arrivals";
+  for (const core::NodeIndex node : scenario.arrivals) text.append(" ").append(std::to_string(node));
+  return text;
+}
+
+}  // namespace redlock::testing

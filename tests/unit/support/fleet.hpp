@@ -1,0 +1,80 @@
+// An engine in the hands of a story.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/engine/engine.hpp"
+#include "unit/support/line.hpp"
+#include "unit/support/probe.hpp"
+
+namespace redlock::testing {
+
+/// Nodes named "node 0", "node 1", …; connect timeout 500 ms, silence after 200 ms.
+struct Fleet {
+  explicit Fleet(std::size_t nodes, const std::optional<core::RestartGuard::Settings>& guard = std::nullopt,
+                 Observer* observer = nullptr)
+      : engine{settings(nodes), std::chrono::milliseconds{500}, 1, guard, observer} {}
+
+  core::Ref<Probe> submit(Probe::Plan plan, core::Time now, core::Time give_up_at = core::never) {
+    core::Ref<Probe> probe{new Probe{std::move(plan)}};
+    probe->give_up_at = give_up_at;
+    engine.submit(core::Ref<core::Operation>{probe.get()}, now);
+    return probe;
+  }
+  void abandon(const core::Ref<Probe>& probe, core::Time now) {
+    engine.abandon(core::Ref<core::Operation>{probe.get()}, Errc::cancelled, now);
+  }
+  /// The connection is there, and the server answers the handshake.
+  void greet(core::NodeIndex node, core::Time now) { greet(node, now, "run " + std::to_string(node)); }
+  /// `marker`: what a guard is told.
+  void greet(core::NodeIndex node, core::Time now, const std::string& run_id,
+             const std::optional<core::Reply>& marker = std::nullopt) {
+    engine.session(node).take_closing();
+    engine.session(node).take_dial();
+    engine.connected(node, now);
+    std::string handshake{engine.session(node).unsent()};
+    engine.session(node).sent(handshake.size());
+    for (const core::Reply& reply : greeting_replies(run_id)) engine.answered(node, reply, now);
+    if (marker) engine.answered(node, *marker, now);
+  }
+  /// All connections are there, and nobody waits for anything.
+  void make_ready(core::Time now) {
+    const auto first = submit({.nodes = 0, .connections = 0}, now);
+    abandon(first, now);
+    engine.finished().clear();
+    for (core::NodeIndex node = 0; node < engine.nodes(); ++node) greet(node, now);
+  }
+  void answer(core::NodeIndex node, const std::string& text, core::Time now) {
+    engine.answered(node, text_reply(core::Reply::Kind::status, text), now);
+  }
+  void lose(core::NodeIndex node, core::Time now) { engine.disconnected(node, lost_connection(), now); }
+  std::string take_bytes(core::NodeIndex node) {
+    std::string bytes{engine.session(node).unsent()};
+    engine.session(node).sent(bytes.size());
+    return bytes;
+  }
+  /// How often the operation was handed over as finished since the last call for any.
+  std::size_t take_finished(const core::Ref<Probe>& probe) {
+    std::size_t count = 0;
+    for (const auto& operation : std::exchange(engine.finished(), {}))
+      count += operation.get() == probe.get() ? 1 : 0;
+    return count;
+  }
+
+  core::Engine engine;
+
+ private:
+  static std::vector<core::Session::Settings> settings(std::size_t nodes) {
+    std::vector<core::Session::Settings> all;
+    for (std::size_t node = 0; node < nodes; ++node)
+      all.push_back(example_settings("node " + std::to_string(node)));
+    return all;
+  }
+};
+
+using Told = std::vector<std::string>;
+
+}  // namespace redlock::testing

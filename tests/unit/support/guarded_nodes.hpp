@@ -1,0 +1,138 @@
+// Servers that remember a marker and a quarantine, or lose them.
+#pragma once
+
+#include <charconv>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/restart_guard/restart_guard.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace redlock::testing {
+
+/// max_ttl 60 s, quarantine 60.602 s, patience 500 ms.
+inline core::RestartGuard::Settings example_guard(std::size_t nodes = 3) {
+  using namespace std::chrono_literals;
+  return {.nodes = nodes, .max_ttl = 60s, .quarantine = 60602ms, .patience = 500ms};
+}
+
+/// What `mark_script` sees on one server, and does to it.
+struct MarkedServer {
+  struct Data {
+    std::string marker;
+    core::Time quarantined_until = core::Time::min();
+    bool operator==(const Data&) const = default;
+  };
+  std::string run_id;
+  Data data;
+
+  [[nodiscard]] bool is_quarantined(core::Time now) const { return now < data.quarantined_until; }
+  /// What a grant script decides.
+  [[nodiscard]] bool grants(std::string_view beginning, core::Time now) const {
+    return data.marker.starts_with(beginning) && !is_quarantined(now);
+  }
+  [[nodiscard]] core::Reply look(core::Time now) const {
+    core::Reply reply;
+    reply.kind = core::Reply::Kind::array;
+    long long left = -2;
+    if (is_quarantined(now))
+      left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now).count();
+    reply.elements = {string_reply(data.marker), number(left)};
+    return reply;
+  }
+  /// The words of a `look_command` or a `mark_command`.
+  core::Reply execute(const std::vector<std::string>& words, core::Time now) {
+    const std::string& expected = words.at(5);
+    const std::string& marker = words.at(6);
+    const std::chrono::milliseconds quarantine{std::stoll(words.at(7))};
+    if (!marker.empty() && data.marker == expected) {
+      if (quarantine.count() > 0) data.quarantined_until = now + quarantine;
+      data.marker = marker;
+    }
+    return look(now);
+  }
+};
+
+/// Of one command as it is sent.
+inline std::vector<std::string> words_of(std::string_view bytes) {
+  std::vector<std::string> words;
+  const auto take_line = [&bytes] {
+    const std::string_view line = bytes.substr(0, bytes.find("\r\n"));
+    bytes.remove_prefix(line.size() + 2);
+    return line;
+  };
+  take_line();
+  while (!bytes.empty()) {
+    const std::string_view length = take_line().substr(1);
+    std::size_t size = 0;
+    std::from_chars(length.data(), length.data() + length.size(), size);
+    words.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size + 2);
+  }
+  return words;
+}
+
+/// One client's guard, and its connections to some servers.
+struct Watchman {
+  explicit Watchman(std::vector<MarkedServer>& all, const core::RestartGuard::Settings& settings)
+      : guard{settings}, outbox{all.size()}, servers{all} {}
+
+  void greet(core::NodeIndex node, core::Time now) {
+    guard.greeted(node, servers[node].run_id, servers[node].look(now), now, outbox);
+  }
+  void greet_all(core::Time now) {
+    for (core::NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
+  }
+  void lose(core::NodeIndex node, core::Time now) {
+    guard.disconnected(node, lost_connection(), now, outbox);
+  }
+  /// What the guard has sent since the last call is executed and answered, and what it sends then. How many commands.
+  std::size_t serve(core::Time now) {
+    std::size_t count = 0;
+    for (auto sent = outbox.take(); !sent.empty(); sent = outbox.take())
+      for (const Sent& one : sent) {
+        ++count;
+        guard.answered(one.node, 0, servers[one.node].execute(words_of(one.command), now), now, outbox);
+      }
+    return count;
+  }
+  /// The guard's timer is due, and all that follows from it happens at once.
+  std::size_t on_time(core::Time now) {
+    if (now < guard.deadline()) return 0;
+    guard.timed_out(now, outbox);
+    return serve(now);
+  }
+  /// Somebody wants grants, and whatever the guard waits for is waited for.
+  void settle(core::Time now) {
+    guard.want(now, outbox);
+    serve(now);
+    while (guard.deadline() < now + std::chrono::seconds{1}) {
+      now = std::max(now, guard.deadline());
+      on_time(now);
+    }
+  }
+  [[nodiscard]] std::size_t admitted() const {
+    std::size_t count = 0;
+    for (core::NodeIndex node = 0; node < servers.size(); ++node) count += guard.admits(node) ? 1 : 0;
+    return count;
+  }
+  [[nodiscard]] std::string objection(core::NodeIndex node, core::Time now) {
+    const core::Trouble* const trouble = guard.objection(node, now);
+    return trouble ? std::string{to_string(trouble->status)} + ": " + trouble->message : "";
+  }
+
+  core::RestartGuard guard;
+  Recorder outbox;
+  std::vector<MarkedServer>& servers;
+};
+
+/// Named "run 0", "run 1", …
+inline std::vector<MarkedServer> fresh_servers(std::size_t count = 3) {
+  std::vector<MarkedServer> servers;
+  for (std::size_t i = 0; i < count; ++i) servers.push_back({"run" + std::to_string(i), {}});
+  return servers;
+}
+
+}  // namespace redlock::testing

@@ -1,0 +1,34 @@
+// What a server that is well answers to the handshake.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "redlock/core/wire/handshake.hpp"
+#include "redlock/core/wire/scripts.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace redlock::testing {
+
+inline core::Reply role_reply(const std::string& role) {
+  core::Reply reply;
+  reply.kind = core::Reply::Kind::array;
+  reply.elements.push_back(string_reply(role));
+  reply.elements.push_back(number(0));
+  reply.elements.emplace_back();
+  return reply;
+}
+
+inline std::vector<core::Reply> greeting_replies(const std::string& run_id, const core::Login& login = {}) {
+  std::vector<core::Reply> replies;
+  if (!login.user.empty() || !login.password.empty()) replies.push_back(ok());
+  if (login.db != 0) replies.push_back(ok());
+  replies.push_back(role_reply("master"));
+  replies.push_back(
+      string_reply("# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\ntcp_port:1\r\n"));
+  for (const core::Script* const script : core::all_scripts)
+    replies.push_back(string_reply(std::string{script->sha1}));
+  return replies;
+}
+
+}  // namespace redlock::testing

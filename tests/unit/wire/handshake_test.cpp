@@ -1,0 +1,149 @@
+#include "redlock/core/wire/handshake.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "unit/support/handshake_replies.hpp"
+#include "unit/support/recorder.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using redlock::NodeStatus;
+
+std::string after_login() {
+  return "*1\r\n$4\r\nROLE\r\n*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n" +
+         command({"SCRIPT", "LOAD", release_script.source}) +
+         command({"SCRIPT", "LOAD", extend_script.source}) +
+         command({"SCRIPT", "LOAD", grant_script.source}) + command({"SCRIPT", "LOAD", set_script.source}) +
+         command({"SCRIPT", "LOAD", confirm_script.source}) +
+         command({"SCRIPT", "LOAD", put_back_script.source}) +
+         command({"SCRIPT", "LOAD", swap_script.source});
+}
+
+/// The trouble with the handshake when the reply at `position` is replaced; none may come before.
+std::optional<Trouble> trouble_with(const Login& login, std::size_t position, const Reply& reply) {
+  std::vector<Reply> replies = greeting_replies("run", login);
+  replies.at(position) = reply;
+  Handshake handshake{login};
+  for (std::size_t i = 0; i < position; ++i) REQUIRE_FALSE(handshake.answered(replies[i]));
+  return handshake.answered(replies[position]);
+}
+
+const Login full_login{.user = "me", .password = "secret", .db = 3};
+enum : std::size_t {
+  at_auth,
+  at_select,
+  at_role,
+  at_info,
+  at_load_release,
+  at_load_extend,
+  at_load_grant,
+  at_load_set,
+  at_load_confirm,
+  at_load_put_back,
+  at_load_swap
+};
+
+}  // namespace
+
+TEST_CASE("a_greeting_says_only_what_this_login_needs") {
+  CHECK(Handshake{{}}.bytes() == after_login());
+  CHECK(Handshake{{.user = "", .password = "secret", .db = 0}}.bytes() ==
+        "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n" + after_login());
+  CHECK(Handshake{{.user = "me", .password = "secret", .db = 0}}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n" + after_login());
+  CHECK(Handshake{{.user = "me", .password = "", .db = 0}}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$0\r\n\r\n" + after_login());
+  CHECK(Handshake{{.user = "", .password = "", .db = 12}}.bytes() ==
+        "*2\r\n$6\r\nSELECT\r\n$2\r\n12\r\n" + after_login());
+  CHECK(Handshake{full_login}.bytes() ==
+        "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" + after_login());
+}
+
+TEST_CASE("a_greeting_is_complete_with_its_last_reply_and_knows_the_servers_run_id") {
+  for (const Login& login : {Login{}, full_login}) {
+    Handshake handshake{login};
+    for (const Reply& reply : greeting_replies("0123abcd", login)) {
+      CHECK_FALSE(handshake.complete());
+      CHECK_FALSE(handshake.answered(reply));
+    }
+    CHECK(handshake.complete());
+    CHECK(handshake.run_id() == "0123abcd");
+  }
+}
+
+TEST_CASE("a_server_that_does_not_tell_its_run_id_is_greeted_all_the_same") {
+  Handshake handshake{{}};
+  REQUIRE_FALSE(handshake.answered(role_reply("master")));
+  REQUIRE_FALSE(handshake.answered(string_reply("# Server\r\nredis_version:7.0.15\r\n")));
+  CHECK(handshake.run_id().empty());
+
+  Handshake at_the_end{{}};
+  REQUIRE_FALSE(at_the_end.answered(role_reply("master")));
+  REQUIRE_FALSE(at_the_end.answered(string_reply("run_id:abc")));
+  CHECK(at_the_end.run_id() == "abc");
+}
+
+TEST_CASE("an_error_at_any_point_of_the_greeting_says_what_is_wrong_with_the_server") {
+  struct Row {
+    std::string words;
+    NodeStatus status;
+  };
+  for (std::size_t position = at_auth; position <= at_load_swap; ++position)
+    for (const Row& row : {Row{"NOAUTH Authentication required.", NodeStatus::auth_required},
+                           {"LOADING Redis is loading the dataset in memory", NodeStatus::loading},
+                           {"NOPERM this user has no permissions", NodeStatus::no_permission},
+                           {"WRONGPASS invalid username-password pair", NodeStatus::wrong_password},
+                           {"BUSY Redis is busy running a script.", NodeStatus::busy}}) {
+      CAPTURE(position, row.words);
+      const auto trouble = trouble_with(full_login, position, error_reply(row.words));
+      REQUIRE(trouble);
+      CHECK(trouble->status == row.status);
+      CHECK(trouble->message == row.words);
+    }
+}
+
+TEST_CASE("a_plain_error_from_auth_is_a_wrong_password_and_its_words_are_not_repeated") {
+  const auto trouble =
+      trouble_with(full_login, at_auth, error_reply("ERR unknown command 'AUTH' 'me' 'secret'"));
+  REQUIRE(trouble);
+  CHECK(trouble->status == NodeStatus::wrong_password);
+  CHECK_THAT(trouble->message, !contains("secret"));
+  CHECK(trouble_with(full_login, at_select, error_reply("ERR DB index is out of range"))->status ==
+        NodeStatus::server_error);
+}
+
+TEST_CASE("only_masters_vote") {
+  for (const std::string role_name : {"slave", "sentinel", "handshake"}) {
+    const auto trouble = trouble_with({}, 0, role_reply(role_name));
+    REQUIRE(trouble);
+    CHECK(trouble->status == NodeStatus::replica);
+    CHECK_THAT(trouble->message, contains(role_name));
+  }
+}
+
+TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
+  Reply nothing_in_it;
+  nothing_in_it.kind = Reply::Kind::array;
+  for (std::size_t position = at_auth; position <= at_load_swap; ++position)
+    for (const Reply& reply : {number(1), nil(), nothing_in_it}) {
+      CAPTURE(position);
+      const auto trouble = trouble_with(full_login, position, reply);
+      REQUIRE(trouble);
+      CHECK(trouble->status == NodeStatus::protocol_error);
+    }
+}
+
+TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
+  for (const std::size_t position : {at_load_release, at_load_extend, at_load_grant, at_load_set,
+                                     at_load_confirm, at_load_put_back, at_load_swap}) {
+    const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));
+    REQUIRE(trouble);
+    CHECK(trouble->status == NodeStatus::protocol_error);
+  }
+  CHECK(trouble_with(full_login, at_load_release, string_reply(std::string{extend_script.sha1})));
+}

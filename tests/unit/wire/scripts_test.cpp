@@ -1,0 +1,34 @@
+#include "redlock/core/wire/scripts.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "support/catch.hpp"
+
+using namespace redlock::core;
+
+TEST_CASE("a_script_is_called_by_its_digest_and_after_noscript_by_its_source") {
+  CHECK(release_script.call({"key"}, {"me"}) == command({"EVALSHA", release_script.sha1, "1", "key", "me"}));
+  CHECK(release_script.call({"key"}, {"me"}, Form::source) ==
+        command({"EVAL", release_script.source, "1", "key", "me"}));
+  CHECK(extend_script.call({"key"}, {"me", "1000"}) ==
+        command({"EVALSHA", extend_script.sha1, "1", "key", "me", "1000"}));
+  CHECK(extend_script.call({"key"}, {"me", "1000"}, Form::source) ==
+        command({"EVAL", extend_script.source, "1", "key", "me", "1000"}));
+  CHECK(grant_script.call({"key", "counter"}, {"me", "1000", "7", "0"}) ==
+        command({"EVALSHA", grant_script.sha1, "2", "key", "counter", "me", "1000", "7", "0"}));
+}
+
+TEST_CASE("digests_are_forty_lower_case_hex_digits_as_servers_write_them") {
+  for (const Script* const script : all_scripts) {
+    CHECK(script->sha1.size() == 40);
+    CHECK(script->sha1.find_first_not_of("0123456789abcdef") == script->sha1.npos);
+  }
+}
+
+TEST_CASE("no_script_that_may_follow_a_release_can_set_a_value") {
+  // So each may follow a release of its owner value.
+  for (const Script& script : {release_script, extend_script})
+    for (const auto* const writes : {"'SET", "'GETSET", "'APPEND", "'RESTORE", "'RENAME", "'COPY"})
+      CHECK(script.source.find(writes) == script.source.npos);
+}
