@@ -124,7 +124,7 @@ TEST_CASE("everything_that_is_judged_happens") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0x5854f533e2798401U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x1f1cef6c2ca2cad1U);
 }
 
 TEST_CASE("schedules_are_as_varied_as_they_are_meant_to_be") {
