@@ -1,4 +1,4 @@
-// Random waits that grow.
+// Exponential backoff with jitter, and the random numbers for it.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace redlock::inline v1::core {
 
-/// Exponential backoff with jitter: each wait lies between half a window and the whole window, which doubles
-/// up to a bound. The random number is the caller's: core code has none of its own.
+/// Each wait is drawn between half a window and the whole window. The window doubles up to a bound. The caller
+/// supplies the random number, because core code has no source of randomness.
 class Backoff {
  public:
   constexpr Backoff(Span first, Span last) noexcept : first_{first}, last_{last}, window_{first} {}
@@ -28,8 +28,8 @@ class Backoff {
   Span window_;
 };
 
-/// The next of a sequence of numbers that one seed determines (splitmix64, Steele, Lea and Flood 2014): for
-/// jitter, where unpredictability does not matter and replay does.
+/// Returns the next number of the sequence that the seed determines (splitmix64; Steele, Lea and Flood 2014). For
+/// jitter, which must be reproducible but need not be unpredictable.
 [[nodiscard]] constexpr std::uint64_t next_random(std::uint64_t& state) noexcept {
   std::uint64_t z = state += 0x9e3779b97f4a7c15U;
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;

@@ -1,4 +1,4 @@
-// The arithmetic of majorities and of validity.
+// Arithmetic of majorities and of validity.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@ namespace redlock::inline v1::core {
 
 using NodeIndex = std::size_t;
 
-/// A majority of the *configured* nodes. Counted over those in reach, two clients with different views of the
-/// network would both win.
+/// A majority of the *configured* nodes. If only reachable nodes counted, two clients with different views of the
+/// network could both win.
 [[nodiscard]] constexpr std::size_t quorum(std::size_t configured) noexcept { return configured / 2 + 1; }
 
-/// How many nodes may be missing without making a majority impossible.
+/// How many nodes may fail before a majority becomes impossible.
 [[nodiscard]] constexpr std::size_t tolerated(std::size_t configured) noexcept {
   return configured - quorum(configured);
 }
 
-/// Until when the holder may rely on a lock whose first byte was written at `begun` or later: the nodes count
-/// their ttl from a moment not before `begun`, on clocks that may run faster by at most `drift` per ttl.
+/// Until when the holder may rely on a lock whose command was sent at `begun` or later. The nodes start to count the
+/// ttl no earlier than `begun`, and their clocks gain at most `drift` per ttl.
 [[nodiscard]] constexpr Time valid_until(Time begun, Span ttl, Span drift) noexcept {
   return later(begun, ttl - drift);
 }

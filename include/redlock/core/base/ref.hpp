@@ -1,4 +1,4 @@
-// Shared ownership under one lock.
+// A reference-counting pointer without atomic operations.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,8 @@
 
 namespace redlock::inline v1::core {
 
-/// A counted reference to an object that counts for itself (`Counted`). Not atomic: all references to an
-/// object are made, copied and dropped under the client's mutex, so that a reply slot costs no atomic
-/// operation.
+/// A reference to an object that holds its own count (`Counted`). The count is not atomic: all references to an
+/// object are made, copied and dropped under the client's mutex.
 template <class T>
 class Ref {
  public:
@@ -35,6 +34,7 @@ class Ref {
   T* object_ = nullptr;
 };
 
+/// Base class of objects that `Ref` points to.
 class Counted {
  protected:
   Counted() = default;

@@ -1,4 +1,4 @@
-// A queue that keeps its memory.
+// A queue that reuses its memory.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace redlock::inline v1::core {
 
-/// First in, first out, in a circle that grows by doubling and never shrinks: on the hot path no allocation.
+/// A first-in, first-out queue in a ring buffer. The buffer grows by doubling and never shrinks, so the hot path does
+/// not allocate.
 template <class T>
 class Ring {
  public:
@@ -39,7 +40,7 @@ class Ring {
     head_ = 0;
   }
 
-  std::vector<T> slots_;  // a power of two of them
+  std::vector<T> slots_;  // the size is zero or a power of two
   std::size_t head_ = 0;
   std::size_t size_ = 0;
 };

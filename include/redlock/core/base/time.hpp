@@ -1,4 +1,4 @@
-// Time as core code sees it: always an argument, never asked for.
+// Points in time and durations of the core, which is always passed the time and never reads a clock.
 #pragma once
 
 #include "redlock/clock.hpp"
@@ -8,10 +8,10 @@ namespace redlock::inline v1::core {
 using Time = Clock::time_point;
 using Span = Clock::duration;
 
-/// A time that never comes: the timer of who waits for nothing.
+/// A time that is never reached: the value of a timer that is not set.
 inline constexpr Time never = Time::max();
 
-/// `from + span`, or `never` where that does not fit.
+/// `from + span`, or `never` if that overflows.
 [[nodiscard]] constexpr Time later(Time from, Span span) noexcept {
   return span > Span::zero() && from > never - span ? never : from + span;
 }

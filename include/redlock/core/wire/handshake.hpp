@@ -1,4 +1,4 @@
-// What is said first on every connection.
+// The first commands on every connection, and the check of their replies.
 #pragma once
 
 #include <array>
@@ -24,11 +24,13 @@ struct Login {
   unsigned db = 0;
 };
 
-/// What a connection is for: commands, or hearing of keys that others have changed.
+/// What a connection is for: sending commands, or receiving invalidation messages (the listener).
 enum class Purpose : std::uint8_t { commands, listening };
 
-/// AUTH, and then SELECT, ROLE, INFO, SCRIPT LOAD for commands, and a look at the marker where restarts are guarded;
-/// CLIENT ID, SUBSCRIBE for listening: all written at once, one round trip; judged reply by reply.
+/// The handshake of one connection. All commands are written at once and take one round trip; their replies are
+/// checked one by one. Every handshake begins with AUTH, if there are credentials. Then follow:
+/// - for commands: SELECT, ROLE, INFO, SCRIPT LOAD and, with a restart guard, a read of the node's marker;
+/// - for listening: CLIENT ID and SUBSCRIBE.
 class Handshake {
  public:
   explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, bool guarded = false) {
@@ -54,14 +56,14 @@ class Handshake {
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
-  /// The server's run_id; empty where it does not tell. Once complete.
+  /// The server's run_id; empty if the server does not report it. Valid once complete.
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
-  /// The server's number for a connection that listens. Once complete.
+  /// The server's ID of a listener's connection. Valid once complete.
   [[nodiscard]] long long client_id() const noexcept { return client_id_; }
-  /// What `mark_script` answered. Once complete, where restarts are guarded.
+  /// The reply of `mark_script`. Valid once complete, and only with a restart guard.
   [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
 
-  /// Takes the next reply. A trouble ends the handshake: this server cannot vote as it is.
+  /// Checks the next reply. If it returns a trouble, the handshake has failed and the server cannot vote.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
     const Topic topic = topics_[next_++];
     if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
@@ -97,8 +99,8 @@ class Handshake {
   static Trouble refused(Topic topic, std::string_view error) {
     Trouble trouble = trouble_of_error(error);
     if (topic != Topic::auth || trouble.status != NodeStatus::server_error) return trouble;
-    // Before ACLs a wrong password was a plain ERR, and a needless one still is. The server's words are not
-    // repeated: for a renamed AUTH they quote its arguments.
+    // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
+    // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
     return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
   }
   static std::optional<Trouble> expect_ok(const Reply& reply) {

@@ -1,4 +1,4 @@
-// A reply as the shell's parser hands it over: RESP2.
+// A parsed RESP2 reply.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Commands as bytes: RESP arrays of bulk strings.
+// Encodes commands as RESP arrays of bulk strings.
 #pragma once
 
 #include <charconv>
@@ -17,9 +17,9 @@ inline void append_number(std::string& out, long long number) {
   out.append(digits, end);
 }
 
-/// Appends one command. Arguments may hold any bytes.
+/// Appends one command. Arguments may contain any bytes.
 inline void append_command(std::string& out, std::span<const std::string_view> arguments) {
-  constexpr std::size_t framing = 16;  // of an argument: a mark, the digits of its length, two line ends
+  constexpr std::size_t framing = 16;  // per argument: the `$`, the digits of its length and two line ends
   std::size_t size = out.size() + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
   out.reserve(size);

@@ -1,4 +1,4 @@
-// Why a node does not vote, and how an error reply is read.
+// Why a node does not vote, and how error replies map to such reasons.
 #pragma once
 
 #include <array>
@@ -39,20 +39,20 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 }
 }  // namespace detail
 
-/// Whether the server does not know a script: not a vote, and cured by sending the source.
+/// Returns true if the server does not know a script. That is not a vote; the caller sends the script's source.
 [[nodiscard]] inline bool is_noscript(const Reply& reply) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("NOSCRIPT");
 }
 
-/// Whether a grant script found no marker of ours, or a quarantine.
+/// Returns true if a grant script found no marker of this deployment, or a quarantine.
 [[nodiscard]] inline bool is_unmarked(const Reply& reply) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("UNMARKED");
 }
 
-/// The trouble that an error reply tells of. The code is the first word; servers before 7.0 wrap the error of
-/// a command in a script (`ERR Error running script (…): @user_script:1: OOM …`), so there each word that
-/// follows a colon is tried as well. What an ACL forbids inside of a script has a sentence, and no code: one up to 7.0, and
-/// another one since.
+/// Maps an error reply to a trouble. The error code is the first word. Servers before 7.0 wrap the error of a command
+/// inside a script (`ERR Error running script (…): @user_script:1: OOM …`); for these, each word that follows a colon
+/// is tried as well. If an ACL forbids a command inside a script, the reply has a sentence instead of a code. The
+/// sentence changed after 7.0, so both are recognized.
 [[nodiscard]] inline Trouble trouble_of_error(std::string_view text) {
   NodeStatus status = detail::status_of_code(text.substr(0, text.find(' ')));
   if (status == NodeStatus::server_error && text.starts_with("ERR Error running script"))
@@ -68,10 +68,10 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   return {status, std::string{text}};
 }
 
-/// The trouble of a reply that is not what the command can answer.
+/// The trouble for a reply that the command cannot have: an error, or a reply of the wrong type.
 [[nodiscard]] inline Trouble trouble_of(const Reply& reply, std::string_view expected) {
   if (reply.is(Reply::Kind::error)) return trouble_of_error(reply.text);
-  // Not by operator+: g++ 14 takes the move of its result for a copy past the end, and warns.
+  // Not operator+: g++ 14 mistakes the move of its result for a copy past the end, and warns.
   return {NodeStatus::protocol_error, std::string{"the reply is not "}.append(expected)};
 }
 

@@ -1,4 +1,4 @@
-// Replies read as votes.
+// Interprets replies as votes.
 #pragma once
 
 #include <chrono>
@@ -11,26 +11,26 @@
 
 namespace redlock::inline v1::core {
 
-/// Three outcomes, not two: what is unknown never counts as a yes and is never taken for a no.
+/// A node's vote. *Unknown* counts neither as a yes nor as a no.
 struct Vote {
   enum class Kind : std::uint8_t { yes, no, unknown };
 
   Kind kind = Kind::unknown;
-  Trouble trouble;  // unknown only
+  Trouble trouble;  // only for unknown
 };
 
-/// The answer to `SET key owner NX PX ttl`: yes where it was set, no where the key existed.
+/// Reads the reply to `SET key owner NX PX ttl`: yes if the key was set, no if it existed already.
 [[nodiscard]] inline Vote vote_of_set(const Reply& reply) {
   if (reply.is(Reply::Kind::status) && reply.text == "OK") return {Vote::Kind::yes, {}};
   if (reply.is(Reply::Kind::nil)) return {Vote::Kind::no, {}};
   return {Vote::Kind::unknown, trouble_of(reply, "an answer to SET")};
 }
 
-/// Lua counts exactly up to here.
+/// The largest integer below which Lua's numbers, which are doubles, are exact.
 inline constexpr std::int64_t greatest_counter = (std::int64_t{1} << 53) - 1;
 
-/// The answer of `grant_script`: yes with the counter where it was set, no with the key's owner and ttl where it
-/// existed.
+/// The reply of `grant_script`: yes with the counter if the key was set, no with the key's owner and ttl if it existed
+/// already.
 struct Grant {
   Vote vote;
   std::uint64_t counter = 0;
@@ -54,15 +54,15 @@ struct Grant {
   return grant;
 }
 
-/// The answer of a script that compares the owner value first: yes where it was ours, no where it was not. A
-/// key of another type cannot hold our value: the caller decides whether that is a no.
+/// Reads the reply of a script that compares the owner value first: yes if the value was ours, no if not. A key of
+/// another type gives *unknown*; `vote_on_owner` treats it as a no, because such a key cannot hold our value.
 [[nodiscard]] inline Vote vote_of_script(const Reply& reply) {
   if (reply.is(Reply::Kind::integer) && reply.integer == 1) return {Vote::Kind::yes, {}};
   if (reply.is(Reply::Kind::integer) && (reply.integer == 0 || reply.integer == -1))
     return {Vote::Kind::no, {}};
   return {Vote::Kind::unknown, trouble_of(reply, "an answer of the script")};
 }
-/// The same, where that is one.
+/// Like `vote_of_script`, but a key of another type is a no.
 [[nodiscard]] inline Vote vote_on_owner(const Reply& reply) {
   Vote vote = vote_of_script(reply);
   if (vote.trouble.status == NodeStatus::wrong_type) vote = {Vote::Kind::no, {}};
