@@ -1,4 +1,4 @@
-// Whose loss is to be told.
+// The leases whose loss is to be reported, ordered by the time of the next check.
 #pragma once
 
 #include <memory>
@@ -11,38 +11,40 @@
 
 namespace redlock::inline v1::core {
 
-/// The leases whose loss somebody wants to hear of: each is told once, at its deadline at the latest. `Kind` is a LeaseState.
-/// Not thread safe; but it needs not the client's mutex, as the deadlines of leases may be read without it: so no
-/// loss is told late because of what else the client does.
+/// Each loss is reported once, at the lease's deadline at the latest. `Kind` is a LeaseState.
+///
+/// Not thread safe. The client's mutex is not needed, because deadlines of leases can be read without it; so other work
+/// of the client does not delay reports.
 template <class Kind>
 class LossQueue {
  public:
-  /// From now on its loss will be told.
+  /// Adds a lease: its loss will be reported.
   void add(const std::shared_ptr<Kind>& lease) {
     if (lease->is_watched) return;
-    const Time deadline = lease->deadline();  // it may move at any moment
+    const Time deadline = lease->deadline();  // read once, because it may change at any time
     looks_.emplace(deadline, lease);
     lease->next_look = deadline;
     lease->is_watched = true;
   }
-  /// It will not be told any more.
+  /// Removes a lease, if it is in the queue: its loss will not be reported.
   void remove(const std::shared_ptr<Kind>& lease) noexcept {
     if (std::exchange(lease->is_watched, false)) looks_.erase({lease->next_look, lease});
   }
   [[nodiscard]] bool watches(const Kind& lease) const noexcept { return lease.is_watched; }
-  /// It was lost before its deadline: to be told now.
+  /// The lease was lost before its deadline: `take_lost` returns it at once.
   void lost(const std::shared_ptr<Kind>& lease) noexcept {
     if (lease->is_watched) look_at(lease, Time::min());
   }
 
-  /// When `take_lost` may have something to tell; perhaps too early, never too late.
+  /// When `take_lost` may have something to return. May be too early, is never too late.
   [[nodiscard]] Time timer() const noexcept { return looks_.empty() ? never : looks_.begin()->first; }
-  /// When to wake up next, so as to be in time for that. Puts off the looks at deadlines that have moved.
+  /// When the caller should wake up next to be punctual for `timer()`. First postpones the checks of leases that were
+  /// prolonged.
   [[nodiscard]] Time wake_up(Time now) noexcept {
     while (timer() <= now + early_wake_ups_begin && has_moved(*looks_.begin()->second, now)) look_again();
     return next_wake_up(timer(), now);
   }
-  /// One that is lost and was not told. Null: there is none.
+  /// Takes a lost lease out of the queue. Returns null if there is none.
   [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) noexcept {
     while (timer() <= now) {
       if (has_moved(*looks_.begin()->second, now)) {
@@ -60,7 +62,7 @@ class LossQueue {
   static bool has_moved(const Kind& lease, Time now) noexcept {
     return lease.in_force(now) && lease.deadline() > lease.next_look;
   }
-  /// At the first one, at its new deadline.
+  /// Postpones the first check to the new deadline of its lease.
   void look_again() noexcept {
     const std::shared_ptr<Kind> lease = looks_.begin()->second;
     look_at(lease, lease->deadline());

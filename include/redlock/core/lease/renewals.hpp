@@ -1,4 +1,4 @@
-// When which lease is to be extended.
+// The schedule of automatic renewals.
 #pragma once
 
 #include <algorithm>
@@ -16,37 +16,38 @@
 
 namespace redlock::inline v1::core {
 
-/// The leases of one client that renew themselves. Each is extended when a third of its ttl has passed, a little earlier
-/// by chance, so that many clients that began together do not go on together; and at moments that the leases of one
-/// client share, so that their commands travel together. After a failure it is tried again soon, until the deadline.
+/// The leases of one client that are renewed automatically. Each lease is extended when a third of its ttl has passed,
+/// minus some jitter, so that clients that started at the same time do not stay in step. Due times are rounded down to
+/// a grid, so that the commands for several leases of one client travel together. A failed extension is tried again
+/// soon, until the deadline.
 class Renewals {
  public:
   explicit Renewals(std::uint64_t seed) noexcept : random_{seed} {}
 
-  /// From now on it is renewed.
+  /// Starts renewing the lease.
   void add(const std::shared_ptr<LeaseState>& lease, Time now) {
     lease->renewals = this;
     schedule(lease, now);
   }
-  /// Never any more. An extension that is under way goes on.
+  /// Stops renewing the lease. An extension that is under way goes on.
   static void stop(const std::shared_ptr<LeaseState>& lease) noexcept {
-    if (Renewals* const renewals = std::exchange(lease->renewals, nullptr)) renewals->strike(lease);
+    if (Renewals* const renewals = std::exchange(lease->renewals, nullptr)) renewals->unschedule(lease);
   }
-  /// An extension has ended, in whatever way: if the lease is renewed, the next one is scheduled.
+  /// An extension has ended, with any outcome. Schedules the next one if the lease is renewed.
   static void extended(const std::shared_ptr<LeaseState>& lease, Time now) {
     if (Renewals* const renewals = lease->renewals) renewals->schedule(lease, now);
   }
 
   [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }
-  /// When it was due, and what.
+  /// A lease, and when its renewal was due.
   using Due = std::pair<Time, std::shared_ptr<LeaseState>>;
-  /// Those whose time has come, a batch of them; the rest is due at once. The end of its extension puts each on the list
-  /// again.
+  /// Takes the leases whose renewal is due, at most a batch of them; the rest remains due. The end of its extension
+  /// schedules a lease again.
   [[nodiscard]] std::vector<Due> take_due(Time now) {
     std::vector<Due> taken;
     while (timer() <= now && taken.size() < batch) {
       taken.push_back(*due_.begin());
-      strike(taken.back().second);
+      unschedule(taken.back().second);
     }
     return taken;
   }
@@ -56,30 +57,30 @@ class Renewals {
  private:
   static constexpr std::size_t batch = 512;
 
-  void strike(const std::shared_ptr<LeaseState>& lease) noexcept {
+  void unschedule(const std::shared_ptr<LeaseState>& lease) noexcept {
     if (lease->renewal_due != never) due_.erase({std::exchange(lease->renewal_due, never), lease});
   }
   void schedule(const std::shared_ptr<LeaseState>& lease, Time now) {
-    strike(lease);
+    unschedule(lease);
     const Span ttl = lease->claim.ttl;
     const State state = lease->state(now);
     if (state == State::lost || state == State::released) return stop(lease);
-    Time due = state == State::held ? common_moment(now + ttl / 3 - by_chance(ttl / 30), ttl)
+    Time due = state == State::held ? rounded_down(now + ttl / 3 - jitter(ttl / 30), ttl)
                                     : now + pause_after_doubt(ttl);
-    // Of one that is over by then what is left is released.
+    // An extension of a lease that is over releases what is left of it.
     due = lease->is_final() ? lease->deadline() : std::min(std::max(due, now), lease->deadline());
     due_.emplace(due, lease);
     lease->renewal_due = due;
   }
-  [[nodiscard]] static Time common_moment(Time about, Span ttl) noexcept {
+  [[nodiscard]] static Time rounded_down(Time about, Span ttl) noexcept {
     return about - about.time_since_epoch() % std::max<Span>(ttl / 300, std::chrono::milliseconds{1});
   }
   [[nodiscard]] Span pause_after_doubt(Span ttl) noexcept {
     const Span pause =
         std::clamp<Span>(ttl / 20, std::chrono::milliseconds{1}, std::chrono::milliseconds{500});
-    return pause - by_chance(pause / 4);
+    return pause - jitter(pause / 4);
   }
-  [[nodiscard]] Span by_chance(Span most) noexcept {
+  [[nodiscard]] Span jitter(Span most) noexcept {
     return Span{static_cast<Span::rep>(next_random(random_) % static_cast<std::uint64_t>(most.count() + 1))};
   }
 

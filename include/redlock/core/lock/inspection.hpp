@@ -1,4 +1,4 @@
-// A look at who holds a lock.
+// Reads from all nodes who holds a lock.
 #pragma once
 
 #include <charconv>
@@ -15,8 +15,9 @@
 
 namespace redlock::inline v1::core {
 
-/// The value's beginning and PTTL on every node; done when every node has answered or will not. A data key of
-/// the same name may be huge: GET would move all of it over a connection that others wait for.
+/// Reads the beginning of the key's value, its PTTL and the fencing counter on every node. Done when every node has
+/// answered or cannot answer any more. Uses GETRANGE, because GET could transfer a huge value of a data key with the
+/// same name, over a connection that other operations share.
 class Inspection final : public Operation {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
@@ -47,11 +48,11 @@ class Inspection final : public Operation {
     } else if (!reply.is(Reply::Kind::integer)) {
       tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to PTTL"));
     } else {
-      // GETRANGE answers an empty string for a missing key: whether it is there, PTTL knows.
+      // GETRANGE returns an empty string for a missing key; only PTTL tells whether the key exists.
       const bool there = reply.integer != -2;
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
-      // What it does not have it may have forgotten.
+      // A node that the restart guard does not admit may have forgotten the key.
       if (const Trouble* const remark = outbox.remark(node))
         tally_.mark(node, Tally::Mark::unknown, *remark);
       else
@@ -75,20 +76,20 @@ class Inspection final : public Operation {
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
   [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
-  /// Once done: yes is free, no is held.
+  /// Valid once done: yes means free, no means held.
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
 
  private:
   enum : Step { owner, life, counter };
   static constexpr std::string_view longest_owner = "1023";
 
-  /// What is no number is no counter, which is for those to tell who want to raise it.
+  /// Ignores a value that is not a number. Acquisitions report such a counter.
   void note_counter(NodeIndex node, const Reply& reply) {
     std::uint64_t value = 0;
     const std::string& text = reply.text;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-    // A longer text was cut off, so it may look like a number.
+    // A longer text was cut off and may look like a number.
     if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter)
       tally_[node].counter = FencingToken{value};
   }

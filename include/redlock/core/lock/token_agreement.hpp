@@ -1,4 +1,4 @@
-// How the nodes that grant agree on a fencing token.
+// How the granting nodes agree on a fencing token.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace redlock::inline v1::core {
 
-/// The greatest counter among the first majority of grants is the *token*. Nodes whose counter is the token have
-/// acknowledged it; the others are asked to raise theirs; the lock is granted when a majority has acknowledged. Any two
-/// such majorities share a node, on which the later grant is greater than the earlier token: so tokens increase,
-/// and no clock is trusted (docs/fencing.md).
+/// The greatest counter among the first majority of grants becomes the *token*. Nodes whose counter equals the token
+/// have acknowledged it; the others are asked to raise their counters. The lock is granted when a majority has
+/// acknowledged the token. Any two such majorities share a node, and on that node the later grant is greater than the
+/// earlier token. So tokens increase without relying on any clock (docs/fencing.md).
 class TokenAgreement {
  public:
   explicit TokenAgreement(std::size_t nodes) : granted_(nodes) {}
 
-  /// What a grant is worth. Once the token is settled a greater counter comes in vain: raising the token would void the
-  /// acknowledgements that there are.
+  /// What a grant is worth. Once the token is settled, a greater counter is useless: raising the token would invalidate
+  /// the existing acknowledgements.
   enum class Grant : std::uint8_t { counts, to_be_confirmed, in_vain };
   Grant add(NodeIndex node, std::uint64_t counter) {
     granted_[node] = counter;
@@ -26,8 +26,8 @@ class TokenAgreement {
     return counter < token_ ? Grant::to_be_confirmed : Grant::in_vain;
   }
 
-  /// With a majority of yes in the tally. From now on a yes means that the node has acknowledged the token: returns
-  /// those that have not.
+  /// Settles the token. Precondition: a majority of the tally is yes. Returns the nodes that have not acknowledged the
+  /// token; for the others, yes means from now on that they have.
   std::vector<NodeIndex> settle(const Tally& tally) {
     std::vector<NodeIndex> behind;
     for (NodeIndex node = 0; node < tally.nodes(); ++node)
@@ -43,7 +43,7 @@ class TokenAgreement {
 
  private:
   std::vector<std::uint64_t> granted_;  // counters; 0 where nothing was granted
-  std::uint64_t token_ = 0;             // until it is settled
+  std::uint64_t token_ = 0;             // 0 until it is settled
 };
 
 }  // namespace redlock::inline v1::core

@@ -1,4 +1,4 @@
-// The votes of one fan-out.
+// The votes of all nodes on one operation.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,21 @@
 
 namespace redlock::inline v1::core {
 
-/// What every node has said so far, and what follows from it under any answer of the others.
+/// The vote of every node so far, and what follows from these votes whatever the remaining nodes answer.
 class Tally {
  public:
   enum class Mark : std::uint8_t { pending, yes, no, unknown };
   struct Ballot {
     Mark mark = Mark::pending;
-    Trouble trouble;                               // of an unknown; of a no, where there is more to say
-    std::optional<std::string> owner;              // where it was asked for
-    std::optional<std::chrono::milliseconds> ttl;  // likewise
-    std::optional<FencingToken> counter;           // likewise
+    Trouble trouble;                               // for unknown; for no, if there is more to say about it
+    std::optional<std::string> owner;              // if the operation asks for it
+    std::optional<std::chrono::milliseconds> ttl;  // if the operation asks for it
+    std::optional<FencingToken> counter;           // if the operation asks for it
   };
 
   explicit Tally(std::size_t nodes) : ballots_(nodes) { counts_[index(Mark::pending)] = nodes; }
 
-  /// The latest word counts: a vote may become unknown when its connection is lost.
+  /// Replaces an earlier mark: a vote may become unknown when the node's connection is lost.
   void mark(NodeIndex node, Mark mark, Trouble trouble = {}) {
     Ballot& ballot = ballots_[node];
     --counts_[index(ballot.mark)];
@@ -42,7 +42,7 @@ class Tally {
     constexpr Mark marks[] = {Mark::yes, Mark::no, Mark::unknown};
     mark(node, marks[static_cast<std::size_t>(vote.kind)], std::move(vote.trouble));
   }
-  /// Gives up on those who have not answered.
+  /// Marks all nodes that have not answered as unknown.
   void close(const Trouble& trouble) {
     for (NodeIndex node = 0; node < nodes(); ++node)
       if (is(node, Mark::pending)) mark(node, Mark::unknown, trouble);
@@ -53,16 +53,16 @@ class Tally {
   [[nodiscard]] std::size_t count(Mark mark) const noexcept { return counts_[index(mark)]; }
   [[nodiscard]] std::size_t votes() const noexcept { return count(Mark::yes) + count(Mark::no); }
 
-  /// A majority said so.
+  /// A majority has this mark.
   [[nodiscard]] bool majority(Mark mark) const noexcept { return count(mark) >= quorum(nodes()); }
-  /// A majority may still say so.
+  /// A majority has this mark or may still get it.
   [[nodiscard]] bool majority_possible(Mark mark) const noexcept {
     return count(mark) + count(Mark::pending) >= quorum(nodes());
   }
-  /// So many said so that no majority can say anything else.
+  /// So many nodes have this mark that no majority can get another one.
   [[nodiscard]] bool prevents_majority(Mark mark) const noexcept { return count(mark) > tolerated(nodes()); }
 
-  /// A majority said no, and named the same owner, or nobody.
+  /// A majority said no and named the same owner value, which may be empty (no owner).
   [[nodiscard]] bool majority_has_one_owner() const {
     return std::any_of(ballots_.begin(), ballots_.end(), [this](const Ballot& one) {
       const auto names_the_same = [&one](const Ballot& other) {
@@ -79,8 +79,8 @@ class Tally {
       sum += ballot.mark == Mark::unknown && is_misconfiguration(ballot.trouble.status) ? 1 : 0;
     return sum;
   }
-  /// No retry helps: a majority is misconfigured, or one server stands in the list twice, so that the
-  /// majority is not one.
+  /// A retry cannot help: a majority is misconfigured, or one server is listed as two nodes, so its vote would count
+  /// twice.
   [[nodiscard]] bool is_hopeless() const noexcept {
     if (count(Mark::unknown) == 0) return false;
     for (const Ballot& ballot : ballots_)
