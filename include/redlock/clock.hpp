@@ -1,4 +1,4 @@
-// The clock that validity is counted on.
+// The clock that measures validity.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,13 @@
 namespace redlock {
 inline namespace v1 {
 
-/// A monotonic clock that keeps running while the machine is suspended: `CLOCK_BOOTTIME` on Linux,
-/// `CLOCK_MONOTONIC` elsewhere. A lease counted on `std::chrono::steady_clock` would survive an hour of sleep
-/// in a laptop's lid; the servers' keys would not. Wall time is never used: it jumps.
+/// A monotonic clock that keeps running while the machine is suspended: `CLOCK_BOOTTIME`.
 ///
-/// Thread safe, never blocks, never fails. Satisfies the standard's *TrivialClock* requirements.
+/// `std::chrono::steady_clock` would be wrong here: it stops during suspend, so a lease would still seem valid
+/// after an hour of sleep, while the keys on the servers have expired. Wall-clock time is not used because it
+/// can jump.
+///
+/// Thread safe; never blocks or fails. Meets the standard's *TrivialClock* requirements.
 struct REDLOCK_EXPORT Clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

@@ -1,4 +1,4 @@
-// Durations as options take them: any std::chrono duration, whatever its representation.
+// The type of all durations in options and calls.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,11 @@
 namespace redlock {
 inline namespace v1 {
 
-/// A span of time in nanoseconds, made from any `std::chrono::duration`.
+/// A duration in nanoseconds, converted from any `std::chrono::duration`.
 ///
-/// What does not fit saturates (`std::chrono::hours::max()` is simply very long); fractions of a nanosecond
-/// are rounded up, so a positive time never becomes zero; NaN throws `Error` with `Errc::misconfigured`.
+/// Values that do not fit saturate, so `std::chrono::hours::max()` means a very long time. Fractions of a
+/// nanosecond are rounded up, so a positive duration never becomes zero. NaN throws `Error` with
+/// `Errc::misconfigured`.
 class Duration {
  public:
   constexpr Duration() noexcept = default;
@@ -34,7 +35,7 @@ class Duration {
   template <class Rep, class Period>
   static constexpr Clock::duration convert(std::chrono::duration<Rep, Period> from) {
     using Limits = std::numeric_limits<Clock::rep>;
-    // Compared in floating point: the only type in which no duration overflows.
+    // Compare in floating point, the only type in which no duration overflows.
     const auto approximate =
         std::chrono::duration<long double, Clock::period>(
             std::chrono::duration<long double, Period>(static_cast<long double>(from.count())))

@@ -1,4 +1,4 @@
-// Where a node is, and how to log in there.
+// The address of a node, with its credentials.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The address of one Redis node. Made from text, implicitly, so that a list of strings is a list of endpoints:
+/// The address of one Redis node, with its credentials. Text converts implicitly, so a list of strings can be
+/// used as a list of endpoints:
 ///
 /// | text                                              | means                                              |
 /// |---------------------------------------------------|----------------------------------------------------|
-/// | `redis://[[user]:password@]host[:port][/db]`      | TCP; the port is 6379 and the db 0 unless given     |
+/// | `redis://[[user]:password@]host[:port][/db]`      | TCP; default port 6379, default db 0                |
 /// | `redis://:password@host`                           | TCP with a password for the default user            |
 /// | `rediss://…`                                      | the same over TLS: refused by a client without TLS |
 /// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
-/// User, password, host and path are percent-decoded. Text that is none of these throws `Error` with
-/// `Errc::misconfigured`, which says what is wrong and what is allowed and never repeats a password.
+/// User, password, host and path are percent-decoded. Any other text throws `Error` with `Errc::misconfigured`.
+/// Its message says what is wrong and what is allowed; it never contains the password.
 ///
-/// A plain value, without I/O: a name is looked up when a client connects, not here.
+/// A plain value that does no I/O: the host name is resolved when a client connects.
 class REDLOCK_EXPORT Endpoint {
  public:
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
@@ -34,15 +35,17 @@ class REDLOCK_EXPORT Endpoint {
   Endpoint(const std::string& text);  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
-  /// An IPv6 address without its brackets; empty for a unix socket.
+  /// A host name, or an IP address (IPv6 without brackets). Empty for a unix socket.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }       ///< 0 for a unix socket.
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }  ///< Empty unless a unix socket.
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }  ///< 0 for a unix socket.
+  [[nodiscard]] const std::string& path() const noexcept {
+    return path_;
+  }  ///< Empty unless it is a unix socket.
   [[nodiscard]] unsigned db() const noexcept { return db_; }
-  [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty: the default user.
-  [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Not to be logged.
+  [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
+  [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Do not log.
 
-  /// The address in full form without user and password: `redis://[::1]:6379/2`. Safe to log.
+  /// Returns the full address without user and password, such as `redis://[::1]:6379/2`. Safe to log.
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
@@ -57,7 +60,7 @@ class REDLOCK_EXPORT Endpoint {
   std::string password_;
 };
 
-/// Writes `to_string()`: no credentials.
+/// Writes `to_string()`, which has no credentials.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Endpoint&);
 
 }  // namespace v1

@@ -1,4 +1,4 @@
-// Which symbols leave the shared library: everything else is built with hidden visibility.
+// Marks the symbols that the shared library exports; all others have hidden visibility.
 #pragma once
 
 #define REDLOCK_EXPORT [[gnu::visibility("default")]]

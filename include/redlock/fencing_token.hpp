@@ -1,4 +1,4 @@
-// A number that a resource can refuse old holders by.
+// A number by which a resource can refuse former holders.
 #pragma once
 
 #include <compare>
@@ -12,21 +12,20 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Greater for every later acquisition of the same resource, on whatever client, as long as a majority of the nodes keeps
-/// its counters: a resource that remembers the
-/// greatest it has seen and refuses smaller ones cannot be changed by a holder who lost the lock and does not know.
-/// See docs/fencing.md.
+/// A number that grows with every acquisition of the same resource, by any client, as long as a majority of the
+/// nodes keeps its counters. If a resource remembers the greatest token it has seen and refuses smaller ones, a
+/// holder that lost the lock without noticing cannot change it any more. See docs/fencing.md.
 ///
-/// Ordered, not consecutive, below 2^53. Extending a lease keeps its token.
+/// Tokens are ordered but not consecutive, and below 2^53. Extending a lease keeps its token.
 class FencingToken {
  public:
-  /// No token: smaller than every real one.
+  /// No token. Compares less than every real token.
   constexpr FencingToken() noexcept = default;
   constexpr explicit FencingToken(std::uint64_t value) noexcept : value_{value} {}
 
-  /// Whether there is one.
+  /// Returns true unless this is "no token".
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
-  /// 0: no token.
+  /// Returns the number; 0 for "no token".
   [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
 
   friend constexpr auto operator<=>(FencingToken, FencingToken) noexcept = default;
@@ -35,7 +34,7 @@ class FencingToken {
   std::uint64_t value_ = 0;
 };
 
-/// The number, as `value()`.
+/// Writes `value()`.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, FencingToken);
 
 }  // namespace v1

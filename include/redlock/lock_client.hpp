@@ -1,4 +1,4 @@
-// The calls that both kinds of lock share.
+// The lock calls that `Redlock` and `SingleNodeLock` share.
 #pragma once
 
 #include <memory>
@@ -18,29 +18,36 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The surface of `Redlock` and `SingleNodeLock`. Not made directly.
+/// The common interface of `Redlock` and `SingleNodeLock`. Create one of those.
 ///
-/// Threads: every call from any thread at any time, on one object. Move and destruction are the caller's to
-/// order, as with any object; one that was moved from can only be assigned to or destroyed. One client per
-/// process is enough: its connections, one per node and a second one once a lease is watched, are shared by all threads
-/// and locks. They are made by the first call that needs them. The client's own threads look up names, run loss callbacks
-/// and the observer, and, while no call waits, renew, redial and see releases off; they block all signals. A signal does
-/// not end a call; a stop request does.
+/// Resources: a *resource* is a string of any bytes, 1 to 4096 of them, that does not start with `redlock:`.
 ///
-/// A *resource* is any bytes, 1 to 4096 of them, not starting with `redlock:`. Every attempt has a fresh
-/// owner value. An attempt that fails has queued its releases on every node before the call returns, so
-/// nothing stays behind but on nodes whose connection broke, where the copy expires after at most the ttl.
+/// Attempts: every attempt uses a fresh owner value. When an attempt fails, its releases have been queued for
+/// every node before the call returns. A copy remains only on nodes whose connection broke; it expires there
+/// after at most the ttl.
 ///
-/// Errors: `held` and `timed_out` are empty optionals; all others throw `Error` with a report per node. Where a lease is to
-/// renew itself or its loss to be told, and the system has no thread or timer for that, the call throws
-/// std::system_error, and has released the lock again. The
-/// overloads with `std::error_code&` throw for lack of memory only, set `ec` to the outcome (`Errc::held` and
-/// `Errc::timed_out` included, or the system's error when it has no threads), and clear it on success. No
-/// call may be made in a child of `fork()` on a client made before it: such a call fails with
+/// Errors: `held` and `timed_out` are returned as empty optionals. All other errors are thrown as `Error`, with a
+/// report for each node. If the lease must renew itself or report its loss, and the system cannot provide the
+/// thread or timer for that, the call releases the lock again and throws `std::system_error`.
+/// The overloads with `std::error_code&` throw only if memory runs out. They set `ec` to the outcome (including
+/// `Errc::held` and `Errc::timed_out`, or the system's error if it has no thread) and clear it on success.
+///
+/// Threads: any thread may make any call at any time on the same object. Moving and destroying the object must
+/// be synchronized by the caller, as with any object. A moved-from object can only be assigned to or destroyed.
+///
+/// Connections: one client per process is enough. All its threads and locks share its connections: one to each
+/// node, and a second one to each node once a lease is watched. The first call that needs a connection opens it.
+/// The client's own threads resolve names and run loss callbacks and the observer. While no call is waiting,
+/// they also renew leases, reconnect, and send what remains of the releases. These threads block all signals.
+///
+/// Signals and cancellation: a signal does not end a call; a stop request does.
+///
+/// fork(): a child process must not use a client that was created before the fork. Such calls fail with
 /// `misconfigured`.
 ///
-/// Destruction releases nothing: leases live on, and keep the connections. Who destroys the last of client
-/// and leases sends what is still to be sent, for at most 250 ms. `shut_down` tells the holders to end.
+/// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
+/// client and its leases sends the requests that are still queued, for at most 250 ms. Use `shut_down` to make
+/// the holders stop.
 class REDLOCK_EXPORT LockClient {
  public:
   LockClient(LockClient&&) noexcept;
@@ -48,56 +55,65 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// One attempt. Empty: somebody else has it. Blocks until a majority has decided, at most the node timeout
-  /// (a first call also for connections, at most the connect timeout).
+  /// Makes one attempt. Returns an empty optional if somebody else holds the lock. Blocks until a majority has
+  /// decided, for at most the node timeout. A first call also waits for connections, for at most the connect
+  /// timeout.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
-  /// The same; `ec` tells why there is no lease.
+  /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
 
-  /// Attempts, with growing random pauses, until the lock is acquired or the time is over. Empty: still held.
-  /// When at the end too few nodes voted, that is what is thrown (no_quorum); misconfiguration of a majority
-  /// ends the call at once. A time of zero or less is one whole attempt, as `try_lock`. A stop request ends
-  /// the call at once with `cancelled`.
+  /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over.
+  /// Returns an empty optional if the lock is still held then. If too few nodes vote at the end, the call throws
+  /// `no_quorum`. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of zero or
+  /// less it makes one full attempt, as `try_lock` does. A stop request ends the call at once with `cancelled`.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                                     std::stop_token stop = {});
-  /// The same; `ec` tells why there is no lease.
+  /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop, std::error_code& ec);
 
-  /// As `try_lock_for` without end: returns with the lock, or throws `cancelled` or `misconfigured`.
+  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled` or `misconfigured`.
   Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
-  /// The same; empty when `ec` is `cancelled` or `misconfigured`.
+  /// As above, but returns an empty optional and sets `ec` to `cancelled` or `misconfigured`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
 
-  /// Takes over the lock of a holder who has left it by `Lease::orphan`, or has died: the owner value becomes a fresh one on
-  /// a majority of the nodes, and the lease is in force for a full ttl. The lock is never free in between. One attempt,
-  /// blocking as `try_lock` does. Of two who adopt the same lock one has it at most; where neither has, both may try again.
-  /// Empty: a majority of the nodes has somebody else's value, or none. After other failures the lock lives for another
-  /// ttl at least; on nodes whose connection broke the adopter's value stays until it expires.
+  /// Takes over a lock whose holder handed it over with `Lease::orphan`, or died. Makes one attempt and blocks as
+  /// `try_lock` does.
   ///
-  /// `token`: that of the lock, `FencingToken{}` if it has none. The lease gets a new and greater one, as it would for any
-  /// other acquisition, so that a holder who has not left after all is fenced off. Such a holder is told (`Loss::taken`)
-  /// with its next extension, or at once where it is watched by another client.
+  /// On success the owner value has been replaced by a fresh one on a majority of the nodes, and the lease is
+  /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at most
+  /// one succeeds; if neither does, both may try again.
+  ///
+  /// Returns an empty optional if a majority of the nodes holds somebody else's value, or none. After any other
+  /// failure the lock lives for at least another ttl, and on nodes whose connection broke the adopter's value
+  /// remains until it expires.
+  ///
+  /// `token` is the lock's fencing token, or `FencingToken{}` if it has none. As with any other acquisition, the
+  /// lease gets a new and greater token. It fences off the previous holder if that one is still active after
+  /// all. Such a holder's loss is reported (`Loss::taken`) by its next extension, or at once if its lease
+  /// is watched by another client than this one.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options = {});
-  /// The same; `ec` tells why there is no lease, `Errc::lost` where it was gone.
+  /// As above, but reports in `ec` why there is no lease: `Errc::lost` if the lock was gone.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options, std::error_code& ec);
 
-  /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all have
-  /// answered, at most the node timeout (250 ms unless set) after the connect timeout. Throws for bad
-  /// arguments only; what is wrong with a node stands in its report. The answer is old when it arrives: never
-  /// decide by it.
+  /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all nodes have
+  /// answered: for at most the node timeout (250 ms by default), plus the connect timeout while connections are
+  /// being made. Throws only for bad arguments; a node's failure is in its report. The answer is out of date by
+  /// the time it arrives, so do not base decisions on it.
   std::vector<NodeReport> inspect(std::string_view resource);
-  /// The same; empty when `ec` is set.
+  /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
-  /// For a program that is about to end: all leases of this client are lost (`Loss::shut_down`), which is told as any loss
-  /// is, and nothing renews them. Calls that wait for a lock, and all that ask for one from now on, end with `cancelled`.
-  /// Does not block, and releases nothing: a lock stays on the nodes until its holder, who has to stop first, releases or
-  /// destroys the lease, at most for the rest of its ttl. Once is enough. Throws `misconfigured` in a child of `fork()`,
-  /// else for lack of memory only.
+  /// Prepares the end of the program. All leases of this client are lost (`Loss::shut_down`), which is reported
+  /// as any loss is, and they are no longer renewed. Calls that wait for a lock, and all later calls for a lock,
+  /// fail with `cancelled`.
+  ///
+  /// Does not block and releases nothing: a lock stays on the nodes until its holder, who has to stop first,
+  /// releases or destroys the lease, or until its ttl runs out. Repeated calls have no effect. Throws
+  /// `misconfigured` in a child of `fork()`; otherwise throws only if memory runs out.
   void shut_down();
 
  protected:

@@ -1,4 +1,4 @@
-// What can be chosen, per client and per lock.
+// The options of a client and of a lock.
 #pragma once
 
 #include <chrono>
@@ -15,88 +15,95 @@ namespace redlock {
 inline namespace v1 {
 
 class Observer;
-/// What happens to a node that lost its data, and with it perhaps locks that are still held. It gets no vote until
-/// `max_ttl` has passed, so that it cannot help a second holder.
+
+/// How a client treats a node that lost its data, and with it perhaps locks that are still held. Such a node gets
+/// no vote until `Options::max_ttl` (plus drift) has passed, so that it cannot help a second holder.
 enum class RestartGuard {
-  automatic,  ///< Nodes that have all no data are new, and vote at once.
-  strict,     ///< They wait as well: all may have lost it at the same time.
-  off,        ///< Nothing is noticed. For tests, and for locks that only save work.
+  automatic,  ///< If none of the nodes has any data, they are new and vote at once.
+  strict,     ///< Such nodes wait as well: all of them may have lost their data at the same time.
+  off,        ///< Lost data goes unnoticed. For tests, and for locks that only save work.
 };
 
-/// Per client. Checked when the client is made; what is out of range throws `Error` with
+/// Options of a client. They are checked when the client is made; a value out of range throws `Error` with
 /// `Errc::misconfigured`.
 struct Options {
-  /// How long a node may take from the first byte of dialling to the end of the login, names included, and
-  /// the longest that a first call waits for connections. 1 ms to 60 s.
+  /// Time limit for making one connection: name resolution, connecting and login. Also the longest time that a
+  /// first call waits for connections. 1 ms to 60 s.
   Duration connect_timeout = std::chrono::milliseconds{500};
 
-  /// How long one node may take to answer before an operation goes on without it. 1 ms to 60 s. Unset: the
-  /// smaller of 250 ms and a tenth of the ttl, so that a hung node never eats the validity. A connection on
-  /// which answers are due and nothing arrives for four node timeouts (1 s when unset) is given up and
-  /// redialled.
+  /// How long one node may take to answer before an operation continues without it. 1 ms to 60 s. Default: 250 ms
+  /// or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. A connection
+  /// that owes answers and delivers nothing for four node timeouts (1 s by default) is closed and reconnected.
   std::optional<Duration> node_timeout = std::nullopt;
 
-  /// How far clock rates may differ over one ttl: subtracted from every validity. From 0 to less than the
-  /// ttl. Unset: a hundredth of the ttl plus 2 ms.
+  /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from every
+  /// validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
 
-  /// How long the nodes remember a resource's last fencing token while nobody locks it: this, or ten ttls where that
-  /// is longer. Zero: for ever. All users of a lock must agree, as each acquisition and extension sets it anew. After that
-  /// time tokens go on from the clients' clocks: they still grow unless one of these is behind by as much. 0 to 3650 days.
+  /// How long the nodes remember a resource's last fencing token while nobody locks it: this time or ten ttls,
+  /// whichever is longer. Zero: forever. 0 to 3650 days. All users of a lock must agree, because each acquisition
+  /// and extension sets the time anew. Once the nodes have forgotten the token, new tokens start from the
+  /// clients' clocks. They still grow, unless one of these clocks is behind by as much.
   Duration fence_memory = std::chrono::hours{24 * 30};
 
-  /// Whether nodes that lost their data are kept from voting. The nodes remember it in `redlock:node` and
-  /// `redlock:quarantine`; all users of the nodes must agree on it, on `durable_nodes`, on `max_ttl` and on the nodes.
-  /// `SingleNodeLock` promises nothing after a restart, and takes only `automatic`, which it does not heed, and `off`.
+  /// Whether nodes that lost their data are kept from voting. The nodes store what this needs in the keys
+  /// `redlock:node` and `redlock:quarantine`. All users of the nodes must agree on this option, on
+  /// `durable_nodes`, on `max_ttl` and on the set of nodes. `SingleNodeLock` promises nothing after a restart: it
+  /// accepts only `automatic`, which has no effect there, and `off`.
   RestartGuard restart_guard = RestartGuard::automatic;
 
-  /// Every write is on the nodes' disks before it is answered (`appendfsync always`): a node that restarts with its data
-  /// votes at once. One that comes back without any does not. With `RestartGuard::off` of no effect.
+  /// Set this if the nodes write every change to disk before they answer (`appendfsync always`). A node that
+  /// restarts with its data then votes at once; one that comes back without any data does not. Has no effect with
+  /// `RestartGuard::off`.
   bool durable_nodes = false;
 
-  /// The longest ttl of any lock on these nodes: a call for a longer one is refused, and a node that lost its data waits for
-  /// so long, and the drift. 10 ms to 365 days. With `RestartGuard::off` of no effect.
+  /// The longest ttl of any lock on these nodes. Calls with a longer ttl are refused. A node that lost its data
+  /// waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
   Duration max_ttl = std::chrono::seconds{60};
 
-  /// Put before every resource to make the key. Any bytes, up to 1024 of them; the key may not start with
-  /// `redlock:`. All users of a lock must agree.
+  /// Prefix of every key: the key of a lock is this prefix followed by the resource. Any bytes, up to 1024 of
+  /// them; the key must not start with `redlock:`. All users of a lock must agree.
   std::string key_prefix = {};
 
-  /// Told, during construction and on the constructing thread, of choices that work but are unwise (an even
-  /// number of nodes); what it throws then leaves the constructor. Later, on a thread of the client's, of loss callbacks
-  /// and observers that throw, and once of a node that does not tell of deleted locks. Unset: nobody is told.
+  /// Called with warnings for people. During construction, on the constructing thread, it reports choices that
+  /// work but are unwise (an even number of nodes); an exception that it throws then leaves the constructor.
+  /// Later, on one of the client's threads, it reports loss callbacks and observers that throw, and (once per
+  /// client) a node that does not report deleted locks. Default: warnings are dropped.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
-  /// Told what is worth counting: see `Observer`, and `Prometheus`, which is one. Unset: nothing is noted, and nothing costs
-  /// anything.
+  /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one. Default:
+  /// no events are recorded, at no cost.
   std::shared_ptr<Observer> observer = nullptr;
 };
 
-/// Per lock. Checked at each call; what is out of range throws `Error` with `Errc::misconfigured`.
+/// Options of one lock. They are checked at each call; a value out of range throws `Error` with
+/// `Errc::misconfigured`.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl` (to 365 days
-  /// without the restart guard), sent in whole milliseconds, rounded up. The longer, the longer others wait after a crash;
-  /// the shorter, the sooner a pause of the process costs the lock.
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl` (to
+  /// 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others wait longer
+  /// after a crash; with a shorter one the lock is lost after a shorter pause of the process.
   Duration ttl = std::chrono::seconds{30};
 
-  /// Whether the lease gets a fencing token. Costs no round trip while the nodes' counters agree, as they do as a rule,
-  /// and one more to some of the nodes when they do not. Without, the lock is taken by `SET NX PX`, in a script that looks
-  /// at the node's marker where restarts are guarded.
+  /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree, as
+  /// they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is taken
+  /// with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.
   bool fencing = true;
 
-  /// Whether the lease extends itself, every third of its ttl, until it is released or lost, or `max_hold` is over. Without
-  /// an answer of a majority it tries again, until the deadline. Unset: a `Mutex` does, as its guards cannot hear of a
-  /// loss, and a lock call does not. A process that forgets a lease without destroying it keeps the lock.
+  /// Whether the lease renews itself: every third of its ttl, until it is released or lost, or `max_hold` is
+  /// over. If a renewal gets no answer from a majority, it is retried until the deadline. Default: a `Mutex`
+  /// renews its lease, because its guards cannot learn of a loss; a lock call does not. A process that leaks a
+  /// lease without destroying it keeps the lock.
   std::optional<bool> auto_renew = std::nullopt;
 
-  /// The deadline is never later than so long after the attempt began, however often the lease is extended. At least
-  /// the ttl. Unset: no limit.
+  /// Upper bound on the total hold time, counted from the start of the attempt: no extension moves the deadline
+  /// beyond it. At least the ttl, at most 3650 days. Default: no limit.
   std::optional<Duration> max_hold = std::nullopt;
 
-  /// Called when the lease is lost, once, on a thread of the client's: at the deadline at the latest, and at once when a
-  /// majority of the nodes tells that our value is gone (`Lease::stop_token()` says how they come to tell). Not called once
-  /// a release has returned; a release on another thread waits for it. What it throws is told to `Options::on_warning`. One
-  /// that blocks delays no other lease's, unless 16 of one client block at a time.
+  /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and at
+  /// once when a majority of the nodes reports that our value is gone (see `Lease::stop_token()`). It is not
+  /// called after a release has returned; a release on another thread waits for it to finish. An exception that
+  /// it throws is reported to `Options::on_warning`. A callback that blocks does not delay those of other leases,
+  /// unless 16 callbacks of one client block at the same time.
   std::function<void(Loss)> on_lost = nullptr;
 };
 
