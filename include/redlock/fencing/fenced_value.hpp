@@ -1,4 +1,4 @@
-// A string in the application's own Redis that remembers who may still change it.
+// Checks fencing tokens in the application's own Redis.
 #pragma once
 
 #include <cstddef>
@@ -8,38 +8,39 @@
 namespace redlock {
 inline namespace v1 {
 
-/// A Lua script that reads or writes a string unless somebody with a greater fencing token was there before. Run it by
-/// the Redis client that the application has for its data: the lock's nodes and this library have no part in it.
+/// A Lua script that reads or writes a string value, unless a greater fencing token has been used on it before.
+/// Run it with the Redis client that the application uses for its data. It involves neither the lock's nodes nor
+/// the rest of this library.
 ///
 ///     EVAL <script> 2 stock redlock:v:{stock} 1763722950123456            reads
 ///     EVAL <script> 2 stock redlock:v:{stock} 1763722950123456 70         writes
 ///     EVAL <script> 2 stock redlock:v:{stock} 1763722950123456 70 60000   writes for a minute
 ///
-/// | given   | is                                                                                            |
+/// | input   | meaning                                                                                       |
 /// |---------|-----------------------------------------------------------------------------------------------|
 /// | KEYS[1] | the value: a plain string, for others to `GET`                                                |
 /// | KEYS[2] | the greatest token so far: `fenced_value_token_key(KEYS[1])`, or another key of the same slot |
 /// | ARGV[1] | the token, in decimal                                                                         |
-/// | ARGV[2] | the new value; without it the present one is returned                                         |
-/// | ARGV[3] | the new value's ttl in ms; without it the value has none, even if it had one before           |
+/// | ARGV[2] | the new value; without it the current value is returned                                       |
+/// | ARGV[3] | the new value's ttl in ms; without it the value gets none, even if it had one before          |
 ///
 /// | reply             | when                                                                 |
 /// |-------------------|----------------------------------------------------------------------|
-/// | `OK`              | written                                                              |
-/// | the value, or nil | read                                                                 |
-/// | `-FENCED …`       | the token is smaller than one that was here before; both are named   |
-/// | `-BADTOKEN …`     | ARGV[1], or what stands at KEYS[2], is not a number from 1 to 2^53-1 |
+/// | `OK`              | the value was written                                                |
+/// | the value, or nil | the value was read                                                   |
+/// | `-FENCED …`       | a greater token was used before; the error names both                |
+/// | `-BADTOKEN …`     | ARGV[1] or the content of KEYS[2] is not a number from 1 to 2^53-1   |
 /// | `-BADTTL …`       | ARGV[3] is not a number from 1 to 2^53-1                             |
-/// | `-WRONGTYPE …`    | one of the keys is something else than a string                      |
-/// | `-ERR …`          | other counts of keys and arguments, or one key twice                 |
+/// | `-WRONGTYPE …`    | one of the keys is not a string                                      |
+/// | `-ERR …`          | wrong number of keys or arguments, or the same key twice             |
 ///
-/// Everything is checked before anything is written, so an error has changed nothing. Otherwise the token now stands at
-/// KEYS[2], after a read as well: the earlier holder can no longer change what was read. Equal tokens pass, as they are
-/// one holder's.
+/// All checks come before the first write, so after an error nothing has changed. On success KEYS[2] contains the
+/// token, after a read as well: an earlier holder can then no longer change what was read. Equal tokens are
+/// admitted because they belong to the same holder.
 ///
-/// KEYS[2] has no ttl, also where the value has one: the script cannot know for how long a holder may be asleep, and
-/// whoever comes after the token is gone is admitted. Do not let `maxmemory-policy` evict it. The value goes by its
-/// ttl; a `DEL` would ask for nobody's token.
+/// KEYS[2] never gets a ttl, even if the value has one: the script cannot know how long a holder may be paused, and
+/// once the token is gone any holder is admitted. Do not let `maxmemory-policy` evict that key. To remove the value,
+/// let its ttl expire: `DEL` would not check a token.
 inline constexpr std::string_view fenced_value_script = R"(
 local function is_number(text) return string.match(text, '^[1-9]%d*$') and tonumber(text) < 2^53 end
 if #KEYS ~= 2 or KEYS[1] == KEYS[2] or #ARGV < 1 or #ARGV > 3 then
@@ -64,8 +65,9 @@ if ttl then return redis.call('SET', KEYS[1], value, 'PX', ttl) end
 return redis.call('SET', KEYS[1], value)
 )";
 
-/// Where the token of the value at `key` is kept: for no two keys the same, and in the key's slot of a Redis Cluster.
-/// (Except for a key that has a `}` but no hash tag, for which there is none; a Cluster refuses the script there.)
+/// Returns the key that stores the token of the value at `key`. It is different for every `key` and, in a Redis
+/// Cluster, in the same slot. Exception: no such name exists for a key that contains a `}` but no hash tag; a
+/// Cluster refuses to run the script on it.
 [[nodiscard]] inline std::string fenced_value_token_key(std::string_view key) {
   const std::size_t open = key.find('{');
   const std::size_t close = open == key.npos ? key.npos : key.find('}', open);

@@ -1,4 +1,4 @@
-// The greatest fencing token so far, in the memory of the process that owns the resource.
+// Checks fencing tokens in the memory of the process that owns the resource.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,8 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Refuses holders who lost their lock: remembers the greatest token that it has seen and admits none below.
+/// Remembers the greatest fencing token it has seen and refuses smaller ones, so that a holder that lost its lock
+/// cannot write any more.
 ///
 ///     redlock::HighWaterMark mark{table.greatest_token()};  // after a restart: what the store remembers
 ///     if (!mark.run(token, [&] { table.write(row); })) return refuse(token, mark.greatest());
@@ -21,24 +22,27 @@ inline namespace v1 {
 /// | the mark                  | true   | the same            |
 /// | smaller, or none (0)      | false  | the same            |
 ///
-/// Equal tokens pass because they are one holder's: its writes are many, its token is one. Requires that every write
-/// to the resource goes through this one object; where several processes write, the store itself has to compare. One
-/// mark guards one resource: tokens of different resources have nothing to do with each other.
+/// Equal tokens are admitted because they belong to the same holder, which may write several times.
 ///
-/// Threads: every call from any thread.
+/// Every write to the resource must go through this one object. If several processes write, the store itself has
+/// to compare tokens. Use one object for each resource: tokens of different resources are unrelated.
+///
+/// Threads: any thread may make any call at any time.
 class HighWaterMark {
  public:
-  /// Admits every token at first.
+  /// Starts without a mark: admits the first token, whatever its value (unless it is none).
   HighWaterMark() = default;
-  /// Goes on from what was admitted before. A mark that begins at none again admits whoever comes first, even if that
-  /// is the holder who lost its lock.
+  /// Starts from the greatest token admitted before. Use this after a restart: without it, the first holder to
+  /// come is admitted, even if it has lost its lock.
   explicit HighWaterMark(FencingToken greatest) noexcept : greatest_{greatest} {}
 
-  /// Runs `write` unless the token is too small, and returns whether it has. Comparing and writing are one step: no
-  /// other token is judged in between. So calls wait for each other, and `write` must not call this object.
+  /// Runs `write` unless the token is too small. Returns true if it ran `write`. Comparing and writing are one
+  /// atomic step: no other token is checked in between. Concurrent calls therefore block each other, and `write`
+  /// must not call this object.
   ///
-  /// What `write` throws goes to the caller, with the mark raised: what was written until then is this holder's.
-  /// Reading before a write belongs in here too: from then on the earlier holder cannot change what was read.
+  /// An exception from `write` is passed on to the caller and leaves the mark raised, because this holder may have
+  /// written something already. Do reads that precede a write in here too: an earlier holder can then no longer
+  /// change what was read.
   template <class Write>
   [[nodiscard]] bool run(FencingToken token, Write&& write) {
     const std::lock_guard lock{mutex_};
@@ -47,15 +51,15 @@ class HighWaterMark {
     return true;
   }
 
-  /// Whether the token is not too small, now. Between the answer and a write that relies on it a pause fits, in which
-  /// a later holder is admitted and writes: the very hole that tokens are there to close. Good for turning away early
-  /// what the store will check anyway, or where something else keeps the order; else use `run`.
+  /// Raises the mark and returns true unless the token is too small. This alone does not protect a write: during
+  /// a pause between this call and the write, a later holder may be admitted and write. Use it only to refuse early
+  /// what the store checks anyway, or where something else orders the writes. Otherwise use `run`.
   [[nodiscard]] bool admit(FencingToken token) {
     const std::lock_guard lock{mutex_};
     return raise(token);
   }
 
-  /// The greatest token admitted so far: what a refused one was smaller than, at least.
+  /// Returns the greatest token admitted so far. Every refused token was smaller than this.
   [[nodiscard]] FencingToken greatest() const {
     const std::lock_guard lock{mutex_};
     return greatest_;
@@ -69,7 +73,7 @@ class HighWaterMark {
   }
 
   mutable std::mutex mutex_;
-  FencingToken greatest_;  // under mutex_
+  FencingToken greatest_;  // guarded by mutex_
 };
 
 }  // namespace v1

@@ -1,4 +1,4 @@
-// What is worth counting.
+// Events for metrics and logs.
 #pragma once
 
 #include <cstdint>
@@ -16,72 +16,74 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Is told what a client does, for metrics and logs: `Options::observer`. Override what you want to hear of. `Prometheus`
-/// is one that is ready to use.
+/// Receives a client's events, for metrics and logs: set it in `Options::observer`. Override the functions for the
+/// events you need. `Prometheus` is a ready-made observer.
 ///
-/// Threads: a client calls its observer on a thread of its own, one call at a time, in the order of the events, some
-/// milliseconds after them. So an observer may block, and may use the client; nobody waits for it. What comes too fast for
-/// it, while thousands of events wait, is left out and counted: `dropped`. One that several clients share is called by
-/// several threads.
+/// Threads: a client calls its observer on a separate thread, one call at a time, in the order of the events, some
+/// milliseconds after each event. An observer may therefore block and may use the client: nothing waits for it.
+/// If it is too slow and thousands of events are queued, further events are dropped and counted: see `dropped`.
+/// If several clients share an observer, several threads call it.
 ///
-/// What it throws is told to `Options::on_warning`, the first time. When the client is gone, which is when its object and its
-/// leases are, everything has been told and no call comes any more: whoever destroys the last of them waits for that, unless
-/// it happens in a call of the observer; then the rest is left out. In a child of fork() nothing is told.
+/// Exceptions: the first one that it throws is reported to `Options::on_warning`.
+///
+/// Lifetime: destroying the last of a client and its leases blocks until all queued events have been delivered;
+/// after that there are no more calls. If that happens inside a call of the observer, the remaining events are
+/// dropped instead. In a child of fork() no events are delivered.
 class REDLOCK_EXPORT Observer {
  public:
-  /// One fan-out to all nodes for a lock. A waiting call makes several.
+  /// One attempt at a lock, which asks all nodes once. A call that waits makes several.
   struct Attempt {
     std::string resource = {};
-    std::optional<Errc> failure = {};  ///< None: it was acquired.
-    Clock::duration took{};            ///< From before its first byte to the verdict.
-    bool second_round = false;         ///< Some nodes were asked to confirm the fencing token.
+    std::optional<Errc> failure = {};  ///< Empty if the lock was acquired.
+    Clock::duration took{};            ///< From before the first byte sent to the decision.
+    bool second_round = false;         ///< A second round to some nodes had to confirm the fencing token.
   };
   virtual void attempted(const Attempt&) {}
 
-  /// A call that was ready to wait for a lock: `lock`, or `try_lock_for` with a time.
+  /// A finished call that could wait for a lock: `lock`, or `try_lock_for` with a positive time.
   struct Wait {
     std::string resource = {};
-    std::optional<Errc> failure = {};  ///< None: it returned a lease.
-    Clock::duration waited{};          ///< From the call to its end.
+    std::optional<Errc> failure = {};  ///< Empty if the call returned a lease.
+    Clock::duration waited{};          ///< How long the call took.
   };
   virtual void waited(const Wait&) {}
 
-  /// A lease that is over: told once for each, when it is released or lost, whichever comes first.
+  /// A lease that ended. Reported once for each lease, when it is released or lost, whichever comes first.
   struct Hold {
     std::string resource = {};
-    Clock::duration held{};              ///< From the beginning of the attempt that acquired it.
-    Clock::duration validity_left{};     ///< When the release began; zero where it had ended before.
-    Release release = Release::unknown;  ///< *unknown* also where it was left by `Lease::orphan`.
-    Loss loss = Loss::none;              ///< Why it was lost. `release` is *already_lost* then.
+    Clock::duration held{};              ///< Counted from the start of the attempt that acquired it.
+    Clock::duration validity_left{};     ///< At the start of the release; zero if the lease had ended before.
+    Release release = Release::unknown;  ///< Also *unknown* if the lease was handed over by `Lease::orphan`.
+    Loss loss = Loss::none;              ///< Why it was lost; `release` is then *already_lost*.
   };
   virtual void ended(const Hold&) {}
 
-  /// An extension that is over.
+  /// A finished extension.
   struct Extension {
     std::string resource = {};
-    State state = State::held;  ///< What follows from it: *held*, if it succeeded, *in_doubt* or *lost*.
-    Clock::duration took{};     ///< From before its first byte to the verdict.
-    std::optional<Clock::duration> late = {};  ///< It began so long after it was due. None: by a call.
+    State state = State::held;  ///< The lease's state afterwards: *held* (on success), *in_doubt* or *lost*.
+    Clock::duration took{};     ///< From before the first byte sent to the decision.
+    std::optional<Clock::duration> late = {};  ///< How late a renewal started. Empty for `Lease::extend`.
   };
   virtual void extended(const Extension&) {}
 
   enum class NodeState : std::uint8_t {
-    connecting,  ///< A connection is being made, for the first time or because a good one was lost.
-    ready,       ///< It votes.
-    barred,      ///< It is connected and may not vote.
-    down,        ///< No connection can be had. It is tried again; the same failure is not told twice.
+    connecting,  ///< The client is connecting, for the first time or because a working connection was lost.
+    ready,       ///< The node votes.
+    barred,      ///< The node is connected but must not vote.
+    down,        ///< Connecting failed. The client keeps trying; the same failure is reported only once.
   };
-  /// A node that has another state than before, or the same for another reason.
+  /// A change of a node's state, or of the reason for it.
   struct Node {
     std::string node = {};  ///< The endpoint, without credentials.
     NodeState state = NodeState::connecting;
-    std::optional<NodeStatus> trouble = {};  ///< Why it does not vote; none when first connecting.
+    std::optional<NodeStatus> trouble = {};  ///< Why it does not vote; empty while first connecting.
     std::string message = {};                ///< Details; may be empty.
-    bool reconnected = false;                ///< By a new connection, which is not the first.
+    bool reconnected = false;                ///< There is a new connection, and it is not the first one.
   };
   virtual void node_changed(const Node&) {}
 
-  /// So many events were left out just before the next one.
+  /// This many events were dropped just before the next one.
   virtual void dropped(std::uint64_t /*events*/) {}
 
   Observer() = default;
@@ -90,7 +92,7 @@ class REDLOCK_EXPORT Observer {
   Observer& operator=(const Observer&) = delete;
 };
 
-/// The enumerator's name: `"barred"`.
+/// Returns the enumerator's name, such as `"barred"`.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::NodeState) noexcept;
 
 }  // namespace v1

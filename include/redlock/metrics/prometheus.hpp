@@ -1,4 +1,4 @@
-// An observer that counts, and prints what it counted for Prometheus.
+// An observer that produces metrics for Prometheus.
 #pragma once
 
 #include <map>
@@ -11,39 +11,41 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Counts what clients do: `Options::observer`. One may be shared by several clients, whose numbers are added. Prints
-/// Prometheus' text format, version 0.0.4.
+/// Counts the events of clients (set it in `Options::observer`) and writes them in Prometheus' text format, version
+/// 0.0.4. Several clients may share one object; their numbers are then added up.
 ///
-/// | metric                               | type      | labels       | what                                               |
+/// | metric                               | type      | labels       | meaning                                            |
 /// |--------------------------------------|-----------|--------------|----------------------------------------------------|
-/// | redlock_attempt_duration_seconds     | histogram | outcome      | attempts: acquired, held, no_quorum, …             |
+/// | redlock_attempt_duration_seconds     | histogram | outcome      | duration of attempts: acquired, held, no_quorum, … |
 /// | redlock_second_rounds_total          | counter   |              | attempts with a second round for the fencing token |
-/// | redlock_wait_duration_seconds        | histogram | outcome      | calls that were ready to wait, to their end        |
-/// | redlock_hold_duration_seconds        | histogram | end          | leases: released, already_lost, unknown            |
-/// | redlock_validity_left_seconds        | histogram |              | what was left when a lease was released in time    |
+/// | redlock_wait_duration_seconds        | histogram | outcome      | duration of calls that could wait for a lock       |
+/// | redlock_hold_duration_seconds        | histogram | end          | hold times: released, already_lost, unknown        |
+/// | redlock_validity_left_seconds        | histogram |              | validity left when a lease was released in time    |
 /// | redlock_losses_total                 | counter   | reason       | leases that were lost                              |
-/// | redlock_extension_duration_seconds   | histogram | outcome      | extensions: held, in_doubt, lost                   |
-/// | redlock_renewal_lateness_seconds     | histogram |              | how long after it was due a renewal began          |
-/// | redlock_node_ready                   | gauge     | node         | 1: the node votes; 0: it does not                  |
-/// | redlock_node_troubles_total          | counter   | node, status | how often it ceased to vote, or failed otherwise   |
+/// | redlock_extension_duration_seconds   | histogram | outcome      | duration of extensions: held, in_doubt, lost       |
+/// | redlock_renewal_lateness_seconds     | histogram |              | how late renewals started                          |
+/// | redlock_node_ready                   | gauge     | node         | 1 if the node votes, else 0                        |
+/// | redlock_node_troubles_total          | counter   | node, status | how often the node stopped voting or failed        |
 /// | redlock_node_reconnects_total        | counter   | node         | connections after the first                        |
-/// | redlock_observer_dropped_total       | counter   |              | events that came too fast to be counted            |
+/// | redlock_observer_dropped_total       | counter   |              | events dropped because they came too fast          |
 ///
-/// There is no label for the resource: every name would add dozens of lines for ever. Labels of one's own tell apart the
-/// few that matter, by an observer for each.
+/// There is no label for the resource, because each name would add dozens of lines that never go away. To tell
+/// apart a few resources that matter, use one object for each, with labels of your own.
 ///
-/// Threads: every call from any thread at any time.
+/// Threads: any thread may make any call at any time.
 class REDLOCK_EXPORT Prometheus final : public Observer {
  public:
-  /// `labels`: stand in every line. A name has letters, digits and `_`, begins with a letter, and is none of those above
-  /// nor `le`; anything else throws `Error` (misconfigured). A value may be any bytes; what is not UTF-8 is replaced.
+  /// `labels` are added to every line. A label name consists of letters, digits and `_`, starts with a letter, and
+  /// is neither `le` nor one of the labels above; any other name throws `Error` (misconfigured). A value may contain
+  /// any bytes; bytes that are not UTF-8 are replaced.
   explicit Prometheus(const std::map<std::string, std::string>& labels = {});
   ~Prometheus() override;
 
-  /// What was counted so far. The answer to a scrape, as `text/plain; version=0.0.4`.
+  /// Returns the metrics. Suitable as the answer to a scrape, with the content type `text/plain; version=0.0.4`.
   [[nodiscard]] std::string text() const;
-  /// Replaces the file by `text()`, so that nobody ever reads half of it: for node_exporter's textfile collector, which
-  /// reads all files of a folder whose names end in `.prom`. Writes to a file beside it first. Throws std::system_error.
+  /// Replaces the file with `text()` atomically: writes a file in the same folder and renames it. For
+  /// node_exporter's textfile collector, which reads all files of a folder whose names end in `.prom`. Throws
+  /// `std::system_error`.
   void write(const std::string& path) const;
 
   void attempted(const Attempt&) override;

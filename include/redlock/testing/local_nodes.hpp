@@ -1,4 +1,4 @@
-// Real Redis servers on this machine, for tests. A component of its own: link `redlock::testing`.
+// Real Redis servers on this machine, for tests. Link `redlock::testing`, a separate component, to use them.
 #pragma once
 
 #include <sys/types.h>
@@ -18,26 +18,26 @@ class LocalServers;
 }  // namespace detail
 
 struct LocalNodesOptions {
-  /// More arguments for every server, later than ours and so stronger: `{"--maxmemory", "1mb"}`.
+  /// Additional arguments for every server, such as `{"--maxmemory", "1mb"}`. They override the library's own.
   std::vector<std::string> arguments = {};
 
-  /// The server program: a path, or a name to look up in PATH. Empty: the environment variable
-  /// REDLOCK_SERVER, else `redis-server`, else `valkey-server`.
+  /// The server program: a path, or a name to look up in PATH. Default: the environment variable REDLOCK_SERVER,
+  /// then `redis-server`, then `valkey-server`.
   std::string server = {};
 
-  /// The password of the default user; `url()` contains it. Empty: none.
+  /// The password of the default user; `url()` contains it. Default: no password.
   std::string password = {};
 
-  /// Whether every write is on disk before it is answered (`appendfsync always`), so that data survives
-  /// `kill()` and `restart_with_data()`. Otherwise nothing is written to disk.
+  /// If true, the servers write every change to disk before they answer (`appendfsync always`), so that data
+  /// survives `kill()` followed by `restart_with_data()`. Otherwise they write nothing to disk.
   bool persist = false;
 
-  /// How long servers may take to come up before that is an error.
+  /// How long servers may take to start. After that, starting fails.
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
 };
 
-/// Some independent Redis servers (or Valkey servers), on free TCP ports of 127.0.0.1 and on a unix socket
-/// each, which can be killed, paused and restarted:
+/// Independent Redis or Valkey servers that can be killed, paused and restarted. Each listens on a free TCP port of
+/// 127.0.0.1 and on a unix socket:
 ///
 ///     redlock::testing::LocalNodes nodes{5};
 ///     const auto urls = nodes.urls();
@@ -45,25 +45,25 @@ struct LocalNodesOptions {
 ///     nodes.kill(0);
 ///     nodes.pause(1);
 ///
-/// | a node is | after                                   | its port                                       |
+/// | state     | after                                   | its port                                       |
 /// |-----------|-----------------------------------------|------------------------------------------------|
 /// | running   | construction, `restart_*()`, `resume()` | answers                                        |
 /// | paused    | `pause()`                               | accepts connections and bytes, answers nothing |
-/// | dead      | `kill()`, or it ended by itself         | refuses connections; nobody else gets the port |
+/// | dead      | `kill()`, or the server exited          | refuses connections; nobody else gets the port |
 ///
-/// Guarantees: a node keeps its port and paths for the lifetime of this object. When this object ends, or the
-/// process, by whatever means (kill -9 included), all servers are killed and their files removed. In a child
-/// of `fork()` the object is dead: its destructor does nothing there and the servers stay the parent's.
+/// Lifetime: a node keeps its port and paths as long as this object exists. When this object is destroyed or the
+/// process ends, even by kill -9, all servers are killed and their files are removed. In a child of `fork()` do not
+/// use the object: its destructor does nothing there, and the servers belong to the parent.
 ///
-/// The servers accept DEBUG commands. They log into the temp folder; what goes wrong while one starts is
-/// thrown with the end of its log. Linux only.
+/// The servers accept DEBUG commands and log to the temp folder. If a server fails to start, the exception contains
+/// the end of its log. Linux only.
 ///
-/// Threads: every call from any thread; calls wait for each other. Nodes are numbered from 0; another number
-/// throws `std::out_of_range`.
+/// Threads: any thread may make any call; concurrent calls block each other. Nodes are numbered from 0; any other
+/// number throws `std::out_of_range`.
 class REDLOCK_EXPORT LocalNodes {
  public:
-  /// Starts `count` servers, all at once, and blocks until each answers. Throws `std::runtime_error` when no
-  /// server program is found or a server does not come up, `std::invalid_argument` when `count` is below 1.
+  /// Starts `count` servers in parallel and blocks until each of them answers. Throws `std::runtime_error` if no
+  /// server program is found or a server does not start, and `std::invalid_argument` if `count` is below 1.
   explicit LocalNodes(int count, LocalNodesOptions options = {});
   ~LocalNodes();
   LocalNodes(const LocalNodes&) = delete;
@@ -73,26 +73,27 @@ class REDLOCK_EXPORT LocalNodes {
   [[nodiscard]] std::uint16_t port(int node) const;
   [[nodiscard]] std::string url(int node) const;  ///< `redis://127.0.0.1:PORT`
   [[nodiscard]] std::vector<std::string> urls() const;
-  [[nodiscard]] std::string socket_path(int node) const;  ///< Where the node's unix socket is.
-  [[nodiscard]] bool running(int node) const;             ///< Its process is there; paused counts.
-  [[nodiscard]] pid_t pid(int node) const;                ///< Throws `std::logic_error` when it is dead.
+  [[nodiscard]] std::string socket_path(int node) const;  ///< The path of its unix socket.
+  [[nodiscard]] bool running(int node) const;             ///< True unless it is dead; true if paused.
+  [[nodiscard]] pid_t pid(int node) const;                ///< Throws `std::logic_error` if dead.
 
-  /// SIGKILL. When this returns the process is gone and its connections are broken. Nothing when dead.
+  /// Kills the server with SIGKILL. When this returns, the process is gone and its connections are broken. Does
+  /// nothing if it is dead.
   void kill(int node);
 
-  /// SIGSTOP. When this returns no thread of the server runs. Nothing when paused; throws `std::logic_error`
-  /// when dead.
+  /// Stops the server with SIGSTOP. When this returns, none of its threads runs. Does nothing if it is paused;
+  /// throws `std::logic_error` if it is dead.
   void pause(int node);
 
-  /// SIGCONT: the server goes on with everything that arrived meanwhile. Nothing when running; throws
-  /// `std::logic_error` when dead.
+  /// Continues the server with SIGCONT; it then processes everything that arrived in the meantime. Does nothing if
+  /// it is running; throws `std::logic_error` if it is dead.
   void resume(int node);
 
-  /// Kills the node if it is not dead, and starts it without data, blocking until it answers. Throws
-  /// `std::runtime_error` when it does not; it is dead then.
+  /// Kills the node unless it is dead, starts it without data, and blocks until it answers. Throws
+  /// `std::runtime_error` if it does not answer; the node is then dead.
   void restart_empty(int node);
 
-  /// The same with its data. Throws `std::logic_error` without `LocalNodesOptions::persist`.
+  /// As `restart_empty`, but with its data. Throws `std::logic_error` without `LocalNodesOptions::persist`.
   void restart_with_data(int node);
 
  private:
