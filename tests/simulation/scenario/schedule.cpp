@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "simulation/world/random.hpp"
+#include "simulation/random.hpp"
 
 namespace redlock::simulation {
 namespace {

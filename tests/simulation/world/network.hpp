@@ -10,8 +10,8 @@
 
 #include "redlock/core/wire/reply.hpp"
 #include "simulation/judge/history.hpp"
+#include "simulation/random.hpp"
 #include "simulation/scenario/schedule.hpp"
-#include "simulation/world/random.hpp"
 
 namespace redlock::simulation {
 

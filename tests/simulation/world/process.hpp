@@ -15,8 +15,8 @@
 #include "redlock/core/lock/retry.hpp"
 #include "simulation/judge/judge.hpp"
 #include "simulation/mutant/mutant.hpp"
+#include "simulation/random.hpp"
 #include "simulation/scenario/schedule.hpp"
-#include "simulation/world/random.hpp"
 
 namespace redlock::simulation {
 

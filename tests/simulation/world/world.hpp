@@ -14,12 +14,12 @@
 #include "simulation/judge/history.hpp"
 #include "simulation/judge/judge.hpp"
 #include "simulation/mutant/mutant.hpp"
+#include "simulation/random.hpp"
 #include "simulation/scenario/schedule.hpp"
 #include "simulation/server/lua/scripts.hpp"
 #include "simulation/server/server.hpp"
 #include "simulation/world/network.hpp"
 #include "simulation/world/process.hpp"
-#include "simulation/world/random.hpp"
 #include "simulation/world/skewed_clock.hpp"
 
 namespace redlock::simulation {
