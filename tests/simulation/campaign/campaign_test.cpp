@@ -20,7 +20,7 @@ const Mutant* mutant_named(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("one_seed_has_one_history") {
+TEST_CASE("a_seed_determines_the_history") {
   for (const Profile profile : {Profile::within, Profile::beyond}) {
     const Schedule schedule = draw_schedule(11, profile);
     std::vector<Event> histories[2];
@@ -35,7 +35,7 @@ TEST_CASE("one_seed_has_one_history") {
   }
 }
 
-TEST_CASE("a_history_that_nobody_reads_is_the_same") {
+TEST_CASE("recording_a_history_does_not_change_it") {
   const Schedule schedule = draw_schedule(12, Profile::beyond);
   Interpreter interpreter;
   History read{true};
@@ -46,7 +46,7 @@ TEST_CASE("a_history_that_nobody_reads_is_the_same") {
   CHECK(one.figures.grants == other.figures.grants);
 }
 
-TEST_CASE("the_first_seed_that_fails_is_told_however_many_threads_there_are") {
+TEST_CASE("the_first_failing_seed_is_reported_for_any_number_of_threads") {
   Campaign campaign{.schedules = 300, .mutant = mutant_named("unfolded-grants-count")};
   const CampaignResult alone = run(campaign);
   campaign.jobs = 4;
@@ -57,7 +57,7 @@ TEST_CASE("the_first_seed_that_fails_is_told_however_many_threads_there_are") {
 }
 
 // There the nodes' markers name two deployments in the end, so that every attempt fails at once.
-TEST_CASE("calls_that_are_cancelled_too_late_do_not_make_attempts_multiply") {
+TEST_CASE("calls_cancelled_too_late_do_not_multiply_attempts") {
   Interpreter interpreter;
   History history;
   const Schedule schedule = draw_schedule(36840, Profile::within);
@@ -66,7 +66,7 @@ TEST_CASE("calls_that_are_cancelled_too_late_do_not_make_attempts_multiply") {
   CHECK(outcome.figures.attempts < 2000);
 }
 
-TEST_CASE("a_copy_that_comes_back_behind_its_release_is_found") {
+TEST_CASE("a_copy_restored_after_its_release_is_detected") {
   for (const std::string_view mistake : {"renewal-after-release", "repair-after-failure"}) {
     INFO(mistake);
     const CampaignResult result = run({.schedules = 300, .mutant = mutant_named(mistake)});
@@ -75,7 +75,7 @@ TEST_CASE("a_copy_that_comes_back_behind_its_release_is_found") {
   }
 }
 
-TEST_CASE("a_failing_schedule_is_reduced_to_what_it_needs") {
+TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
   const Campaign campaign{.schedules = 300, .mutant = mutant_named("lost-grants-count")};
   const CampaignResult result = run(campaign);
   REQUIRE(result.failed_seed);
@@ -89,7 +89,7 @@ TEST_CASE("a_failing_schedule_is_reduced_to_what_it_needs") {
   CHECK(outcome.violation->rule == result.violation->rule);
 }
 
-TEST_CASE("the_example_of_a_reduced_schedule_is_true") {
+TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
   CHECK(text.find("redlock-sim --seed 3142 --profile within --mutant half-the-drift\n") != text.npos);
   CHECK(text.find("--faults 23\n") != text.npos);
@@ -105,7 +105,7 @@ TEST_CASE("the_example_of_a_reduced_schedule_is_true") {
   CHECK(reduced.faults[0] == whole.faults[23]);
 }
 
-TEST_CASE("everything_that_is_judged_happens") {
+TEST_CASE("every_judged_event_occurs") {
   const CampaignResult within = run({.schedules = 200, .profile = Profile::within});
   REQUIRE_FALSE(within.violation);
   CHECK(within.figures.grants > 1000);
@@ -127,7 +127,7 @@ TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
   CHECK(digest_of_histories({.schedules = 200}) == 0x1f1cef6c2ca2cad1U);
 }
 
-TEST_CASE("schedules_are_as_varied_as_they_are_meant_to_be") {
+TEST_CASE("schedules_vary_as_intended") {
   std::size_t faults = 0;
   int fewest = 99;
   int most = 0;

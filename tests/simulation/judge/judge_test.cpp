@@ -44,14 +44,14 @@ struct Court {
 
 }  // namespace
 
-TEST_CASE("two_leases_that_follow_each_other_exclude_each_other") {
+TEST_CASE("consecutive_leases_do_not_violate_exclusion") {
   Court court{Profile::within};
   court.hold(0, 1, 0, 10, 20);
   court.hold(1, 2, 15, 20, 30);
   CHECK_FALSE(court.broken());
 }
 
-TEST_CASE("two_leases_at_once_are_a_breach_within_and_a_figure_beyond") {
+TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_counted_beyond_them") {
   Court within{Profile::within};
   within.hold(0, 1, 0, 10, 20);
   within.hold(1, 2, 5, 19, 30);
@@ -63,20 +63,20 @@ TEST_CASE("two_leases_at_once_are_a_breach_within_and_a_figure_beyond") {
   CHECK(beyond.judge.figures().overlaps == 1);
 }
 
-TEST_CASE("a_lease_that_was_given_back_is_in_nobodys_way") {
+TEST_CASE("a_released_lease_allows_the_next_one") {
   Court court{Profile::within};
   court.judge.end(court.hold(0, 1, 0, 10, 20));
   court.hold(1, 2, 11, 12, 30);
   CHECK_FALSE(court.broken());
 }
 
-TEST_CASE("a_lease_that_is_over_when_it_is_handed_over_is_dishonest") {
+TEST_CASE("a_lease_returned_after_its_deadline_violates_honesty") {
   Court court{Profile::within};
   court.hold(0, 1, 0, 10, 10);
   CHECK(court.broken() == Rule::honesty);
 }
 
-TEST_CASE("a_lease_without_a_majority_of_copies_is_dishonest_until_its_deadline_only") {
+TEST_CASE("a_lease_without_a_majority_of_copies_violates_honesty_only_before_its_deadline") {
   Court court{Profile::within};
   court.hold(0, 1, 0, 10, 20);
   court.copies = 1;
@@ -88,7 +88,7 @@ TEST_CASE("a_lease_without_a_majority_of_copies_is_dishonest_until_its_deadline_
   CHECK(court.broken() == Rule::honesty);
 }
 
-TEST_CASE("tokens_may_be_in_any_order_only_where_acquisitions_overlap") {
+TEST_CASE("tokens_may_be_out_of_order_only_for_overlapping_acquisitions") {
   Court overlapping{Profile::beyond};
   overlapping.hold(0, 7, 0, 10, 20);
   overlapping.hold(1, 5, 10, 12, 20);
@@ -103,7 +103,7 @@ TEST_CASE("tokens_may_be_in_any_order_only_where_acquisitions_overlap") {
   CHECK(twice.broken() == Rule::tokens);
 }
 
-TEST_CASE("tokens_are_judged_only_where_counters_are_kept") {
+TEST_CASE("tokens_are_judged_only_if_counters_are_kept") {
   Court court{Profile::beyond};
   court.schedule.counters_kept = false;
   court.hold(0, 7, 0, 10, 20);
@@ -111,7 +111,7 @@ TEST_CASE("tokens_are_judged_only_where_counters_are_kept") {
   CHECK_FALSE(court.broken());
 }
 
-TEST_CASE("a_lease_rises_from_the_dead_when_copies_count_that_came_back_without_a_majority") {
+TEST_CASE("copies_restored_after_the_majority_was_lost_must_not_count_for_an_extension") {
   const std::vector<bool> votes{true, true, false};
   Court alive{Profile::beyond};
   const auto kept = alive.hold(0, 1, 0, 10, 20);
@@ -125,7 +125,7 @@ TEST_CASE("a_lease_rises_from_the_dead_when_copies_count_that_came_back_without_
   CHECK(dead.broken() == Rule::honesty);
 }
 
-TEST_CASE("a_fenced_store_refuses_what_is_old_and_its_twin_loses_it") {
+TEST_CASE("a_fenced_store_refuses_a_stale_write_and_an_unfenced_store_loses_the_newer_one") {
   Stores stores;
   const Stores::Seen paused = stores.read(33);
   const Stores::Seen next = stores.read(34);
@@ -136,7 +136,7 @@ TEST_CASE("a_fenced_store_refuses_what_is_old_and_its_twin_loses_it") {
   CHECK(stores.read(33).refused);
 }
 
-TEST_CASE("a_store_without_tokens_is_not_fenced") {
+TEST_CASE("a_write_without_a_token_reaches_only_the_unfenced_store") {
   Stores stores;
   const Stores::Seen seen = stores.read(0);
   CHECK(stores.write(0, seen) == Stores::Written::refused);

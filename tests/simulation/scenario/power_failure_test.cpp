@@ -47,7 +47,7 @@ Outcome outcome_of(const Schedule& schedule, std::string_view mistake = {}) {
 
 }  // namespace
 
-TEST_CASE("nodes_that_had_their_markers_before_grant_at_once") {
+TEST_CASE("nodes_marked_before_the_start_grant_at_once") {
   Schedule schedule = guarded_world();
   const Outcome old = outcome_of(schedule);
   schedule.deployed = false;
@@ -58,7 +58,7 @@ TEST_CASE("nodes_that_had_their_markers_before_grant_at_once") {
   CHECK(begun.leases.front().begun > 500 * millisecond);
 }
 
-TEST_CASE("after_a_power_failure_nobody_gets_a_lock_that_may_be_held") {
+TEST_CASE("after_a_power_failure_a_lock_that_may_be_held_is_not_granted") {
   const Outcome outcome = outcome_of(power_failure());
   CHECK_FALSE(outcome.violation);
   REQUIRE(outcome.leases.size() == 2);
@@ -66,7 +66,7 @@ TEST_CASE("after_a_power_failure_nobody_gets_a_lock_that_may_be_held") {
   CHECK(outcome.leases[1].begun > 350 * millisecond);
 }
 
-TEST_CASE("after_a_power_failure_two_hold_the_lock_if_any_run_or_any_quarantine_will_do") {
+TEST_CASE("after_a_power_failure_ignoring_the_run_id_or_the_quarantine_yields_two_holders") {
   for (const std::string_view mistake : {"marker-without-run-id", "quarantine-ends-early"}) {
     INFO(mistake);
     const Outcome outcome = outcome_of(power_failure(), mistake);
@@ -75,7 +75,7 @@ TEST_CASE("after_a_power_failure_two_hold_the_lock_if_any_run_or_any_quarantine_
   }
 }
 
-TEST_CASE("where_restarts_are_guarded_the_power_fails_now_and_then") {
+TEST_CASE("power_failures_occur_only_in_some_guarded_schedules") {
   std::size_t guarded = 0;
   std::size_t failing = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {

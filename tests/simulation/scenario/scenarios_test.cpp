@@ -29,7 +29,7 @@ Outcome outcome_with(std::string_view mistake, std::string_view story) {
 
 }  // namespace
 
-TEST_CASE("every_story_ends_as_it_is_told") {
+TEST_CASE("every_scenario_ends_as_expected") {
   for (const Scenario& scenario : scenarios()) {
     const std::string wrong = differences(scenario.expected, retell(scenario).outcome);
     INFO(scenario.name << ": " << wrong);
@@ -37,14 +37,14 @@ TEST_CASE("every_story_ends_as_it_is_told") {
   }
 }
 
-TEST_CASE("a_story_that_is_told_twice_is_the_same") {
+TEST_CASE("a_repeated_scenario_has_the_same_history") {
   for (const Scenario& scenario : scenarios()) {
     INFO(scenario.name);
     CHECK(retell(scenario).events == retell(scenario).events);
   }
 }
 
-TEST_CASE("any_other_end_of_a_story_is_noticed") {
+TEST_CASE("any_other_outcome_of_a_scenario_is_reported") {
   for (const Scenario& scenario : scenarios()) {
     INFO(scenario.name);
     const Outcome outcome = retell(scenario).outcome;
@@ -64,14 +64,14 @@ TEST_CASE("any_other_end_of_a_story_is_noticed") {
   }
 }
 
-TEST_CASE("a_token_that_does_not_grow_is_noticed") {
+TEST_CASE("a_token_that_does_not_increase_is_reported") {
   const Scenario& scenario = *find_scenario("client-paused");
   Outcome outcome = retell(scenario).outcome;
   outcome.leases.back().token = outcome.leases.front().token;
   CHECK(differences(scenario.expected, outcome) == "token 1 after 1\n");
 }
 
-TEST_CASE("without_a_look_at_the_clock_replies_that_are_read_too_late_make_a_lock") {
+TEST_CASE("without_a_clock_check_replies_read_too_late_yield_a_lock") {
   const Outcome outcome = outcome_with("no-elapsed-check", "pause-before-reply");
   REQUIRE(outcome.leases.size() == 2);
   CHECK(outcome.leases[1].client == 0);
@@ -80,18 +80,18 @@ TEST_CASE("without_a_look_at_the_clock_replies_that_are_read_too_late_make_a_loc
   CHECK(outcome.violation->rule == Rule::honesty);
 }
 
-TEST_CASE("if_nothing_is_given_back_a_split_vote_lasts_for_a_ttl") {
+TEST_CASE("without_releases_a_split_vote_lasts_for_a_ttl") {
   const Outcome outcome = outcome_with("nothing-is-given-back", "split-vote");
   REQUIRE(!outcome.leases.empty());
   CHECK(outcome.leases[0].begun > 300 * millisecond);
 }
 
-TEST_CASE("a_late_copy_that_is_not_given_back_or_given_back_too_early_stays") {
+TEST_CASE("a_late_copy_stays_if_it_is_released_too_early_or_not_at_all") {
   CHECK(outcome_with("nothing-is-given-back", "late-set").leases.empty());
   CHECK(outcome_with("releases-overtake", "late-set").leases.empty());
 }
 
-TEST_CASE("the_gallery_shows_what_happens") {
+TEST_CASE("the_gallery_matches_the_simulation") {
   for (const Scenario& scenario : scenarios()) {
     const std::string name{scenario.name};
     INFO("docs/failures/" << name << ".svg is not what is drawn now. To write it anew:\n"
@@ -102,7 +102,7 @@ TEST_CASE("the_gallery_shows_what_happens") {
   }
 }
 
-TEST_CASE("the_gallery_has_a_section_for_every_story_and_no_other_picture") {
+TEST_CASE("the_gallery_has_one_section_and_one_picture_per_scenario") {
   const std::string text = read_project_file("docs/failure-gallery.md");
   std::set<std::string> pictures;
   for (const Scenario& scenario : scenarios()) {

@@ -18,7 +18,7 @@ constexpr const char* out_of_memory = R"(-"OOM command not allowed when used mem
 constexpr const char* read_only = R"(-"READONLY You can't write against a read only replica.")";
 constexpr const char* noscript = R"(-"NOSCRIPT No matching script. Please use EVAL.")";
 
-TEST_CASE("a_key_lives_through_its_last_millisecond_and_not_longer") {
+TEST_CASE("a_key_expires_after_its_last_millisecond") {
   Talk talk;
   REQUIRE(talk.say({"SET", "key", "value", "PX", "10"}) == R"(+"OK")");
   talk.now_ms += 10;
@@ -29,7 +29,7 @@ TEST_CASE("a_key_lives_through_its_last_millisecond_and_not_longer") {
   REQUIRE(talk.say({"PTTL", "key"}) == "-2");
 }
 
-TEST_CASE("an_expired_key_is_counted_until_somebody_asks_for_it") {
+TEST_CASE("an_expired_key_is_counted_until_it_is_accessed") {
   Talk talk;
   talk.say({"SET", "key", "value", "PX", "10"});
   talk.now_ms += 11;
@@ -48,7 +48,7 @@ TEST_CASE("a_replica_leaves_the_deletion_of_expired_keys_to_its_master") {
   REQUIRE(talk.say({"DBSIZE"}) == "1");
 }
 
-TEST_CASE("a_clock_that_jumps_ahead_ends_lives_and_one_that_jumps_back_prolongs_them") {
+TEST_CASE("a_clock_jump_forward_expires_keys_and_a_jump_back_prolongs_them") {
   Talk talk;
   talk.say({"SET", "short", "value", "PX", "10"});
   talk.say({"SET", "long", "value", "PX", "100000"});
@@ -66,7 +66,7 @@ TEST_CASE("a_second_SET_NX_is_denied_and_changes_nothing") {
   REQUIRE(talk.say({"PTTL", "key"}) == "10");
 }
 
-TEST_CASE("a_list_is_the_wrong_type_for_commands_on_strings_and_no_obstacle_to_SET") {
+TEST_CASE("a_list_has_the_wrong_type_for_string_commands_but_SET_replaces_it") {
   Talk talk;
   REQUIRE(talk.say({"RPUSH", "key", "a", "b"}) == "2");
   REQUIRE_THAT(talk.say({"GET", "key"}), contains("WRONGTYPE "));
@@ -75,7 +75,7 @@ TEST_CASE("a_list_is_the_wrong_type_for_commands_on_strings_and_no_obstacle_to_S
   REQUIRE(talk.say({"TYPE", "key"}) == R"(+"string")");
 }
 
-TEST_CASE("without_memory_nothing_is_added_and_everything_can_be_deleted") {
+TEST_CASE("a_server_out_of_memory_refuses_new_data_and_allows_deletions") {
   Talk talk;
   talk.say({"SET", "key", "value"});
   talk.server.set_mode(Server::Mode::out_of_memory);
@@ -87,7 +87,7 @@ TEST_CASE("without_memory_nothing_is_added_and_everything_can_be_deleted") {
   REQUIRE(talk.say({"DBSIZE"}) == "0");
 }
 
-TEST_CASE("without_memory_a_script_is_stopped_at_its_first_write_and_never_after_it") {
+TEST_CASE("out_of_memory_stops_a_script_at_its_first_write_and_never_after_it") {
   Talk talk;
   talk.server.set_mode(Server::Mode::out_of_memory);
   REQUIRE_THAT(talk.run("redis.call('GET', KEYS[1]) return redis.call('SET', KEYS[1], 1)"),
@@ -95,7 +95,7 @@ TEST_CASE("without_memory_a_script_is_stopped_at_its_first_write_and_never_after
   REQUIRE(talk.run("redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], 1)") == R"(+"OK")");
 }
 
-TEST_CASE("a_replica_reads_and_refuses_writes_also_those_of_scripts") {
+TEST_CASE("a_replica_serves_reads_and_refuses_writes_including_those_of_scripts") {
   Talk talk;
   talk.say({"SET", "key", "value"});
   talk.server.set_mode(Server::Mode::read_only);
@@ -105,7 +105,7 @@ TEST_CASE("a_replica_reads_and_refuses_writes_also_those_of_scripts") {
   REQUIRE(talk.run("return redis.call('GET', KEYS[1])") == R"("value")");
 }
 
-TEST_CASE("a_loading_server_tells_who_it_is_and_nothing_of_its_data") {
+TEST_CASE("a_loading_server_reports_its_identity_and_no_data") {
   Talk talk;
   talk.server.set_mode(Server::Mode::loading);
   constexpr const char* loading = R"(-"LOADING Redis is loading the dataset in memory")";
@@ -117,7 +117,7 @@ TEST_CASE("a_loading_server_tells_who_it_is_and_nothing_of_its_data") {
   REQUIRE(talk.say({"TIME"}) == R"(["1", "0"])");
 }
 
-TEST_CASE("a_restart_keeps_the_keys_that_it_is_given_and_forgets_scripts_and_mode") {
+TEST_CASE("a_restart_keeps_the_given_keys_and_drops_scripts_and_mode") {
   Talk talk;
   talk.say({"SET", "key", "value"});
   const Keyspace snapshot = talk.server.keys();
@@ -130,7 +130,7 @@ TEST_CASE("a_restart_keeps_the_keys_that_it_is_given_and_forgets_scripts_and_mod
   REQUIRE(talk.say({"EVALSHA", core::release_script.sha1, "1", "key", "value"}) == noscript);
 }
 
-TEST_CASE("a_copy_of_a_server_goes_its_own_way") {
+TEST_CASE("a_copy_of_a_server_is_independent") {
   Talk talk;
   talk.say({"SET", "key", "value"});
   const Server before = talk.server;
@@ -150,13 +150,13 @@ TEST_CASE("scripts_are_known_from_the_first_EVAL_to_the_next_flush") {
   REQUIRE(call() == noscript);
 }
 
-TEST_CASE("every_script_of_the_library_is_told_of_by_its_digest") {
+TEST_CASE("every_library_script_is_loaded_under_its_digest") {
   Talk talk;
   for (const core::Script* const script : core::all_scripts)
     REQUIRE(talk.say({"SCRIPT", "LOAD", script->source}) == "\"" + std::string{script->sha1} + "\"");
 }
 
-TEST_CASE("a_patch_runs_in_place_of_the_original_also_where_that_is_loaded_already_and_after_a_restart") {
+TEST_CASE("a_patch_replaces_a_script_that_is_loaded_and_survives_a_restart") {
   Talk talk;
   const core::Script& original = core::release_script;
   const auto call = [&] { return talk.say({"EVALSHA", original.sha1, "1", "key", "owner"}); };

@@ -37,7 +37,7 @@ Events random_events(unsigned seed, int size) {
 
 }  // namespace
 
-TEST_CASE("holds_that_follow_each_other_are_no_breach_and_neither_are_two_of_one_client") {
+TEST_CASE("consecutive_holds_and_two_holds_of_one_client_are_no_breach") {
   CHECK(breaches(shown_events(picture(paused_past_its_ttl()))).empty());
   CHECK(breaches(shown_events(picture({{Kind::hold, 0, 5, 0, -1, ""}, {Kind::hold, 5, 9, 1, -1, ""}})))
             .empty());
@@ -45,7 +45,7 @@ TEST_CASE("holds_that_follow_each_other_are_no_breach_and_neither_are_two_of_one
             .empty());
 }
 
-TEST_CASE("breaches_that_touch_are_one_and_others_are_two") {
+TEST_CASE("touching_breaches_are_merged_and_others_are_not") {
   const Events three{{Kind::hold, 0, 10, 0, -1, ""},
                      {Kind::hold, 2, 6, 1, -1, ""},
                      {Kind::hold, 4, 8, 2, -1, ""},
@@ -56,7 +56,7 @@ TEST_CASE("breaches_that_touch_are_one_and_others_are_two") {
   CHECK((found[1].from == 9 && found[1].to == 10));
 }
 
-TEST_CASE("no_label_covers_another_and_none_leaves_the_picture") {
+TEST_CASE("no_label_covers_another_or_leaves_the_picture") {
   const auto overlap = [](const Label& one, const Label& other) {
     return one.left() < other.right() && other.left() < one.right() && one.top < other.bottom() &&
            other.top < one.bottom();
@@ -76,7 +76,7 @@ TEST_CASE("no_label_covers_another_and_none_leaves_the_picture") {
   }
 }
 
-TEST_CASE("an_instant_waits_until_there_is_room_beside_its_place") {
+TEST_CASE("an_instant_moves_down_until_its_label_fits") {
   const TimelineLayout layout =
       lay_out(picture({{Kind::note, 0, 0, 0, -1, "a"}, {Kind::note, 1000, 1000, 0, -1, "b"}}));
   for (const Label& label : layout.labels) {
@@ -85,14 +85,14 @@ TEST_CASE("an_instant_waits_until_there_is_room_beside_its_place") {
   }
 }
 
-TEST_CASE("what_is_later_is_lower") {
+TEST_CASE("later_instants_are_lower") {
   const TimelineLayout layout = lay_out(picture(random_events(7, 200)));
   REQUIRE(layout.y.size() > 200);
   const auto not_lower = [](const auto& one, const auto& next) { return one.second >= next.second; };
   CHECK(std::adjacent_find(layout.y.begin(), layout.y.end(), not_lower) == layout.y.end());
 }
 
-TEST_CASE("an_hour_of_silence_takes_less_than_a_hand") {
+TEST_CASE("an_hour_without_events_adds_less_than_200_pixels") {
   const auto height = [](Instant silence) {
     return lay_out(picture({{Kind::note, 0, 0, 0, -1, "a"}, {Kind::note, silence, silence, 0, -1, "b"}}))
         .bottom;
@@ -102,7 +102,7 @@ TEST_CASE("an_hour_of_silence_takes_less_than_a_hand") {
   CHECK(height(std::numeric_limits<Instant>::max()) < height(ms) + 1000);
 }
 
-TEST_CASE("a_text_is_broken_at_spaces_and_a_word_only_where_it_has_to_be") {
+TEST_CASE("text_is_wrapped_at_spaces_and_a_word_is_split_only_if_necessary") {
   CHECK(wrapped("one two", 12, 200, 4) == std::vector<std::string>{"one two"});
   CHECK(wrapped("one two three", 12, 50, 4) == std::vector<std::string>{"one two", "three"});
   CHECK(wrapped("one afternoon", 12, 60, 4) == std::vector<std::string>{"one", "afternoon"});

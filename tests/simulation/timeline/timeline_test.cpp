@@ -56,7 +56,7 @@ bool is_well_formed(const std::string& svg) {
 
 }  // namespace
 
-TEST_CASE("the_text_tells_a_line_per_event_in_the_order_of_their_beginnings") {
+TEST_CASE("the_text_has_one_line_per_event_in_order_of_start") {
   const Events events{
       {Kind::hold, 3 * ms, 290 * ms, 0, -1, "token 17"},
       {Kind::request, 1'500'250, 2 * ms, 0, 2, "grant"},
@@ -82,20 +82,20 @@ TEST_CASE("the_text_tells_a_line_per_event_in_the_order_of_their_beginnings") {
         "       7.000                        all faults are over\n");
 }
 
-TEST_CASE("what_happens_at_one_instant_is_told_as_it_was_written_down") {
+TEST_CASE("events_of_one_instant_keep_their_recorded_order") {
   const std::string text =
       text_of({{Kind::note, ms, ms, 1, -1, "first"}, {Kind::note, ms, ms, 0, -1, "second"}});
   CHECK(text.find("first") < text.find("second"));
 }
 
-TEST_CASE("instants_are_told_without_rounding_up_and_with_all_their_zeros") {
+TEST_CASE("instants_are_truncated_and_keep_trailing_zeros") {
   CHECK(milliseconds(0, 3) == "0.000");
   CHECK(milliseconds(1'001'999, 3) == "1.001");
   CHECK(milliseconds(-2'500'000, 1) == "-2.5");
   CHECK(milliseconds(std::numeric_limits<Instant>::min(), 0) == "-9223372036854");
 }
 
-TEST_CASE("any_bytes_are_told_in_one_line_and_leave_the_picture_well_formed") {
+TEST_CASE("arbitrary_bytes_stay_in_one_line_and_leave_the_picture_well_formed") {
   const std::string nul(1, '\0');
   const std::string evil = "<\"&'>\n\xff" + nul + "]]><!--";
   for (const Kind kind : {Kind::request, Kind::reply, Kind::lost, Kind::fault, Kind::hold, Kind::note}) {
@@ -109,7 +109,7 @@ TEST_CASE("any_bytes_are_told_in_one_line_and_leave_the_picture_well_formed") {
   CHECK_FALSE(is_well_formed("<svg>a & b</svg>"));
 }
 
-TEST_CASE("a_history_of_nothing_still_has_a_lane_for_everybody") {
+TEST_CASE("an_empty_history_has_a_lane_for_every_client_and_node") {
   const std::string svg = svg_of({});
   CHECK(is_well_formed(svg));
   for (const char* name : {"client A", "client B", "node 1", "node 2", "node 3", "a title", "a verdict"})
@@ -117,13 +117,13 @@ TEST_CASE("a_history_of_nothing_still_has_a_lane_for_everybody") {
   CHECK(count(text_of({}), "\n") == 4);
 }
 
-TEST_CASE("whoever_appears_has_a_lane_even_if_nobody_announced_it") {
+TEST_CASE("a_client_or_node_in_an_event_has_a_lane_even_if_undeclared") {
   const Events events{{Kind::request, 0, ms, 4, 6, "grant"}};
   const std::string svg = svg_timeline({"", "", 0, 0, events});
   CHECK_THAT(svg, contains(">client E</text>") && contains(">node 7</text>"));
 }
 
-TEST_CASE("every_hold_has_a_bar_from_its_beginning_to_its_end_on_its_client's_lane") {
+TEST_CASE("every_hold_has_a_bar_from_start_to_end_on_its_clients_lane") {
   const Events events = paused_past_its_ttl();
   const std::string bars = group(svg_of(events), "hold");
   const TimelineLayout layout = lay_out(picture(events));
@@ -140,7 +140,7 @@ TEST_CASE("every_hold_has_a_bar_from_its_beginning_to_its_end_on_its_client's_la
   CHECK(count(bars, "<rect") == holds);
 }
 
-TEST_CASE("two_holders_at_once_are_marked_for_as_long_as_they_are_two") {
+TEST_CASE("two_holders_at_once_are_marked_while_they_overlap") {
   const auto found = breaches(shown_events(picture(clock_jump())));
   REQUIRE(found.size() == 1);
   CHECK(found[0].from == 80'590'000);
@@ -173,7 +173,7 @@ TEST_CASE("a_lost_command_starts_at_the_client_and_a_lost_reply_at_the_node") {
   CHECK(group(svg, "reply").empty());
 }
 
-TEST_CASE("a_fault_that_lasts_is_a_span_and_one_that_does_not_is_a_mark") {
+TEST_CASE("a_lasting_fault_is_a_span_and_a_momentary_one_is_a_mark") {
   const Events events{{Kind::fault, 0, 9 * ms, 0, -1, "paused"},
                       {Kind::fault, ms, ms, -1, 0, "crash"},
                       {Kind::fault, ms, 2 * ms, 1, 2, "cut off"}};
@@ -183,7 +183,7 @@ TEST_CASE("a_fault_that_lasts_is_a_span_and_one_that_does_not_is_a_mark") {
   CHECK_THAT(svg, contains(">paused<") && contains(">crash<") && contains(">client B: cut off<"));
 }
 
-TEST_CASE("of_very_many_messages_the_texts_are_left_out_and_nothing_else") {
+TEST_CASE("only_the_message_texts_are_omitted_if_there_are_very_many") {
   Storyteller story;
   story.note(0, 0, "a note").add(Kind::fault, 1, 1, 0, -1, "a fault").add(Kind::hold, 2, 9, 0, -1, "a hold");
   for (int i = 0; i < most_messages_with_text / 2; ++i) story.asks(100 * i, 0, i % 3, "grant", "granted");
@@ -195,7 +195,7 @@ TEST_CASE("of_very_many_messages_the_texts_are_left_out_and_nothing_else") {
   CHECK(count(group(svg, "command"), "<path") == most_messages_with_text / 2 + 1);
 }
 
-TEST_CASE("a_window_shows_what_touches_it_and_cuts_what_reaches_out") {
+TEST_CASE("a_window_shows_the_events_that_touch_it_and_clips_them") {
   const Events events{{Kind::note, 1 * ms, 1 * ms, 0, -1, "too early"},
                       {Kind::hold, 1 * ms, 90 * ms, 0, -1, "a hold"},
                       {Kind::note, 10 * ms, 10 * ms, 0, -1, "at its beginning"},

@@ -13,7 +13,7 @@ namespace {
 using namespace redlock::simulation;
 using redlock::testing::contains;
 
-TEST_CASE("SHA1_of_the_examples_of_its_standard") {
+TEST_CASE("sha1_of_the_standards_examples_is_correct") {
   REQUIRE(sha1_hex("") == "da39a3ee5e6b4b0d3255bfef95601890afd80709");
   REQUIRE(sha1_hex("abc") == "a9993e364706816aba3e25717850c26c9cd0d89d");
   REQUIRE(sha1_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
@@ -21,7 +21,7 @@ TEST_CASE("SHA1_of_the_examples_of_its_standard") {
   REQUIRE(sha1_hex(std::string(1'000'000, 'a')) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
 }
 
-TEST_CASE("values_of_Lua_become_replies") {
+TEST_CASE("lua_values_are_converted_to_replies") {
   const auto [source, reply] = GENERATE(table<const char*, const char*>({
       {"return 3.99", "3"},
       {"return -3.99", "-3"},
@@ -46,7 +46,7 @@ TEST_CASE("values_of_Lua_become_replies") {
   REQUIRE(Talk{}.run(source) == reply);
 }
 
-TEST_CASE("replies_become_values_of_Lua") {
+TEST_CASE("replies_are_converted_to_lua_values") {
   Talk talk;
   REQUIRE(talk.run("return tostring(redis.call('GET', KEYS[1]))") == R"("false")");
   REQUIRE(talk.run("return redis.call('SET', KEYS[1], ARGV[1]).ok") == R"("OK")");
@@ -57,7 +57,7 @@ TEST_CASE("replies_become_values_of_Lua") {
           R"("ERR Wrong number of args calling Redis command from script")");
 }
 
-TEST_CASE("numbers_become_arguments_of_17_digits") {
+TEST_CASE("numbers_are_passed_as_arguments_with_17_digits") {
   const auto [number, text] = GENERATE(table<const char*, const char*>({
       {"0.1", R"("0.10000000000000001")"},
       {"1/3", R"("0.33333333333333331")"},
@@ -72,7 +72,7 @@ TEST_CASE("numbers_become_arguments_of_17_digits") {
   REQUIRE(Talk{}.run(std::string{"return redis.call('ECHO', "} + number + ")") == text);
 }
 
-TEST_CASE("an_error_of_call_ends_the_script_and_says_where_and_one_of_pcall_is_a_value") {
+TEST_CASE("an_error_from_call_ends_the_script_with_its_line_and_one_from_pcall_is_returned") {
   Talk talk;
   talk.say({"RPUSH", "key", "element"});
   REQUIRE_THAT(talk.run("local x = 1\nreturn redis.call('GET', KEYS[1])"),
@@ -81,7 +81,7 @@ TEST_CASE("an_error_of_call_ends_the_script_and_says_where_and_one_of_pcall_is_a
   REQUIRE(talk.run("redis.pcall('GET', KEYS[1]) return 'went on'") == R"("went on")");
 }
 
-TEST_CASE("a_script_leaves_nothing_behind_for_the_next_one") {
+TEST_CASE("a_script_cannot_affect_later_scripts") {
   const auto* const source =
       GENERATE("x = 1", "_G.x = 1", "redis.x = 1", "string.x = 1", "rawset(_G, 'x', 1)", "setfenv(0, {})",
                "getmetatable('').__index = nil", "getmetatable(_G).__newindex = nil", "setmetatable(_G, {})",
@@ -94,20 +94,20 @@ TEST_CASE("a_script_leaves_nothing_behind_for_the_next_one") {
   REQUIRE_THAT(talk.run("return x"), contains("Script attempted to access nonexistent global variable 'x'"));
 }
 
-TEST_CASE("what_a_script_does_to_its_arguments_ends_with_it") {
+TEST_CASE("changes_to_a_scripts_arguments_end_with_the_script") {
   Talk talk;
   REQUIRE(talk.run("KEYS[1] = 'changed' KEYS.more = 1 ARGV[2] = 1 return KEYS[1]") == R"("changed")");
   REQUIRE(talk.run("return {#KEYS, #ARGV, KEYS[1], tostring(KEYS.more)}") == R"([1, 1, "key", "nil"])");
 }
 
-TEST_CASE("no_address_and_no_random_number_gets_out_of_a_script") {
+TEST_CASE("scripts_can_see_neither_addresses_nor_random_numbers") {
   Talk talk;
   REQUIRE(talk.run("return tostring({}) .. tostring(type)") == R"("tablefunction")");
   REQUIRE(talk.run("error({}, 0)").find("0x") == std::string::npos);
   REQUIRE_THAT(talk.run("return math.random()"), contains("attempt to call field 'random' (a nil value)"));
 }
 
-TEST_CASE("a_script_that_does_not_compile_is_not_known_afterwards") {
+TEST_CASE("a_script_that_does_not_compile_is_not_cached") {
   Talk talk;
   REQUIRE_THAT(talk.run("return ("), contains("ERR Error compiling script (new function): user_script:1: "));
   REQUIRE(talk.say({"SCRIPT", "EXISTS", sha1_hex("return (")}) == "[0]");
