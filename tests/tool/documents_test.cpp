@@ -49,7 +49,7 @@ TEST_CASE("every_option_is_in_the_man_page_and_in_all_completions") {
   }
 }
 
-TEST_CASE("bash_completes_the_tool_and_then_the_command") {
+TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
   CHECK(completed("redlock ''") == "run status --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock status --j") == "--json\n");

@@ -42,7 +42,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("a_run_leaves_a_file_that_tells_of_it") {
+TEST_CASE("a_run_writes_its_metrics_file") {
   const Fixture f;
   LocalNodes nodes{3};
   CHECK(run_tool({"run", "--metrics", f.file, "r", "--", "true"}, nodes.urls()).code == 0);
@@ -53,7 +53,7 @@ TEST_CASE("a_run_leaves_a_file_that_tells_of_it") {
   CHECK(text["redlock_node_ready{resource=\"r\",node=\"" + nodes.url(0) + "\"}"] == 1);
 }
 
-TEST_CASE("runs_without_a_lock_are_counted_too") {
+TEST_CASE("runs_that_get_no_lock_are_counted_too") {
   const Fixture f;
   LocalNodes nodes{3};
   redlock::Redlock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
@@ -66,7 +66,7 @@ TEST_CASE("runs_without_a_lock_are_counted_too") {
   CHECK(attempts(MetricsText{read_file(f.file)}, "no_quorum") == 1);
 }
 
-TEST_CASE("a_run_that_a_signal_ends_leaves_its_file") {
+TEST_CASE("a_run_ended_by_a_signal_writes_its_file") {
   const Fixture f;
   LocalNodes nodes{3};
   Program holder{tool({"run", "--metrics", f.file, "r", "--", "sh", "-c", "echo began; sleep 60"}),
@@ -77,7 +77,7 @@ TEST_CASE("a_run_that_a_signal_ends_leaves_its_file") {
   CHECK(attempts(MetricsText{read_file(f.file)}, "acquired") == 1);
 }
 
-TEST_CASE("a_lock_that_was_lost_is_counted_with_its_reason") {
+TEST_CASE("a_lost_lock_is_counted_with_its_reason") {
   const Fixture f;
   LocalNodes nodes{3};
   Program holder{
@@ -91,7 +91,7 @@ TEST_CASE("a_lock_that_was_lost_is_counted_with_its_reason") {
   CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"already_lost\"}"] == 1);
 }
 
-TEST_CASE("a_file_that_cannot_be_written_is_a_warning_and_the_command_runs") {
+TEST_CASE("an_unwritable_file_is_a_warning_and_the_command_runs") {
   const Fixture f;
   LocalNodes nodes{3};
   const std::string file = f.group.folder() + "/none/a.prom";
@@ -102,7 +102,7 @@ TEST_CASE("a_file_that_cannot_be_written_is_a_warning_and_the_command_runs") {
         "redlock: warning: the metrics cannot be written: " + file + ": No such file or directory\n");
 }
 
-TEST_CASE("the_file_is_kept_up_to_date_and_its_trouble_is_told_once") {
+TEST_CASE("the_file_is_kept_up_to_date_and_a_write_error_is_reported_once") {
   const Fixture f;
   const std::string folder = f.group.folder() + "/later";
   const std::string file = folder + "/a.prom";
@@ -130,4 +130,4 @@ TEST_CASE("the_file_is_kept_up_to_date_and_its_trouble_is_told_once") {
   CHECK_FALSE(std::filesystem::exists(file));
 }
 
-TEST_CASE("without_a_path_nothing_is_counted") { CHECK_FALSE(MetricsFile{"", "r", nullptr}.observer()); }
+TEST_CASE("without_a_path_there_is_no_observer") { CHECK_FALSE(MetricsFile{"", "r", nullptr}.observer()); }

@@ -28,7 +28,7 @@ bool are_marked(const LocalNodes& nodes) { return Observers{nodes}.having("redlo
 
 }  // namespace
 
-TEST_CASE("new_nodes_are_marked_by_the_first_run_and_left_alone_by_a_status") {
+TEST_CASE("new_nodes_are_marked_by_the_first_run_and_not_by_status") {
   LocalNodes nodes{3};
   CHECK(run_tool({"status", "r"}, nodes.urls()).code == 0);
   CHECK(Observers{nodes}.having("redlock:node") == 0);
@@ -36,7 +36,7 @@ TEST_CASE("new_nodes_are_marked_by_the_first_run_and_left_alone_by_a_status") {
   CHECK(are_marked(nodes));
 }
 
-TEST_CASE("a_status_says_which_nodes_lost_their_data") {
+TEST_CASE("status_reports_which_nodes_lost_their_data") {
   LocalNodes nodes{3};
   CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
   nodes.restart_empty(1);
@@ -49,7 +49,7 @@ TEST_CASE("a_status_says_which_nodes_lost_their_data") {
              contains("restarted without its data ") && contains(" ago, votes again in "));
 }
 
-TEST_CASE("the_policy_comes_from_the_command_line_and_else_from_the_environment") {
+TEST_CASE("the_policy_comes_from_the_command_line_or_else_from_the_environment") {
   LocalNodes nodes{3};
   CHECK(run_with({"REDLOCK_RESTART_GUARD=off"}, {"run", "r", "--", "true"}, nodes).code == 0);
   CHECK(run_tool({"run", "--restart-guard", "off", "r", "--", "true"}, nodes.urls()).code == 0);
@@ -72,7 +72,7 @@ TEST_CASE("durable_nodes_are_declared_on_the_command_line_or_in_the_environment"
   CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 69);
 }
 
-TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_which_all_have_to_name") {
+TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_set_by_all_clients") {
   LocalNodes nodes{3};
   const Program::Ending refused = run_tool({"run", "--ttl", "2m", "r", "--", "true"}, nodes.urls());
   CHECK(refused.code == 64);
@@ -85,7 +85,7 @@ TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_which_all_have_to_name") {
              contains("its marker tells of a max_ttl of 120000 ms, and this client has 60000 ms"));
 }
 
-TEST_CASE("nonsense_in_the_environment_is_bad_usage") {
+TEST_CASE("invalid_environment_variables_are_bad_usage") {
   LocalNodes nodes{1};
   for (const std::string variable : {"REDLOCK_RESTART_GUARD=on", "REDLOCK_DURABLE_NODES=yes",
                                      "REDLOCK_MAX_TTL=long", "REDLOCK_MAX_TTL=1ms"}) {

@@ -54,7 +54,7 @@ long count_of_a_hundred(const Words& before_the_shell, const std::string& nodes)
 
 }  // namespace
 
-TEST_CASE("the_command_gives_the_exit_code") {
+TEST_CASE("the_exit_code_is_that_of_the_command") {
   LocalNodes nodes{3};
   CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK(run_tool({"run", "r", "--", "sh", "-c", "exit 7"}, nodes.urls()).code == 7);
@@ -66,7 +66,7 @@ TEST_CASE("the_command_gives_the_exit_code") {
   CHECK(all_is_released(nodes));
 }
 
-TEST_CASE("the_command_has_its_words_and_streams_to_itself") {
+TEST_CASE("the_command_gets_its_arguments_and_streams_unchanged") {
   LocalNodes nodes{1};
   const Program::Ending said =
       run_tool({"run", "r", "--", "sh", "-c", "echo out \"$@\"; echo err >&2", "sh", "-n", "--", "a b", ""},
@@ -98,7 +98,7 @@ TEST_CASE("the_command_finds_its_lock_in_its_environment") {
   CHECK(all_is_released(nodes));
 }
 
-TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
+TEST_CASE("n_w_and_E_mean_the_same_as_with_flock") {
   LocalNodes nodes{3};
   const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
   const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
@@ -110,7 +110,7 @@ TEST_CASE("n_w_and_E_mean_what_flock_means_by_them") {
   CHECK(run_tool({"run", "-n", "another", "--", "true"}, nodes.urls()).code == 0);
 }
 
-TEST_CASE("a_run_without_limits_waits_until_the_holder_lets_go") {
+TEST_CASE("a_run_without_a_limit_waits_until_the_holder_releases") {
   LocalNodes nodes{3};
   auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
   Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
@@ -140,11 +140,11 @@ TEST_CASE("a_hundred_processes_under_the_lock_lose_no_addition") {
   CHECK(all_is_released(nodes));
 }
 
-TEST_CASE("a_hundred_processes_without_the_lock_lose_some") {
+TEST_CASE("a_hundred_processes_without_the_lock_lose_some_additions") {
   CHECK(count_of_a_hundred({}, "NOTHING=") < 100);
 }
 
-TEST_CASE("signals_go_to_the_command") {
+TEST_CASE("signals_are_forwarded_to_the_command") {
   LocalNodes nodes{3};
   for (const auto& [number, name] :
        {std::pair{SIGTERM, "TERM"}, {SIGINT, "INT"}, {SIGHUP, "HUP"}, {SIGUSR1, "USR1"}}) {
@@ -172,7 +172,7 @@ TEST_CASE("a_signal_ends_the_wait_for_the_lock") {
   CHECK(Observers{nodes}.having("r") == 3);  // the holder's
 }
 
-TEST_CASE("private_servers_live_as_long_as_the_command_and_are_told_to_it") {
+TEST_CASE("private_servers_live_as_long_as_the_command_and_are_in_its_environment") {
   const Program::Ending ending = run_tool(
       {"run", "--local", "3", "r", "--", "sh", "-c", "echo $REDLOCK_NODES; " REDLOCK_TOOL " status r"});
   CHECK(ending.code == 0);
@@ -181,7 +181,7 @@ TEST_CASE("private_servers_live_as_long_as_the_command_and_are_told_to_it") {
   CHECK(run_tool({"status", "--node", first, "r"}).code == 69);
 }
 
-TEST_CASE("from_the_start_to_the_end_there_are_three_round_trips_and_a_tcp_connection") {
+TEST_CASE("a_whole_run_takes_three_round_trips_and_a_tcp_connect") {
   constexpr std::chrono::nanoseconds round_trip = 200ms;
   LocalNodes nodes{5};
   Proxies proxies{nodes};
@@ -204,7 +204,7 @@ TEST_CASE("from_the_start_to_the_end_there_are_three_round_trips_and_a_tcp_conne
   CHECK(best < 4 * round_trip);
 }
 
-TEST_CASE("whatever_it_was_started_with_the_exit_code_is_the_commands") {
+TEST_CASE("the_exit_code_is_the_commands_whatever_signals_or_streams_were_inherited") {
   LocalNodes nodes{1};
   const std::string under_the_lock = REDLOCK_TOOL " run -n r -- sh -c 'exit 7'";
   for (const std::string start :
@@ -215,7 +215,7 @@ TEST_CASE("whatever_it_was_started_with_the_exit_code_is_the_commands") {
   CHECK(all_is_released(nodes));
 }
 
-TEST_CASE("a_signal_that_was_ignored_from_the_start_goes_nowhere") {
+TEST_CASE("a_signal_ignored_from_the_start_is_not_forwarded") {
   LocalNodes nodes{1};
   Program holder{
       {"bash", "-c", "trap '' HUP; exec " REDLOCK_TOOL " run r -- sh -c 'echo ready; sleep 0.5; exit 5'"},
@@ -225,7 +225,7 @@ TEST_CASE("a_signal_that_was_ignored_from_the_start_goes_nowhere") {
   CHECK(holder.wait().code == 5);
 }
 
-TEST_CASE("a_signal_that_is_its_own_affair_does_not_keep_others_from_the_command") {
+TEST_CASE("an_unforwarded_signal_does_not_block_the_forwarding_of_others") {
   LocalNodes nodes{1};
   Program holder{tool({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"}),
                  {nodes_variable(nodes.urls())}};
@@ -235,14 +235,14 @@ TEST_CASE("a_signal_that_is_its_own_affair_does_not_keep_others_from_the_command
   CHECK(holder.wait().code == 128 + SIGTERM);
 }
 
-TEST_CASE("a_list_of_nodes_may_have_blanks_and_the_last_of_two_waits_counts") {
+TEST_CASE("a_node_list_may_contain_blanks_and_the_last_of_two_waits_counts") {
   LocalNodes nodes{3};
   const std::string list =
       "REDLOCK_NODES= " + nodes.url(0) + " , " + nodes.url(1) + ",," + nodes.url(2) + "\n";
   CHECK(Program{tool({"run", "-w", "soon", "-w", "1", "r", "--", "true"}), {list}}.wait().code == 0);
 }
 
-TEST_CASE("bad_usage_is_told_and_is_64") {
+TEST_CASE("bad_usage_is_explained_and_exits_with_64") {
   LocalNodes nodes{1};
   const auto says = [&](Words words, const std::string& what) {
     const Program::Ending ending = run_tool(std::move(words), nodes.urls());
@@ -271,7 +271,7 @@ TEST_CASE("bad_usage_is_told_and_is_64") {
   CHECK(nowhere.errors.find("REDLOCK_NODES") != std::string::npos);
 }
 
-TEST_CASE("without_a_quorum_the_code_is_69_and_every_node_says_why") {
+TEST_CASE("without_a_quorum_the_exit_code_is_69_and_each_node_has_a_reason") {
   LocalNodes nodes{3};
   nodes.kill(0);
   nodes.kill(1);
@@ -296,7 +296,7 @@ TEST_CASE("a_password_is_never_shown") {
   }
 }
 
-TEST_CASE("help_and_version_are_no_errors") {
+TEST_CASE("help_and_version_exit_with_0") {
   CHECK(run_tool({"--version"}).output.starts_with("redlock "));
   const Program::Ending help = run_tool({"run", "--help"});
   CHECK(help.code == 0);

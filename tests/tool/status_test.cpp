@@ -21,7 +21,7 @@ const redlock::Options unguarded{.restart_guard = redlock::RestartGuard::off};
 
 }  // namespace
 
-TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
+TEST_CASE("status_prints_a_row_per_node_and_a_sentence") {
   LocalNodes nodes{3};
   const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
   nodes.kill(2);
@@ -37,7 +37,7 @@ TEST_CASE("a_status_has_a_row_for_each_node_and_a_sentence") {
   CHECK(ending.output.find("\nr is held by " + lease.owner_value() + ", for 59 min ") != std::string::npos);
 }
 
-TEST_CASE("a_status_changes_nothing_and_says_when_nobody_has_it") {
+TEST_CASE("status_changes_nothing_and_reports_a_free_lock") {
   LocalNodes nodes{3};
   const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
   CHECK(ending.code == 0);
@@ -45,7 +45,7 @@ TEST_CASE("a_status_changes_nothing_and_says_when_nobody_has_it") {
   CHECK(Observers{nodes}.empty() == 3);
 }
 
-TEST_CASE("a_status_without_a_majority_is_69_and_says_so") {
+TEST_CASE("status_without_a_majority_says_so_and_exits_with_69") {
   LocalNodes nodes{3};
   nodes.kill(0);
   nodes.kill(1);
@@ -54,7 +54,7 @@ TEST_CASE("a_status_without_a_majority_is_69_and_says_so") {
   CHECK(ending.output.ends_with("\nNo majority can tell who holds r: 1 of 3 nodes answered.\n"));
 }
 
-TEST_CASE("a_status_as_json_has_the_same") {
+TEST_CASE("status_as_json_has_the_same_content") {
   LocalNodes nodes{3};
   const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
   nodes.kill(2);
@@ -74,7 +74,7 @@ TEST_CASE("a_status_as_json_has_the_same") {
   CHECK_FALSE(json["nodes"][2].contains("owner"));
 }
 
-TEST_CASE("an_owner_value_of_any_bytes_cannot_reach_the_terminal") {
+TEST_CASE("control_bytes_of_an_owner_value_never_reach_the_terminal") {
   LocalNodes nodes{1};
   REQUIRE(RawClient{nodes.port(0)}.command({"SET", "r", "\x1b[2J\n\xff", "PX", "60000"}) == "OK");
   const Program::Ending table = run_tool({"status", "r"}, nodes.urls());

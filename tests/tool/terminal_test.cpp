@@ -91,7 +91,7 @@ TEST_CASE("the_command_reads_from_the_terminal") {
   CHECK(shell.sees("code 0\r\n"));
 }
 
-TEST_CASE("an_interrupt_ends_the_command_and_the_shells_loop_around_it") {
+TEST_CASE("an_interrupt_ends_the_command_and_the_surrounding_shell_loop") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type("for i in 1 2 3; do " + run + reader + "; done; echo never\n");
@@ -102,7 +102,7 @@ TEST_CASE("an_interrupt_ends_the_command_and_the_shells_loop_around_it") {
   CHECK(shell.sees("code 130\r\n"));
 }
 
-TEST_CASE("a_stopped_job_goes_on_where_it_was") {
+TEST_CASE("a_stopped_job_continues_where_it_was") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type(run + holder + "\n\n");
@@ -115,7 +115,7 @@ TEST_CASE("a_stopped_job_goes_on_where_it_was") {
   CHECK(shell.sees("code 0\r\n"));
 }
 
-TEST_CASE("a_job_stopped_past_its_deadline_never_goes_on") {
+TEST_CASE("a_job_stopped_past_its_deadline_never_continues") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type(run + "--ttl 1s " + holder + "\n\n");
@@ -130,7 +130,7 @@ TEST_CASE("a_job_stopped_past_its_deadline_never_goes_on") {
   CHECK(shell.sees("code 72\r\n"));
 }
 
-TEST_CASE("a_stopped_job_goes_on_in_the_background_and_leaves_the_terminal_to_the_shell") {
+TEST_CASE("a_job_continued_in_the_background_leaves_the_terminal_to_the_shell") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type(run + holder + "\n\n");
@@ -145,7 +145,7 @@ TEST_CASE("a_stopped_job_goes_on_in_the_background_and_leaves_the_terminal_to_th
   CHECK(shell.sees("read this\r\n"));
 }
 
-TEST_CASE("a_job_that_began_in_the_background_reads_when_it_comes_to_the_front") {
+TEST_CASE("a_job_started_in_the_background_can_read_in_the_foreground") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type(run + reader + " &\n");
@@ -157,7 +157,7 @@ TEST_CASE("a_job_that_began_in_the_background_reads_when_it_comes_to_the_front")
   CHECK(shell.sees("read this\r\n"));
 }
 
-TEST_CASE("the_rest_of_a_pipeline_keeps_the_terminal") {
+TEST_CASE("the_other_commands_of_a_pipeline_keep_the_terminal") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   shell.type(
@@ -168,7 +168,7 @@ TEST_CASE("the_rest_of_a_pipeline_keeps_the_terminal") {
   CHECK(shell.sees("typed this\r\n"));
 }
 
-TEST_CASE("an_interrupt_ends_the_script_around_it") {
+TEST_CASE("an_interrupt_ends_the_surrounding_script") {
   LocalNodes nodes{1};
   Shell shell{nodes};
   for (const std::string& command : {reader, std::string{"r -- sh -c 'echo go''ing; exec sleep 60'"}}) {

@@ -24,7 +24,7 @@ TEST_CASE("times_have_a_number_and_a_unit") {
   }
 }
 
-TEST_CASE("bare_numbers_are_seconds_where_flock_takes_them") {
+TEST_CASE("bare_numbers_are_seconds_where_flock_accepts_them") {
   CHECK(parse_seconds("60") == 60s);
   CHECK(parse_seconds("0.25") == 250ms);
   CHECK(parse_seconds("0") == 0s);

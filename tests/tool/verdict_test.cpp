@@ -64,7 +64,7 @@ char possible_kind(const std::string& picture) {
 
 }  // namespace
 
-TEST_CASE("a_verdict_falls_exactly_when_the_silent_nodes_cannot_change_it") {
+TEST_CASE("a_verdict_is_reached_exactly_when_silent_nodes_cannot_change_it") {
   for (const std::size_t count : {1U, 2U, 3U, 5U}) {
     const std::string said = "ab.?";
     std::size_t pictures = 1;
@@ -80,7 +80,7 @@ TEST_CASE("a_verdict_falls_exactly_when_the_silent_nodes_cannot_change_it") {
   }
 }
 
-TEST_CASE("a_lock_is_held_for_as_long_as_a_majority_has_it") {
+TEST_CASE("a_lock_is_held_while_a_majority_has_it") {
   const std::vector<NodeReport> reports{held_by("a", 3s), held_by("a", 9s), held_by("a", 5s),
                                         held_by("a", 7s), held_by("b", 60s)};
   const Verdict verdict = verdict_of(reports);

@@ -60,13 +60,13 @@ TEST_CASE("a_node_is_reached_over_ipv6") {
   use(locks);
 }
 
-TEST_CASE("a_node_is_reached_by_name_although_the_first_address_of_the_name_may_refuse") {
+TEST_CASE("a_node_is_reached_by_name_even_if_the_first_address_refuses") {
   LocalNodes nodes{1};
   SingleNodeLock locks{on_port(nodes, "localhost")};
   use(locks);
 }
 
-TEST_CASE("locks_of_different_databases_do_not_meet") {
+TEST_CASE("locks_in_different_databases_are_independent") {
   LocalNodes nodes{1};
   SingleNodeLock three{nodes.url(0) + "/3"};
   SingleNodeLock four{"unix://" + nodes.socket_path(0) + "?db=4"};
@@ -92,14 +92,14 @@ TEST_CASE("one_node_is_a_quorum_of_one") {
   use(locks);
 }
 
-TEST_CASE("three_five_and_seven_nodes_work_alike") {
+TEST_CASE("three_five_and_seven_nodes_work_the_same_way") {
   const int count = GENERATE(3, 5, 7);
   LocalNodes nodes{count};
   Redlock locks{endpoints(nodes)};
   use(locks);
 }
 
-TEST_CASE("an_even_number_of_nodes_works_and_is_warned_of_once") {
+TEST_CASE("an_even_number_of_nodes_works_and_warns_once") {
   LocalNodes nodes{4};
   std::vector<std::string> warnings;
   const auto note = [&](std::string_view warning) { warnings.emplace_back(warning); };
@@ -115,7 +115,7 @@ TEST_CASE("an_even_number_of_nodes_works_and_is_warned_of_once") {
   CHECK(warnings.empty());
 }
 
-TEST_CASE("half_of_the_nodes_is_no_majority") {
+TEST_CASE("half_of_the_nodes_are_not_a_majority") {
   LocalNodes nodes{4};
   Redlock locks{endpoints(nodes)};
   REQUIRE(locks.try_lock("while all are there"));
@@ -126,7 +126,7 @@ TEST_CASE("half_of_the_nodes_is_no_majority") {
   REQUIRE(eventually([&] { return !locks.try_lock("r", {}, ec) && ec == redlock::Errc::no_quorum; }));
 }
 
-TEST_CASE("a_single_node_lock_has_the_same_surface") {
+TEST_CASE("a_single_node_lock_has_the_same_interface") {
   LocalNodes nodes{1};
   SingleNodeLock locks{nodes.url(0)};
   use(locks);
@@ -145,7 +145,7 @@ TEST_CASE("a_single_node_lock_and_a_quorum_of_one_exclude_each_other") {
   CHECK(quorum.try_lock("r"));
 }
 
-TEST_CASE("a_client_that_is_made_asks_nobody") {
+TEST_CASE("creating_a_client_contacts_no_node") {
   LocalNodes nodes{1};
   RawClient server{nodes.port(0)};
   const auto connections = server.info("total_connections_received");

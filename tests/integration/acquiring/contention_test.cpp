@@ -33,7 +33,7 @@ void together(int threads, Each each) {
 
 }  // namespace
 
-TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_through") {
+TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_the_lock") {
   LocalNodes nodes{5};
   InspectableLock locks{endpoints(nodes)};
   Witness<1> witness;
@@ -53,7 +53,7 @@ TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_through") {
 }
 
 // Commands of several clients meet in any order, on every node in another one: votes are split.
-TEST_CASE("clients_exclude_each_other_and_all_get_through") {
+TEST_CASE("clients_exclude_each_other_and_all_get_the_lock") {
   LocalNodes nodes{5};
   Witness<1> witness;
   together(8, [&](int) {
@@ -71,7 +71,7 @@ TEST_CASE("clients_exclude_each_other_and_all_get_through") {
 }
 
 // A call with an end: it must come out with the lock long before that, however the votes fall.
-TEST_CASE("nobody_starves_while_others_take_turns") {
+TEST_CASE("no_contender_starves") {
   LocalNodes nodes{5};
   std::atomic<int> granted{0};
   together(8, [&](int) {
@@ -87,7 +87,7 @@ TEST_CASE("nobody_starves_while_others_take_turns") {
 
 // Three contenders for three nodes get one each now and then. Kept until the next attempt, those copies
 // would stall all three for a ttl; here it is longer than any test.
-TEST_CASE("three_contenders_who_split_the_vote_do_not_wait_for_a_ttl") {
+TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
   LocalNodes nodes{3};
   std::atomic<int> granted{0};
   for (int round = 0; round < 10; ++round)
@@ -107,7 +107,7 @@ TEST_CASE("three_contenders_who_split_the_vote_do_not_wait_for_a_ttl") {
 }
 
 // Without pauses between attempts the vote is split for certain, and nothing may stay behind.
-TEST_CASE("attempts_that_fail_leave_the_lock_to_the_next_who_tries") {
+TEST_CASE("failed_attempts_leave_the_lock_available_to_the_next_caller") {
   LocalNodes nodes{3};
   std::atomic<int> held{0};
   Witness<1> witness;

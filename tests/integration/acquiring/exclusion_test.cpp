@@ -81,14 +81,14 @@ TEST_CASE("a_late_extension_leaves_the_successor_alone") {
   for (auto& server : s.servers) CHECK(server.pttl("r") <= 30000);
 }
 
-TEST_CASE("a_late_guard_that_goes_out_of_scope_leaves_the_successor_alone") {
+TEST_CASE("a_lease_destroyed_after_its_deadline_leaves_the_successor_alone") {
   Succession s;
   { const Lease gone{std::move(s.late)}; }
   s.wait_until_all_is_executed();
   CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
 }
 
-TEST_CASE("a_lease_that_was_replaced_by_assignment_is_released_and_leaves_the_other_alone") {
+TEST_CASE("a_lease_replaced_by_assignment_is_released_and_the_assigned_one_stays_held") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -126,7 +126,7 @@ TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
     CHECK(server.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "(nil)");
 }
 
-TEST_CASE("an_attempt_that_fails_leaves_nothing_on_any_node") {
+TEST_CASE("a_failed_attempt_leaves_nothing_on_any_node") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -149,7 +149,7 @@ TEST_CASE("an_attempt_without_a_quorum_leaves_nothing_on_the_nodes_that_granted"
   CHECK(eventually([&] { return living.attempts() == 2 && living.empty() == 2; }));
 }
 
-TEST_CASE("every_attempt_has_an_owner_value_of_its_own") {
+TEST_CASE("every_attempt_has_its_own_owner_value") {
   LocalNodes nodes{1};
   Redlock locks{endpoints(nodes)};
   std::set<std::string> seen;

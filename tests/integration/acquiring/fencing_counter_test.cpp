@@ -72,7 +72,7 @@ TEST_CASE("a_token_is_the_counter_of_a_majority_and_survives_extension_and_relea
   CHECK(f.token() > token);
 }
 
-TEST_CASE("one_command_per_node_acquires_a_lock_with_a_token_while_the_counters_agree") {
+TEST_CASE("a_lock_with_a_token_takes_one_command_per_node_while_the_counters_agree") {
   Fixture f{5};
   REQUIRE(f.token() > 0);
   f.servers.command({"CONFIG", "RESETSTAT"});
@@ -111,7 +111,7 @@ TEST_CASE("a_lock_without_fencing_and_without_the_restart_guard_is_a_plain_set")
   CHECK(f.servers.calls("evalsha") == 0);
 }
 
-TEST_CASE("a_counter_ahead_of_the_clock_goes_on_from_there") {
+TEST_CASE("a_counter_ahead_of_the_clock_continues_from_its_value") {
   Fixture f;
   const std::uint64_t ahead = now_us() + 10'000'000'000;
   SECTION("on all nodes") { f.set_counters(std::to_string(ahead)); }
@@ -124,7 +124,7 @@ TEST_CASE("a_counter_ahead_of_the_clock_goes_on_from_there") {
   CHECK(f.token() > token);
 }
 
-TEST_CASE("counters_that_disagree_are_brought_together_by_a_second_round") {
+TEST_CASE("a_second_round_aligns_counters_that_disagree") {
   Fixture f;
   const std::uint64_t ahead = now_us() + 10'000'000'000;
   for (const std::size_t node : {0U, 1U, 2U})
@@ -138,7 +138,7 @@ TEST_CASE("counters_that_disagree_are_brought_together_by_a_second_round") {
   CHECK(acknowledged >= 2);
 }
 
-TEST_CASE("a_missing_counter_begins_at_the_clock") {
+TEST_CASE("a_missing_counter_starts_at_the_clock") {
   Fixture f;
   const std::uint64_t before = f.token();
   SECTION("on one node") { f.servers[1].command({"DEL", counter_key}); }
@@ -146,7 +146,7 @@ TEST_CASE("a_missing_counter_begins_at_the_clock") {
   CHECK(f.token() > before);
 }
 
-TEST_CASE("a_counter_that_is_no_number_on_a_majority_is_misconfigured_and_leaves_no_lock") {
+TEST_CASE("a_counter_that_is_not_a_number_on_a_majority_is_misconfigured_and_leaves_no_lock") {
   Fixture f;
   const std::string value =
       GENERATE(as<std::string>{}, "many", "", "-1", "1.5", "9007199254740991", "1e300", "nan", "inf");
@@ -173,7 +173,7 @@ TEST_CASE("a_counter_of_another_type_on_a_majority_is_misconfigured_and_leaves_n
   CHECK(f.servers.empty() == 3);
 }
 
-TEST_CASE("a_counter_that_may_not_be_written_on_a_majority_is_misconfigured_and_leaves_no_lock") {
+TEST_CASE("a_read_only_counter_on_a_majority_is_misconfigured_and_leaves_no_lock") {
   Fixture f;
   f.servers.command({"ACL", "SETUSER", "default", "resetkeys", "~r", "%R~redlock:f:*"});
   const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r"); });
@@ -181,7 +181,7 @@ TEST_CASE("a_counter_that_may_not_be_written_on_a_majority_is_misconfigured_and_
   CHECK(f.servers.empty() == 3);
 }
 
-TEST_CASE("a_bad_counter_on_a_minority_stops_nobody") {
+TEST_CASE("a_bad_counter_on_a_minority_does_not_prevent_locking") {
   Fixture f;
   f.servers[1].command({"SET", counter_key, "many"});
   const std::uint64_t token = f.token();
@@ -189,7 +189,7 @@ TEST_CASE("a_bad_counter_on_a_minority_stops_nobody") {
   CHECK(f.servers[1].get(counter_key) == "many");
 }
 
-TEST_CASE("the_last_number_is_granted_exactly_once") {
+TEST_CASE("the_last_token_is_granted_exactly_once") {
   Fixture f;
   f.set_counters(std::to_string(last - 1));
   CHECK(f.token() == last);
@@ -198,7 +198,7 @@ TEST_CASE("the_last_number_is_granted_exactly_once") {
   CHECK(error_of([&] { (void)f.locks.try_lock("r"); }).code() == Errc::misconfigured);
 }
 
-TEST_CASE("one_node_near_the_end_of_the_numbers_may_take_the_others_with_it_but_no_token_goes_back") {
+TEST_CASE("a_counter_near_its_maximum_may_exhaust_the_others_but_tokens_never_decrease") {
   Fixture f;
   const std::uint64_t before = f.token();
   f.servers[1].command({"SET", counter_key, std::to_string(last - 1)});
@@ -212,7 +212,7 @@ TEST_CASE("one_node_near_the_end_of_the_numbers_may_take_the_others_with_it_but_
     CHECK((ec == Errc::misconfigured && token == last));
 }
 
-TEST_CASE("great_counters_are_counted_exactly") {
+TEST_CASE("large_counters_are_incremented_exactly") {
   Fixture f;
   for (const std::uint64_t counter :
        {std::uint64_t{1} << 52, last - 1000, std::uint64_t{9'000'000'000'000'001}}) {
@@ -222,7 +222,7 @@ TEST_CASE("great_counters_are_counted_exactly") {
   }
 }
 
-TEST_CASE("a_client_in_the_year_2300_uses_no_numbers_up") {
+TEST_CASE("a_client_clock_in_the_year_2300_does_not_exhaust_the_tokens") {
   Fixture f;
   f.locks.skew_proposals(std::chrono::hours{24 * 365 * 274});
   const std::uint64_t first = f.token();
@@ -240,7 +240,7 @@ TEST_CASE("a_client_in_the_year_2300_uses_no_numbers_up") {
   CHECK(others.lock("r").fencing_token().value() > latest);
 }
 
-TEST_CASE("a_client_in_the_year_1970_or_before_it_gets_correct_tokens") {
+TEST_CASE("a_client_clock_in_1970_or_earlier_yields_correct_tokens") {
   Fixture f;
   const bool before_the_epoch = GENERATE(true, false);
   std::uint64_t latest = GENERATE(true, false) ? f.token() : 0;
@@ -254,7 +254,7 @@ TEST_CASE("a_client_in_the_year_1970_or_before_it_gets_correct_tokens") {
   CHECK(f.token() > latest);
 }
 
-TEST_CASE("an_idle_counter_is_kept_as_long_as_the_options_say") {
+TEST_CASE("an_idle_counter_is_kept_for_the_configured_time") {
   Fixture f;
   REQUIRE(f.token() > 0);
   for (RawClient& server : f.servers) {
@@ -276,7 +276,7 @@ TEST_CASE("an_idle_counter_is_kept_as_long_as_the_options_say") {
   CHECK(eventually([&] { return f.servers[0].pttl(counter_key) > 500'000; }));
 }
 
-TEST_CASE("two_resources_that_differ_in_a_hash_tag_only_share_no_counter") {
+TEST_CASE("two_resources_that_differ_only_in_a_hash_tag_share_no_counter") {
   Fixture f;
   REQUIRE(f.locks.lock("{r}").release() == Release::released);
   REQUIRE(f.locks.lock("r").release() == Release::released);
@@ -287,7 +287,7 @@ TEST_CASE("two_resources_that_differ_in_a_hash_tag_only_share_no_counter") {
   }));
 }
 
-TEST_CASE("unknown_scripts_cost_a_round_trip_and_nothing_else") {
+TEST_CASE("an_unknown_script_costs_one_round_trip_and_nothing_else") {
   Fixture f;
   const std::uint64_t before = f.token();
   f.servers.command({"SCRIPT", "FLUSH"});

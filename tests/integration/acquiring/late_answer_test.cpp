@@ -56,7 +56,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("a_set_whose_answer_was_late_is_undone_by_the_release_behind_it") {
+TEST_CASE("a_set_whose_answer_is_late_is_undone_by_the_release_behind_it") {
   Fixture f;
   const auto sets = f.servers.attempts();
   const auto connections = f.connections();
@@ -68,7 +68,7 @@ TEST_CASE("a_set_whose_answer_was_late_is_undone_by_the_release_behind_it") {
   CHECK(f.connections() == connections);  // on the same connections
 }
 
-TEST_CASE("a_set_that_was_executed_late_is_undone_by_the_release_behind_it") {
+TEST_CASE("a_set_executed_late_is_undone_by_the_release_behind_it") {
   Fixture f;
   const auto sets = f.servers.attempts();
   const auto connections = f.connections();
@@ -80,7 +80,7 @@ TEST_CASE("a_set_that_was_executed_late_is_undone_by_the_release_behind_it") {
   CHECK(f.connections() == connections);
 }
 
-TEST_CASE("a_straggler_of_a_released_lease_is_undone_as_well") {
+TEST_CASE("a_late_grant_of_a_released_lease_is_undone") {
   Fixture f;
   const auto sets = f.servers[4].attempts();
   f.proxies[4].set_delay(late, 0ms);
@@ -92,7 +92,7 @@ TEST_CASE("a_straggler_of_a_released_lease_is_undone_as_well") {
   CHECK(f.proxies[4].late(late, Direction::to_server) > 0);
 }
 
-TEST_CASE("a_straggler_of_a_lease_in_force_widens_it") {
+TEST_CASE("a_late_grant_of_a_held_lease_adds_a_copy") {
   Fixture f;
   f.proxies[4].set_delay(late, 0ms);
   const auto lease = f.locks.try_lock("r", {.ttl = 60s});
@@ -100,7 +100,7 @@ TEST_CASE("a_straggler_of_a_lease_in_force_widens_it") {
   CHECK(eventually([&] { return f.servers.holding("r", lease->owner_value()) == 5; }));
 }
 
-TEST_CASE("late_answers_are_credited_to_the_operations_that_asked") {
+TEST_CASE("late_answers_are_attributed_to_the_operations_that_asked") {
   Fixture f;
   f.servers.command({"SET", "taken", "somebody"});
   f.proxies.set_delay(0ms, late);
@@ -120,7 +120,7 @@ TEST_CASE("late_answers_are_credited_to_the_operations_that_asked") {
   CHECK(f.servers.holding("taken", "somebody") == 5);
 }
 
-TEST_CASE("a_late_release_on_a_slow_connection_frees_no_later_lock") {
+TEST_CASE("a_late_release_on_a_slow_connection_does_not_release_a_later_lock") {
   Fixture f;
   f.proxies.set_delay(late, 0ms);
   f.expect_no_quorum("r");  // its SETs and releases arrive around the successor's SETs
@@ -137,7 +137,7 @@ TEST_CASE("a_late_release_on_a_slow_connection_frees_no_later_lock") {
   CHECK(f.proxies.late(late, Direction::to_server) >= 5);
 }
 
-TEST_CASE("jitter_and_single_bytes_change_no_outcome") {
+TEST_CASE("jitter_and_single_byte_writes_change_no_outcome") {
   Fixture f;
   for (std::size_t node = 0; node < 5; ++node) {
     f.proxies[node].single_bytes(true);

@@ -49,7 +49,7 @@ TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
   CHECK(eventually([&] { return f.servers.empty() == 3; }));
 }
 
-TEST_CASE("a_unique_lock_can_do_all_that_it_can_with_a_timed_mutex") {
+TEST_CASE("a_unique_lock_supports_every_operation_of_a_timed_mutex") {
   Fixture f;
   Mutex mutex{f.locks, "r"};
   std::unique_lock guard{mutex, std::defer_lock};
@@ -69,7 +69,7 @@ TEST_CASE("a_unique_lock_can_do_all_that_it_can_with_a_timed_mutex") {
   CHECK(timed.owns_lock());
 }
 
-TEST_CASE("std_lock_takes_two_in_any_order_without_a_deadlock") {
+TEST_CASE("std_lock_locks_two_mutexes_in_any_order_without_deadlock") {
   Fixture f;
   Mutex a{f.locks, "a", {.ttl = 20s}};
   Mutex b{f.others, "b", {.ttl = 20s}};
@@ -105,7 +105,7 @@ TEST_CASE("threads_of_one_mutex_exclude_each_other") {
   CHECK(mutex.last_release() == Release::released);
 }
 
-TEST_CASE("a_try_fails_at_once_when_another_thread_or_another_client_has_it") {
+TEST_CASE("try_lock_fails_at_once_if_another_thread_or_client_holds_the_lock") {
   Fixture f;
   Mutex mutex{f.locks, "r"};
   Mutex elsewhere{f.others, "r"};
@@ -118,7 +118,7 @@ TEST_CASE("a_try_fails_at_once_when_another_thread_or_another_client_has_it") {
   }}.join();
 }
 
-TEST_CASE("timed_tries_take_any_duration_and_any_clock") {
+TEST_CASE("timed_tries_accept_any_duration_and_any_clock") {
   Fixture f;
   Mutex mutex{f.locks, "r"};
   Mutex elsewhere{f.others, "r"};
@@ -136,7 +136,7 @@ TEST_CASE("timed_tries_take_any_duration_and_any_clock") {
   CHECK(taken < 20s);
 }
 
-TEST_CASE("timed_tries_succeed_when_the_lock_comes_free") {
+TEST_CASE("timed_tries_succeed_when_the_lock_becomes_free") {
   Fixture f;
   Mutex elsewhere{f.others, "r"};
   const auto wait = GENERATE(0, 1, 2, 3);
@@ -157,7 +157,7 @@ TEST_CASE("timed_tries_succeed_when_the_lock_comes_free") {
   CHECK(waiter.get());
 }
 
-TEST_CASE("a_wait_for_a_foreign_clock_outlasts_a_round_and_nodes_that_are_away") {
+TEST_CASE("a_wait_by_another_clock_survives_several_rounds_and_unreachable_nodes") {
   Fixture f;
   Redlock locks{endpoints(f.nodes), {.restart_guard = redlock::RestartGuard::off}};
   Mutex mutex{locks, "r"};
@@ -172,7 +172,7 @@ TEST_CASE("a_wait_for_a_foreign_clock_outlasts_a_round_and_nodes_that_are_away")
   CHECK(waiter.get());
 }
 
-TEST_CASE("an_unlock_after_the_loss_says_so_and_leaves_the_successor_alone") {
+TEST_CASE("an_unlock_after_a_loss_reports_it_and_leaves_the_successor_alone") {
   Fixture f;
   Mutex mutex{f.locks, "r", {.ttl = 100ms, .auto_renew = false}};
   mutex.lock();
@@ -185,7 +185,7 @@ TEST_CASE("an_unlock_after_the_loss_says_so_and_leaves_the_successor_alone") {
   CHECK(f.servers.holding("r", successor->owner_value()) >= 2);
 }
 
-TEST_CASE("a_mutex_over_bad_arguments_or_servers_throws_and_stays_unlocked") {
+TEST_CASE("a_mutex_with_bad_arguments_or_servers_throws_and_stays_unlocked") {
   Fixture f;
   Mutex bad{f.locks, "", {}};
   CHECK(error_of([&] { bad.lock(); }).code() == Errc::misconfigured);

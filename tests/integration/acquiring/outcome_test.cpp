@@ -66,7 +66,7 @@ class Standstill {
 
 }  // namespace
 
-TEST_CASE("held_is_an_empty_optional_at_once") {
+TEST_CASE("held_yields_an_empty_optional_at_once") {
   Held f;
   std::error_code ec;
   CHECK_FALSE(f.locks.try_lock("r"));
@@ -77,7 +77,7 @@ TEST_CASE("held_is_an_empty_optional_at_once") {
   CHECK(ec == Errc::held);
 }
 
-TEST_CASE("held_by_a_majority_is_held_although_a_minority_is_gone") {
+TEST_CASE("a_lock_held_on_a_majority_is_held_even_if_a_minority_is_down") {
   Held f;
   f.nodes.kill(2);
   std::error_code ec;
@@ -85,7 +85,7 @@ TEST_CASE("held_by_a_majority_is_held_although_a_minority_is_gone") {
   CHECK(ec == Errc::held);
 }
 
-TEST_CASE("timed_out_is_an_empty_optional_when_the_time_is_over") {
+TEST_CASE("timed_out_yields_an_empty_optional_when_the_time_is_over") {
   Held f;
   std::error_code ec;
   const auto taken = time_of([&] { CHECK_FALSE(f.locks.try_lock_for("r", 150ms, {}, {}, ec)); });
@@ -111,7 +111,7 @@ TEST_CASE("a_waiting_call_reports_no_quorum_only_when_its_time_is_over") {
   CHECK(taken >= 300ms);
 }
 
-TEST_CASE("a_waiting_call_gets_its_lock_when_the_quorum_comes_back") {
+TEST_CASE("a_waiting_call_gets_the_lock_when_the_quorum_returns") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms, .restart_guard = redlock::RestartGuard::off}};
   nodes.kill(0);
@@ -123,7 +123,7 @@ TEST_CASE("a_waiting_call_gets_its_lock_when_the_quorum_comes_back") {
   CHECK(waiter.get());
 }
 
-TEST_CASE("answers_later_than_the_validity_are_not_waited_for") {
+TEST_CASE("a_call_does_not_wait_for_answers_beyond_the_validity") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Proxies proxies{nodes};
@@ -139,7 +139,7 @@ TEST_CASE("answers_later_than_the_validity_are_not_waited_for") {
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
-TEST_CASE("too_slow_is_a_majority_whose_grants_are_read_when_the_validity_is_used_up") {
+TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Proxies proxies{nodes};
@@ -174,7 +174,7 @@ TEST_CASE("too_slow_is_a_majority_whose_grants_are_read_when_the_validity_is_use
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
-TEST_CASE("lost_is_told_by_the_extension_of_a_lease_whose_copies_are_gone") {
+TEST_CASE("an_extension_of_a_lease_whose_copies_are_gone_reports_lost") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -203,7 +203,7 @@ TEST_CASE("a_stop_request_before_the_call_cancels_it") {
   CHECK(eventually([&] { return f.servers.having("free") == 0; }));
 }
 
-TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_gives_back") {
+TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_releases_its_copies") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Proxies proxies{nodes};
@@ -238,7 +238,7 @@ TEST_CASE("a_stop_request_between_two_attempts_ends_the_pause") {
   CHECK(f.servers.holding("r", "somebody") == 3);
 }
 
-TEST_CASE("a_stop_request_during_the_first_connection_cancels_it") {
+TEST_CASE("a_stop_request_during_the_first_connect_cancels_the_call") {
   LocalNodes nodes{1};
   nodes.pause(0);
   Redlock locks{endpoints(nodes), {.connect_timeout = 30s}};

@@ -72,7 +72,7 @@ std::string refusal(const std::vector<Endpoint>& nodes, const Options& options =
 
 }  // namespace
 
-TEST_CASE("both_forms_of_every_call_come_to_the_same") {
+TEST_CASE("both_forms_of_every_call_have_the_same_outcome") {
   LocalNodes nodes{1};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
@@ -95,7 +95,7 @@ TEST_CASE("both_forms_of_every_call_come_to_the_same") {
   SECTION("ttl too short") { check_forms_agree(locks, "r", {.ttl = 9ms}); }
 }
 
-TEST_CASE("both_forms_of_extend_come_to_the_same") {
+TEST_CASE("both_forms_of_extend_have_the_same_outcome") {
   LocalNodes nodes{1};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
@@ -124,7 +124,7 @@ TEST_CASE("both_forms_of_extend_come_to_the_same") {
   CHECK(ec == Errc::lost);
 }
 
-TEST_CASE("a_refusal_says_what_is_allowed_and_asks_no_server") {
+TEST_CASE("a_refusal_names_the_allowed_range_and_contacts_no_server") {
   LocalNodes nodes{1};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -144,7 +144,7 @@ TEST_CASE("a_refusal_says_what_is_allowed_and_asks_no_server") {
   CHECK(servers.calls("role") == 0);
 }
 
-TEST_CASE("bad_options_and_lists_of_nodes_are_refused_at_construction") {
+TEST_CASE("bad_options_and_node_lists_are_refused_at_construction") {
   const std::string node = "redis://127.0.0.1:1";
   CHECK_THAT(refusal({}), contains("0 nodes were given, 1 to 31 are allowed"));
   CHECK_THAT(refusal(std::vector<Endpoint>(32, node)), contains("32 nodes were given, 1 to 31 are allowed"));
@@ -159,7 +159,7 @@ TEST_CASE("bad_options_and_lists_of_nodes_are_refused_at_construction") {
   CHECK_THAT(error_of([] { SingleNodeLock{"rediss://127.0.0.1:1"}; }).what(), contains("no TLS"));
 }
 
-TEST_CASE("a_drift_that_leaves_nothing_of_the_ttl_is_refused_by_the_call") {
+TEST_CASE("a_drift_as_long_as_the_ttl_is_refused_by_the_call") {
   Redlock locks{{"redis://127.0.0.1:1"}, {.drift = 1s}};
   const Error error = error_of([&] { (void)locks.try_lock("r", {.ttl = 1s}); });
   CHECK(error.code() == Errc::misconfigured);

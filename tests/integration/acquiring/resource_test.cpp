@@ -20,7 +20,7 @@ using redlock::Release;
 
 }  // namespace
 
-TEST_CASE("a_resource_may_be_any_bytes_and_is_the_key_byte_for_byte") {
+TEST_CASE("a_resource_may_contain_any_bytes_and_is_the_key_unchanged") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -46,7 +46,7 @@ TEST_CASE("a_resource_may_be_any_bytes_and_is_the_key_byte_for_byte") {
   }
 }
 
-TEST_CASE("the_key_prefix_is_put_before_every_resource") {
+TEST_CASE("the_key_prefix_precedes_every_resource") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.key_prefix = "app:\r\n:"}};
@@ -62,7 +62,7 @@ TEST_CASE("the_key_prefix_is_put_before_every_resource") {
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
-TEST_CASE("the_ttl_on_the_servers_is_what_was_asked_for") {
+TEST_CASE("the_ttl_on_the_servers_is_the_requested_one") {
   struct Case {
     redlock::Duration asked;
     std::chrono::milliseconds sent;
@@ -82,7 +82,7 @@ TEST_CASE("the_ttl_on_the_servers_is_what_was_asked_for") {
   }
 }
 
-TEST_CASE("copies_live_as_long_as_asked_and_no_longer") {
+TEST_CASE("copies_live_for_the_requested_ttl_and_no_longer") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};

@@ -65,7 +65,7 @@ struct Race {
 
 }  // namespace
 
-TEST_CASE("a_stop_that_races_completion_leaves_a_lease_or_nothing") {
+TEST_CASE("a_stop_request_racing_completion_leaves_a_lease_or_nothing") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   REQUIRE(locks.try_lock("warm up"));
@@ -81,7 +81,7 @@ TEST_CASE("a_stop_that_races_completion_leaves_a_lease_or_nothing") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("stops_of_many_callers_never_hit_their_neighbours") {
+TEST_CASE("stop_requests_of_many_callers_do_not_affect_other_callers") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   constexpr int rounds = 250;
@@ -107,7 +107,7 @@ TEST_CASE("stops_of_many_callers_never_hit_their_neighbours") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("a_stop_ends_a_call_that_waits_for_a_hung_majority") {
+TEST_CASE("a_stop_request_ends_a_call_that_waits_for_a_hung_majority") {
   LocalNodes nodes{3};
   redlock::Options patient;
   patient.node_timeout = 60s;
@@ -128,7 +128,7 @@ TEST_CASE("a_stop_ends_a_call_that_waits_for_a_hung_majority") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("a_call_with_a_stop_already_requested_leaves_nothing_behind") {
+TEST_CASE("a_call_with_stop_already_requested_leaves_nothing_behind") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   std::stop_source stop;

@@ -38,7 +38,7 @@ struct SlowMinority {
 
 // Two grants come after the lease is there, into sockets that nobody reads. The next call asks something
 // else over the same connections: had it taken the grants for its own answers, its report would be nonsense.
-TEST_CASE("answers_that_came_while_nobody_looked_are_swallowed_by_the_next_call") {
+TEST_CASE("answers_that_arrived_between_calls_are_consumed_by_the_next_call") {
   SlowMinority network;
   InspectableLock& locks = network.locks;
   network.delay_answers(100ms);
@@ -61,7 +61,7 @@ TEST_CASE("answers_that_came_while_nobody_looked_are_swallowed_by_the_next_call"
   CHECK(locks.pending() == 0);
 }
 
-TEST_CASE("late_denials_are_not_credited_to_the_next_attempt") {
+TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   SlowMinority network;
   InspectableLock& locks = network.locks;
   InspectableLock others{endpoints(network.nodes)};

@@ -49,7 +49,7 @@ TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
   CHECK(got_at - released_at < soon);
 }
 
-TEST_CASE("a_waiter_gets_the_lock_soon_after_its_holder_crashed_and_never_before_its_time_is_over") {
+TEST_CASE("a_waiter_gets_the_lock_of_a_crashed_holder_soon_after_its_ttl_and_never_before") {
   Fixture f;
   const auto before = Clock::now();
   f.servers.command({"SET", "r", "crashed", "PX", "700"});
@@ -60,7 +60,7 @@ TEST_CASE("a_waiter_gets_the_lock_soon_after_its_holder_crashed_and_never_before
   CHECK(got_at < before + 700ms + soon);
 }
 
-TEST_CASE("a_waiter_asks_the_servers_seldom") {
+TEST_CASE("a_waiter_sends_few_requests") {
   Fixture f;
   f.servers.command({"SET", "r", "somebody"});
   const auto sets = f.servers.attempts();
@@ -73,7 +73,7 @@ TEST_CASE("a_waiter_asks_the_servers_seldom") {
   CHECK(each <= 8 + 5 * seconds.count());
 }
 
-TEST_CASE("contenders_who_split_the_vote_come_apart") {
+TEST_CASE("contenders_with_a_split_vote_all_get_the_lock_eventually") {
   LocalNodes nodes{5};
   std::vector<Redlock> clients;
   for (int i = 0; i < 5; ++i) clients.emplace_back(endpoints(nodes));
@@ -87,7 +87,7 @@ TEST_CASE("contenders_who_split_the_vote_come_apart") {
   for (auto& waiter : waiters) CHECK(waiter.get() == 4);
 }
 
-TEST_CASE("waiters_are_never_inside_together") {
+TEST_CASE("waiters_never_hold_the_lock_together") {
   Fixture f;
   std::atomic<int> counter{0};  // guarded by the lock on the servers: added to in two steps
   std::vector<std::future<void>> workers;
@@ -102,7 +102,7 @@ TEST_CASE("waiters_are_never_inside_together") {
   CHECK(counter == 40);
 }
 
-TEST_CASE("a_wait_of_no_time_is_one_whole_attempt") {
+TEST_CASE("a_wait_of_zero_time_makes_one_whole_attempt") {
   Fixture f;
   CHECK(f.locks.try_lock_for("r", 0s));
   CHECK(f.locks.try_lock_for("r", -1h));

@@ -53,7 +53,7 @@ class Value {
 
 }  // namespace
 
-TEST_CASE("a_value_refuses_the_smaller_token_names_both_and_stays") {
+TEST_CASE("a_write_with_a_smaller_token_is_refused_naming_both_and_changes_nothing") {
   Value value;
   CHECK(value.write("34", "seventy") == "OK");
   CHECK(value.state() == "seventy/34");
@@ -61,7 +61,7 @@ TEST_CASE("a_value_refuses_the_smaller_token_names_both_and_stays") {
   CHECK(value.state() == "seventy/34");
 }
 
-TEST_CASE("an_equal_token_writes_again_and_a_greater_one_takes_over") {
+TEST_CASE("a_write_with_an_equal_or_greater_token_is_accepted") {
   Value value;
   CHECK(value.write("34", "first") == "OK");
   CHECK(value.write("34", "second") == "OK");
@@ -70,7 +70,7 @@ TEST_CASE("an_equal_token_writes_again_and_a_greater_one_takes_over") {
   CHECK(value.state() == "/35");
 }
 
-TEST_CASE("a_value_compares_tokens_as_numbers_up_to_the_last_one") {
+TEST_CASE("tokens_are_compared_as_numbers_up_to_the_last_one") {
   Value value;
   std::string before;
   for (const std::string token : {"9", "10", "99999999", "100000000", "999999999999999", "1000000000000000",
@@ -83,7 +83,7 @@ TEST_CASE("a_value_compares_tokens_as_numbers_up_to_the_last_one") {
   }
 }
 
-TEST_CASE("who_has_read_a_value_shuts_out_the_earlier_holder_be_there_a_value_or_not") {
+TEST_CASE("a_read_shuts_out_earlier_holders_with_or_without_a_value") {
   Value value;
   CHECK(value.read("33") == "(nil)");
   CHECK(value.state() == "-/33");
@@ -96,7 +96,7 @@ TEST_CASE("who_has_read_a_value_shuts_out_the_earlier_holder_be_there_a_value_or
   CHECK(value.state() == "fifty/34");
 }
 
-TEST_CASE("what_is_no_token_is_refused_and_nothing_is_written") {
+TEST_CASE("an_invalid_token_is_refused_and_nothing_is_written") {
   Value value;
   const std::string nul{"34\0", 3};
   for (const std::string& token :
@@ -111,7 +111,7 @@ TEST_CASE("what_is_no_token_is_refused_and_nothing_is_written") {
   }
 }
 
-TEST_CASE("what_is_no_token_beside_the_value_is_refused_and_left_as_it_is") {
+TEST_CASE("an_invalid_stored_token_is_refused_and_left_unchanged") {
   Value value;
   for (const std::string there : {"", "0", "-1", "x", "34.5", "9007199254740992"}) {
     CAPTURE(there);
@@ -122,7 +122,7 @@ TEST_CASE("what_is_no_token_beside_the_value_is_refused_and_left_as_it_is") {
   }
 }
 
-TEST_CASE("a_key_of_another_kind_is_refused_and_nothing_is_written") {
+TEST_CASE("a_key_of_another_type_is_refused_and_nothing_is_written") {
   Value value;
   value.server.command({"RPUSH", value.key, "a list"});
   CHECK_THAT(value.write("34", "x"), contains("-WRONGTYPE "));
@@ -137,7 +137,7 @@ TEST_CASE("a_key_of_another_kind_is_refused_and_nothing_is_written") {
   CHECK(value.server.keys() == std::vector{value.token_key});
 }
 
-TEST_CASE("a_ttl_is_the_values_alone_and_the_token_outlives_it") {
+TEST_CASE("a_ttl_applies_to_the_value_alone_and_the_token_outlives_it") {
   Value value;
   CHECK(value.write("34", "for a minute", "60000") == "OK");
   CHECK(value.server.pttl(value.key) > 30000);
@@ -152,7 +152,7 @@ TEST_CASE("a_ttl_is_the_values_alone_and_the_token_outlives_it") {
   CHECK(value.server.pttl(value.key) == -1);
 }
 
-TEST_CASE("a_token_that_somebody_gave_a_ttl_is_kept_for_ever_again") {
+TEST_CASE("a_ttl_set_on_a_token_by_hand_is_removed") {
   Value value;
   CHECK(value.write("34", "x") == "OK");
   value.server.command({"PEXPIRE", value.token_key, "60000"});
@@ -160,7 +160,7 @@ TEST_CASE("a_token_that_somebody_gave_a_ttl_is_kept_for_ever_again") {
   CHECK(value.server.pttl(value.token_key) == -1);
 }
 
-TEST_CASE("what_is_no_ttl_is_refused_and_nothing_is_written") {
+TEST_CASE("an_invalid_ttl_is_refused_and_nothing_is_written") {
   Value value;
   for (const std::string ttl : {"", "0", "-1", "1.5", "soon", "9007199254740992", "99999999999999999999"}) {
     CAPTURE(ttl);
@@ -169,7 +169,7 @@ TEST_CASE("what_is_no_ttl_is_refused_and_nothing_is_written") {
   }
 }
 
-TEST_CASE("other_counts_of_keys_and_arguments_are_refused_and_nothing_is_written") {
+TEST_CASE("a_wrong_number_of_keys_or_arguments_is_refused_and_nothing_is_written") {
   Value value;
   const std::vector<std::string> good{"34", "x"};
   CHECK_THAT(value.run({}, good), contains("-ERR wanted: 2 keys"));
@@ -181,7 +181,7 @@ TEST_CASE("other_counts_of_keys_and_arguments_are_refused_and_nothing_is_written
   CHECK(value.server.keys().empty());
 }
 
-TEST_CASE("a_value_is_any_bytes") {
+TEST_CASE("a_value_may_contain_any_bytes") {
   Value value;
   const std::string bytes{"\0\r\n$5\xff", 6};
   CHECK(value.write("34", bytes) == "OK");

@@ -95,7 +95,7 @@ TEST_CASE("a_shorter_delay_does_not_overtake_a_longer_one") {
   REQUIRE(wire.receive(14) == "$1\r\n1\r\n$1\r\n2\r\n");
 }
 
-TEST_CASE("what_is_stalled_waits_and_arrives_when_the_stall_ends") {
+TEST_CASE("stalled_bytes_arrive_when_the_stall_ends") {
   Path path;
   Wire wire{path.proxy.port()};
   wire.send("PING");
@@ -150,7 +150,7 @@ TEST_CASE("a_stalled_connection_stays_when_its_server_dies") {
   (void)wire.end();  // FIN or RST, as the kernel chose for the dead process.
 }
 
-TEST_CASE("cut_connections_end_as_told_and_new_ones_work") {
+TEST_CASE("cut_connections_end_as_requested_and_new_ones_work") {
   Path path;
   const auto [how, expected] = GENERATE(std::pair{Cut::reset, ECONNRESET}, std::pair{Cut::close, 0});
   Wire wire{path.proxy.port()};
@@ -164,14 +164,14 @@ TEST_CASE("cut_connections_end_as_told_and_new_ones_work") {
   REQUIRE(RawClient{path.proxy.port()}.command({"PING"}) == "PONG");
 }
 
-TEST_CASE("a_connection_that_was_not_accepted_yet_is_cut_too") {
+TEST_CASE("a_connection_not_yet_accepted_is_cut_too") {
   Path path;
   Wire wire{path.proxy.port()};
   path.proxy.cut();
   REQUIRE(wire.end() == ECONNRESET);
 }
 
-TEST_CASE("a_half_closed_client_hears_nothing_more_and_is_still_heard") {
+TEST_CASE("a_half_closed_client_receives_nothing_more_and_can_still_send") {
   Path path;
   Wire wire{path.proxy.port()};
   path.proxy.half_close();
@@ -190,7 +190,7 @@ TEST_CASE("a_half_closed_server_closes_the_connection") {
   REQUIRE(wire.end() == 0);
 }
 
-TEST_CASE("new_connections_are_refused_while_present_ones_go_on") {
+TEST_CASE("new_connections_are_refused_while_existing_ones_continue") {
   Path path;
   Wire present{path.proxy.port()};
   path.proxy.refuse(true);
@@ -202,7 +202,7 @@ TEST_CASE("new_connections_are_refused_while_present_ones_go_on") {
   REQUIRE(path.proxy.counters().connections == 2);
 }
 
-TEST_CASE("a_dead_server_behind_the_proxy_resets_connections_until_it_is_back") {
+TEST_CASE("connections_to_a_dead_server_are_reset_until_it_is_back") {
   Path path;
   path.nodes.kill(0);
   Wire wire{path.proxy.port()};
@@ -211,7 +211,7 @@ TEST_CASE("a_dead_server_behind_the_proxy_resets_connections_until_it_is_back") 
   REQUIRE(RawClient{path.proxy.port()}.command({"PING"}) == "PONG");
 }
 
-TEST_CASE("single_bytes_are_writes_of_their_own_and_arrive_whole") {
+TEST_CASE("single_bytes_are_written_separately_and_all_arrive") {
   Path path;
   const std::string value(5'000, 'x');
   path.server.command({"SET", "key", value});
@@ -248,7 +248,7 @@ TEST_CASE("threads_may_change_the_network_while_it_is_used") {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_CASE("more_than_fits_into_all_buffers_arrives_whole") {
+TEST_CASE("data_larger_than_all_buffers_arrives_whole") {
   Path path;
   const std::string value(8'000'000, 'x');
   path.server.command({"SET", "key", value});

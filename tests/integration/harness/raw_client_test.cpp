@@ -13,7 +13,7 @@ using redlock::testing::LocalNodes;
 using redlock::testing::message_of;
 using redlock::testing::RawClient;
 
-TEST_CASE("a_raw_client_sees_and_changes_what_a_server_has") {
+TEST_CASE("a_raw_client_reads_and_changes_the_data_of_a_server") {
   const LocalNodes nodes{1};
   RawClient client{nodes.port(0)};
   REQUIRE(client.get("b") == std::nullopt);
@@ -45,7 +45,7 @@ TEST_CASE("a_raw_client_writes_replies_as_text") {
   REQUIRE(client.command({"PING"}) == "PONG");
 }
 
-TEST_CASE("a_raw_client_does_not_wait_for_ever") {
+TEST_CASE("a_raw_client_does_not_wait_forever") {
   LocalNodes nodes{1};
   RawClient client{nodes.port(0)};
   nodes.pause(0);

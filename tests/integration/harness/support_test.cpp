@@ -61,7 +61,7 @@ std::filesystem::path folder_of(const LocalNodes& nodes) {
 
 }  // namespace
 
-TEST_CASE("every_node_is_a_server_of_its_own") {
+TEST_CASE("every_node_is_a_separate_server") {
   const LocalNodes nodes{3};
   REQUIRE(nodes.size() == 3);
   REQUIRE(nodes.urls().at(2) == "redis://127.0.0.1:" + std::to_string(nodes.port(2)));
@@ -99,7 +99,7 @@ TEST_CASE("a_killed_node_refuses_connections_and_comes_back_empty_on_its_port") 
   REQUIRE(client.get("key") == std::nullopt);
 }
 
-TEST_CASE("the_port_of_a_dead_node_is_given_to_nobody") {
+TEST_CASE("the_port_of_a_dead_node_stays_reserved") {
   LocalNodes nodes{1};
   nodes.kill(0);
   const Fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -111,7 +111,7 @@ TEST_CASE("the_port_of_a_dead_node_is_given_to_nobody") {
   REQUIRE(errno == EADDRINUSE);
 }
 
-TEST_CASE("a_node_that_persists_keeps_every_acknowledged_write_over_a_kill") {
+TEST_CASE("a_persistent_node_keeps_every_acknowledged_write_after_a_kill") {
   LocalNodes nodes{1, {.persist = true}};
   RawClient client{nodes.port(0)};
   REQUIRE(client.command({"SET", "key", "value"}) == "OK");
@@ -125,13 +125,13 @@ TEST_CASE("a_node_that_persists_keeps_every_acknowledged_write_over_a_kill") {
   REQUIRE(RawClient{nodes.port(0)}.keys().empty());
 }
 
-TEST_CASE("a_node_that_does_not_persist_has_no_data_to_restart_with") {
+TEST_CASE("a_node_without_persistence_cannot_restart_with_data") {
   LocalNodes nodes{1};
   REQUIRE_THROWS_AS(nodes.restart_with_data(0), std::logic_error);
   REQUIRE(nodes.running(0));
 }
 
-TEST_CASE("a_paused_node_takes_bytes_and_answers_when_it_is_resumed") {
+TEST_CASE("a_paused_node_accepts_bytes_and_answers_when_resumed") {
   LocalNodes nodes{1};
   nodes.pause(0);
   nodes.pause(0);
@@ -161,7 +161,7 @@ TEST_CASE("a_paused_node_can_be_killed_and_restarted") {
   REQUIRE(RawClient{nodes.port(0)}.command({"PING"}) == "PONG");
 }
 
-TEST_CASE("a_node_that_ends_by_itself_is_noticed") {
+TEST_CASE("a_node_that_exits_by_itself_is_noticed") {
   LocalNodes nodes{1};
   REQUIRE_THROWS_AS(RawClient{nodes.port(0)}.command({"SHUTDOWN", "NOSAVE"}), std::runtime_error);
   REQUIRE(eventually([&] { return !nodes.running(0); }));
@@ -169,7 +169,7 @@ TEST_CASE("a_node_that_ends_by_itself_is_noticed") {
   REQUIRE(nodes.running(0));
 }
 
-TEST_CASE("a_password_is_asked_for_and_stands_in_the_url") {
+TEST_CASE("a_password_is_required_and_part_of_the_url") {
   const LocalNodes nodes{1, {.password = "open, \"sesame\""}};
   REQUIRE(nodes.url(0) == "redis://:open%2C%20%22sesame%22@127.0.0.1:" + std::to_string(nodes.port(0)));
   REQUIRE_THAT(RawClient{nodes.port(0)}.command({"PING"}), contains("-NOAUTH"));
@@ -188,7 +188,7 @@ TEST_CASE("a_server_that_cannot_start_is_reported_with_the_end_of_its_log") {
   REQUIRE_THAT(message_of(start), contains("ended while it was starting") && contains("no-such-option"));
 }
 
-TEST_CASE("a_missing_server_program_is_reported_with_what_was_tried") {
+TEST_CASE("a_missing_server_program_is_reported_with_the_names_tried") {
   const auto start = [] { LocalNodes{1, {.server = "no-such-server"}}; };
   REQUIRE_THAT(message_of(start), contains("tried: no-such-server") && contains("REDLOCK_SERVER"));
 }
@@ -202,7 +202,7 @@ TEST_CASE("the_environment_chooses_the_server_program") {
   REQUIRE_THAT(message, contains("tried: /no/such/server"));
 }
 
-TEST_CASE("servers_inherit_no_descriptor_of_the_program") {
+TEST_CASE("servers_inherit_no_descriptor_from_the_program") {
   std::array<int, 2> ends{};
   REQUIRE(::pipe(ends.data()) == 0);  // On purpose without close-on-exec.
   const Fd reading{ends[0]};
@@ -239,7 +239,7 @@ TEST_CASE("threads_may_kill_pause_and_restart_nodes_at_the_same_time") {
   for (int i = 0; i < 2; ++i) REQUIRE_FALSE(nodes.running(i));
 }
 
-TEST_CASE("when_the_object_ends_its_servers_and_files_are_gone") {
+TEST_CASE("the_destructor_ends_the_servers_and_removes_their_files") {
   auto nodes = std::make_unique<LocalNodes>(3, redlock::testing::LocalNodesOptions{.persist = true});
   const auto folder = folder_of(*nodes);
   const std::array pids{nodes->pid(0), nodes->pid(1), nodes->pid(2)};
@@ -250,7 +250,7 @@ TEST_CASE("when_the_object_ends_its_servers_and_files_are_gone") {
   REQUIRE_FALSE(std::filesystem::exists(folder));
 }
 
-TEST_CASE("in_a_forked_child_the_end_of_the_object_leaves_the_servers_alone") {
+TEST_CASE("the_destructor_in_a_forked_child_leaves_the_servers_alone") {
   auto nodes = std::make_unique<LocalNodes>(1);
   const pid_t child = ::fork();
   if (child == 0) {

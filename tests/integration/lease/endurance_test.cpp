@@ -56,7 +56,7 @@ class Mishap {
 
 }  // namespace
 
-TEST_CASE("a_lease_is_kept_for_a_minute_while_one_node_at_a_time_fails_and_its_deadline_is_honest") {
+TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a_time_fails") {
   LocalNodes nodes{5, {.persist = true}};
   Redlock locks{endpoints(nodes)};
   const auto lease = locks.try_lock("r", {.ttl = 2s, .auto_renew = true});
@@ -85,7 +85,7 @@ TEST_CASE("a_lease_is_kept_for_a_minute_while_one_node_at_a_time_fails_and_its_d
   CHECK(samples > 1000);
 }
 
-TEST_CASE("after_a_thousand_cycles_only_what_is_held_is_renewed") {
+TEST_CASE("after_a_thousand_cycles_only_held_leases_are_renewed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};

@@ -31,7 +31,7 @@ Lease lease_everywhere(Redlock& locks, Observers& servers, redlock::Duration ttl
 
 }  // namespace
 
-TEST_CASE("an_extension_gives_the_copies_a_whole_ttl_again") {
+TEST_CASE("an_extension_restores_the_full_ttl_of_the_copies") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -49,7 +49,7 @@ TEST_CASE("an_extension_gives_the_copies_a_whole_ttl_again") {
   for (auto& server : servers) CHECK(server.pttl("r") <= 20000);
 }
 
-TEST_CASE("an_extension_never_shortens") {
+TEST_CASE("an_extension_never_shortens_a_ttl_or_the_deadline") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -76,7 +76,7 @@ TEST_CASE("an_extension_needs_a_majority_and_no_more") {
   CHECK(lease.deadline() > before);
 }
 
-TEST_CASE("without_a_majority_the_lease_is_in_doubt_and_keeps_its_deadline") {
+TEST_CASE("an_extension_without_a_majority_leaves_the_lease_in_doubt_with_its_deadline") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 100ms}};
@@ -123,7 +123,7 @@ TEST_CASE("a_lease_in_doubt_is_lost_at_its_old_deadline") {
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
-TEST_CASE("an_extension_after_the_deadline_is_refused_even_where_the_copies_live") {
+TEST_CASE("an_extension_after_the_deadline_is_refused_even_if_the_copies_exist") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.drift = 19s}};  // and so the deadline comes long before the copies expire
@@ -136,7 +136,7 @@ TEST_CASE("an_extension_after_the_deadline_is_refused_even_where_the_copies_live
   CHECK(eventually([&] { return servers.empty() == 3; }));  // and nobody has to wait for them
 }
 
-TEST_CASE("copies_deleted_on_a_majority_make_the_lease_lost_and_the_rest_is_released") {
+TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_releases_the_rest") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -153,7 +153,7 @@ TEST_CASE("copies_deleted_on_a_majority_make_the_lease_lost_and_the_rest_is_rele
   CHECK(lease.release() == Release::already_lost);
 }
 
-TEST_CASE("a_copy_deleted_on_a_minority_is_put_back_by_an_extension_that_got_its_majority_elsewhere") {
+TEST_CASE("an_extension_with_a_majority_restores_the_copies_deleted_on_a_minority") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -167,7 +167,7 @@ TEST_CASE("a_copy_deleted_on_a_minority_is_put_back_by_an_extension_that_got_its
   CHECK(eventually([&] { return servers.empty() == 5; }));
 }
 
-TEST_CASE("a_node_that_restarted_empty_gets_the_copy_and_the_counter_back_and_counts_two_rounds_later") {
+TEST_CASE("a_node_restarted_empty_gets_copy_and_counter_back_and_counts_two_rounds_later") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -188,7 +188,7 @@ TEST_CASE("a_node_that_restarted_empty_gets_the_copy_and_the_counter_back_and_co
   nodes.resume(2);
 }
 
-TEST_CASE("a_copy_that_somebody_else_has_taken_stays_his") {
+TEST_CASE("a_copy_taken_by_another_owner_is_left_alone") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -200,7 +200,7 @@ TEST_CASE("a_copy_that_somebody_else_has_taken_stays_his") {
   CHECK(servers[1].get("r") == "somebody");
 }
 
-TEST_CASE("a_majority_that_restarted_without_its_data_makes_the_lease_lost") {
+TEST_CASE("a_lease_is_lost_when_a_majority_restarted_without_data") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};

@@ -37,7 +37,7 @@ int confirming(Observers& servers, const std::string& key, Clock::time_point dea
 
 }  // namespace
 
-TEST_CASE("a_lease_knows_what_it_holds") {
+TEST_CASE("a_lease_reports_its_resource_state_and_deadline") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   const auto before = Clock::now();
@@ -52,7 +52,7 @@ TEST_CASE("a_lease_knows_what_it_holds") {
   CHECK((lease->remaining() > 0s && lease->remaining() <= 19798ms));
 }
 
-TEST_CASE("a_chosen_drift_is_what_is_taken_off_the_ttl") {
+TEST_CASE("a_configured_drift_is_subtracted_from_the_ttl") {
   LocalNodes nodes{1};
   Redlock locks{endpoints(nodes), {.drift = 5s}};
   const auto lease = locks.try_lock("r", {.ttl = 20s});
@@ -60,7 +60,7 @@ TEST_CASE("a_chosen_drift_is_what_is_taken_off_the_ttl") {
   CHECK(lease->deadline() <= Clock::now() + 15s);
 }
 
-TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_the_servers_gives") {
+TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_servers_grants") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -82,7 +82,7 @@ TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_the_servers_gives
   CHECK(lease.state() == State::lost);
 }
 
-TEST_CASE("a_moved_lease_holds_and_the_one_moved_from_is_released_and_does_nothing") {
+TEST_CASE("a_moved_lease_keeps_the_lock_and_the_moved_from_one_is_released") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -111,7 +111,7 @@ TEST_CASE("a_moved_lease_holds_and_the_one_moved_from_is_released_and_does_nothi
   CHECK(lease.release() == Release::released);
 }
 
-TEST_CASE("a_lease_moved_to_itself_keeps_its_lock") {
+TEST_CASE("a_self_moved_lease_keeps_its_lock") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -124,7 +124,7 @@ TEST_CASE("a_lease_moved_to_itself_keeps_its_lock") {
   CHECK(lease->release() == Release::released);
 }
 
-TEST_CASE("leases_cannot_be_copied_and_move_without_throwing") {
+TEST_CASE("leases_are_not_copyable_and_move_without_throwing") {
   CHECK_FALSE(std::is_copy_constructible_v<Lease>);
   CHECK_FALSE(std::is_copy_assignable_v<Lease>);
   CHECK(std::is_nothrow_move_constructible_v<Lease>);
@@ -162,7 +162,7 @@ TEST_CASE("leases_of_one_client_may_end_on_any_thread_in_any_order") {
     CHECK(eventually([&] { return server.info("connected_clients") == "1"; }));
 }
 
-TEST_CASE("a_lease_is_read_by_other_threads_while_it_is_extended") {
+TEST_CASE("other_threads_may_read_a_lease_while_it_is_extended") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   auto lease = locks.try_lock("r");

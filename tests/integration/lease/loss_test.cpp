@@ -60,7 +60,7 @@ struct Hanging {
 
 }  // namespace
 
-TEST_CASE("a_loss_is_told_to_all_at_the_deadline_and_not_before") {
+TEST_CASE("a_loss_is_reported_in_every_way_at_the_deadline_and_not_before") {
   Fixture f;
   Listener listener;
   const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = listener.callback()});
@@ -80,7 +80,7 @@ TEST_CASE("a_loss_is_told_to_all_at_the_deadline_and_not_before") {
   CHECK(listener.told().size() == 1);
 }
 
-TEST_CASE("a_lease_that_is_released_in_time_is_never_told_lost") {
+TEST_CASE("a_lease_released_in_time_is_never_reported_lost") {
   Fixture f;
   Listener listener;
   auto lease = f.locks.try_lock("r", {.ttl = 200ms, .on_lost = listener.callback()});
@@ -94,7 +94,7 @@ TEST_CASE("a_lease_that_is_released_in_time_is_never_told_lost") {
   CHECK_FALSE(token.stop_requested());
 }
 
-TEST_CASE("who_waits_for_a_loss_hears_of_a_release_and_of_a_stop_request") {
+TEST_CASE("a_wait_for_a_loss_ends_with_a_release_or_a_stop_request") {
   Fixture f;
   auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
@@ -109,7 +109,7 @@ TEST_CASE("who_waits_for_a_loss_hears_of_a_release_and_of_a_stop_request") {
   CHECK_FALSE(released.get());
 }
 
-TEST_CASE("what_a_renewal_finds_out_is_told_before_the_deadline") {
+TEST_CASE("a_loss_found_by_a_renewal_is_reported_before_the_deadline") {
   Fixture f;
   Listener listener;
   const bool taken = GENERATE(false, true);
@@ -125,7 +125,7 @@ TEST_CASE("what_a_renewal_finds_out_is_told_before_the_deadline") {
   CHECK(lease->remaining() == Clock::duration::zero());
 }
 
-TEST_CASE("an_extension_by_hand_that_finds_the_lease_lost_tells_it") {
+TEST_CASE("a_loss_found_by_an_explicit_extension_is_reported") {
   Fixture f;
   Listener listener;
   auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = listener.callback()});
@@ -136,7 +136,7 @@ TEST_CASE("an_extension_by_hand_that_finds_the_lease_lost_tells_it") {
   CHECK(listener.told() == std::vector{Loss::deleted});
 }
 
-TEST_CASE("a_majority_that_hangs_makes_a_renewed_lease_lost_at_its_deadline") {
+TEST_CASE("a_renewed_lease_is_lost_at_its_deadline_when_a_majority_hangs") {
   Fixture f;
   Listener listener;
   const auto lease = f.locks.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = listener.callback()});
@@ -156,7 +156,7 @@ TEST_CASE("a_majority_that_hangs_makes_a_renewed_lease_lost_at_its_deadline") {
   CHECK(listener.told().size() == 1);
 }
 
-TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
+TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   Fixture f;
   Gate gate;
   std::atomic<int> blocked = 0;
@@ -178,7 +178,7 @@ TEST_CASE("a_callback_that_blocks_keeps_nobody_else_from_being_told") {
   gate.open();
 }
 
-TEST_CASE("who_waited_for_a_loss_may_let_the_lease_go_and_its_callback_was_called") {
+TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_called") {
   Fixture f;
   CHECK(eventually([&] {  // as long as nothing stands still for long
     Hanging others{f.locks, 300ms};
@@ -194,7 +194,7 @@ TEST_CASE("who_waited_for_a_loss_may_let_the_lease_go_and_its_callback_was_calle
   }));
 }
 
-TEST_CASE("who_waits_for_a_loss_hears_of_it_even_if_all_threads_hang_in_callbacks") {
+TEST_CASE("a_wait_for_a_loss_returns_even_if_all_threads_hang_in_callbacks") {
   Fixture f;
   const Hanging others{f.locks, 300ms};
   const Lease lease = f.locks.lock("r", {.ttl = 600ms});
@@ -206,7 +206,7 @@ TEST_CASE("who_waits_for_a_loss_hears_of_it_even_if_all_threads_hang_in_callback
   CHECK(deleted.wait_lost(30s));
 }
 
-TEST_CASE("a_callback_that_throws_is_reported_and_ends_nothing") {
+TEST_CASE("a_throwing_callback_is_reported_and_affects_nothing_else") {
   std::mutex mutex;
   std::vector<std::string> warnings;
   Fixture f{{.on_warning = [&](std::string_view warning) {
@@ -270,7 +270,7 @@ TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
   }
 }
 
-TEST_CASE("leases_are_destroyed_from_everywhere_while_they_are_renewed_and_lost") {
+TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   std::atomic<int> told = 0;
@@ -317,7 +317,7 @@ TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
   CHECK(eventually([&] { return f.servers.empty() == 3; }));
 }
 
-TEST_CASE("who_asks_for_the_token_at_the_deadline_gets_one_that_is_stopped") {
+TEST_CASE("a_stop_token_requested_at_the_deadline_is_stopped") {
   Fixture f;
   for (int round = 0; round < 10; ++round) {
     const Lease lease = f.locks.lock("r" + std::to_string(round), {.ttl = 100ms, .on_lost = [](Loss) {}});
@@ -327,7 +327,7 @@ TEST_CASE("who_asks_for_the_token_at_the_deadline_gets_one_that_is_stopped") {
   }
 }
 
-TEST_CASE("in_a_forked_child_nobody_waits_for_a_loss") {
+TEST_CASE("a_forked_child_cannot_wait_for_a_loss") {
   Fixture f;
   const auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = [](Loss) {}});
   REQUIRE(lease);

@@ -59,7 +59,7 @@ TEST_CASE("leases_outlive_their_client") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("the_last_lease_may_go_on_another_thread") {
+TEST_CASE("the_last_lease_may_be_destroyed_on_another_thread") {
   LocalNodes nodes{3};
   const Belongings before;
   for (int round = 0; round < 30; ++round) {
@@ -72,7 +72,7 @@ TEST_CASE("the_last_lease_may_go_on_another_thread") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("many_leases_of_a_gone_client_may_go_on_many_threads_at_once") {
+TEST_CASE("leases_of_a_destroyed_client_may_be_destroyed_on_many_threads_at_once") {
   LocalNodes nodes{3};
   const Belongings before;
   for (int round = 0; round < 10; ++round) {
@@ -87,7 +87,7 @@ TEST_CASE("many_leases_of_a_gone_client_may_go_on_many_threads_at_once") {
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("a_client_may_go_at_any_moment_of_a_redial") {
+TEST_CASE("a_client_may_be_destroyed_at_any_point_of_a_reconnect") {
   LocalNodes nodes{3};
   Proxy dead{nodes.port(2)};
   const Belongings before;
@@ -105,7 +105,7 @@ TEST_CASE("a_client_may_go_at_any_moment_of_a_redial") {
   CHECK(all_is_given_back(before));
 }
 
-TEST_CASE("a_client_may_go_while_a_node_hangs_and_its_releases_arrive_nevertheless") {
+TEST_CASE("releases_of_a_client_destroyed_while_a_node_hangs_still_arrive") {
   LocalNodes nodes{3};
   const Belongings before;
   {
@@ -120,7 +120,7 @@ TEST_CASE("a_client_may_go_while_a_node_hangs_and_its_releases_arrive_neverthele
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
 }
 
-TEST_CASE("a_client_that_never_did_anything_leaves_nothing") {
+TEST_CASE("an_unused_client_leaves_nothing_behind") {
   const Belongings before;
   for (int round = 0; round < 10; ++round) InspectableLock{{"127.0.0.1:1"}};
   CHECK(all_is_given_back(before));

@@ -34,7 +34,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("a_lease_in_force_is_released_on_all_nodes") {
+TEST_CASE("a_held_lease_is_released_on_all_nodes") {
   Fixture f;
   Lease lease = f.lease();
   CHECK(lease.release() == Release::released);
@@ -44,7 +44,7 @@ TEST_CASE("a_lease_in_force_is_released_on_all_nodes") {
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
 }
 
-TEST_CASE("a_second_release_answers_as_the_first_and_asks_nobody") {
+TEST_CASE("a_second_release_returns_the_same_result_and_contacts_no_node") {
   Fixture f;
   Lease lease = f.lease();
   CHECK(lease.release() == Release::released);
@@ -56,14 +56,14 @@ TEST_CASE("a_second_release_answers_as_the_first_and_asks_nobody") {
   CHECK(f.servers.calls("evalsha") == 15);
 }
 
-TEST_CASE("a_release_after_the_deadline_says_already_lost") {
+TEST_CASE("a_release_after_the_deadline_returns_already_lost") {
   Fixture f;
   Lease lease = f.locks.lock("r", {.ttl = 50ms});
   REQUIRE(eventually([&] { return !lease.valid(); }));
   CHECK(lease.release() == Release::already_lost);
 }
 
-TEST_CASE("a_release_of_copies_that_a_majority_no_longer_has_says_already_lost") {
+TEST_CASE("a_release_of_copies_missing_on_a_majority_returns_already_lost") {
   Fixture f;
   Lease lease = f.lease();
   for (const std::size_t node : {0U, 1U, 2U}) f.servers[node].del("r");
@@ -71,7 +71,7 @@ TEST_CASE("a_release_of_copies_that_a_majority_no_longer_has_says_already_lost")
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
 }
 
-TEST_CASE("a_release_of_copies_that_belong_to_others_by_now_says_already_lost") {
+TEST_CASE("a_release_of_copies_taken_by_another_owner_returns_already_lost") {
   Fixture f;
   Lease lease = f.lease();
   for (const std::size_t node : {0U, 1U, 2U}) f.servers[node].command({"SET", "r", "somebody"});
@@ -80,7 +80,7 @@ TEST_CASE("a_release_of_copies_that_belong_to_others_by_now_says_already_lost") 
   CHECK(f.servers.holding("r", "somebody") == 3);
 }
 
-TEST_CASE("a_minority_that_does_not_answer_does_not_change_what_a_release_says") {
+TEST_CASE("an_unresponsive_minority_does_not_change_the_result_of_a_release") {
   Fixture f;
   Lease lease = f.lease();
   f.nodes.kill(0);
@@ -88,7 +88,7 @@ TEST_CASE("a_minority_that_does_not_answer_does_not_change_what_a_release_says")
   CHECK(lease.release() == Release::released);
 }
 
-TEST_CASE("a_release_that_a_dead_majority_does_not_answer_is_unknown") {
+TEST_CASE("a_release_with_a_dead_majority_returns_unknown") {
   Fixture f;
   Lease lease = f.lease();
   for (const int node : {0, 1, 2}) f.nodes.kill(node);
@@ -98,7 +98,7 @@ TEST_CASE("a_release_that_a_dead_majority_does_not_answer_is_unknown") {
   CHECK(eventually([&] { return living.empty() == 2; }));
 }
 
-TEST_CASE("a_release_that_a_hung_majority_does_not_answer_is_unknown_and_is_done_when_it_goes_on") {
+TEST_CASE("a_release_with_a_hung_majority_returns_unknown_and_completes_when_it_resumes") {
   Fixture f;
   Lease lease = f.lease();
   for (const int node : {0, 1, 2}) f.nodes.pause(node);
@@ -107,7 +107,7 @@ TEST_CASE("a_release_that_a_hung_majority_does_not_answer_is_unknown_and_is_done
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
 }
 
-TEST_CASE("a_release_waits_for_a_node_without_a_connection_and_is_done_when_it_is_back") {
+TEST_CASE("a_release_for_a_disconnected_node_is_delivered_when_it_is_back") {
   LocalNodes nodes{3, {.persist = true}};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -123,13 +123,13 @@ TEST_CASE("a_release_waits_for_a_node_without_a_connection_and_is_done_when_it_i
   CHECK(eventually([&] { return later.empty() == 3; }));
 }
 
-TEST_CASE("a_guard_that_goes_out_of_scope_releases") {
+TEST_CASE("a_lease_going_out_of_scope_releases_its_lock") {
   Fixture f;
   { const Lease lease = f.lease(); }
   CHECK(eventually([&] { return f.servers.empty() == 5; }));
 }
 
-TEST_CASE("a_guard_that_an_exception_destroys_releases_and_lets_the_exception_pass") {
+TEST_CASE("a_lease_destroyed_by_an_exception_releases_its_lock_and_the_exception_propagates") {
   Fixture f;
   const auto work = [&] {
     const Lease lease = f.lease();

@@ -61,7 +61,7 @@ TEST_CASE("a_renewed_lease_outlives_its_ttl_many_times") {
   CHECK(extensions(servers) - before <= 5 * 16);
 }
 
-TEST_CASE("without_being_asked_no_lease_renews_itself") {
+TEST_CASE("a_lease_without_auto_renew_is_not_renewed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -74,7 +74,7 @@ TEST_CASE("without_being_asked_no_lease_renews_itself") {
   CHECK(extensions(servers) == before);
 }
 
-TEST_CASE("a_lease_of_a_single_node_lock_renews_itself_too") {
+TEST_CASE("a_lease_of_a_single_node_lock_is_renewed_too") {
   LocalNodes nodes{1};
   Observers servers{nodes};
   SingleNodeLock locks{endpoints(nodes)[0]};
@@ -83,7 +83,7 @@ TEST_CASE("a_lease_of_a_single_node_lock_renews_itself_too") {
   CHECK(stays_held(*lease, servers, 3s));
 }
 
-TEST_CASE("a_lease_is_renewed_while_a_minority_is_dead_or_hangs") {
+TEST_CASE("a_lease_is_renewed_while_a_minority_is_dead_or_hung") {
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes)};
   const auto lease = locks.try_lock("r", renewing);
@@ -94,7 +94,7 @@ TEST_CASE("a_lease_is_renewed_while_a_minority_is_dead_or_hangs") {
   CHECK(stays_held(*lease, servers, 3s));
 }
 
-TEST_CASE("what_was_released_or_destroyed_is_renewed_no_more") {
+TEST_CASE("a_released_or_destroyed_lease_is_no_longer_renewed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
@@ -114,7 +114,7 @@ TEST_CASE("what_was_released_or_destroyed_is_renewed_no_more") {
   CHECK(locks.active() == 0);
 }
 
-TEST_CASE("a_lease_that_outlives_its_client_is_renewed_and_its_end_ends_that") {
+TEST_CASE("a_lease_that_outlives_its_client_is_renewed_until_it_is_destroyed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   std::optional<Lease> lease;
@@ -131,7 +131,7 @@ TEST_CASE("a_lease_that_outlives_its_client_is_renewed_and_its_end_ends_that") {
   CHECK(extensions(servers) == before);
 }
 
-TEST_CASE("max_hold_ends_a_lease_however_often_it_is_extended_and_gives_it_back") {
+TEST_CASE("max_hold_ends_and_releases_a_lease_however_often_it_is_extended") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -148,7 +148,7 @@ TEST_CASE("max_hold_ends_a_lease_however_often_it_is_extended_and_gives_it_back"
   CHECK(eventually([&] { return servers.having("r") == 0; }));
 }
 
-TEST_CASE("a_mutex_renews_its_lease_unless_told_otherwise") {
+TEST_CASE("a_mutex_renews_its_lease_by_default") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   Mutex mutex{locks, "r", {.ttl = 300ms}};
@@ -164,7 +164,7 @@ TEST_CASE("a_mutex_renews_its_lease_unless_told_otherwise") {
   left_alone.unlock();
 }
 
-TEST_CASE("an_extension_by_hand_and_renewals_get_along") {
+TEST_CASE("explicit_extensions_and_renewals_may_be_combined") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -178,7 +178,7 @@ TEST_CASE("an_extension_by_hand_and_renewals_get_along") {
   CHECK(lease->release() == Release::released);
 }
 
-TEST_CASE("callers_come_and_go_while_leases_are_renewed") {
+TEST_CASE("leases_are_renewed_while_other_calls_run") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};

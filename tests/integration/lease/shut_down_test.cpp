@@ -37,7 +37,7 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE("all_leases_are_told_lost_when_a_client_is_shut_down_and_their_holders_release_them") {
+TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_holders") {
   Fixture f;
   Listener listener;
   auto plain = f.locks.try_lock("plain", {.ttl = 60s});
@@ -69,7 +69,7 @@ TEST_CASE("all_leases_are_told_lost_when_a_client_is_shut_down_and_their_holders
   CHECK(f.servers.having("orphaned") > 1);
 }
 
-TEST_CASE("a_client_that_was_shut_down_gives_no_more_locks_and_still_looks") {
+TEST_CASE("a_client_after_shut_down_refuses_locks_and_still_inspects") {
   Fixture f;
   Redlock other{endpoints(f.nodes)};
   auto left = other.lock("left", {.ttl = 60s});
@@ -87,7 +87,7 @@ TEST_CASE("a_client_that_was_shut_down_gives_no_more_locks_and_still_looks") {
   CHECK(f.locks.inspect("left").size() == 3);
 }
 
-TEST_CASE("who_waits_for_a_lock_ends_when_the_client_is_shut_down") {
+TEST_CASE("shut_down_ends_calls_that_wait_for_a_lock") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
@@ -124,7 +124,7 @@ TEST_CASE("a_loss_callback_may_shut_its_client_down") {
   CHECK(lease->loss() == Loss::deadline_passed);
 }
 
-TEST_CASE("no_lease_survives_a_shut_down_whoever_is_about_to_get_one") {
+TEST_CASE("no_lease_survives_a_shut_down_that_races_acquisitions") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   for (int round = 0; round < 30; ++round) {
@@ -153,7 +153,7 @@ TEST_CASE("no_lease_survives_a_shut_down_whoever_is_about_to_get_one") {
   }
 }
 
-TEST_CASE("a_lock_on_one_node_is_shut_down_as_well") {
+TEST_CASE("a_single_node_lock_can_be_shut_down") {
   const LocalNodes nodes{1};
   redlock::SingleNodeLock lock{endpoints(nodes).front()};
   const auto lease = lock.try_lock("r", {.ttl = 60s});

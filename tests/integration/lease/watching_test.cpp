@@ -90,7 +90,7 @@ TEST_CASE("a_lease_whose_keys_are_deleted_on_a_majority_is_lost_at_once") {
   CHECK(eventually([&] { return f.servers.having("r") == 0; }));
 }
 
-TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_to_somebody") {
+TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_as_taken") {
   Fixture f;
   const Lease lease = f.hold();
   REQUIRE(f.is_armed());
@@ -107,7 +107,7 @@ TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_to_somebody"
   CHECK(f.servers[0].get("r") == std::nullopt);
 }
 
-TEST_CASE("a_lease_on_nodes_that_are_flushed_is_lost_at_once") {
+TEST_CASE("a_lease_on_flushed_nodes_is_lost_at_once") {
   Fixture f{5};
   std::vector<Lease> held;
   for (int i = 0; i < 300; ++i)
@@ -123,7 +123,7 @@ TEST_CASE("a_lease_on_nodes_that_are_flushed_is_lost_at_once") {
   CHECK(eventually([&] { return std::all_of(held.begin(), held.end(), is_lost); }));
 }
 
-TEST_CASE("who_asks_later_to_be_told_is_told_as_well") {
+TEST_CASE("a_loss_before_the_first_stop_token_or_wait_is_reported_too") {
   Fixture f;
   const Lease lease = f.locks.lock("r", {.ttl = 60s});
   f.servers.command({"DEL", "r"});
@@ -136,7 +136,7 @@ TEST_CASE("who_asks_later_to_be_told_is_told_as_well") {
   CHECK(lease.loss() == Loss::deleted);
 }
 
-TEST_CASE("a_lease_is_watched_again_behind_each_of_its_own_writes") {
+TEST_CASE("a_lease_is_watched_again_after_each_of_its_own_writes") {
   Fixture f;
   Lease lease = f.hold();
   REQUIRE(f.is_armed());
@@ -152,7 +152,7 @@ TEST_CASE("a_lease_is_watched_again_behind_each_of_its_own_writes") {
   REQUIRE(f.is_told(Loss::deleted));
 }
 
-TEST_CASE("a_single_copy_that_is_deleted_is_no_loss_and_comes_back") {
+TEST_CASE("a_single_deleted_copy_is_not_a_loss_and_is_restored") {
   Fixture f;
   const Lease lease = f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.listener.callback()});
   for (int round = 0; round < 6; ++round) {
@@ -167,7 +167,7 @@ TEST_CASE("a_single_copy_that_is_deleted_is_no_loss_and_comes_back") {
   CHECK(f.listener.told().empty());
 }
 
-TEST_CASE("nodes_that_come_back_without_their_keys_are_heard_of") {
+TEST_CASE("a_lease_is_lost_when_a_majority_restarts_without_its_keys") {
   Fixture f;
   const Lease lease = f.hold();
   REQUIRE(f.is_armed());
@@ -177,7 +177,7 @@ TEST_CASE("nodes_that_come_back_without_their_keys_are_heard_of") {
   CHECK(lease.state() == State::lost);
 }
 
-TEST_CASE("a_lookout_that_is_cut_off_comes_back_and_hears_again") {
+TEST_CASE("a_listener_that_loses_its_connection_reconnects_and_reports_changes") {
   Fixture f;
   const Lease lease = f.hold();
   REQUIRE(f.is_armed());
@@ -195,7 +195,7 @@ TEST_CASE("a_lookout_that_is_cut_off_comes_back_and_hears_again") {
   REQUIRE(f.is_told(Loss::deleted));
 }
 
-TEST_CASE("a_server_that_does_not_let_us_listen_is_asked_instead_and_that_is_said_once") {
+TEST_CASE("a_server_that_refuses_listeners_is_polled_with_one_warning") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   const std::string rule = GENERATE("-client", "-client|tracking", "-subscribe", "resetchannels");
@@ -220,7 +220,7 @@ TEST_CASE("a_server_that_does_not_let_us_listen_is_asked_instead_and_that_is_sai
   CHECK(warnings.told().size() == 1);
 }
 
-TEST_CASE("what_is_released_is_watched_no_more") {
+TEST_CASE("a_released_lease_is_no_longer_watched") {
   Fixture f;
   {
     Lease lease = f.hold();
@@ -232,7 +232,7 @@ TEST_CASE("what_is_released_is_watched_no_more") {
   CHECK(f.listener.told().empty());
 }
 
-TEST_CASE("a_lease_that_nobody_wants_to_hear_of_costs_no_second_connection") {
+TEST_CASE("a_lease_without_loss_notification_needs_no_second_connection") {
   Fixture f;
   const auto lease = f.locks.try_lock("r", {.ttl = 60s});
   const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});

@@ -58,25 +58,25 @@ TEST_CASE("a_refused_connection_is_unreachable") {
   CHECK(inspection_finds(locks, 0, NodeStatus::unreachable));
 }
 
-TEST_CASE("a_socket_that_is_not_there_is_unreachable") {
+TEST_CASE("a_missing_socket_is_unreachable") {
   SingleNodeLock locks{"unix:///no/such/socket"};
   check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "No such file or directory");
 }
 
-TEST_CASE("a_name_that_does_not_exist_is_unreachable") {
+TEST_CASE("a_nonexistent_host_name_is_unreachable") {
   // A label of 64 bytes, one too many: no name server needs to be asked.
   SingleNodeLock locks{"redis://" + std::string(64, 'x') + ".invalid", {.connect_timeout = 20s}};
   check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "the name cannot be resolved: ");
 }
 
-TEST_CASE("a_server_that_accepts_and_says_nothing_is_timed_out") {
+TEST_CASE("a_server_that_accepts_and_never_answers_is_timed_out") {
   LocalNodes nodes{1};
   nodes.pause(0);
   SingleNodeLock locks{nodes.url(0), {.connect_timeout = 100ms, .node_timeout = 100ms}};
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
 }
 
-TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_fell_silent") {
+TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_its_connection_is_given_up") {
   LocalNodes nodes{1};
   SingleNodeLock locks{nodes.url(0), {.connect_timeout = 200ms, .node_timeout = 50ms}};
   REQUIRE(locks.try_lock("warm-up"));
@@ -99,14 +99,14 @@ TEST_CASE("a_connection_that_breaks_before_the_answer_is_connection_lost") {
   CHECK(eventually([&] { return b.server.locks().empty(); }));
 }
 
-TEST_CASE("a_copy_on_a_node_that_is_not_reached_again_expires_by_itself") {
+TEST_CASE("a_copy_on_a_node_that_stays_unreachable_expires") {
   Breaking b;
   CHECK(b.break_an_attempt(1500ms, Cut::reset, true).code() == Errc::no_quorum);
   CHECK(eventually([&] { return b.server.locks().empty(); }));
   CHECK(b.server.calls("evalsha") == b.scripts + 1);  // the grant
 }
 
-TEST_CASE("half_a_connection_is_a_lost_one") {
+TEST_CASE("a_half_closed_connection_is_replaced") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
   SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s}};
@@ -118,7 +118,7 @@ TEST_CASE("half_a_connection_is_a_lost_one") {
   CHECK(eventually([&] { return locks.try_lock("r", {}, ec).has_value(); }));
 }
 
-TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_costs_the_others_nothing") {
+TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_others") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), {.node_timeout = 20s}};  // and so 80 s of silence
   const std::string resource(4096, 'x');

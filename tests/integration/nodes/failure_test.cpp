@@ -96,7 +96,7 @@ void bring_back(LocalNodes& nodes, Back how) {
 
 }  // namespace
 
-TEST_CASE("locks_go_on_at_no_cost_while_a_minority_is_dead_or_hangs") {
+TEST_CASE("a_dead_or_hung_minority_does_not_slow_locks_down") {
   const Failure how = GENERATE(Failure::dead, Failure::hung);
   const int gone = GENERATE(1, 2);
   CAPTURE(static_cast<int>(how), gone);
@@ -108,7 +108,7 @@ TEST_CASE("locks_go_on_at_no_cost_while_a_minority_is_dead_or_hangs") {
   for (int i = 0; i < 20; ++i) CHECK(time_of([&] { cycle(locks, "r"); }) < 15s);
 }
 
-TEST_CASE("nodes_that_hang_before_the_first_connection_cost_the_first_call_little") {
+TEST_CASE("nodes_hung_before_the_first_connection_barely_delay_the_first_call") {
   LocalNodes nodes{5};
   nodes.pause(1);
   nodes.pause(3);
@@ -165,7 +165,7 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
              contains("unreachable (Connection refused)"));
 }
 
-TEST_CASE("a_majority_that_hangs_before_the_first_connection_is_no_quorum_after_the_connect_timeout") {
+TEST_CASE("a_majority_hung_before_the_first_connection_is_no_quorum_after_the_connect_timeout") {
   constexpr auto connect_timeout = 100ms;
   LocalNodes nodes{5};
   for (const int node : majority) nodes.pause(node);
@@ -182,7 +182,7 @@ TEST_CASE("a_majority_that_hangs_before_the_first_connection_is_no_quorum_after_
   CHECK(fastest <= connect_timeout + 100ms + slack);
 }
 
-TEST_CASE("nodes_that_are_back_are_used_again_within_two_seconds") {
+TEST_CASE("returned_nodes_are_used_again_within_two_seconds") {
   const Back how = GENERATE(Back::resumed, Back::empty, Back::with_data);
   CAPTURE(static_cast<int>(how));
   LocalNodes nodes{5, {.persist = how == Back::with_data}};
@@ -205,7 +205,7 @@ TEST_CASE("nodes_that_are_back_are_used_again_within_two_seconds") {
   CHECK(fastest <= 2s + slack);
 }
 
-TEST_CASE("a_node_that_hung_for_a_moment_keeps_its_connection_and_votes_again") {
+TEST_CASE("a_briefly_hung_node_keeps_its_connection_and_votes_again") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 20s}};

@@ -129,7 +129,7 @@ bool all_are_asked(const LocalNodes& nodes) {
 
 }  // namespace
 
-TEST_CASE("sixteen_threads_go_on_while_a_minority_fails_and_after_a_majority_is_back") {
+TEST_CASE("sixteen_threads_keep_locking_while_a_minority_fails_and_after_a_majority_returns") {
   // With data on disk: a node that forgets its locks breaks exclusion, and is not what this is about.
   LocalNodes nodes{5, {.persist = true}};
   Redlock locks{endpoints(nodes), {.node_timeout = 100ms, .restart_guard = redlock::RestartGuard::off}};

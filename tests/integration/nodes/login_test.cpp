@@ -60,7 +60,7 @@ TEST_CASE("a_password_of_any_bytes_logs_in_the_default_user") {
   CHECK(lease->release() == Release::released);
 }
 
-TEST_CASE("a_user_with_the_rights_that_the_documentation_names_can_do_everything") {
+TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
   WithUser f{{"~app:*",
               "~redlock:f:{app:*",
               "~redlock:ft:app:*",
@@ -114,13 +114,13 @@ TEST_CASE("a_wrong_password_is_wrong_password") {
   check_refused(locks, Errc::misconfigured, NodeStatus::wrong_password, "WRONGPASS");
 }
 
-TEST_CASE("a_password_that_the_server_does_not_want_is_wrong_password") {
+TEST_CASE("a_password_for_a_server_without_one_is_wrong_password") {
   LocalNodes nodes{1};
   SingleNodeLock locks{with_login(nodes, ":" + wrong + "@")};
   check_refused(locks, Errc::misconfigured, NodeStatus::wrong_password, "does not accept AUTH");
 }
 
-TEST_CASE("a_minority_with_a_wrong_password_stops_nobody") {
+TEST_CASE("a_wrong_password_on_a_minority_does_not_prevent_locking") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   std::vector<Endpoint> list = endpoints(nodes);
@@ -148,14 +148,14 @@ TEST_CASE("a_user_without_a_command_or_key_has_no_permission") {
   }));
 }
 
-TEST_CASE("a_user_who_may_call_scripts_but_not_what_they_call_has_no_permission") {
+TEST_CASE("a_user_without_the_commands_that_the_scripts_call_has_no_permission") {
   const std::string rule = GENERATE("-set", "-get", "-time");
   WithUser f{{"~*", "+@all", rule}};
   SingleNodeLock locks{f.url};
   check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "script");
 }
 
-TEST_CASE("a_user_without_the_counters_keys_has_no_permission") {
+TEST_CASE("a_user_without_access_to_the_counter_keys_has_no_permission") {
   WithUser f{{"~r", "+@all"}};
   SingleNodeLock locks{f.url};
   check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "");
@@ -178,7 +178,7 @@ TEST_CASE("a_user_without_scripts_gets_locks_that_only_expire") {
   CHECK(lease->release() == Release::unknown);
 }
 
-TEST_CASE("no_password_appears_in_anything_that_is_shown") {
+TEST_CASE("no_password_appears_in_any_message") {
   std::ostringstream shown;
   const auto note = [&](auto&& call) {
     try {

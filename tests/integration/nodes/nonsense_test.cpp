@@ -78,7 +78,7 @@ struct Nonsense {
 
 }  // namespace
 
-TEST_CASE("an_answer_that_is_not_resp_or_too_large_is_a_protocol_error") {
+TEST_CASE("an_answer_that_is_not_valid_resp_is_a_protocol_error") {
   const auto [answer, words] =
       GENERATE(Nonsense{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "Protocol error"},
                Nonsense{"SSH-2.0-OpenSSH_9.2\r\n", "Protocol error"}, Nonsense{"\0\0\0\0"s, "Protocol error"},
@@ -94,7 +94,7 @@ TEST_CASE("an_answer_that_is_not_resp_or_too_large_is_a_protocol_error") {
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
 }
 
-TEST_CASE("an_answer_larger_than_any_to_our_commands_is_a_protocol_error") {
+TEST_CASE("an_oversized_answer_is_a_protocol_error") {
   std::string nested;
   for (int i = 0; i < 2000; ++i) nested += "*1\r\n";
   const std::string much(1'500'000, 'x');
@@ -106,13 +106,13 @@ TEST_CASE("an_answer_larger_than_any_to_our_commands_is_a_protocol_error") {
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
 }
 
-TEST_CASE("an_answer_that_only_announces_its_size_is_waited_for_no_longer_than_any_other") {
+TEST_CASE("an_answer_that_only_announces_its_size_times_out_like_any_other") {
   const Impostor impostor{"$2000000000\r\n"};
   SingleNodeLock locks{impostor.url(), {.connect_timeout = 100ms}};
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
 }
 
-TEST_CASE("an_impostor_among_the_nodes_stops_nobody") {
+TEST_CASE("a_server_that_is_not_redis_among_the_nodes_does_not_prevent_locking") {
   const Impostor impostor{"-ERR unknown command\r\n:1\r\n+OK\r\n"};
   LocalNodes nodes{2};
   Redlock locks{{nodes.url(0), impostor.url(), nodes.url(1)}, {.restart_guard = redlock::RestartGuard::off}};

@@ -46,7 +46,7 @@ void lock_once(Redlock& locks) {
 
 }  // namespace
 
-TEST_CASE("the_first_minute_on_new_nodes_knows_no_quarantine") {
+TEST_CASE("new_nodes_vote_without_quarantine") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -61,7 +61,7 @@ TEST_CASE("the_first_minute_on_new_nodes_knows_no_quarantine") {
                                                   contains(" run_id=" + *servers[0].info("run_id")));
 }
 
-TEST_CASE("a_node_that_came_back_without_its_data_votes_when_max_ttl_has_passed_and_not_before") {
+TEST_CASE("a_node_restarted_without_data_votes_after_max_ttl_and_not_before") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.max_ttl = 2s}};
@@ -94,7 +94,7 @@ TEST_CASE("a_node_that_came_back_without_its_data_votes_when_max_ttl_has_passed_
   }));
 }
 
-TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_the_reason_for_each") {
+TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
@@ -112,7 +112,7 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_the_reason_for_each")
   CHECK_THAT(text, contains("1 of 3 nodes voted, 2 are a majority"));
 }
 
-TEST_CASE("durable_nodes_vote_at_once_when_they_are_back") {
+TEST_CASE("durable_nodes_vote_at_once_after_a_restart") {
   LocalNodes nodes{3, {.persist = true}};
   Redlock locks{endpoints(nodes), Options{.durable_nodes = true}};
   lock_once(locks);
@@ -125,7 +125,7 @@ TEST_CASE("durable_nodes_vote_at_once_when_they_are_back") {
   REQUIRE(eventually([&] { return voters(locks) == 3; }, 5s));
 }
 
-TEST_CASE("nodes_that_are_not_declared_durable_wait_also_when_they_kept_their_data") {
+TEST_CASE("nodes_not_declared_durable_are_quarantined_even_if_they_kept_their_data") {
   LocalNodes nodes{3, {.persist = true}};
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
@@ -137,7 +137,7 @@ TEST_CASE("nodes_that_are_not_declared_durable_wait_also_when_they_kept_their_da
   REQUIRE(Observers{nodes}[1].pttl("redlock:quarantine") > 55000);
 }
 
-TEST_CASE("strictly_new_nodes_wait_as_well") {
+TEST_CASE("the_strict_guard_quarantines_new_nodes") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::strict, .max_ttl = 1s}};
   const LockOptions brief{.ttl = 1s};
@@ -149,7 +149,7 @@ TEST_CASE("strictly_new_nodes_wait_as_well") {
   CHECK(Clock::now() - begun >= 1s);
 }
 
-TEST_CASE("a_flush_under_live_connections_is_noticed_by_the_next_attempt_with_and_without_fencing") {
+TEST_CASE("the_next_attempt_detects_a_flush_on_live_connections_with_and_without_fencing") {
   const bool fencing = GENERATE(true, false);
   CAPTURE(fencing);
   LocalNodes nodes{3};
@@ -164,7 +164,7 @@ TEST_CASE("a_flush_under_live_connections_is_noticed_by_the_next_attempt_with_an
   REQUIRE(eventually([&] { return servers.having("redlock:quarantine") == 3; }));
 }
 
-TEST_CASE("clients_that_disagree_about_the_nodes_are_told_so") {
+TEST_CASE("clients_that_disagree_about_the_nodes_get_an_error") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
@@ -179,7 +179,7 @@ TEST_CASE("clients_that_disagree_about_the_nodes_are_told_so") {
   REQUIRE(locks.try_lock("r"));
 }
 
-TEST_CASE("the_number_of_nodes_is_changed_while_nobody_uses_them_by_deleting_their_markers") {
+TEST_CASE("deleting_the_markers_of_unused_nodes_allows_another_number_of_nodes") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   const std::vector<redlock::Endpoint> all = endpoints(nodes);
@@ -198,7 +198,7 @@ TEST_CASE("the_number_of_nodes_is_changed_while_nobody_uses_them_by_deleting_the
   CHECK(voters(again) == 5);
 }
 
-TEST_CASE("a_node_is_replaced_under_live_clients_by_an_empty_one_at_the_same_address") {
+TEST_CASE("an_empty_node_may_replace_another_at_the_same_address_under_live_clients") {
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
   const LockOptions brief{.ttl = 1s};
@@ -214,7 +214,7 @@ TEST_CASE("a_node_is_replaced_under_live_clients_by_an_empty_one_at_the_same_add
   CHECK(Clock::now() - replaced >= 1s);
 }
 
-TEST_CASE("without_the_guard_nothing_is_read_or_written") {
+TEST_CASE("without_the_guard_no_marker_is_read_or_written") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::off}};
@@ -326,7 +326,7 @@ std::uint64_t seed() {
 
 }  // namespace
 
-TEST_CASE("nodes_that_forget_a_lease_help_nobody_to_a_second_one_while_it_lasts") {
+TEST_CASE("nodes_that_forget_a_lease_do_not_grant_a_second_one_before_it_ends") {
   const std::uint64_t chosen = seed();
   CAPTURE(chosen);
   Contest contest{RestartGuard::automatic, chosen};
@@ -338,7 +338,7 @@ TEST_CASE("nodes_that_forget_a_lease_help_nobody_to_a_second_one_while_it_lasts"
   CHECK(contest.leases() > static_cast<int>(rounds()));
 }
 
-TEST_CASE("without_the_guard_nodes_that_forget_a_lease_help_to_a_second_one") {
+TEST_CASE("without_the_guard_nodes_that_forget_a_lease_grant_a_second_one") {
   Contest contest{RestartGuard::off, 1};
   int overlaps = 0;
   for (int round = 0; round < 20 && overlaps == 0; ++round) overlaps += contest.round(round);

@@ -58,7 +58,7 @@ TEST_CASE("a_server_under_two_names_is_a_configuration_error") {
   CHECK_THAT(blamed.message, contains("the same server as " + other.node));
 }
 
-TEST_CASE("the_attempt_that_finds_out_leaves_nothing_on_the_server") {
+TEST_CASE("the_attempt_that_detects_a_second_name_leaves_nothing_on_the_server") {
   const std::string kind = GENERATE("name", "socket", "db");
   CAPTURE(kind);
   LocalNodes nodes{3};
@@ -73,7 +73,7 @@ TEST_CASE("the_attempt_that_finds_out_leaves_nothing_on_the_server") {
   CHECK(eventually([&] { return servers[0].locks().empty(); }));
 }
 
-TEST_CASE("a_second_name_that_is_found_out_late_gets_no_copy_that_outlives_the_lease") {
+TEST_CASE("a_second_name_detected_late_keeps_no_copy_after_the_lease") {
   LocalNodes nodes{3};
   Proxy slow{nodes.port(0)};
   slow.set_delay(0ms, 500ms);

@@ -103,7 +103,7 @@ TEST_CASE("a_key_of_another_type_is_a_configuration_error_and_is_left_alone") {
   CHECK(f.server.command({"HGET", "r", "field"}) == "value");
 }
 
-TEST_CASE("a_key_of_another_type_in_the_place_of_ours_makes_the_lease_lost") {
+TEST_CASE("a_lease_whose_key_was_replaced_by_another_type_is_lost") {
   Fixture f;
   auto lease = f.locks.try_lock("r");
   auto other = f.locks.try_lock("other");
@@ -118,7 +118,7 @@ TEST_CASE("a_key_of_another_type_in_the_place_of_ours_makes_the_lease_lost") {
   CHECK(f.server.command({"HGET", "r", "field"}) == "value");
 }
 
-TEST_CASE("a_server_without_memory_is_out_of_memory_and_still_extends_and_releases") {
+TEST_CASE("a_server_out_of_memory_still_extends_and_releases") {
   Fixture f;
   auto lease = f.locks.try_lock("held");
   REQUIRE(lease);
@@ -144,7 +144,7 @@ TEST_CASE("a_server_that_cannot_save_is_not_persisting") {
   f.check_well_again();
 }
 
-TEST_CASE("a_server_that_reads_its_data_is_loading_on_old_and_on_new_connections") {
+TEST_CASE("a_server_reading_its_data_is_loading_on_old_and_new_connections") {
   Fixture f;
   SingleNodeLock newcomer{f.nodes.url(0), {.node_timeout = 500ms}};
   REQUIRE(f.locks.try_lock("warm-up"));
@@ -161,7 +161,7 @@ TEST_CASE("a_server_that_reads_its_data_is_loading_on_old_and_on_new_connections
   f.check_well_again();
 }
 
-TEST_CASE("a_server_in_somebodys_endless_script_is_busy") {
+TEST_CASE("a_server_running_an_endless_script_is_busy") {
   Fixture f{{"--lua-time-limit", "1"}};
   REQUIRE(f.locks.try_lock("warm-up"));
   const Background script{f.nodes, {"EVAL", "while true do end", "0"}};
@@ -172,7 +172,7 @@ TEST_CASE("a_server_in_somebodys_endless_script_is_busy") {
   f.check_well_again();
 }
 
-TEST_CASE("scripts_that_the_server_has_forgotten_are_sent_again") {
+TEST_CASE("scripts_forgotten_by_the_server_are_sent_again") {
   Fixture f;
   auto first = f.locks.try_lock("first");
   auto second = f.locks.try_lock("second");
@@ -189,12 +189,12 @@ TEST_CASE("scripts_that_the_server_has_forgotten_are_sent_again") {
   CHECK(f.server.get("r") == "somebody");
 }
 
-TEST_CASE("another_error_is_reported_in_the_servers_words") {
+TEST_CASE("any_other_error_is_reported_in_the_servers_words") {
   Fixture f{{"--rename-command", "SET", ""}};
   check_refused(f.locks, Errc::no_quorum, NodeStatus::server_error, "nknown");
 }
 
-TEST_CASE("a_database_that_the_server_does_not_have_is_a_server_error") {
+TEST_CASE("a_nonexistent_database_is_a_server_error") {
   LocalNodes nodes{1};
   SingleNodeLock locks{nodes.url(0) + "/99"};
   check_refused(locks, Errc::no_quorum, NodeStatus::server_error, "ERR DB index is out of range");

@@ -125,7 +125,7 @@ std::uint64_t expired_keys(RawClient& server) { return std::stoull(*server.info(
 
 }  // namespace
 
-TEST_CASE("after_thousands_of_cycles_in_bad_weather_nothing_is_left_of_them") {
+TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
   const std::uint64_t seed = number_from("REDLOCK_SEED", std::random_device{}());
   const std::uint64_t cycles = number_from("REDLOCK_SOAK_CYCLES", 10'000);
   std::cout << "soak: REDLOCK_SEED=" << seed << std::endl;

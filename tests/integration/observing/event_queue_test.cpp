@@ -47,7 +47,7 @@ void note(EventQueue& event_queue, const std::string& resource) {
 
 }  // namespace
 
-TEST_CASE("all_that_was_noted_is_told_in_its_order_before_the_narrator_ends") {
+TEST_CASE("the_queue_delivers_all_events_in_order_before_it_ends") {
   const auto notes = std::make_shared<Notes>();
   {
     EventQueue event_queue{notes, 0, nullptr};
@@ -57,7 +57,7 @@ TEST_CASE("all_that_was_noted_is_told_in_its_order_before_the_narrator_ends") {
   for (std::size_t i = 0; i < 1000; ++i) CHECK(notes->attempts()[i].resource == std::to_string(i));
 }
 
-TEST_CASE("what_was_noted_is_told_soon_without_being_asked_for") {
+TEST_CASE("events_are_delivered_soon_without_further_calls") {
   const auto notes = std::make_shared<Notes>();
   EventQueue event_queue{notes, 0, nullptr};
   for (std::size_t round = 1; round <= 3; ++round) {
@@ -66,7 +66,7 @@ TEST_CASE("what_was_noted_is_told_soon_without_being_asked_for") {
   }
 }
 
-TEST_CASE("the_observer_hears_of_resources_and_not_of_keys") {
+TEST_CASE("the_observer_receives_resources_and_not_keys") {
   const auto notes = std::make_shared<Notes>();
   {
     EventQueue event_queue{notes, 4, nullptr};
@@ -81,7 +81,7 @@ TEST_CASE("the_observer_hears_of_resources_and_not_of_keys") {
   CHECK(notes->extensions().at(0).resource == "d");
 }
 
-TEST_CASE("the_observer_is_called_by_one_thread_that_is_nobody_elses") {
+TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
   std::vector<std::thread::id> threads;
   {
     EventQueue event_queue{
@@ -99,7 +99,7 @@ TEST_CASE("the_observer_is_called_by_one_thread_that_is_nobody_elses") {
   CHECK(threads[0] != std::this_thread::get_id());
 }
 
-TEST_CASE("what_comes_while_too_much_waits_is_counted_and_left_out") {
+TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
   Gate gate;
   std::atomic<std::size_t> told = 0;
   const auto observer = std::make_shared<Calling>([&](const auto&) {
@@ -120,7 +120,7 @@ TEST_CASE("what_comes_while_too_much_waits_is_counted_and_left_out") {
   CHECK(observer->drops == 17);
 }
 
-TEST_CASE("an_observer_that_throws_is_reported_once_and_hears_of_the_rest") {
+TEST_CASE("a_throwing_observer_is_reported_once_and_receives_the_remaining_events") {
   std::vector<std::string> warnings;
   int told = 0;
   {
@@ -135,7 +135,7 @@ TEST_CASE("an_observer_that_throws_is_reported_once_and_hears_of_the_rest") {
   CHECK(warnings == std::vector<std::string>{"the observer threw: oh no (more of that is not told)"});
 }
 
-TEST_CASE("a_report_that_throws_ends_nothing_and_none_is_needed") {
+TEST_CASE("a_throwing_or_missing_report_callback_does_no_harm") {
   const bool has_report = GENERATE(false, true);
   int told = 0;
   {
@@ -150,7 +150,7 @@ TEST_CASE("a_report_that_throws_ends_nothing_and_none_is_needed") {
   CHECK(told == 5);
 }
 
-TEST_CASE("an_observer_may_destroy_the_narrator_and_hears_no_more") {
+TEST_CASE("an_observer_may_destroy_the_queue_and_receives_nothing_more") {
   std::mutex mutex;
   std::unique_ptr<EventQueue> event_queue;
   std::atomic<int> told = 0;

@@ -38,7 +38,7 @@ class Calling final : public Observer {
 
 }  // namespace
 
-TEST_CASE("an_observer_that_blocks_keeps_nobody_waiting") {
+TEST_CASE("a_blocking_observer_delays_nothing_else") {
   LocalNodes nodes{3};
   Gate gate;
   const auto observer = std::make_shared<Calling>();
@@ -55,7 +55,7 @@ TEST_CASE("an_observer_that_blocks_keeps_nobody_waiting") {
   gate.open();
 }
 
-TEST_CASE("an_observer_that_throws_is_told_to_on_warning_and_harms_nobody") {
+TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {
   LocalNodes nodes{3};
   std::mutex mutex;
   std::vector<std::string> warnings;

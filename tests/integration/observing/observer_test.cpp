@@ -59,7 +59,7 @@ std::ptrdiff_t count(const std::vector<Event>& events, Predicate predicate) {
 
 // ── attempts and waits ─────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("attempts_are_told_with_their_outcomes") {
+TEST_CASE("attempts_are_reported_with_their_outcomes") {
   Fixture f;
   const auto before = Clock::now();
   {
@@ -86,7 +86,7 @@ TEST_CASE("attempts_are_told_with_their_outcomes") {
   CHECK(f.notes->waits().empty());
 }
 
-TEST_CASE("a_wait_is_told_with_its_outcome_and_its_whole_time") {
+TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
   Fixture f;
   f.servers.command({"SET", "app:r", "somebody", "PX", "1000"});
   const auto before = Clock::now();
@@ -113,7 +113,7 @@ TEST_CASE("a_wait_is_told_with_its_outcome_and_its_whole_time") {
   CHECK(f.notes->attempts().size() >= 2);
 }
 
-TEST_CASE("a_second_round_is_told") {
+TEST_CASE("a_second_round_is_reported") {
   Fixture f;
   // No two of them agree.
   for (std::size_t node = 0; node < 3; ++node)
@@ -127,7 +127,7 @@ TEST_CASE("a_second_round_is_told") {
 
 // ── holds and losses ───────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_released_lease_is_told_with_its_time_and_what_was_left_of_it") {
+TEST_CASE("a_released_lease_is_reported_with_its_hold_time_and_remaining_validity") {
   Fixture f;
   const auto before = Clock::now();
   auto lease = f.locks->try_lock("r", {.ttl = 60s});
@@ -151,7 +151,7 @@ TEST_CASE("a_released_lease_is_told_with_its_time_and_what_was_left_of_it") {
   CHECK(holds[0].validity_left >= deadline - released);
 }
 
-TEST_CASE("a_loss_is_told_at_the_deadline_although_nobody_listens_and_once_also_if_released_later") {
+TEST_CASE("a_loss_is_reported_once_at_the_deadline_even_without_listeners") {
   Fixture f;
   auto lease = f.locks->try_lock("r", {.ttl = 200ms});
   REQUIRE(lease);
@@ -168,7 +168,7 @@ TEST_CASE("a_loss_is_told_at_the_deadline_although_nobody_listens_and_once_also_
   CHECK(holds[0].held <= 200ms);
 }
 
-TEST_CASE("a_loss_is_told_with_its_reason") {
+TEST_CASE("a_loss_is_reported_with_its_reason") {
   Fixture f;
   auto lease = f.locks->try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
@@ -182,7 +182,7 @@ TEST_CASE("a_loss_is_told_with_its_reason") {
   CHECK(f.notes->extensions().at(0).state == State::lost);
 }
 
-TEST_CASE("a_release_without_answers_is_told_unknown") {
+TEST_CASE("a_release_without_answers_is_reported_as_unknown") {
   Fixture f;
   auto lease = f.locks->try_lock("r");
   REQUIRE(lease);
@@ -197,7 +197,7 @@ TEST_CASE("a_release_without_answers_is_told_unknown") {
 
 // ── extensions ─────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("renewals_are_told_with_how_late_they_were_and_extensions_by_hand_without") {
+TEST_CASE("renewals_are_reported_with_their_lateness_and_explicit_extensions_without") {
   Fixture f;
   auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
   auto by_hand = f.locks->try_lock("by hand");
@@ -218,7 +218,7 @@ TEST_CASE("renewals_are_told_with_how_late_they_were_and_extensions_by_hand_with
   CHECK(extensions[0].state == State::held);
 }
 
-TEST_CASE("a_renewal_without_a_majority_is_told_in_doubt") {
+TEST_CASE("a_renewal_without_a_majority_is_reported_in_doubt") {
   Fixture f;
   const auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
   REQUIRE(lease);
@@ -231,7 +231,7 @@ TEST_CASE("a_renewal_without_a_majority_is_told_in_doubt") {
 
 // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("connections_and_reconnections_are_told_for_each_node") {
+TEST_CASE("connections_and_reconnections_are_reported_per_node") {
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
   const auto ready = [&](bool again) {
@@ -249,7 +249,7 @@ TEST_CASE("connections_and_reconnections_are_told_for_each_node") {
   CHECK(ready(false) == 3);
 }
 
-TEST_CASE("a_node_that_lost_its_data_is_told_as_barred") {
+TEST_CASE("a_node_that_lost_its_data_is_reported_as_barred") {
   LocalNodes nodes{3};
   const auto notes = std::make_shared<Notes>();
   Redlock locks{endpoints(nodes), {.observer = notes}};
@@ -264,7 +264,7 @@ TEST_CASE("a_node_that_lost_its_data_is_told_as_barred") {
   }));
 }
 
-TEST_CASE("a_node_that_dies_and_comes_back_is_told_down_with_the_reason_and_then_connected_again") {
+TEST_CASE("a_node_that_dies_and_returns_is_reported_down_with_a_reason_and_then_reconnected") {
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
   const auto told = [&](auto what) {
@@ -288,7 +288,7 @@ TEST_CASE("a_node_that_dies_and_comes_back_is_told_down_with_the_reason_and_then
 
 // ── all together ────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_busy_client_with_many_threads_is_counted_to_the_last_lease") {
+TEST_CASE("every_lease_of_a_busy_client_with_many_threads_is_counted") {
   LocalNodes nodes{3};
   const auto metrics = std::make_shared<Prometheus>();
   std::atomic<int> leases = 0;
@@ -313,7 +313,7 @@ TEST_CASE("a_busy_client_with_many_threads_is_counted_to_the_last_lease") {
   for (const std::string& url : nodes.urls()) CHECK(text["redlock_node_ready{node=\"" + url + "\"}"] == 1);
 }
 
-TEST_CASE("in_a_forked_child_nothing_is_told") {
+TEST_CASE("nothing_is_reported_in_a_forked_child") {
   Fixture f;
   auto lease = f.locks->try_lock("r");
   REQUIRE(lease);

@@ -56,7 +56,7 @@ void give_up_soon(InspectableLock& locks, const std::string& resource) {
 
 }  // namespace
 
-TEST_CASE("a_release_owed_to_a_dead_node_is_delivered_though_nobody_calls") {
+TEST_CASE("a_release_pending_for_a_dead_node_is_delivered_without_further_calls") {
   LocalNodes nodes{3, {.persist = true}};
   InspectableLock locks{endpoints(nodes)};
   {
@@ -73,7 +73,7 @@ TEST_CASE("a_release_owed_to_a_dead_node_is_delivered_though_nobody_calls") {
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }
 
-TEST_CASE("a_release_that_found_no_room_in_a_socket_is_delivered_though_nobody_calls") {
+TEST_CASE("a_release_that_did_not_fit_into_a_socket_is_delivered_without_further_calls") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
   redlock::Options patient;
@@ -89,7 +89,7 @@ TEST_CASE("a_release_that_found_no_room_in_a_socket_is_delivered_though_nobody_c
   CHECK(Observers{nodes}.empty() == 1);
 }
 
-TEST_CASE("a_node_that_is_back_is_redialled_though_nobody_calls") {
+TEST_CASE("a_returned_node_is_reconnected_without_further_calls") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   REQUIRE(locks.try_lock("resource", lasting));
@@ -105,7 +105,7 @@ TEST_CASE("a_node_that_is_back_is_redialled_though_nobody_calls") {
   }
 }
 
-TEST_CASE("the_background_sleeps_when_there_is_nothing_to_do") {
+TEST_CASE("the_background_thread_sleeps_when_idle") {
   LocalNodes nodes{3};
   const std::set<pid_t> before = threads();
   InspectableLock locks{endpoints(nodes)};
@@ -116,7 +116,7 @@ TEST_CASE("the_background_sleeps_when_there_is_nothing_to_do") {
   CHECK(wakes(new_threads(before)) <= 2);
 }
 
-TEST_CASE("the_background_sleeps_while_a_caller_drives") {
+TEST_CASE("the_background_thread_sleeps_while_a_caller_polls") {
   LocalNodes nodes{1};
   redlock::Options patient;
   patient.node_timeout = 60s;
@@ -137,7 +137,7 @@ TEST_CASE("the_background_sleeps_while_a_caller_drives") {
   CHECK(caller.get() == redlock::NodeStatus::free);
 }
 
-TEST_CASE("the_background_goes_with_the_last_owner") {
+TEST_CASE("the_background_thread_ends_with_the_last_owner") {
   LocalNodes nodes{3};
   const std::set<pid_t> before = threads();
   {

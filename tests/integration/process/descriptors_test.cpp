@@ -61,7 +61,7 @@ class NoMoreDescriptors {
 
 }  // namespace
 
-TEST_CASE("connections_that_break_again_and_again_use_no_more_descriptors") {
+TEST_CASE("connections_that_keep_breaking_use_no_more_descriptors") {
   LocalNodes nodes{3};
   const std::size_t before = count_descriptors();
   {
@@ -91,7 +91,7 @@ TEST_CASE("connections_that_break_again_and_again_use_no_more_descriptors") {
   CHECK(count_descriptors() == before);
 }
 
-TEST_CASE("redialling_of_a_dead_node_uses_no_more_descriptors") {
+TEST_CASE("reconnecting_to_a_dead_node_uses_no_more_descriptors") {
   LocalNodes nodes{3};
   const std::size_t before = count_descriptors();
   {
@@ -107,7 +107,7 @@ TEST_CASE("redialling_of_a_dead_node_uses_no_more_descriptors") {
   CHECK(count_descriptors() == before);
 }
 
-TEST_CASE("a_process_without_descriptors_hears_of_it_and_goes_on_when_it_has_some_again") {
+TEST_CASE("a_process_without_descriptors_gets_an_error_and_continues_when_some_are_free") {
   LocalNodes nodes{3};
   const Placeholders taken;
   Proxies proxies{nodes};
@@ -132,7 +132,7 @@ TEST_CASE("a_process_without_descriptors_hears_of_it_and_goes_on_when_it_has_som
   }));
 }
 
-TEST_CASE("an_observer_costs_nobody_a_lock_when_there_are_no_descriptors") {
+TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") {
   LocalNodes nodes{3};
   const Placeholders taken;
   const auto notes = std::make_shared<Notes>();

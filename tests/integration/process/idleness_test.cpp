@@ -32,7 +32,7 @@ void be_idle_for_more_than_a_second() { std::this_thread::sleep_until(Clock::now
 
 }  // namespace
 
-TEST_CASE("connections_closed_by_the_servers_for_idleness_are_replaced_without_an_error") {
+TEST_CASE("idle_connections_closed_by_the_servers_are_replaced_without_an_error") {
   LocalNodes nodes{5, {.arguments = {"--timeout", "1"}}};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -60,7 +60,7 @@ TEST_CASE("connections_killed_while_idle_are_replaced_without_an_error") {
   CHECK(lease->release() == Release::released);
 }
 
-TEST_CASE("a_lease_is_prolonged_and_released_over_connections_made_anew") {
+TEST_CASE("a_lease_is_extended_and_released_over_new_connections") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -75,7 +75,7 @@ TEST_CASE("a_lease_is_prolonged_and_released_over_connections_made_anew") {
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
-TEST_CASE("a_look_after_idleness_reaches_all_nodes") {
+TEST_CASE("an_inspection_after_an_idle_time_reaches_all_nodes") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};

@@ -65,7 +65,7 @@ bool is_over(const Future& future, std::chrono::milliseconds patience = soon) {
 
 }  // namespace
 
-TEST_CASE("a_driver_whose_time_is_over_hands_over_to_a_parked_waiter") {
+TEST_CASE("a_driver_that_times_out_hands_over_to_a_parked_waiter") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
   InspectableLock locks{{proxy.url()}, patient};
@@ -108,7 +108,7 @@ TEST_CASE("a_driver_that_is_stopped_hands_over_to_a_parked_waiter") {
 }
 
 // Every thread is driver, parked and successor in turn, and no wake-up may be lost on the way.
-TEST_CASE("threads_that_come_and_go_all_get_through") {
+TEST_CASE("every_one_of_many_short_calls_gets_its_lock") {
   LocalNodes nodes{3};
   InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
   constexpr int threads = 12;
@@ -135,7 +135,7 @@ TEST_CASE("threads_that_come_and_go_all_get_through") {
 
 // The one who polls watches sockets for input only. Another thread fills one of them, and needs to hear of
 // room.
-TEST_CASE("a_socket_that_another_thread_has_filled_is_emptied_by_the_one_who_polls") {
+TEST_CASE("a_socket_filled_by_another_thread_is_flushed_by_the_polling_thread") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
   InspectableLock locks{{proxy.url()}, patient};
@@ -154,7 +154,7 @@ TEST_CASE("a_socket_that_another_thread_has_filled_is_emptied_by_the_one_who_pol
 }
 
 // Room in one socket is waited for; commands to the others do not wait with it.
-TEST_CASE("a_full_socket_holds_up_no_other_node") {
+TEST_CASE("a_full_socket_does_not_delay_other_nodes") {
   LocalNodes nodes{3};
   Proxy full{nodes.port(0)};
   InspectableLock locks{{full.url(), nodes.url(1), nodes.url(2)}, patient};
@@ -174,7 +174,7 @@ TEST_CASE("a_full_socket_holds_up_no_other_node") {
   for (auto& call : waiting) CHECK(call.get().size() == 3);
 }
 
-TEST_CASE("a_short_wait_does_not_wait_for_the_long_one_of_the_thread_that_polls") {
+TEST_CASE("a_short_wait_ends_before_the_long_wait_of_the_polling_thread") {
   LocalNodes nodes{1};
   InspectableLock locks{{nodes.url(0)}, patient};
   warm_up(locks, 1);

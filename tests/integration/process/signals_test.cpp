@@ -83,7 +83,7 @@ pid_t background_of(const InspectableLock&, const std::set<pid_t>& before) {
 
 }  // namespace
 
-TEST_CASE("a_storm_of_signals_cancels_and_loses_nothing") {
+TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
   LocalNodes nodes{3};
   Proxy slow{nodes.port(1)};
   Proxy slower{nodes.port(2)};
@@ -140,7 +140,7 @@ TEST_CASE("a_signal_does_not_shorten_a_pause_between_attempts") {
   CHECK(handled_elsewhere == 0);
 }
 
-TEST_CASE("the_background_takes_no_signals") {
+TEST_CASE("the_background_thread_handles_no_signals") {
   LocalNodes nodes{1};
   const std::set<pid_t> before = threads();
   InspectableLock locks{{nodes.url(0)}};
@@ -160,7 +160,7 @@ TEST_CASE("the_background_takes_no_signals") {
   }
 }
 
-TEST_CASE("servers_that_close_raise_no_sigpipe") {
+TEST_CASE("connections_closed_by_servers_raise_no_sigpipe") {
   LocalNodes nodes{3};
   Proxy proxy{nodes.port(0)};
   const Handler handler{SIGPIPE};

@@ -48,7 +48,7 @@ std::uint64_t expected_slice() {
 
 }  // namespace
 
-TEST_CASE("who_tells_a_loss_looks_up_some_times_before") {
+TEST_CASE("the_notifying_thread_wakes_a_few_times_before_the_deadline") {
   const LocalNodes nodes{3};
   CHECK(eventually([&] {  // not where the machine stands still all the while
     redlock::Redlock locks{endpoints(nodes)};
@@ -59,7 +59,7 @@ TEST_CASE("who_tells_a_loss_looks_up_some_times_before") {
   }));
 }
 
-TEST_CASE("who_waits_for_a_loss_looks_up_some_times_before") {
+TEST_CASE("a_thread_waiting_for_a_loss_wakes_a_few_times_before_the_deadline") {
   const LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes)};
   CHECK(eventually([&] {
@@ -69,7 +69,7 @@ TEST_CASE("who_waits_for_a_loss_looks_up_some_times_before") {
   }));
 }
 
-TEST_CASE("threads_that_must_be_in_time_have_short_slices_and_hand_them_to_nobody") {
+TEST_CASE("time_critical_threads_have_short_time_slices_that_are_not_inherited") {
   const std::uint64_t own = slice_of();
   const std::uint64_t expected = expected_slice();
   const LocalNodes nodes{3};
@@ -93,7 +93,7 @@ TEST_CASE("threads_that_must_be_in_time_have_short_slices_and_hand_them_to_nobod
   CHECK(of_its_child.get_future().get() == own);
 }
 
-TEST_CASE("a_thread_that_the_program_has_put_into_another_class_stays_there") {
+TEST_CASE("a_thread_keeps_the_scheduling_class_set_by_the_program") {
   bool is_allowed = false;
   int policy = 0;
   std::uint64_t before = 0;
