@@ -1,4 +1,4 @@
-// Takes a lock on the Redis nodes given as arguments, holds it while it works, and lets it go.
+// Takes a lock on the Redis nodes given as arguments, works for two seconds, and releases the lock.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
@@ -7,20 +7,26 @@
 
 using namespace std::chrono_literals;
 
-int main(int argc, char** argv) {
-  try {
-    redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
+namespace {
 
-    if (auto lease = locks.try_lock("invoice/42", {.ttl = 10s})) {
-      std::cout << "got the lock, " << lease->remaining() / 1ms << " ms are ours\n" << std::flush;
-      std::this_thread::sleep_for(
-          2s);  // the work; ask lease->remaining() before a step that must not overlap
-      std::cout << "done, " << lease->remaining() / 1ms << " ms were left\n";
-    } else {
-      std::cout << "somebody else is at work on it\n";
-    }  // the lease releases the lock on every node when it goes
-  } catch (const redlock::Error& error) {
-    std::cerr << error.what() << '\n';  // with a line for every node
-    return 1;
-  }
+void pay_invoice(const redlock::Lease& lease) {
+  std::cout << "got the lock for " << lease.remaining() / 1ms << " ms\n" << std::flush;
+  std::this_thread::sleep_for(2s);  // the work
+  // Before each step that must not overlap with the next holder's work, check that enough time remains.
+  if (lease.remaining() > 1s) std::cout << "done, " << lease.remaining() / 1ms << " ms left\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const std::vector<redlock::Endpoint> nodes(argv + 1, argv + argc);  // such as redis://10.0.0.1:6379
+
+  redlock::Redlock locks{nodes};
+  if (const auto lease = locks.try_lock("invoice/42", {.ttl = 10s}))
+    pay_invoice(*lease);  // the lock is released when lease goes out of scope
+  else
+    std::cout << "another client holds the lock\n";
+} catch (const redlock::Error& error) {
+  std::cerr << error.what() << '\n';  // includes a line for each node
+  return 1;
 }

@@ -9,6 +9,7 @@
 #
 #   … `path/to/file`:      it is written to that file
 #   <!-- path/to/file -->  it is that file of the checkout, letter by letter
+#   <!-- lines of path/to/file -->  its lines follow each other in that file of the checkout, indented or not
 #   ```sh                  it is run; lines that begin with #> are among those that it prints, in their order, but for
 #                          times, ports, owner values and tokens; and no compiler may warn meanwhile
 #   ```text ```console ```cmake   it is there to be read
@@ -38,6 +39,7 @@ as_script() {
       end = "END_OF_BLOCK"
       if (match(lead, /`[^` ]+`:$/)) return "write " name_in_lead(1, 2) " <<\\END_OF_BLOCK || false"
       if (match(lead, /^<!-- [^ ]+ -->$/)) return "compare " name_in_lead(5, 4) " <<\\END_OF_BLOCK || false"
+      if (match(lead, /^<!-- lines of [^ ]+ -->$/)) return "excerpt " name_in_lead(14, 4) " <<\\END_OF_BLOCK || false"
       if (language == "sh") { end = "end " FNR " || false"; return "begin" }
       end = ""
       if (language ~ /^(text|console|cmake)$/) return ""
@@ -80,6 +82,11 @@ refuse() {
 }
 write() { mkdir -p "$(dirname "$1")" && cat >"$1"; }
 compare() { diff -u --label "$1" --label "$1, in the document" "$checkout/$1" -; }
+excerpt() {
+  local wanted text
+  wanted=$(sed 's/^ *//') text=$(sed 's/^ *//' "$checkout/$1")
+  [[ $'\n'$text$'\n' == *$'\n'"$wanted"$'\n'* ]] || refuse "These lines are not in $1."
+}
 
 follow() {
   local name=${document##*/}
