@@ -23,7 +23,7 @@ struct GuardedNode {
     lost,         // it has no marker of this run: it lost its data, or is new
     foreign,      // its marker is not ours
     quarantined,  // it lost its data not long ago
-    waited,       // long ago, but of which deployment it is nobody knows yet
+    unassigned,   // long ago, but of which deployment it is nobody knows yet
     admitted
   };
 
@@ -73,24 +73,11 @@ struct GuardedNode {
   /// That it is lost.
   [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || was_missing_twice; }
 
-  [[nodiscard]] std::string words_of_quarantine(Span whole, Time now) const {
-    if (quarantined_until == never)
-      return "votes again when redlock:quarantine, which has no end, is deleted";
-    const Span left = std::max(quarantined_until - now, Span::zero());
-    return "restarted without its data " + readable(std::max(whole - left, Span::zero())) +
-           " ago, votes again in " + readable(left);
-  }
-
  private:
   [[nodiscard]] static Time end_of_quarantine(long long pttl, Time now) noexcept {
     if (pttl == -1) return never;
     constexpr long long longest = std::chrono::milliseconds{std::chrono::hours{24 * 3650}}.count();
     return pttl < 0 ? Time::min() : later(now, std::chrono::milliseconds{std::min(pttl, longest) + 1});
-  }
-  [[nodiscard]] static std::string readable(Span time) {
-    using std::chrono::ceil, std::chrono::milliseconds, std::chrono::seconds;
-    if (time < seconds{1}) return std::to_string(ceil<milliseconds>(time).count()) + " ms";
-    return std::to_string(ceil<seconds>(time).count()) + " s";
   }
 };
 

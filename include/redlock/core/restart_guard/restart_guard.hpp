@@ -15,6 +15,7 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/restart_guard/guard_messages.hpp"
 #include "redlock/core/restart_guard/guarded_node.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/trouble.hpp"
@@ -96,28 +97,9 @@ class RestartGuard final : public Operation {
   [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
     Node& node = nodes_[index];
     if (now >= node.quarantined_until) node.standing = standing(node, now);
-    switch (node.standing) {
-      case Standing::away:
-      case Standing::admitted:
-        return nullptr;
-      case Standing::failed:
-        return &node.failure.value();
-      case Standing::asked:
-        objection_ = {NodeStatus::quarantined, "is being asked whether it kept its data"};
-        break;
-      case Standing::lost:
-        objection_ = {NodeStatus::quarantined, "has no marker of its own: it lost its data, or is new"};
-        break;
-      case Standing::waited:
-        objection_ = {NodeStatus::quarantined, "has waited, and now no majority is there to begin with"};
-        break;
-      case Standing::quarantined:
-        objection_ = {NodeStatus::quarantined, node.words_of_quarantine(settings_.quarantine, now)};
-        break;
-      case Standing::foreign:
-        objection_ = {NodeStatus::other_deployment, words_of_foreign(node)};
-        break;
-    }
+    if (node.standing == Standing::away || node.standing == Standing::admitted) return nullptr;
+    if (node.standing == Standing::failed) return &node.failure.value();
+    objection_ = objection_to(node, {settings_.nodes, settings_.max_ttl, id_}, settings_.quarantine, now);
     return &objection_;
   }
   /// The same for those who only look. Nodes that are all new lack nothing.
@@ -163,7 +145,7 @@ class RestartGuard final : public Operation {
     if (!is_named(node.marker) && node.marker->deployment != nameless) return Standing::foreign;
     if (node.marker->run_id != node.run_id && !settings_.durable) return Standing::lost;
     if (now < node.quarantined_until) return Standing::quarantined;
-    return node.marker->deployment == nameless ? Standing::waited : Standing::admitted;
+    return node.marker->deployment == nameless ? Standing::unassigned : Standing::admitted;
   }
   [[nodiscard]] bool is_alike(const Node& node) const noexcept {
     return node.marker && node.marker->nodes == settings_.nodes && node.marker->max_ttl == settings_.max_ttl;
@@ -218,7 +200,8 @@ class RestartGuard final : public Operation {
         begin_with(Standing::lost, now, outbox);
       return;
     }
-    if (count(Standing::waited) >= quorum(nodes_.size())) return begin_with(Standing::waited, now, outbox);
+    if (count(Standing::unassigned) >= quorum(nodes_.size()))
+      return begin_with(Standing::unassigned, now, outbox);
     if (lost == 0) return;
     // Those that start at this moment too are waited for.
     if (patient_until_ == never) patient_until_ = later(now, settings_.patience);
@@ -232,7 +215,7 @@ class RestartGuard final : public Operation {
     for (const Node& node : nodes_)
       if (node.standing == standing) run_ids.push_back(node.run_id);
     adopt(name_of(run_ids), now);
-    const bool at_once = standing == Standing::waited || !settings_.strict;
+    const bool at_once = standing == Standing::unassigned || !settings_.strict;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == standing)
         mark(node, id_, at_once ? std::chrono::milliseconds::zero() : settings_.quarantine, now, outbox);
@@ -241,7 +224,7 @@ class RestartGuard final : public Operation {
   /// The deployment is known.
   void heal(NodeIndex index, Time now, Outbox& outbox) {
     Node& node = nodes_[index];
-    const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::waited ||
+    const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::unassigned ||
                           node.standing == Standing::admitted;
     if (node.standing == Standing::lost && node.is_certain())
       return mark(index, id_, settings_.quarantine, now, outbox);
@@ -276,25 +259,6 @@ class RestartGuard final : public Operation {
     node.failure = *refused;
     node.standing = Standing::failed;
   }
-
-  // ── telling ──────────────────────────────────────────────────────────────────────────────────────────────
-
-  [[nodiscard]] std::string words_of_foreign(const Node& node) const {
-    if (!node.marker) return "redlock:node holds something else than a marker: " + node.text.substr(0, 100);
-    const Marker& marker = *node.marker;
-    if (marker.nodes != settings_.nodes)
-      return "its marker tells of " + std::to_string(marker.nodes) + " nodes, and this client has " +
-             std::to_string(settings_.nodes) + remedy;
-    if (marker.max_ttl != settings_.max_ttl)
-      return "its marker tells of a max_ttl of " + std::to_string(marker.max_ttl.count()) +
-             " ms, and this client has " + std::to_string(settings_.max_ttl.count()) + " ms" + remedy;
-    if (id_.empty())
-      return "its marker tells of deployment " + marker.deployment + ", others of others" + remedy;
-    return "its marker tells of deployment " + marker.deployment + ", and this client works with " + id_ +
-           ": if it is to join that one, delete its redlock:node";
-  }
-  static constexpr const char* remedy =
-      ": all clients must agree; to change it, stop them all and delete redlock:node on every node";
 
   const Settings settings_;
   std::vector<Node> nodes_;
