@@ -1,4 +1,4 @@
-// What a guard knows of one node.
+// What the restart guard knows about one node.
 #pragma once
 
 #include <algorithm>
@@ -15,32 +15,33 @@
 namespace redlock::inline v1::core {
 
 struct GuardedNode {
-  /// `RestartGuard` draws how one follows from the other.
+  /// The transitions are drawn at `RestartGuard`.
   enum class Standing : std::uint8_t {
-    away,         // no connection
-    asked,        // an answer about its marker is due
-    failed,       // there was none, or it made no sense
-    lost,         // it has no marker of this run: it lost its data, or is new
-    foreign,      // its marker is not ours
-    quarantined,  // it lost its data not long ago
-    unassigned,   // long ago, but of which deployment it is nobody knows yet
-    admitted
+    away,         // not connected
+    asked,        // a reply about its marker is due
+    failed,       // there was no reply, or an invalid one
+    lost,         // it has no marker of its current run: it lost its data, or is new
+    foreign,      // its marker is of another deployment, or no marker at all
+    quarantined,  // it lost its data recently
+    unassigned,   // its quarantine is over, but its deployment is not known yet
+    admitted      // it may grant
   };
 
   Standing standing = Standing::away;
   std::string run_id;
-  std::string text;              // the marker, as it was read
-  std::optional<Marker> marker;  // if it is one
+  std::string text;              // the value of the marker's key
+  std::optional<Marker> marker;  // the parsed text, if it is a marker
   Time quarantined_until = Time::min();
   std::optional<Trouble> failure;
   Time read_at{};
   Time missing_since = never;
   bool was_missing_twice = false;
 
-  /// How long a marker has to be missing to be believed lost.
+  /// How long a marker must be missing before the guard believes that it is lost.
   static constexpr Span between_looks = std::chrono::milliseconds{200};
 
-  /// What `mark_script` answered; `durable`: its server loses nothing by a restart. What follows from it `RestartGuard` says.
+  /// Takes the reply of `mark_script`. `durable`: the server keeps all data over a restart. The caller, `RestartGuard`,
+  /// derives the standing from it.
   void read(const Reply& reply, bool durable, Time now) {
     read_at = now;
     standing = Standing::failed;
@@ -65,12 +66,12 @@ struct GuardedNode {
     if (text.empty() && missing_since == never) missing_since = now;
   }
 
-  /// When to look again whether the marker is missing.
+  /// When to check for the second time whether the marker is missing.
   [[nodiscard]] Time second_look() const noexcept {
     const bool is_missing = standing == Standing::lost && missing_since != never;
     return is_missing && !was_missing_twice ? later(missing_since, between_looks) : never;
   }
-  /// That it is lost.
+  /// Returns true if a node whose standing is `lost` certainly has no valid marker.
   [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || was_missing_twice; }
 
  private:

@@ -1,4 +1,4 @@
-// Which nodes may grant: those that have not forgotten anything.
+// The restart guard: decides which nodes may grant.
 #pragma once
 
 #include <algorithm>
@@ -22,34 +22,35 @@
 
 namespace redlock::inline v1::core {
 
-/// Keeps nodes that lost their data from helping a second holder. A node may grant when it has a marker of this
-/// deployment with the run_id of its server, and no quarantine. A marker that is missing, or that another run of the
-/// server wrote, means that locks may have been forgotten: then the node gets a new marker and a quarantine that is
-/// longer than any lock.
+/// Prevents nodes that lost their data from granting a lock to a second holder. A node may grant if it has a marker of
+/// this deployment with the run_id of its server, and no quarantine. If the marker is missing, or another run of the
+/// server wrote it, the node may have forgotten locks. Such a node gets a new marker and a quarantine that is longer
+/// than any lock.
 ///
-///     lost ── a marker and a quarantine are set ──▶ quarantined ── it is over ──▶ admitted
-///       ├──── all nodes are, twice: a new deployment ────────────────────────────▶ admitted
-///       └──── it is not known of which deployment ──▶ quarantined ──▶ waited ─────▶ admitted
+///     lost ── marker and quarantine set ───────────────────────▶ quarantined ── quarantine over ──▶ admitted
+///       ├──── all nodes lost in two checks: a new deployment ─────────────────────────────────────▶ admitted
+///       └──── deployment not known ──▶ quarantined ── quarantine over ──▶ unassigned ─────────────▶ admitted
 ///
-/// A missing marker is believed when it is still missing 200 ms later: somebody may be marking the nodes just now.
-/// Before the first acquisition nothing is written, and nothing is ever sent again: the next acquisition does.
+/// A missing marker counts as lost if it is still missing 200 ms later, because another client may be marking the nodes
+/// right now. The guard writes nothing before the first acquisition. It does not repeat a command that failed; the next
+/// acquisition does.
 ///
-/// An operation that is never done, and always in the hands of the engine.
+/// It is an operation that is never done; the engine owns it.
 class RestartGuard final : public Operation {
  public:
   struct Settings {
     std::size_t nodes = 0;
     std::chrono::milliseconds max_ttl{};
     std::chrono::milliseconds quarantine{};
-    Span patience{};  // while no deployment is known, how long to wait for the other nodes
-    bool strict = false;
-    bool durable = false;  // a restart loses nothing
+    Span patience{};       // how long to wait for the other nodes while no deployment is known
+    bool strict = false;   // the nodes of a new deployment are quarantined as well
+    bool durable = false;  // the servers keep all data over a restart
   };
   explicit RestartGuard(const Settings& settings) : settings_{settings}, nodes_(settings.nodes) {}
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
-  /// Somebody wants grants.
+  /// An operation needs grants. Starts whatever is missing for the nodes to be admitted.
   void want(Time now, Outbox& outbox) {
     is_wanted_ = true;
     if (all_admitted_) return;
@@ -58,14 +59,14 @@ class RestartGuard final : public Operation {
         ask(node, look_command(), now, outbox);
     decide(now, outbox);
   }
-  /// A connection is ready; the handshake has looked at the marker.
+  /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
   void greeted(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
     nodes_[node] = Node{};
     nodes_[node].run_id = run_id;
     nodes_[node].read(marker, settings_.durable, now);
     decide(now, outbox);
   }
-  /// The node has refused a grant.
+  /// The node has refused a grant because of its marker: reads the marker again.
   void doubt(NodeIndex node, Time now, Outbox& outbox) {
     if (nodes_[node].standing == Standing::asked) return;
     ask(node, look_command(), now, outbox);
@@ -75,13 +76,13 @@ class RestartGuard final : public Operation {
   [[nodiscard]] bool admits(NodeIndex node) const noexcept {
     return nodes_[node].standing == Standing::admitted;
   }
-  /// Whether it may be admitted soon.
+  /// Returns true if the node may be admitted soon.
   [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
     const Standing standing = nodes_[node].standing;
     return is_wanted_ && (standing == Standing::asked || standing == Standing::lost);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
-  /// Until when a call may wait for what is being decided. A new deployment takes two looks.
+  /// Until when a call may wait for pending decisions. A new deployment takes two checks.
   [[nodiscard]] Time decided_by() const noexcept {
     Time latest = Time::min();
     for (const Node& node : nodes_)
@@ -90,10 +91,10 @@ class RestartGuard final : public Operation {
     return latest;
   }
 
-  /// What the markers of this deployment begin with; empty: no deployment is known, and no node admitted.
+  /// What the markers of this deployment begin with. Empty if no deployment is known; then no node is admitted.
   [[nodiscard]] std::string_view beginning() const noexcept { return beginning_; }
 
-  /// Why a node that is connected may not grant. None: it may. The pointer is valid until the next call.
+  /// Why a connected node may not grant. Returns null if it may. The pointer is valid until the next call.
   [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
     Node& node = nodes_[index];
     if (now >= node.quarantined_until) node.standing = standing(node, now);
@@ -102,7 +103,7 @@ class RestartGuard final : public Operation {
     objection_ = objection_to(node, {settings_.nodes, settings_.max_ttl, id_}, settings_.quarantine, now);
     return &objection_;
   }
-  /// The same for those who only look. Nodes that are all new lack nothing.
+  /// Like `objection`, but for reports: returns null as well while no deployment is known and the node may be new.
   [[nodiscard]] const Trouble* remark(NodeIndex index, Time now) {
     const Standing standing = nodes_[index].standing;
     const bool is_open = standing == Standing::asked || standing == Standing::lost;
@@ -130,27 +131,28 @@ class RestartGuard final : public Operation {
  private:
   using Node = GuardedNode;
   using Standing = Node::Standing;
-  static constexpr std::string_view nameless = "none";
+  static constexpr std::string_view no_deployment = "none";
   static constexpr Span time_to_answer = std::chrono::milliseconds{250};
   static constexpr Span retry_after = std::chrono::seconds{1};
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  /// Of what was read.
+  /// Derives the standing from what was read.
   [[nodiscard]] Standing standing(const Node& node, Time now) const {
     if (node.standing == Standing::away || node.standing == Standing::asked) return node.standing;
     if (node.failure) return Standing::failed;
     if (node.text.empty()) return Standing::lost;
-    if (!is_alike(node)) return Standing::foreign;
-    if (!is_named(node.marker) && node.marker->deployment != nameless) return Standing::foreign;
+    if (!has_our_settings(node)) return Standing::foreign;
+    if (!names_our_deployment(node.marker) && node.marker->deployment != no_deployment)
+      return Standing::foreign;
     if (node.marker->run_id != node.run_id && !settings_.durable) return Standing::lost;
     if (now < node.quarantined_until) return Standing::quarantined;
-    return node.marker->deployment == nameless ? Standing::unassigned : Standing::admitted;
+    return node.marker->deployment == no_deployment ? Standing::unassigned : Standing::admitted;
   }
-  [[nodiscard]] bool is_alike(const Node& node) const noexcept {
+  [[nodiscard]] bool has_our_settings(const Node& node) const noexcept {
     return node.marker && node.marker->nodes == settings_.nodes && node.marker->max_ttl == settings_.max_ttl;
   }
-  [[nodiscard]] bool is_named(const std::optional<Marker>& marker) const noexcept {
+  [[nodiscard]] bool names_our_deployment(const std::optional<Marker>& marker) const noexcept {
     return marker && !id_.empty() && marker->deployment == id_;
   }
 
@@ -164,17 +166,17 @@ class RestartGuard final : public Operation {
     set_deadline(never);
     if (!is_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
-    for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) heal(node, now, outbox);
+    for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) mark_if_needed(node, now, outbox);
     for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look()));
-    if (now < patient_until_) set_deadline(std::min(deadline(), patient_until_));
+    if (now < discovery_ends_at_) set_deadline(std::min(deadline(), discovery_ends_at_));
   }
 
-  /// What all markers say, or those of a majority of the nodes. Where they differ and there is no majority, people have
-  /// to look at it.
+  /// Adopts the deployment that all markers name, or that the markers of a majority of the nodes name. If the markers
+  /// differ and there is no majority, an operator has to decide.
   void learn_deployment(Time now) {
     std::map<std::string, std::size_t> names;
     for (const Node& node : nodes_)
-      if (!node.text.empty() && is_alike(node) && node.marker->deployment != nameless)
+      if (!node.text.empty() && has_our_settings(node) && node.marker->deployment != no_deployment)
         ++names[node.marker->deployment];
     for (const auto& [name, count] : names)
       if (count >= quorum(nodes_.size()) || (names.size() == 1 && id_.empty())) adopt(name, now);
@@ -183,15 +185,15 @@ class RestartGuard final : public Operation {
     if (id_ == name) return;
     id_ = name;
     beginning_ = Marker{id_, settings_.nodes, settings_.max_ttl, {}, {}}.beginning();
-    patient_until_ = never;
-    // Somebody may have begun it this moment, and be marking the others too.
+    discovery_ends_at_ = never;
+    // Another client may have just begun it, and may be marking the other nodes.
     for (Node& node : nodes_) {
       if (node.missing_since != never) node.missing_since = now;
       node.was_missing_twice = false;
     }
   }
 
-  /// No node has a marker with a name.
+  /// Starts a new deployment if that is safe. Precondition: no marker names a deployment.
   void begin_deployment(Time now, Outbox& outbox) {
     const std::size_t lost = count(Standing::lost);
     if (count(Standing::asked) > 0 || count(Standing::foreign) > 0) return;
@@ -203,12 +205,12 @@ class RestartGuard final : public Operation {
     if (count(Standing::unassigned) >= quorum(nodes_.size()))
       return begin_with(Standing::unassigned, now, outbox);
     if (lost == 0) return;
-    // Those that start at this moment too are waited for.
-    if (patient_until_ == never) patient_until_ = later(now, settings_.patience);
-    if (now < patient_until_) return;
+    // Wait for nodes that are just starting.
+    if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.patience);
+    if (now < discovery_ends_at_) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
-        mark(node, nameless, settings_.quarantine, now, outbox);
+        mark(node, no_deployment, settings_.quarantine, now, outbox);
   }
   void begin_with(Standing standing, Time now, Outbox& outbox) {
     std::vector<std::string> run_ids;
@@ -221,15 +223,15 @@ class RestartGuard final : public Operation {
         mark(node, id_, at_once ? std::chrono::milliseconds::zero() : settings_.quarantine, now, outbox);
   }
 
-  /// The deployment is known.
-  void heal(NodeIndex index, Time now, Outbox& outbox) {
+  /// Writes a marker to the node if it needs one. Precondition: the deployment is known.
+  void mark_if_needed(NodeIndex index, Time now, Outbox& outbox) {
     Node& node = nodes_[index];
     const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::unassigned ||
                           node.standing == Standing::admitted;
     if (node.standing == Standing::lost && node.is_certain())
       return mark(index, id_, settings_.quarantine, now, outbox);
-    // It keeps its quarantine, if there is one.
-    if (has_data && (node.marker->deployment == nameless || node.marker->run_id != node.run_id))
+    // A quarantine stays as it is.
+    if (has_data && (node.marker->deployment == no_deployment || node.marker->run_id != node.run_id))
       mark(index, id_, std::chrono::milliseconds::zero(), now, outbox);
   }
 
@@ -262,10 +264,10 @@ class RestartGuard final : public Operation {
 
   const Settings settings_;
   std::vector<Node> nodes_;
-  std::string id_;  // of the deployment; empty: not known
+  std::string id_;  // of the deployment; empty if not known
   std::string beginning_;
   Trouble objection_;
-  Time patient_until_ = never;
+  Time discovery_ends_at_ = never;
   bool is_wanted_ = false;
   bool all_admitted_ = false;
 };
