@@ -68,7 +68,7 @@ std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Op
       .nodes = nodes,
       .max_ttl = std::chrono::ceil<std::chrono::milliseconds>(options.max_ttl.get()),
       .quarantine = quarantine(options),
-      .patience = options.connect_timeout,
+      .discovery_time = options.connect_timeout,
       .strict = options.restart_guard == RestartGuard::strict,
       .durable = options.durable_nodes};
 }

@@ -29,7 +29,7 @@ std::optional<core::RestartGuard::Settings> guard_of(const Schedule& schedule, c
   core::RestartGuard::Settings guard{.nodes = static_cast<std::size_t>(schedule.nodes),
                                      .max_ttl = schedule.ttl,
                                      .quarantine = schedule.ttl + schedule.drift,
-                                     .patience = Process::connect_timeout,
+                                     .discovery_time = Process::connect_timeout,
                                      .strict = true};
   if (mutant) mutant->before_start(guard);
   return guard;

@@ -12,10 +12,10 @@
 
 namespace redlock::testing {
 
-/// max_ttl 60 s, quarantine 60.602 s, patience 500 ms.
+/// max_ttl 60 s, quarantine 60.602 s, discovery time 500 ms.
 inline core::RestartGuard::Settings example_guard(std::size_t nodes = 3) {
   using namespace std::chrono_literals;
-  return {.nodes = nodes, .max_ttl = 60s, .quarantine = 60602ms, .patience = 500ms};
+  return {.nodes = nodes, .max_ttl = 60s, .quarantine = 60602ms, .discovery_time = 500ms};
 }
 
 /// What `mark_script` sees on one server, and does to it.

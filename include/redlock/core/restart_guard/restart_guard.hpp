@@ -42,9 +42,9 @@ class RestartGuard final : public Operation {
     std::size_t nodes = 0;
     std::chrono::milliseconds max_ttl{};
     std::chrono::milliseconds quarantine{};
-    Span patience{};       // how long to wait for the other nodes while no deployment is known
-    bool strict = false;   // the nodes of a new deployment are quarantined as well
-    bool durable = false;  // the servers keep all data over a restart
+    Span discovery_time{};  // how long to wait for the other nodes while no deployment is known
+    bool strict = false;    // the nodes of a new deployment are quarantined as well
+    bool durable = false;   // the servers keep all data over a restart
   };
   explicit RestartGuard(const Settings& settings) : settings_{settings}, nodes_(settings.nodes) {}
 
@@ -206,7 +206,7 @@ class RestartGuard final : public Operation {
       return begin_with(Standing::unassigned, now, outbox);
     if (lost == 0) return;
     // Wait for nodes that are just starting.
-    if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.patience);
+    if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.discovery_time);
     if (now < discovery_ends_at_) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
