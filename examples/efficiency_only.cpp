@@ -1,5 +1,4 @@
-// One Redis is enough when a lock only saves work: here, warming the same cache twice would cost time, not
-// money.
+// One Redis is enough if a lock only saves work. In this example, warming the same cache twice only costs time.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
@@ -12,7 +11,7 @@ int main(int argc, char** argv) try {
   if (const auto lease = locks.try_lock("cache/front-page", {.ttl = 5s}))
     std::cout << "warming the cache\n";
   else
-    std::cout << "somebody is at it already\n";
+    std::cout << "another process is warming the cache\n";
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

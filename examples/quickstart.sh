@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From a bare machine to a lock on five Redis servers: installs what is missing, builds the command redlock and one
-# example, and runs a command under a lock on five private servers, which looks about from inside.
+# Installs the dependencies, builds the command redlock and one example, and runs a command under a lock on five private
+# Redis servers. That command shows which servers hold the lock.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,15 +14,15 @@ say "Building the command redlock and examples/quick_start.cpp"
 cmake --build build --target redlock-tool quick_start --parallel "$(nproc)"
 PATH=$PWD/build/bin:$PATH
 
-# What runs under the lock.
+# The command that runs under the lock.
 under_the_lock() {
   set -euo pipefail
-  echo "This command has the lock \"$REDLOCK_RESOURCE\", as owner $REDLOCK_OWNER."
+  echo "This command holds the lock \"$REDLOCK_RESOURCE\" as owner $REDLOCK_OWNER."
 
-  say "Who has it, node by node: redlock status demo"
+  say "Who holds it, node by node: redlock status demo"
   redlock status demo
 
-  say "A second one, meanwhile: redlock run -n demo -- echo mine"
+  say "A second client tries meanwhile: redlock run -n demo -- echo mine"
   local code=0
   redlock run -n demo -- echo mine || code=$?
   echo "exit code $code"
@@ -36,7 +36,7 @@ under_the_lock() {
   redlock status invoice/42
   wait "$!"
 
-  say "After its release: redlock status invoice/42"
+  say "After the release: redlock status invoice/42"
   redlock status invoice/42
 }
 export -f under_the_lock
@@ -44,4 +44,4 @@ export -f under_the_lock
 say "A command under a lock on five private Redis servers: redlock run --local 5 demo -- …"
 redlock run --local 5 demo -- bash -c under_the_lock
 
-say "Done, and the servers are gone. redlock run --help says more; tests/run.sh runs the tests."
+say "Done, and the servers are stopped. For more, see redlock run --help. To run the tests: tests/run.sh"

@@ -1,4 +1,4 @@
-// A distributed lock behind the standard's guards: two accounts, locked together without deadlock.
+// Distributed locks with the standard library's guards: two accounts are locked together without deadlock.
 #include <chrono>
 #include <iostream>
 #include <mutex>
@@ -13,15 +13,16 @@ int main(int argc, char** argv) try {
   redlock::Mutex bob{locks, "account/bob", {.ttl = 10s}};
 
   {
-    const std::scoped_lock both{alice, bob};  // std::lock's order: no deadlock with whoever names bob first
-    // A guard cannot hear of a loss, so ask before the step that matters.
+    const std::scoped_lock both{alice, bob};  // std::lock avoids deadlock with the opposite order
+    // A guard cannot report a loss, so check before the critical step.
     if (alice.lease()->remaining() < 1s || bob.lease()->remaining() < 1s) return 1;
-    std::cout << "moving the money\n";
+    std::cout << "transferring the money\n";
   }
-  if (alice.last_release() != redlock::Release::released) std::cout << "the lock was lost on the way\n";
+  if (alice.last_release() != redlock::Release::released)
+    std::cout << "the lock was lost before its release\n";
 
   std::unique_lock<redlock::Mutex> later{alice, std::defer_lock};
-  if (later.try_lock_for(500ms)) std::cout << "locked again, as long as the guard lives\n";
+  if (later.try_lock_for(500ms)) std::cout << "locked again until the guard is destroyed\n";
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -1,5 +1,5 @@
-// A job that every replica of a service starts, and that one of them should run: ask once, and tell apart why
-// not. Uses error codes, so that each outcome is a case and none an exception.
+// Every replica of a service starts a job, and one of them should run it. Tries once, and distinguishes the outcomes by
+// error codes instead of exceptions.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
@@ -17,14 +17,14 @@ int main(int argc, char** argv) try {
     return 0;
   }
   if (why == redlock::Errc::held) {
-    std::cout << "another replica runs it:\n";
+    std::cout << "another replica is running it:\n";
     for (const redlock::NodeReport& node : locks.inspect("job/nightly-report"))
       std::cout << "  " << node << '\n';
     return 0;
   }
-  std::cerr << "cannot tell: " << why.message() << '\n';
+  std::cerr << "cannot lock: " << why.message() << '\n';
   return 1;
-} catch (const redlock::Error& error) {  // from the constructor: a bad endpoint or option
+} catch (const redlock::Error& error) {  // from the constructor: an invalid endpoint or option
   std::cerr << error.what() << '\n';
   return 1;
 }

@@ -1,5 +1,5 @@
-// Two workers want the same file. The second waits for the first, at most five seconds, and could be stopped
-// meanwhile by its std::stop_token.
+// Two workers need the same file. The second waits for the first for at most five seconds. Its std::stop_token can end
+// the wait.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
@@ -13,26 +13,25 @@ int main(int argc, char** argv) try {
   redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
 
   auto first = locks.lock("file/ledger.csv", {.ttl = 10s});
-  bool second_had_it = false;
+  bool second_got_it = false;
   {
     std::jthread second([&](std::stop_token stop) {
       if (auto lease = locks.try_lock_for("file/ledger.csv", 5s, {.ttl = 10s}, stop)) {
-        std::cout << "second worker: my turn\n";
-        second_had_it = true;
+        std::cout << "second worker: got the lock\n";
+        second_got_it = true;
       } else {
         std::cout << "second worker: still held after five seconds\n";
       }
     });
     std::this_thread::sleep_for(200ms);
 
-    // Work that takes longer than planned asks for more time before the deadline, and stops when it gets
-    // none.
+    // The work takes longer than planned: extend the lock before its deadline, and stop if that fails.
     if (!first.extend()) return 1;
     std::cout << "first worker: done\n";
     first.release();
     second.join();
   }
-  return second_had_it ? 0 : 1;
+  return second_got_it ? 0 : 1;
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -1,4 +1,4 @@
-// A process that can be stopped and woken, as the kernel, a debugger or a virtual machine's host may do to any.
+// A child process that can be stopped and resumed, as a kernel, a debugger or a virtual machine's host may do.
 #pragma once
 
 #include <sys/prctl.h>
@@ -12,13 +12,13 @@
 #include <iostream>
 #include <system_error>
 
-/// A copy of this process that runs `body` and ends with the exit code that it returns. Killed when this object ends
-/// before, or this process does.
+/// A fork of this process that runs `body` and exits with the code that it returns. Killed when this object is destroyed or
+/// when this process ends.
 class ChildProcess {
  public:
   template <class Body>
   explicit ChildProcess(Body body) {
-    std::cout.flush();  // or the copy would print it again
+    std::cout.flush();  // otherwise the child prints it again
     pid_ = fork();
     if (pid_ == -1) throw std::system_error{errno, std::generic_category(), "fork"};
     if (pid_ != 0) return;
@@ -35,12 +35,12 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// False: it has ended instead.
+  /// Returns false if it ended instead.
   [[nodiscard]] bool wait_until_stopped() { return WIFSTOPPED(wait(WUNTRACED)); }
 
-  void wake() const { kill(pid_, SIGCONT); }
+  void resume() const { kill(pid_, SIGCONT); }
 
-  /// Its exit code; -1 where a signal ended it.
+  /// Returns its exit code, or -1 if a signal ended it.
   int wait_for_end() {
     const int status = wait(0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -55,5 +55,5 @@ class ChildProcess {
     return status;
   }
 
-  pid_t pid_ = 0;  // 0: it has ended
+  pid_t pid_ = 0;  // 0 once it has ended
 };

@@ -1,5 +1,5 @@
-// Texts in an SQLite database, each guarded by the fencing token of who was there last. Copy it, and make of its two
-// statements what your own tables need: docs/fencing.md has them for a column among others.
+// Texts in an SQLite database, each guarded by the greatest fencing token presented so far. To use it, copy it and adapt its
+// two statements to your tables. docs/fencing.md has statements for a table with other columns.
 #pragma once
 
 #include <sqlite3.h>
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-/// What a holder hears who lost the lock, and did not know.
+/// Thrown to a holder that lost its lock: another holder has presented a greater token.
 class StaleToken : public std::runtime_error {
  public:
   StaleToken(redlock::FencingToken refused, redlock::FencingToken greatest)
@@ -30,11 +30,11 @@ class StaleToken : public std::runtime_error {
   redlock::FencingToken greatest_;
 };
 
-/// The table `fenced` of a database file, which is made if it is not there. Many processes may use one file.
+/// The table `fenced` of a database file. Creates the table if it does not exist. Many processes may use one file.
 ///
-/// A call throws `StaleToken` when somebody with a greater token was there before, `std::runtime_error` when SQLite
-/// fails or the token is none; then nothing has changed. Comparing and writing are one statement: no pause fits in
-/// between. One thread at a time; waits up to ten seconds for other writers.
+/// A call throws `StaleToken` if a greater token was presented before, and `std::runtime_error` if SQLite fails or the token
+/// is none (0); then nothing has changed. One statement both compares and writes, so no pause can come in between. Not
+/// thread-safe. Blocks up to ten seconds for other writers.
 class FencedTable {
  public:
   explicit FencedTable(const std::string& path) {
@@ -49,14 +49,14 @@ class FencedTable {
         .next();
   }
 
-  /// What is there now, for those who have no lock and will not write.
+  /// Returns the current value. For callers that hold no lock and will not write.
   [[nodiscard]] std::optional<std::string> find(std::string_view key) {
     Statement select{*this, "SELECT value FROM fenced WHERE key = ?1"};
     select.bind(1, key);
     return select.next() ? select.text() : std::nullopt;
   }
 
-  /// From now on an earlier holder cannot change what was read here, be there a value or none yet.
+  /// Returns the value, if there is one. From then on, earlier holders cannot write it.
   [[nodiscard]] std::optional<std::string> read(std::string_view key, redlock::FencingToken token) {
     Statement claim{
         *this,
@@ -67,7 +67,7 @@ class FencedTable {
     claim.bind(2, token);
     if (!claim.next()) throw StaleToken{token, greatest(key)};
     std::optional<std::string> value = claim.text();
-    claim.next();  // to its end, which commits it
+    claim.next();  // completes the statement, which commits it
     return value;
   }
 
@@ -101,13 +101,13 @@ class FencedTable {
       table_.check(sqlite3_bind_int64(prepared_.get(), place, static_cast<std::int64_t>(token.value())));
     }
 
-    /// Whether there is a row.
+    /// Returns true if there is a row.
     bool next() {
       const int code = sqlite3_step(prepared_.get());
       if (code != SQLITE_DONE && code != SQLITE_ROW) table_.check(code);
       return code == SQLITE_ROW;
     }
-    /// The row's first column; none where it is NULL.
+    /// Returns the row's first column, or nullopt if it is NULL.
     [[nodiscard]] std::optional<std::string> text() {
       const unsigned char* const bytes = sqlite3_column_text(prepared_.get(), 0);
       if (bytes == nullptr) return std::nullopt;
@@ -130,7 +130,7 @@ class FencedTable {
     void operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
   };
 
-  /// Asked after a refusal, for its message only: it may have grown since.
+  /// Only for the message of a refusal: the token may have grown since.
   [[nodiscard]] redlock::FencingToken greatest(std::string_view key) {
     Statement select{*this, "SELECT token FROM fenced WHERE key = ?1"};
     select.bind(1, key);

@@ -1,5 +1,5 @@
-// What a pause does to a lock, played by two processes. Both want to withdraw money from one account, under one lock.
-// The first is stopped when it has made up its mind, and wakes up when the second is done.
+// Shows what a pause does to a lock. Two processes withdraw money from one account, under one lock. The first is stopped
+// between its read and its write, and resumes when the second is done.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace paused_holder {
 
 using Nodes = std::vector<redlock::Endpoint>;
 
-/// What a store throws at those who come with a token that is too small.
+/// Thrown by a store that refuses a token because it is too small.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -31,25 +31,25 @@ struct Withdrawal {
   bool is_paused = false;
 };
 
-/// Once per process. Its store is anything that can `read()` and `write(amount)`, and `read(token)` and
-/// `write(amount, token)` where it has a guard.
+/// Runs once per process. A store has `read()` and `write(amount)`, and for its guard `read(token)` and
+/// `write(amount, token)`.
 template <class Store>
 void withdraw(const Withdrawal& who, const Nodes& nodes, Store store, Guard guard) {
-  redlock::Redlock locks{nodes};  // after fork(): every process has a client of its own
+  redlock::Redlock locks{nodes};  // created after fork(): every process needs its own client
   const redlock::Lease lease = locks.lock("account/alice", {.ttl = std::chrono::seconds{1}});
 
-  // The read shows the token as well. Else an earlier holder could still write between our read and our write.
+  // The read presents the token as well. Otherwise an earlier holder could still write between this read and this write.
   const bool guarded = guard == Guard::on;
   const int balance = guarded ? store.read(lease.fencing_token()) : store.read();
   std::cout << who.name << ": token " << lease.fencing_token() << ", reads " << balance << '\n';
 
-  // The lock is ours, and asking it once more would help nobody: a pause fits between the answer and the write.
+  // The lease is valid here. Checking it again would not help: a pause can come between the check and the write.
   if (who.is_paused) {
-    std::cout << who.name << ": has " << lease.remaining() / std::chrono::milliseconds{1}
-              << " ms left when it falls asleep\n"
+    std::cout << who.name << ": pauses with " << lease.remaining() / std::chrono::milliseconds{1}
+              << " ms left\n"
               << std::flush;
     std::raise(SIGSTOP);
-    std::cout << who.name << ": goes on where it was\n";
+    std::cout << who.name << ": resumes\n";
   }
 
   const int rest = balance - who.amount;
@@ -57,7 +57,7 @@ void withdraw(const Withdrawal& who, const Nodes& nodes, Store store, Guard guar
   std::cout << who.name << ": writes " << rest << '\n';
 }
 
-/// The same, with its end as an exit code.
+/// As `withdraw`, but returns its outcome as an exit code.
 template <class Open>
 ExitCode run(const Withdrawal& who, const Nodes& nodes, Open open, Guard guard) try {
   withdraw(who, nodes, open(), guard);
@@ -70,28 +70,28 @@ ExitCode run(const Withdrawal& who, const Nodes& nodes, Open open, Guard guard) 
   return failed;
 }
 
-/// The balance in the end. `open()` makes a connection to the store, for each process its own.
+/// Runs both withdrawals and returns the final balance. `open()` connects to the store; each process calls it for itself.
 template <class Open>
 int play(const Nodes& nodes, Open open, Guard guard) {
   open().write(100);
 
   ChildProcess first{[&] { return run({"first", 30, true}, nodes, open, guard); }};
-  if (!first.wait_until_stopped()) throw std::runtime_error{"the first holder did not come to its pause"};
+  if (!first.wait_until_stopped()) throw std::runtime_error{"the first holder did not pause"};
 
-  // It waits for the first one's lock to expire.
+  // Waits until the first holder's lock expires.
   ChildProcess second{[&] { return run({"second", 50}, nodes, open, guard); }};
   if (second.wait_for_end() != withdrew) throw std::runtime_error{"the second holder did not withdraw"};
 
-  first.wake();
+  first.resume();
   if (first.wait_for_end() != (guard == Guard::on ? was_refused : withdrew))
-    throw std::runtime_error{"the first holder did not end as it should have"};
+    throw std::runtime_error{"the first holder did not end as expected"};
 
   const int balance = open().read();
-  std::cout << "100 less 50 is " << balance << "\n\n";
+  std::cout << "final balance: " << balance << "\n\n";
   return balance;
 }
 
-/// First without a guard and then with one. For main(): 0 when the damage was seen, and then prevented.
+/// Runs without a guard and then with one. Returns main()'s exit code: 0 if the damage happened first and was then prevented.
 template <class Open>
 int show(const Nodes& nodes, Open open) {
   std::cout << "Without a guard\n";
@@ -100,7 +100,7 @@ int show(const Nodes& nodes, Open open) {
   const int sound = play(nodes, open, Guard::on);
 
   if (damaged == 70 && sound == 50) return 0;
-  std::cerr << "expected 70, where the second withdrawal is lost, and then 50\n";
+  std::cerr << "expected a balance of 70, because the second withdrawal is lost, and then 50\n";
   return 1;
 }
 

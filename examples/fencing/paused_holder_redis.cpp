@@ -1,5 +1,5 @@
-// A value in Redis, damaged by a holder that was paused for longer than its lock lasted; and the same value guarded by
-// a script that compares fencing tokens. The arguments are the nodes of the lock; the data is on a server of its own.
+// A holder that was paused past its deadline damages a value in Redis. Then a script that compares fencing tokens guards the
+// value. The arguments are the lock's nodes; the data is on a separate server.
 #include "paused_holder.hpp"
 
 #include <hiredis/hiredis.h>
@@ -18,7 +18,7 @@ namespace {
 class RedisBalance {
  public:
   explicit RedisBalance(int port) : context_{redisConnect("127.0.0.1", port), redisFree} {
-    if (!context_ || context_->err != 0) throw std::runtime_error{"cannot connect to the data"};
+    if (!context_ || context_->err != 0) throw std::runtime_error{"cannot connect to the data's server"};
   }
 
   int read() { return std::stoi(ask({"GET", key})); }
@@ -50,7 +50,7 @@ class RedisBalance {
         redisCommandArgv(context_.get(), static_cast<int>(words.size()), texts.data(), sizes.data());
     const std::unique_ptr<redisReply, void (*)(void*)> reply{static_cast<redisReply*>(answer),
                                                              freeReplyObject};
-    if (!reply) throw std::runtime_error{"no answer from the data"};
+    if (!reply) throw std::runtime_error{"no answer from the data's server"};
     std::string text{reply->str == nullptr ? "" : reply->str};
     if (text.starts_with("FENCED ")) throw paused_holder::Refused{text};
     if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{text};

@@ -1,5 +1,5 @@
-// A row in an SQLite database, damaged by a holder that was paused for longer than its lock lasted; and the same row
-// guarded by statements that compare fencing tokens. The arguments are the nodes of the lock.
+// A holder that was paused past its deadline damages a row in an SQLite database. Then statements that compare fencing
+// tokens guard the row. The arguments are the lock's nodes.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// Calls, and says of a stale token what the play wants to hear.
+/// Runs `call` and translates StaleToken to `paused_holder::Refused`.
 template <class Call>
 auto refusing(Call call) try {
   return call();
@@ -29,7 +29,7 @@ class SqliteBalance {
   explicit SqliteBalance(const std::string& path) : path_{path}, table_{path} {}
 
   int read() { return std::stoi(table_.find(key).value()); }
-  /// As if nobody had heard of tokens.
+  /// Writes without comparing tokens.
   void write(int balance) {
     execute("INSERT INTO fenced VALUES ('" + key + "', '" + std::to_string(balance) +
             "', 1) ON CONFLICT DO UPDATE SET value = excluded.value");
@@ -56,11 +56,11 @@ class SqliteBalance {
   FencedTable table_;
 };
 
-/// A folder for a database, which goes with it.
+/// A temporary folder, deleted with its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error{"cannot make " + path_};
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error{"cannot create " + path_};
   }
   ~TemporaryFolder() {
     std::error_code ignored;

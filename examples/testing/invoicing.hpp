@@ -1,4 +1,4 @@
-// A service that uses redlock, as the code under test.
+// The code under test: a service that uses redlock.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-/// Pays invoices, each of them from one process at a time.
+/// Pays invoices. Only one process at a time works on an invoice.
 class Invoicing {
  public:
   Invoicing(redlock::Redlock& locks, std::function<void(int)> pay) : locks_{locks}, pay_{std::move(pay)} {}
 
-  /// False: somebody else is at this invoice just now.
+  /// Returns false if another process is working on this invoice.
   bool settle(int number) {
     const auto lease =
         locks_.try_lock("invoice/" + std::to_string(number), {.ttl = std::chrono::seconds{10}});

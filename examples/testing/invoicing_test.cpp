@@ -1,4 +1,4 @@
-// How code that uses redlock is tested: on real servers, which each test has for itself, and which it can kill.
+// Tests of code that uses redlock. Each test has its own real servers, which it can kill and pause.
 #include "invoicing.hpp"
 
 #if __has_include(<catch2/catch_test_macros.hpp>)
@@ -20,7 +20,7 @@ redlock::Redlock client_of(const redlock::testing::LocalNodes& nodes) {
   return redlock::Redlock{{urls.begin(), urls.end()}};
 }
 
-/// Two processes of the service, as it were, that share three servers.
+/// Two instances of the service that share three servers.
 struct Services {
   redlock::testing::LocalNodes nodes{3};
   redlock::Redlock locks_here = client_of(nodes);
@@ -41,7 +41,7 @@ TEST_CASE("an invoice that is being paid is not paid a second time") {
   CHECK(all.paid == std::vector{42});
 }
 
-TEST_CASE("an invoice whose payment failed can be paid by somebody else") {
+TEST_CASE("another instance can pay an invoice whose payment failed") {
   Services all;
   Invoicing here{all.locks_here, [](int) { throw std::runtime_error{"the bank does not answer"}; }};
   Invoicing there{all.locks_there, [&](int number) { all.paid.push_back(number); }};
@@ -50,10 +50,10 @@ TEST_CASE("an invoice whose payment failed can be paid by somebody else") {
   CHECK(all.paid == std::vector{42});
 }
 
-TEST_CASE("one dead server of three stops no payment, two do") {
+TEST_CASE("one dead server of three does not stop payments, but two do") {
   Services all;
   Invoicing here{all.locks_here, [&](int number) { all.paid.push_back(number); }};
-  CHECK(here.settle(41));  // as long as new servers are not all there, they might have lost their data
+  CHECK(here.settle(41));  // marks the new servers; until then, all of them must be reachable
   all.nodes.kill(0);
   CHECK(here.settle(42));
 
