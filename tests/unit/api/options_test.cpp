@@ -100,7 +100,7 @@ TEST_CASE("timeouts_are_from_1_ms_to_60_s") {
         "node_timeout is 9223372036854775807 ns; allowed are 1 ms to 60 s");
 }
 
-TEST_CASE("drift_is_from_0_to_less_than_the_ttl") {
+TEST_CASE("the_drift_is_at_least_0_and_less_than_the_ttl") {
   CHECK(refusal(with_drift(0s)).empty());
   CHECK(timing(10s, with_drift(0s)).drift == 0s);
   CHECK(timing(10s, with_drift(10s - 1ns)).drift == 10s - 1ns);
@@ -111,13 +111,13 @@ TEST_CASE("drift_is_from_0_to_less_than_the_ttl") {
         std::string::npos);
 }
 
-TEST_CASE("unset_drift_is_a_hundredth_of_the_ttl_and_2_ms") {
+TEST_CASE("the_default_drift_is_one_percent_of_the_ttl_plus_2_ms") {
   CHECK(timing(10ms).drift == 2100us);
   CHECK(timing(1s).drift == 12ms);
   CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).drift == 87h + 36min + 2ms);
 }
 
-TEST_CASE("unset_node_timeout_is_a_tenth_of_the_ttl_and_250_ms_at_most") {
+TEST_CASE("the_default_node_timeout_is_a_tenth_of_the_ttl_but_at_most_250_ms") {
   CHECK(timing(10ms).node_timeout == 1ms);
   CHECK(timing(2s).node_timeout == 200ms);
   CHECK(timing(2500ms).node_timeout == 250ms);
@@ -135,7 +135,7 @@ TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
   CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed are 10 ms to 365 days");
 }
 
-TEST_CASE("no_ttl_is_longer_than_max_ttl_but_without_the_restart_guard") {
+TEST_CASE("max_ttl_limits_the_ttl_unless_the_restart_guard_is_off") {
   CHECK(timing(60s).ttl == 60s);
   CHECK(refusal({}, 60s + 1ns) ==
         "ttl is 60001 ms; max_ttl allows at most 60 s: for longer locks set max_ttl, alike for all users of "
@@ -150,7 +150,7 @@ TEST_CASE("no_ttl_is_longer_than_max_ttl_but_without_the_restart_guard") {
   CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed are 10 ms to 365 days");
 }
 
-TEST_CASE("a_node_that_lost_its_data_waits_for_max_ttl_and_the_drift_of_it") {
+TEST_CASE("the_quarantine_lasts_max_ttl_plus_its_drift") {
   CHECK(redlock::detail::quarantine({}) == 60602ms);
   Options options = with_max_ttl(1s + 1ns);
   CHECK(redlock::detail::quarantine(options) == 1014ms);
@@ -158,7 +158,7 @@ TEST_CASE("a_node_that_lost_its_data_waits_for_max_ttl_and_the_drift_of_it") {
   CHECK(redlock::detail::quarantine(options) == 6001ms);
 }
 
-TEST_CASE("a_single_node_has_no_restart_guard_and_does_not_pretend_to") {
+TEST_CASE("a_single_node_lock_refuses_options_of_the_restart_guard") {
   CHECK(redlock::detail::unguarded({}).restart_guard == RestartGuard::off);
   Options options;
   options.restart_guard = RestartGuard::off;
@@ -181,12 +181,12 @@ TEST_CASE("the_ttl_is_rounded_up_to_whole_milliseconds_before_anything_is_derive
   CHECK(timing(10ms + 1ns, with_drift(10500us)).drift == 10500us);
 }
 
-TEST_CASE("a_prefix_has_up_to_1024_bytes_of_any_kind") {
+TEST_CASE("a_key_prefix_is_at_most_1024_arbitrary_bytes") {
   CHECK(refusal(with_prefix(std::string(1024, '\0'))).empty());
   CHECK(refusal(with_prefix(std::string(1025, 'x'))) == "key_prefix has 1025 bytes; allowed are 0 to 1024");
 }
 
-TEST_CASE("a_resource_has_1_to_4096_bytes_of_any_kind") {
+TEST_CASE("a_resource_is_1_to_4096_arbitrary_bytes") {
   CHECK(redlock::detail::lock_key("", "a") == "a");
   CHECK(redlock::detail::lock_key("app:", std::string_view{"a\0b", 3}) == std::string{"app:a\0b", 7});
   CHECK(redlock::detail::lock_key("", std::string(4096, '\xff')) == std::string(4096, '\xff'));
@@ -194,7 +194,7 @@ TEST_CASE("a_resource_has_1_to_4096_bytes_of_any_kind") {
   CHECK(refusal("", std::string(4097, 'x')) == "the resource has 4097 bytes; allowed are 1 to 4096");
 }
 
-TEST_CASE("a_lock_is_never_named_like_a_key_of_the_librarys_own") {
+TEST_CASE("no_lock_key_starts_with_the_reserved_prefix") {
   const std::string why =
       " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed";
   CHECK(refusal(with_prefix("redlock:app:")) == "key_prefix" + why);

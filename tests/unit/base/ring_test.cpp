@@ -9,7 +9,7 @@
 
 using redlock::core::Ring;
 
-TEST_CASE("a_ring_gives_back_in_order_while_it_turns_and_grows") {
+TEST_CASE("a_ring_returns_elements_in_order_while_it_wraps_and_grows") {
   Ring<int> ring;
   std::deque<int> expected;
   std::mt19937 random{1};
@@ -28,7 +28,7 @@ TEST_CASE("a_ring_gives_back_in_order_while_it_turns_and_grows") {
   CHECK(next > 9'000);
 }
 
-TEST_CASE("a_ring_keeps_nothing_of_what_was_taken_out") {
+TEST_CASE("a_ring_keeps_no_reference_to_removed_elements") {
   const auto object = std::make_shared<int>(1);
   Ring<std::shared_ptr<int>> ring;
   for (int i = 0; i < 40; ++i) ring.push(object);

@@ -11,7 +11,7 @@ using namespace redlock::testing;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 
-TEST_CASE("the_first_operation_waits_for_a_majority_and_then_as_long_again") {
+TEST_CASE("the_first_operation_waits_for_a_majority_and_then_as_long_again_for_the_others") {
   Fleet fleet{5};
   const auto probe = fleet.submit({.nodes = 5, .connections = 3}, at(0ms));
   fleet.greet(3, at(5ms));
@@ -32,7 +32,7 @@ TEST_CASE("the_first_operation_waits_for_a_majority_and_then_as_long_again") {
   CHECK(fleet.take_bytes(2).empty());
 }
 
-TEST_CASE("what_is_over_its_deadline_when_the_connection_comes_is_not_sent") {
+TEST_CASE("a_command_past_its_deadline_is_not_sent_on_a_new_connection") {
   Fleet fleet{3};
   fleet.submit({}, at(0ms));
   fleet.greet(0, at(10ms));
@@ -42,7 +42,7 @@ TEST_CASE("what_is_over_its_deadline_when_the_connection_comes_is_not_sent") {
   CHECK(fleet.take_bytes(2).empty());
 }
 
-TEST_CASE("nobody_is_waited_for_when_all_are_there_or_beyond_hope") {
+TEST_CASE("an_operation_starts_as_soon_as_every_node_is_connected_or_has_failed") {
   const bool hopeless = GENERATE(false, true);
   Fleet fleet{3};
   const auto probe = fleet.submit({}, at(0ms));
@@ -57,7 +57,7 @@ TEST_CASE("nobody_is_waited_for_when_all_are_there_or_beyond_hope") {
   CHECK(probe->started_at == at(25ms));
 }
 
-TEST_CASE("nobody_is_waited_for_when_there_cannot_be_a_majority") {
+TEST_CASE("an_operation_starts_as_soon_as_a_majority_is_impossible") {
   Fleet fleet{3};
   const auto probe = fleet.submit({}, at(0ms));
   fleet.lose(0, at(1ms));
@@ -66,7 +66,7 @@ TEST_CASE("nobody_is_waited_for_when_there_cannot_be_a_majority") {
   CHECK(probe->told == Told{"start", "refused 0 connection lost", "refused 1 connection lost"});
 }
 
-TEST_CASE("the_connect_timeout_is_the_longest_wait") {
+TEST_CASE("an_operation_waits_at_most_the_connect_timeout_for_connections") {
   Fleet fleet{3};
   const auto probe = fleet.submit({}, at(0ms));
   fleet.greet(0, at(300ms));
@@ -76,7 +76,7 @@ TEST_CASE("the_connect_timeout_is_the_longest_wait") {
   CHECK(probe->told == Told{"start", "refused 2 timed out"});
 }
 
-TEST_CASE("without_any_connection_an_operation_starts_in_vain_at_the_connect_timeout") {
+TEST_CASE("an_operation_without_any_connection_starts_at_the_connect_timeout_and_every_node_refuses_it") {
   Fleet fleet{3};
   const auto probe = fleet.submit({}, at(0ms));
   fleet.engine.on_time(at(500ms) - 1ns);
@@ -96,7 +96,7 @@ TEST_CASE("an_operation_that_wants_no_connection_starts_at_once_and_its_commands
   CHECK(fleet.take_bytes(1) == "PING");
 }
 
-TEST_CASE("with_a_majority_there_an_operation_starts_at_once") {
+TEST_CASE("an_operation_starts_at_once_when_a_majority_is_connected") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   // Lost after more than a second: it is being replaced, and there is hope.
@@ -109,7 +109,7 @@ TEST_CASE("with_a_majority_there_an_operation_starts_at_once") {
   CHECK(fleet.take_bytes(2) == "PING");
 }
 
-TEST_CASE("a_redial_after_a_failure_holds_nobody_up") {
+TEST_CASE("a_redial_after_a_failure_delays_no_operation") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   for (const NodeIndex node : {0U, 1U}) fleet.lose(node, at(1ms));
@@ -119,7 +119,7 @@ TEST_CASE("a_redial_after_a_failure_holds_nobody_up") {
   CHECK(probe->told == Told{"start", "refused 0 connection lost", "refused 1 connection lost"});
 }
 
-TEST_CASE("who_comes_while_connections_are_being_made_waits_from_his_own_coming") {
+TEST_CASE("a_later_operation_counts_its_wait_from_its_own_submission") {
   Fleet fleet{3};
   fleet.submit({}, at(0ms));
   fleet.greet(0, at(10ms));
@@ -131,7 +131,7 @@ TEST_CASE("who_comes_while_connections_are_being_made_waits_from_his_own_coming"
   CHECK(second->told == Told{"start"});
 }
 
-TEST_CASE("who_gives_up_before_the_start_is_done_without_one") {
+TEST_CASE("an_operation_given_up_before_its_start_finishes_without_starting") {
   Fleet fleet{3};
   const auto impatient = fleet.submit({}, at(0ms), at(30ms));
   const auto stopped = fleet.submit({}, at(0ms));
@@ -147,7 +147,7 @@ TEST_CASE("who_gives_up_before_the_start_is_done_without_one") {
   CHECK(fleet.take_bytes(0).empty());
 }
 
-TEST_CASE("validity_counts_from_the_end_of_the_wait") {
+TEST_CASE("validity_counts_from_the_end_of_the_wait_for_connections") {
   Fleet fleet{3};
   const Ref<Acquisition> attempt{new Acquisition{example_claim(), 3, Acquisition::Purpose::try_once}};
   fleet.engine.submit(Ref<Operation>{attempt.get()}, at(0ms));
@@ -158,7 +158,7 @@ TEST_CASE("validity_counts_from_the_end_of_the_wait") {
   CHECK(attempt->valid_until() == at(1088ms));
 }
 
-TEST_CASE("a_look_waits_for_every_node_that_may_yet_connect") {
+TEST_CASE("an_inspection_waits_for_every_node_that_may_still_connect") {
   Fleet fleet{3};
   const Ref<Inspection> look{new Inspection{"key", 3, 50ms}};
   fleet.engine.submit(Ref<Operation>{look.get()}, at(0ms));

@@ -22,7 +22,7 @@ using State = Session::State;
 
 // ── replies ────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_late_reply_goes_to_who_asked_and_the_next_one_to_the_successor") {
+TEST_CASE("a_late_reply_goes_to_the_operation_that_asked_for_it") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto first = fleet.submit({}, at(1ms));
@@ -93,7 +93,7 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
   }
 }
 
-TEST_CASE("the_late_answers_to_an_extension_are_read_although_nobody_waits") {
+TEST_CASE("late_replies_to_an_extension_are_processed_after_it_is_done") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const Ref<Operation> extension{new Extension{example_tenure(500ms), 3}};
@@ -127,7 +127,7 @@ TEST_CASE("the_release_of_an_abandoned_attempt_is_queued_behind_its_set_on_every
 
 // ── connections ────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("whoever_has_started_is_told_of_a_lost_connection_and_nobody_else") {
+TEST_CASE("only_running_operations_are_notified_of_a_lost_connection") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto done = fleet.submit({}, at(1ms));
@@ -138,7 +138,7 @@ TEST_CASE("whoever_has_started_is_told_of_a_lost_connection_and_nobody_else") {
   CHECK(done->told == Told{"start", "answered 0 OK"});
 }
 
-TEST_CASE("silence_is_told_as_a_lost_connection") {
+TEST_CASE("silence_is_reported_as_a_lost_connection") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   const auto first = fleet.submit({.nodes = 1}, at(0ms));
@@ -150,7 +150,7 @@ TEST_CASE("silence_is_told_as_a_lost_connection") {
   CHECK(second->told == Told{"start", "disconnected 0 timed out"});
 }
 
-TEST_CASE("nonsense_from_a_server_is_told_as_a_lost_connection") {
+TEST_CASE("a_protocol_error_is_reported_as_a_lost_connection") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto probe = fleet.submit({.answers = 3}, at(1ms));
@@ -182,7 +182,7 @@ TEST_CASE("one_server_under_two_names_is_used_once_and_its_second_name_refused")
   CHECK(fleet.engine.session(2).ready());
 }
 
-TEST_CASE("whoever_waits_for_a_connection_hears_that_it_leads_to_the_same_server") {
+TEST_CASE("an_operation_waiting_for_a_connection_learns_that_it_leads_to_the_same_server") {
   Fleet fleet{2};
   const auto probe = fleet.submit({.nodes = 2, .connections = 0}, at(0ms));
   fleet.greet(0, at(1ms), "same");
@@ -190,7 +190,7 @@ TEST_CASE("whoever_waits_for_a_connection_hears_that_it_leads_to_the_same_server
   CHECK(probe->told == Told{"start", "disconnected 1 same node"});
 }
 
-TEST_CASE("servers_that_do_not_tell_their_run_id_are_not_the_same") {
+TEST_CASE("servers_without_a_run_id_are_not_taken_for_the_same_server") {
   Fleet fleet{2};
   fleet.submit({.nodes = 2}, at(0ms));
   fleet.greet(0, at(1ms), "");
@@ -201,7 +201,7 @@ TEST_CASE("servers_that_do_not_tell_their_run_id_are_not_the_same") {
 
 // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("operations_are_timed_at_their_deadline_or_when_their_caller_gives_up") {
+TEST_CASE("the_engine_wakes_at_each_deadline_and_when_a_caller_gives_up") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto early = fleet.submit({}, at(0ms));
@@ -223,7 +223,7 @@ TEST_CASE("operations_are_timed_at_their_deadline_or_when_their_caller_gives_up"
   CHECK(fleet.engine.timer() == at(200ms));
 }
 
-TEST_CASE("the_engine_never_asks_to_be_woken_in_vain_for_ever") {
+TEST_CASE("an_engine_with_nothing_left_to_do_has_no_timer") {
   Fleet fleet{3};
   CHECK(fleet.engine.timer() == never);
   fleet.make_ready(at(0ms));
@@ -236,7 +236,7 @@ TEST_CASE("the_engine_never_asks_to_be_woken_in_vain_for_ever") {
 
 // ── the end ────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("every_operation_is_finished_once_in_whatever_order") {
+TEST_CASE("every_operation_finishes_exactly_once_in_any_order") {
   std::vector<std::size_t> order{0, 1, 2, 3};
   do {
     Fleet fleet{1};
@@ -256,7 +256,7 @@ TEST_CASE("every_operation_is_finished_once_in_whatever_order") {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-TEST_CASE("attention_is_needed_while_somebody_waits_or_something_is_owed_or_to_be_done") {
+TEST_CASE("the_engine_needs_attention_while_an_operation_runs_or_a_release_or_an_errand_is_pending") {
   Fleet fleet{1};
   CHECK_FALSE(fleet.engine.needs_attention());
   fleet.make_ready(at(0ms));
@@ -281,7 +281,7 @@ TEST_CASE("attention_is_needed_while_somebody_waits_or_something_is_owed_or_to_b
   CHECK_FALSE(fleet.engine.needs_attention());
 }
 
-TEST_CASE("what_nobody_waits_for_and_nobody_is_owed_needs_no_attention") {
+TEST_CASE("a_pending_reply_to_an_abandoned_operation_needs_no_attention") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   const auto probe = fleet.submit({.nodes = 1, .connections = 1}, at(1ms));
@@ -290,7 +290,7 @@ TEST_CASE("what_nobody_waits_for_and_nobody_is_owed_needs_no_attention") {
   CHECK_FALSE(fleet.engine.needs_attention());
 }
 
-TEST_CASE("in_the_background_only_redials_are_timed") {
+TEST_CASE("the_background_timer_covers_only_redials") {
   Fleet fleet{3};
   CHECK(fleet.engine.background_timer() == never);
   fleet.make_ready(at(0ms));
@@ -304,7 +304,7 @@ TEST_CASE("in_the_background_only_redials_are_timed") {
   CHECK(fleet.engine.background_timer() <= at(53ms));
 }
 
-TEST_CASE("a_shut_down_cancels_acquisitions_and_what_is_in_force_is_lost") {
+TEST_CASE("shutting_down_cancels_acquisitions_and_loses_the_leases_in_force") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto acquire = [&](Time now) {

@@ -67,7 +67,7 @@ Claim marked_claim(const GuardedFleet& nodes, Claim claim = example_claim()) {
 
 }  // namespace
 
-TEST_CASE("a_first_call_on_new_nodes_waits_until_they_are_marked_and_asks_for_guarded_grants") {
+TEST_CASE("a_first_call_on_new_nodes_waits_for_their_markers_and_requests_guarded_grants") {
   GuardedFleet nodes;
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
   nodes.greet_all(at(1ms));
@@ -84,7 +84,7 @@ TEST_CASE("a_first_call_on_new_nodes_waits_until_they_are_marked_and_asks_for_gu
   CHECK(attempt->granted());
 }
 
-TEST_CASE("a_first_call_on_new_nodes_waits_longer_than_the_connect_timeout_for_what_is_nearly_done") {
+TEST_CASE("a_first_call_waits_past_the_connect_timeout_for_markers_under_way") {
   GuardedFleet nodes;
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
   nodes.greet_all(at(480ms));
@@ -95,7 +95,7 @@ TEST_CASE("a_first_call_on_new_nodes_waits_longer_than_the_connect_timeout_for_w
   CHECK(attempt->begun() == at(681ms));
 }
 
-TEST_CASE("nodes_that_may_not_grant_are_not_asked_and_reported") {
+TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
   GuardedFleet nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", nodes.servers[0].data};
@@ -138,7 +138,7 @@ TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_ba
   }
 }
 
-TEST_CASE("a_node_that_refuses_a_grant_is_looked_at") {
+TEST_CASE("a_node_that_refuses_a_grant_is_checked_for_lost_data") {
   GuardedFleet nodes;
   nodes.mark();
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
@@ -159,7 +159,7 @@ TEST_CASE("a_node_that_refuses_a_grant_is_looked_at") {
   CHECK(nodes.servers[0].is_quarantined(at(60s)));
 }
 
-TEST_CASE("an_inspection_says_which_nodes_may_have_forgotten_a_lock") {
+TEST_CASE("an_inspection_reports_which_nodes_may_have_lost_a_lock") {
   GuardedFleet nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", {}};
@@ -177,7 +177,7 @@ TEST_CASE("an_inspection_says_which_nodes_may_have_forgotten_a_lock") {
   CHECK(nodes.servers[0].data.marker.empty());
 }
 
-TEST_CASE("releases_go_to_nodes_that_may_not_grant_as_well") {
+TEST_CASE("releases_also_go_to_nodes_that_may_not_grant") {
   GuardedFleet nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", {}};

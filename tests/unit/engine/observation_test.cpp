@@ -56,7 +56,7 @@ std::vector<std::string> states(const Notes& notes) {
 
 // ── attempts ───────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("an_attempt_is_told_once_with_its_outcome_and_its_time") {
+TEST_CASE("an_attempt_is_reported_once_with_its_outcome_and_duration") {
   Story story{3};
   story.submit(example_claim(), at(10ms));
   story.answer(0, ok(), at(12ms));
@@ -71,7 +71,7 @@ TEST_CASE("an_attempt_is_told_once_with_its_outcome_and_its_time") {
   CHECK_FALSE(told.second_round);
 }
 
-TEST_CASE("a_failed_attempt_is_told_with_its_reason") {
+TEST_CASE("a_failed_attempt_is_reported_with_its_reason") {
   Story story{3};
   story.submit(example_claim(), at(0ms));
   story.fleet.engine.on_time(at(50ms));
@@ -80,7 +80,7 @@ TEST_CASE("a_failed_attempt_is_told_with_its_reason") {
   CHECK(story.notes.attempts()[0].took == 50ms);
 }
 
-TEST_CASE("a_second_round_is_told_with_its_attempt") {
+TEST_CASE("a_second_round_is_reported_with_its_attempt") {
   Story story{3};
   story.submit(example_fenced_claim(), at(0ms));
   story.answer(0, number(107), at(1ms));
@@ -92,7 +92,7 @@ TEST_CASE("a_second_round_is_told_with_its_attempt") {
   CHECK(story.notes.attempts()[0].took == 4ms);
 }
 
-TEST_CASE("an_attempt_that_never_began_is_not_told") {
+TEST_CASE("an_attempt_that_never_began_is_not_reported") {
   Notes notes;
   Fleet fleet{3, std::nullopt, &notes};
   const Ref<Operation> attempt{new Acquisition{example_claim(), 3, Acquisition::Purpose::wait}};
@@ -105,7 +105,7 @@ TEST_CASE("an_attempt_that_never_began_is_not_told") {
 
 // ── extensions ─────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_renewal_is_told_with_how_late_it_was") {
+TEST_CASE("a_renewal_is_reported_with_its_lateness") {
   Story story{1};
   const auto lease = example_tenure(988ms);
   story.fleet.engine.keep(lease, at(0ms));
@@ -121,7 +121,7 @@ TEST_CASE("a_renewal_is_told_with_how_late_it_was") {
   CHECK(told.late == 3ms);
 }
 
-TEST_CASE("an_extension_by_hand_is_never_late") {
+TEST_CASE("a_manual_extension_is_never_reported_as_late") {
   const auto [answer, state] = GENERATE(table<std::int64_t, redlock::State>(
       {{1, redlock::State::held}, {0, redlock::State::lost}, {-1, redlock::State::lost}}));
   Story story{1};
@@ -133,7 +133,7 @@ TEST_CASE("an_extension_by_hand_is_never_late") {
   CHECK_FALSE(story.notes.extensions()[0].late);
 }
 
-TEST_CASE("an_extension_without_a_majority_is_told_in_doubt") {
+TEST_CASE("an_extension_without_a_majority_is_reported_in_doubt") {
   Story story{3};
   story.fleet.engine.submit(Ref<Operation>{new Extension{example_tenure(988ms), 3}}, at(10ms));
   story.answer(0, number(1), at(11ms));
@@ -145,7 +145,7 @@ TEST_CASE("an_extension_without_a_majority_is_told_in_doubt") {
 
 // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_connection_is_told_when_it_begins_and_when_it_is_ready") {
+TEST_CASE("a_connection_is_reported_when_it_starts_and_when_it_is_ready") {
   Notes notes;
   Fleet fleet{1, std::nullopt, &notes};
   fleet.make_ready(at(0ms));
@@ -154,7 +154,7 @@ TEST_CASE("a_connection_is_told_when_it_begins_and_when_it_is_ready") {
   CHECK(notes.nodes()[1].message.empty());
 }
 
-TEST_CASE("a_good_connection_that_breaks_is_told_and_so_is_the_next_one") {
+TEST_CASE("a_broken_connection_and_its_replacement_are_both_reported") {
   Story story{1};
   story.fleet.lose(0, at(5s));
   story.fleet.greet(0, at(6s));
@@ -163,7 +163,7 @@ TEST_CASE("a_good_connection_that_breaks_is_told_and_so_is_the_next_one") {
   CHECK(story.notes.nodes()[2].message == "reset by peer");
 }
 
-TEST_CASE("a_node_that_stays_away_for_one_reason_is_told_once") {
+TEST_CASE("a_node_that_stays_down_for_the_same_reason_is_reported_once") {
   Notes notes;
   Fleet fleet{1, std::nullopt, &notes};
   fleet.submit({.nodes = 1, .connections = 1}, at(0ms));
@@ -182,7 +182,7 @@ TEST_CASE("a_node_that_stays_away_for_one_reason_is_told_once") {
         std::vector<std::string>{"connecting", "down: unreachable", "down: protocol error", "ready"});
 }
 
-TEST_CASE("a_server_under_two_names_is_told_down_and_never_ready_under_the_second") {
+TEST_CASE("a_server_under_two_names_is_reported_down_under_the_second_name_and_never_ready") {
   Notes notes;
   Fleet fleet{2, std::nullopt, &notes};
   fleet.submit({.nodes = 2, .connections = 2}, at(0ms));
@@ -192,7 +192,7 @@ TEST_CASE("a_server_under_two_names_is_told_down_and_never_ready_under_the_secon
   CHECK(notes.nodes()[3].node == "node 1");
 }
 
-TEST_CASE("a_node_that_may_not_vote_is_told_barred_until_it_may") {
+TEST_CASE("a_node_is_reported_barred_until_it_may_vote") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   const Session& session = fleet.engine.session(0);

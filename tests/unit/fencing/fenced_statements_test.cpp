@@ -100,7 +100,7 @@ const std::string state_and_token = "SELECT state || '/' || token FROM invoices 
 
 }  // namespace
 
-TEST_CASE("the_documented_update_refuses_the_smaller_token_and_what_is_not_there") {
+TEST_CASE("the_documented_update_refuses_a_smaller_token_and_a_missing_row") {
   const Document document;
   Database database;
   database.run(document.create_invoices);
@@ -116,7 +116,7 @@ TEST_CASE("the_documented_update_refuses_the_smaller_token_and_what_is_not_there
   CHECK(database.ask(state_and_token) == "sent/34");
 }
 
-TEST_CASE("the_documented_insert_or_update_refuses_the_smaller_token") {
+TEST_CASE("the_documented_insert_or_update_refuses_a_smaller_token") {
   const Document document;
   Database database;
   database.run(document.create_invoices);
@@ -130,7 +130,7 @@ TEST_CASE("the_documented_insert_or_update_refuses_the_smaller_token") {
   CHECK(database.ask(state_and_token) == "last/9007199254740991");
 }
 
-TEST_CASE("the_documented_transaction_raises_the_fence_and_refuses_the_smaller_token") {
+TEST_CASE("the_documented_transaction_raises_the_fence_and_refuses_a_smaller_token") {
   const Document document;
   REQUIRE(document.blocks.size() == 5);
   Database database;

@@ -35,7 +35,7 @@ class DatabaseFile {
 
 }  // namespace
 
-TEST_CASE("a_row_refuses_the_smaller_token_names_both_and_keeps_its_text") {
+TEST_CASE("a_row_refuses_a_smaller_token_names_both_tokens_and_keeps_its_text") {
   const DatabaseFile file;
   FencedTable table{file.path()};
   table.write("invoice/42", "paid", token(34));
@@ -59,7 +59,7 @@ TEST_CASE("a_row_compares_tokens_as_numbers") {
   CHECK(table.find("r") == "last");
 }
 
-TEST_CASE("rows_have_nothing_to_do_with_each_other") {
+TEST_CASE("rows_compare_tokens_independently_of_each_other") {
   const DatabaseFile file;
   FencedTable table{file.path()};
   table.write("a", "34", token(34));
@@ -68,7 +68,7 @@ TEST_CASE("rows_have_nothing_to_do_with_each_other") {
   CHECK(table.find("b") == "33");
 }
 
-TEST_CASE("who_has_read_a_row_shuts_out_the_earlier_holder_be_there_a_value_or_not") {
+TEST_CASE("reading_a_row_shuts_out_earlier_holders_whether_or_not_it_has_a_value") {
   const DatabaseFile file;
   FencedTable table{file.path()};
   CHECK_FALSE(table.read("r", token(34)));
@@ -81,7 +81,7 @@ TEST_CASE("who_has_read_a_row_shuts_out_the_earlier_holder_be_there_a_value_or_n
   CHECK(table.find("r") == "");
 }
 
-TEST_CASE("a_row_refuses_what_is_no_token_and_changes_nothing") {
+TEST_CASE("a_row_refuses_an_invalid_token_and_changes_nothing") {
   const DatabaseFile file;
   FencedTable table{file.path()};
   for (const std::uint64_t none : {0ull, 9007199254740992ull, ~0ull}) {
@@ -95,7 +95,7 @@ TEST_CASE("a_row_refuses_what_is_no_token_and_changes_nothing") {
   table.write("new", "x", token(1));
 }
 
-TEST_CASE("a_database_file_remembers_tokens_for_other_processes_and_after_a_restart") {
+TEST_CASE("a_database_file_keeps_tokens_across_connections_and_reopening") {
   const DatabaseFile file;
   FencedTable here{file.path()};
   {
@@ -109,7 +109,7 @@ TEST_CASE("a_database_file_remembers_tokens_for_other_processes_and_after_a_rest
   CHECK_THROWS_AS(again.write("r", "late", token(34)), StaleToken);
 }
 
-TEST_CASE("a_file_that_is_no_database_is_refused") {
+TEST_CASE("a_database_file_that_cannot_be_opened_is_refused") {
   CHECK_THAT(message_of([] { FencedTable{"/no/such/folder/fenced.db"}; }),
              contains("unable to open database file"));
 }

@@ -19,14 +19,14 @@ std::string hashed(const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("a_value_and_its_token_are_in_one_slot_of_a_cluster") {
+TEST_CASE("a_value_and_its_token_share_a_cluster_slot") {
   for (const std::string key : {"stock", "a:b", "{tag}rest", "a{tag}", "{a}{b}", "{a", "a{", " "}) {
     CAPTURE(key);
     CHECK(hashed(fenced_value_token_key(key)) == hashed(key));
   }
 }
 
-TEST_CASE("no_two_values_share_a_token") {
+TEST_CASE("no_two_values_share_a_token_key") {
   CHECK(fenced_value_token_key("stock") == "redlock:v:{stock}");
   CHECK(fenced_value_token_key("{stock}") == "redlock:vt:{stock}");
   CHECK(fenced_value_token_key("a{}") != fenced_value_token_key("a"));

@@ -18,7 +18,7 @@ constexpr FencingToken token(std::uint64_t value) { return FencingToken{value}; 
 
 }  // namespace
 
-TEST_CASE("a_token_smaller_than_one_before_is_refused_and_lowers_nothing") {
+TEST_CASE("a_smaller_token_is_refused_and_does_not_lower_the_mark") {
   HighWaterMark mark;
   CHECK(mark.greatest() == FencingToken{});
   CHECK(mark.admit(token(33)));
@@ -28,14 +28,14 @@ TEST_CASE("a_token_smaller_than_one_before_is_refused_and_lowers_nothing") {
   CHECK_FALSE(mark.admit(token(33)));
 }
 
-TEST_CASE("the_greatest_token_passes_again_because_it_is_one_holders") {
+TEST_CASE("the_holder_of_the_greatest_token_is_admitted_again") {
   HighWaterMark mark;
   CHECK(mark.admit(token(34)));
   CHECK(mark.admit(token(34)));
   CHECK(mark.run(token(34), [] {}));
 }
 
-TEST_CASE("no_token_is_refused_also_by_a_mark_that_has_seen_none") {
+TEST_CASE("a_missing_token_is_refused_even_by_a_fresh_mark") {
   HighWaterMark mark;
   bool ran = false;
   CHECK_FALSE(mark.admit(FencingToken{}));
@@ -43,14 +43,14 @@ TEST_CASE("no_token_is_refused_also_by_a_mark_that_has_seen_none") {
   CHECK_FALSE(ran);
 }
 
-TEST_CASE("a_mark_goes_on_from_what_the_store_remembers") {
+TEST_CASE("a_mark_continues_from_the_stored_token") {
   HighWaterMark mark{token(34)};
   CHECK(mark.greatest() == token(34));
   CHECK_FALSE(mark.admit(token(33)));
   CHECK(mark.admit(token(34)));
 }
 
-TEST_CASE("a_write_runs_once_or_not_at_all_as_the_answer_says") {
+TEST_CASE("a_write_runs_exactly_when_its_token_is_admitted") {
   HighWaterMark mark;
   std::vector<int> written;
   CHECK(mark.run(token(34), [&] { written.push_back(34); }));
@@ -58,7 +58,7 @@ TEST_CASE("a_write_runs_once_or_not_at_all_as_the_answer_says") {
   CHECK(written == std::vector{34});
 }
 
-TEST_CASE("a_write_that_throws_has_raised_the_mark_and_hinders_nobody") {
+TEST_CASE("a_write_that_throws_still_raises_the_mark_and_blocks_no_later_write") {
   HighWaterMark mark;
   CHECK_THROWS_AS((void)mark.run(token(34), [] { throw std::runtime_error{"disk full"}; }),
                   std::runtime_error);
@@ -66,7 +66,7 @@ TEST_CASE("a_write_that_throws_has_raised_the_mark_and_hinders_nobody") {
   CHECK(mark.run(token(34), [] {}));
 }
 
-TEST_CASE("a_later_holder_does_not_come_between_the_comparison_and_the_write") {
+TEST_CASE("no_later_holder_writes_between_the_comparison_and_the_write") {
   constexpr std::uint64_t holders = 8;
   constexpr std::uint64_t holds = 2000;
   HighWaterMark mark;
@@ -88,7 +88,7 @@ TEST_CASE("a_later_holder_does_not_come_between_the_comparison_and_the_write") {
   CHECK(mark.greatest() == token(holders * holds));
 }
 
-TEST_CASE("early_checks_of_many_threads_leave_the_greatest_of_their_tokens") {
+TEST_CASE("concurrent_checks_leave_the_greatest_token_in_the_mark") {
   HighWaterMark mark;
   {
     std::vector<std::jthread> threads;

@@ -34,7 +34,7 @@ std::string refusal(const std::string& stream, std::size_t piece) {
 
 }  // namespace
 
-TEST_CASE("a_reply_of_a_mebibyte_is_accepted_and_a_longer_one_is_not_however_it_is_cut") {
+TEST_CASE("a_reply_of_1_mib_is_accepted_and_a_longer_one_refused_however_it_is_split") {
   for (const std::size_t piece : {chunk, 5 * chunk + 1, 3 * limit}) {
     CAPTURE(piece);
     CHECK(refusal(bulk(limit), piece).empty());
@@ -44,7 +44,7 @@ TEST_CASE("a_reply_of_a_mebibyte_is_accepted_and_a_longer_one_is_not_however_it_
   }
 }
 
-TEST_CASE("many_strings_may_be_no_longer_together_than_one_alone") {
+TEST_CASE("the_length_limit_applies_to_all_strings_of_a_reply_together") {
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2), chunk).empty());
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "a reply of more than 1 MiB");
 
@@ -58,7 +58,7 @@ TEST_CASE("many_strings_may_be_no_longer_together_than_one_alone") {
   CHECK(parts <= limit / chunk + 1);
 }
 
-TEST_CASE("many_arrays_may_have_no_more_elements_together_than_one_alone") {
+TEST_CASE("the_element_limit_applies_to_all_arrays_of_a_reply_together") {
   const auto array = [](std::size_t size) {
     std::string text = "*" + std::to_string(size) + "\r\n";
     for (std::size_t i = 0; i < size; ++i) text += ":1\r\n";
@@ -70,7 +70,7 @@ TEST_CASE("many_arrays_may_have_no_more_elements_together_than_one_alone") {
   CHECK(refusal("*2\r\n" + array(2047) + array(2048), chunk) == "a reply of too many elements");
 }
 
-TEST_CASE("what_one_reply_used_up_is_there_for_the_next") {
+TEST_CASE("the_limits_apply_to_each_reply_separately") {
   Reader reader;
   const std::string large = "*2\r\n" + bulk(limit / 2) + bulk(limit / 2);
   for (int i = 0; i < 3; ++i) {
@@ -80,7 +80,7 @@ TEST_CASE("what_one_reply_used_up_is_there_for_the_next") {
   CHECK_FALSE(reader.error());
 }
 
-TEST_CASE("nothing_in_resp3_is_a_reply_and_least_of_all_its_null") {
+TEST_CASE("every_resp3_type_is_refused_including_null") {
   for (const auto* const stream : {"_\r\n", "#t\r\n", ",1.5\r\n", "(12345\r\n", "%1\r\n+a\r\n:1\r\n",
                                    "~1\r\n:1\r\n", ">1\r\n+a\r\n", "=7\r\ntxt:abc\r\n"}) {
     CAPTURE(stream);

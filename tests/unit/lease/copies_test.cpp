@@ -70,7 +70,7 @@ class Story {
 
 }  // namespace
 
-TEST_CASE("what_a_minority_lost_is_put_back_once_the_majority_is_extended") {
+TEST_CASE("copies_lost_by_a_minority_are_put_back_once_a_majority_is_extended") {
   Story story{5};
   story.begin();
   story.answer(0, extended, number(0));
@@ -91,7 +91,7 @@ TEST_CASE("nothing_is_put_back_without_a_majority") {
   for (const Sent& sent : story.outbox.take()) CHECK(sent.command == story.claim.release_command());
 }
 
-TEST_CASE("a_copy_that_was_put_back_counts_after_a_round_that_began_later_and_did_without_it") {
+TEST_CASE("a_copy_that_was_put_back_counts_after_a_later_round_succeeded_without_it") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
   story.answer(0, put_back, ok());
@@ -109,7 +109,7 @@ TEST_CASE("a_copy_that_was_put_back_counts_after_a_round_that_began_later_and_di
   }
 }
 
-TEST_CASE("a_round_that_began_before_the_copy_was_seen_proves_nothing") {
+TEST_CASE("a_round_that_began_before_the_copy_was_seen_does_not_make_it_count") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
   // Nobody heard whether the copy was put back. In the next round the node has it.
@@ -119,7 +119,7 @@ TEST_CASE("a_round_that_began_before_the_copy_was_seen_proves_nothing") {
   CHECK(story.round("yy-") == Outcome::extended);
 }
 
-TEST_CASE("a_copy_that_is_lost_again_begins_anew") {
+TEST_CASE("a_copy_that_is_lost_again_starts_over") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
   story.answer(0, put_back, ok());
@@ -128,7 +128,7 @@ TEST_CASE("a_copy_that_is_lost_again_begins_anew") {
   CHECK(story.round("yy-") == Outcome::in_doubt);
 }
 
-TEST_CASE("a_copy_that_is_put_back_a_second_time_begins_anew_although_nobody_knew_that_it_was_lost") {
+TEST_CASE("a_copy_that_is_put_back_twice_starts_over_even_if_its_second_loss_went_unnoticed") {
   Story story{3};
   Extension& first = story.begin();
   for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
@@ -145,7 +145,7 @@ TEST_CASE("a_copy_that_is_put_back_a_second_time_begins_anew_although_nobody_kne
   CHECK(story.round("yy-") == Outcome::in_doubt);
 }
 
-TEST_CASE("a_copy_that_somebody_else_has_taken_is_not_seen") {
+TEST_CASE("a_copy_taken_by_another_owner_does_not_count") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
   story.answer(0, put_back, nil());
@@ -153,7 +153,7 @@ TEST_CASE("a_copy_that_somebody_else_has_taken_is_not_seen") {
   CHECK(story.round("yy-") == Outcome::in_doubt);
 }
 
-TEST_CASE("copies_that_do_not_count_yet_are_named_in_the_report_and_never_make_a_loss") {
+TEST_CASE("copies_that_do_not_count_yet_are_reported_and_never_cause_a_loss") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
   story.answer(0, put_back, ok());
@@ -164,7 +164,7 @@ TEST_CASE("copies_that_do_not_count_yet_are_named_in_the_report_and_never_make_a
   CHECK(extension.tally()[0].trouble.status == NodeStatus::put_back);
 }
 
-TEST_CASE("nothing_is_put_back_behind_a_release") {
+TEST_CASE("nothing_is_put_back_after_a_release") {
   Story story{5, GENERATE(example_claim(), example_fenced_claim())};
   REQUIRE(story.round("nyyy-") == Outcome::extended);
   REQUIRE(story.put_back_on() == "0");

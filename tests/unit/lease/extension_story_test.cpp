@@ -19,7 +19,7 @@ enum : Step { extended, extended_again, released, released_again };
 
 }  // namespace
 
-TEST_CASE("an_extension_asks_for_the_whole_ttl_while_anybody_waits") {
+TEST_CASE("an_extension_requests_the_whole_ttl_and_is_not_sent_after_its_deadline") {
   Recorder outbox{1};
   Extension extension{example_tenure(500ms), 1};
   CHECK(extension.connections_wanted(1) == 0);
@@ -32,7 +32,7 @@ TEST_CASE("an_extension_asks_for_the_whole_ttl_while_anybody_waits") {
   CHECK_FALSE(outbox.sent()[0].options.owed);
 }
 
-TEST_CASE("an_extension_waits_neither_longer_than_the_node_timeout_nor_than_the_old_deadline") {
+TEST_CASE("an_extension_waits_until_the_node_timeout_or_the_old_deadline_whichever_comes_first") {
   Recorder outbox{1};
   Extension early{example_tenure(500ms), 1};
   early.start(at(0ms), outbox);
@@ -42,7 +42,7 @@ TEST_CASE("an_extension_waits_neither_longer_than_the_node_timeout_nor_than_the_
   CHECK(late.deadline() == at(500ms));
 }
 
-TEST_CASE("nothing_is_extended_from_the_old_deadline_on") {
+TEST_CASE("nothing_is_extended_at_or_after_the_old_deadline") {
   for (const Span past : {Span{-1}, Span{0}, Span{1}}) {
     Recorder outbox{3};
     Extension extension{example_tenure(500ms), 3};
@@ -60,7 +60,7 @@ TEST_CASE("nothing_is_extended_from_the_old_deadline_on") {
   }
 }
 
-TEST_CASE("who_comes_after_the_deadline_asks_nobody_and_releases_everywhere") {
+TEST_CASE("an_extension_started_after_the_deadline_only_releases_on_every_node") {
   Recorder outbox{3};
   Extension extension{example_tenure(500ms), 3};
   extension.start(at(500ms), outbox);
@@ -75,7 +75,7 @@ TEST_CASE("who_comes_after_the_deadline_asks_nobody_and_releases_everywhere") {
   }
 }
 
-TEST_CASE("silence_until_the_old_deadline_is_loss_and_before_it_doubt") {
+TEST_CASE("silence_until_the_old_deadline_is_a_loss_and_earlier_silence_is_doubt") {
   for (const bool at_the_end : {false, true}) {
     Recorder outbox{3};
     Extension extension{example_tenure(500ms), 3};
@@ -98,7 +98,7 @@ TEST_CASE("an_extension_never_shortens_a_lease") {
   CHECK(extension.lease().deadline() == at(5000ms));
 }
 
-TEST_CASE("after_a_loss_nothing_is_extended_any_more_and_the_release_is_sent_whole") {
+TEST_CASE("after_a_loss_nothing_is_extended_and_an_unknown_release_script_is_sent_as_source") {
   Recorder outbox{3};
   Extension extension{example_tenure(500ms), 3};
   extension.start(at(0ms), outbox);
@@ -125,7 +125,7 @@ TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {
   CHECK(outbox.sent().size() == 2);
 }
 
-TEST_CASE("an_extension_whose_script_cannot_be_sent_again_does_not_wait_for_its_answer") {
+TEST_CASE("an_extension_does_not_wait_for_a_script_that_cannot_be_resent") {
   Recorder outbox{1};
   Extension extension{example_tenure(500ms), 1};
   extension.start(at(0ms), outbox);
@@ -136,7 +136,7 @@ TEST_CASE("an_extension_whose_script_cannot_be_sent_again_does_not_wait_for_its_
   CHECK(extension.tally()[0].trouble.status == NodeStatus::overloaded);
 }
 
-TEST_CASE("who_gives_up_an_extension_keeps_the_lease_in_doubt") {
+TEST_CASE("an_abandoned_extension_leaves_the_lease_in_doubt") {
   Recorder outbox{3};
   Extension extension{example_tenure(500ms), 3};
   extension.start(at(0ms), outbox);

@@ -106,7 +106,7 @@ struct Story {
 
 }  // namespace
 
-TEST_CASE("a_lease_that_is_held_for_a_moment_only_is_not_watched_at_any_cost") {
+TEST_CASE("a_lease_that_is_held_only_briefly_is_not_watched") {
   Story s;
   s.engine.on_time(at(4ms));
   CHECK(s.is_quiet());
@@ -118,7 +118,7 @@ TEST_CASE("a_lease_that_is_held_for_a_moment_only_is_not_watched_at_any_cost") {
   CHECK_FALSE(s.engine.session(s.listener(0)).has_errand());
 }
 
-TEST_CASE("a_watched_lease_is_read_at_once_and_armed_when_the_lookouts_listen") {
+TEST_CASE("a_watched_lease_is_read_first_and_armed_once_the_listeners_are_ready") {
   Story s;
   CHECK(s.engine.background_timer() == at(5ms));
   s.engine.on_time(at(5ms));
@@ -132,7 +132,7 @@ TEST_CASE("a_watched_lease_is_read_at_once_and_armed_when_the_lookouts_listen") 
   CHECK(s.lease->state(at(8ms)) == State::held);
 }
 
-TEST_CASE("what_is_already_gone_at_the_first_look_is_found_out") {
+TEST_CASE("copies_that_are_gone_at_the_first_read_are_detected") {
   Story s;
   s.engine.on_time(at(5ms));
   s.answer(0, "", at(6ms));
@@ -141,7 +141,7 @@ TEST_CASE("what_is_already_gone_at_the_first_look_is_found_out") {
   CHECK(s.lease->loss(at(6ms)) == Loss::deleted);
 }
 
-TEST_CASE("a_majority_without_our_value_is_a_loss_and_what_is_left_is_released") {
+TEST_CASE("a_majority_without_our_value_is_a_loss_and_the_remaining_copies_are_released") {
   Story s;
   s.arm(at(5ms));
   const bool taken = GENERATE(false, true);
@@ -154,14 +154,14 @@ TEST_CASE("a_majority_without_our_value_is_a_loss_and_what_is_left_is_released")
   CHECK(s.lease->copies.given_up());
 }
 
-TEST_CASE("a_key_of_another_kind_in_its_place_is_a_loss_as_well") {
+TEST_CASE("a_key_of_another_type_in_its_place_is_also_a_loss") {
   Story s;
   s.arm(at(5ms));
   for (const NodeIndex node : {0U, 1U}) s.change(node, wrongtype(), at(11ms));
   CHECK(s.lease->loss(at(11ms)) == Loss::taken);
 }
 
-TEST_CASE("a_longer_value_that_begins_like_ours_is_not_ours") {
+TEST_CASE("a_longer_value_that_begins_like_ours_is_another_owners") {
   Story s;
   s.arm(at(5ms));
   s.change(0, "me!", at(10ms));
@@ -169,7 +169,7 @@ TEST_CASE("a_longer_value_that_begins_like_ours_is_not_ours") {
   CHECK(s.lease->loss(at(11ms)) == Loss::taken);
 }
 
-TEST_CASE("a_change_that_leaves_our_value_is_no_loss_and_is_watched_on") {
+TEST_CASE("a_change_that_leaves_our_value_is_no_loss_and_the_key_stays_watched") {
   Story s;
   s.arm(at(5ms));
   for (int round = 0; round < 5; ++round)
@@ -178,7 +178,7 @@ TEST_CASE("a_change_that_leaves_our_value_is_no_loss_and_is_watched_on") {
   CHECK(s.is_quiet());
 }
 
-TEST_CASE("a_copy_that_came_back_has_not_gone") {
+TEST_CASE("a_copy_that_came_back_does_not_count_as_missing") {
   Story s;
   s.arm(at(5ms));
   s.change(0, "", at(10ms));
@@ -198,7 +198,7 @@ TEST_CASE("errors_and_silence_are_no_votes") {
   CHECK(s.lease->state(at(11ms)) == State::held);
 }
 
-TEST_CASE("of_keys_that_nobody_watches_nothing_is_asked") {
+TEST_CASE("a_change_of_an_unwatched_key_is_ignored") {
   Story s;
   s.arm(at(5ms));
   s.engine.answered(s.listener(0), push("kez"), at(10ms));
@@ -206,7 +206,7 @@ TEST_CASE("of_keys_that_nobody_watches_nothing_is_asked") {
   CHECK(s.is_quiet());
 }
 
-TEST_CASE("a_node_that_was_flushed_is_asked_for_all_leases") {
+TEST_CASE("a_flushed_node_is_asked_about_every_lease") {
   Story s;
   Claim other = example_claim();
   other.key = "other";
@@ -225,7 +225,7 @@ TEST_CASE("a_node_that_was_flushed_is_asked_for_all_leases") {
   CHECK(s.is_quiet());
 }
 
-TEST_CASE("a_lease_is_armed_again_in_the_batch_of_its_own_extension") {
+TEST_CASE("an_extension_arms_its_lease_again_in_the_same_batch") {
   Story s;
   s.arm(at(5ms));
   s.engine.submit(Ref<Operation>{new Extension{s.lease, 3}}, at(10ms));
@@ -242,7 +242,7 @@ TEST_CASE("a_lease_is_armed_again_in_the_batch_of_its_own_extension") {
   CHECK(s.lease->state(at(13ms)) == State::held);
 }
 
-TEST_CASE("a_read_that_finds_no_room_in_the_buffer_is_made_up_for") {
+TEST_CASE("a_read_that_does_not_fit_into_the_buffer_is_sent_later") {
   Story s;
   s.arm(at(5ms));
   // Half a mebibyte may wait: what is left is room for the extension, and no more.
@@ -257,7 +257,7 @@ TEST_CASE("a_read_that_finds_no_room_in_the_buffer_is_made_up_for") {
   CHECK(s.take_bytes(0) == arming);
 }
 
-TEST_CASE("behind_a_release_nothing_is_read") {
+TEST_CASE("nothing_is_read_after_a_release") {
   Story s;
   s.arm(at(5ms));
   s.engine.submit(Ref<Operation>{new ReleaseOperation{s.lease, 3}}, at(10ms));
@@ -269,7 +269,7 @@ TEST_CASE("behind_a_release_nothing_is_read") {
   CHECK(s.lease->loss(at(1h - 1ms)) == Loss::none);
 }
 
-TEST_CASE("an_answer_that_comes_after_the_release_says_nothing") {
+TEST_CASE("a_reply_that_arrives_after_the_release_is_ignored") {
   Story s;
   s.arm(at(5ms));
   for (NodeIndex node = 0; node < 3; ++node) s.engine.answered(s.listener(node), push("key"), at(10ms));
@@ -282,7 +282,7 @@ TEST_CASE("an_answer_that_comes_after_the_release_says_nothing") {
   CHECK(s.lease->state(at(12ms)) == State::released);
 }
 
-TEST_CASE("after_either_connection_was_lost_everything_there_is_armed_anew") {
+TEST_CASE("losing_either_connection_of_a_node_arms_its_leases_again") {
   Story s;
   s.arm(at(5ms));
   SECTION("the one for commands") {
@@ -303,7 +303,7 @@ TEST_CASE("after_either_connection_was_lost_everything_there_is_armed_anew") {
   }
 }
 
-TEST_CASE("a_lookout_that_is_gone_without_a_word_is_found_out_by_a_ping") {
+TEST_CASE("a_listener_that_dies_silently_is_detected_by_a_ping") {
   Story s;
   s.arm(at(5ms));
   const std::string ping = command({"PING"});
@@ -327,7 +327,7 @@ TEST_CASE("a_lookout_that_is_gone_without_a_word_is_found_out_by_a_ping") {
   CHECK(s.take_bytes(0) == reading);
 }
 
-TEST_CASE("where_a_server_does_not_tell_leases_are_asked_for_regularly_and_that_is_said_once") {
+TEST_CASE("a_server_without_invalidation_messages_is_polled_and_one_warning_says_so") {
   Claim claim = example_claim();
   claim.ttl = 1s;
   Story s{claim, 988ms};
@@ -372,7 +372,7 @@ TEST_CASE("where_a_server_does_not_tell_leases_are_asked_for_regularly_and_that_
   CHECK(s.lease->state(at(950ms)) == State::held);
 }
 
-TEST_CASE("a_lease_that_is_over_is_watched_no_more_even_when_nobody_releases_it") {
+TEST_CASE("an_expired_lease_is_no_longer_watched_even_without_a_release") {
   Story s{example_claim(), 100ms};
   s.arm(at(5ms));
   s.engine.answered(s.listener(0), push("key"), at(200ms));
@@ -381,7 +381,7 @@ TEST_CASE("a_lease_that_is_over_is_watched_no_more_even_when_nobody_releases_it"
   for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node).empty());
 }
 
-TEST_CASE("a_lease_that_an_extension_finds_lost_is_watched_no_more") {
+TEST_CASE("a_lease_that_an_extension_finds_lost_is_no_longer_watched") {
   Story s;
   Claim claim = example_claim();
   claim.key = "kept";
@@ -395,7 +395,7 @@ TEST_CASE("a_lease_that_an_extension_finds_lost_is_watched_no_more") {
   CHECK(s.engine.watched() == 1);
 }
 
-TEST_CASE("two_leases_of_one_key_are_watched_each_for_itself") {
+TEST_CASE("two_leases_of_one_key_are_watched_independently") {
   Story s;
   Claim claim = example_claim();
   claim.owner = "us";
@@ -409,7 +409,7 @@ TEST_CASE("two_leases_of_one_key_are_watched_each_for_itself") {
   CHECK(s.engine.watched() == 1);
 }
 
-TEST_CASE("a_flush_of_thousands_of_leases_is_asked_for_in_batches_and_none_is_forgotten") {
+TEST_CASE("thousands_of_leases_are_read_in_batches_and_none_is_missed") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   std::vector<std::shared_ptr<LeaseState>> held;

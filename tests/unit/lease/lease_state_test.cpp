@@ -27,7 +27,7 @@ struct Noting final : LeaseState {
 
 }  // namespace
 
-TEST_CASE("a_tenure_is_held_until_its_deadline_and_not_at_it") {
+TEST_CASE("a_lease_is_held_before_its_deadline_and_lost_at_it") {
   const LeaseState lease{example_claim(), at(500ms)};
   CHECK(lease.deadline() == at(500ms));
   CHECK(lease.state(at(0ms)) == State::held);
@@ -37,7 +37,7 @@ TEST_CASE("a_tenure_is_held_until_its_deadline_and_not_at_it") {
   CHECK(lease.loss(at(500ms)) == Loss::deadline_passed);
 }
 
-TEST_CASE("a_deadline_is_rounded_down_by_a_few_nanoseconds_at_most") {
+TEST_CASE("a_deadline_is_rounded_down_by_less_than_16_ns") {
   for (const Span more : {Span{0}, Span{1}, Span{15}, Span{16}, Span{17}}) {
     const LeaseState lease{example_claim(), at(500ms) + more};
     CHECK(lease.deadline() <= at(500ms) + more);
@@ -45,7 +45,7 @@ TEST_CASE("a_deadline_is_rounded_down_by_a_few_nanoseconds_at_most") {
   }
 }
 
-TEST_CASE("a_deadline_that_somebody_has_seen_pass_never_moves_again") {
+TEST_CASE("a_deadline_that_was_observed_as_passed_never_moves_again") {
   LeaseState lease{example_claim(), at(500ms)};
   SECTION("seen") {
     CHECK_FALSE(lease.in_force(at(500ms)));
@@ -63,7 +63,7 @@ TEST_CASE("a_deadline_that_somebody_has_seen_pass_never_moves_again") {
   }
 }
 
-TEST_CASE("a_tenure_is_never_shortened") {
+TEST_CASE("a_lease_is_never_shortened") {
   LeaseState lease{example_claim(), at(500ms)};
   CHECK(lease.prolong(at(300ms), at(100ms)));
   CHECK(lease.deadline() == at(500ms));
@@ -82,7 +82,7 @@ TEST_CASE("doubt_ends_with_the_next_extension_or_explains_the_loss") {
   SECTION("lost") { CHECK(lease.loss(at(500ms)) == Loss::no_quorum); }
 }
 
-TEST_CASE("a_tenure_is_prolonged_to_its_end_and_no_further") {
+TEST_CASE("a_lease_is_extended_to_its_latest_end_and_no_further") {
   LeaseState lease{example_claim(), at(500ms), at(800ms)};
   CHECK_FALSE(lease.is_final());
   CHECK(lease.prolong(at(900ms), at(400ms)));
@@ -94,7 +94,7 @@ TEST_CASE("a_tenure_is_prolonged_to_its_end_and_no_further") {
   CHECK(short_one.loss(at(300ms)) == Loss::max_hold);
 }
 
-TEST_CASE("what_ends_a_tenure_first_stays_its_end") {
+TEST_CASE("the_first_end_of_a_lease_is_final") {
   Noting lease{example_claim(), at(500ms)};
   SECTION("lost") {
     CHECK(lease.lose(Loss::taken, at(100ms)));
@@ -122,7 +122,7 @@ TEST_CASE("what_ends_a_tenure_first_stays_its_end") {
   }
 }
 
-TEST_CASE("of_all_threads_that_end_a_tenure_exactly_one_does") {
+TEST_CASE("exactly_one_of_several_threads_ends_a_lease") {
   for (int round = 0; round < 200; ++round) {
     LeaseState lease{example_claim(), at(500ms)};
     std::atomic<int> ended = 0;
@@ -143,7 +143,7 @@ TEST_CASE("of_all_threads_that_end_a_tenure_exactly_one_does") {
   }
 }
 
-TEST_CASE("a_tenure_that_may_not_last_longer_knows_it_whatever_the_nanosecond") {
+TEST_CASE("a_lease_extended_to_its_latest_end_is_final_despite_rounding") {
   LeaseState lease{example_claim(), at(500ms), at(1s) + 7ns};
   CHECK_FALSE(lease.is_final());
   REQUIRE(lease.prolong(at(2s), at(0ms)));

@@ -16,7 +16,7 @@ using redlock::Loss;
 
 }  // namespace
 
-TEST_CASE("a_loss_is_told_at_the_deadline_and_once") {
+TEST_CASE("a_loss_is_reported_once_at_the_deadline") {
   LossQueue<LeaseState> loss_queue;
   CHECK(loss_queue.timer() == never);
   const auto lease = example_tenure(500ms);
@@ -28,7 +28,7 @@ TEST_CASE("a_loss_is_told_at_the_deadline_and_once") {
   CHECK(loss_queue.timer() == never);
 }
 
-TEST_CASE("an_early_loss_is_told_at_once") {
+TEST_CASE("an_early_loss_is_reported_at_once") {
   LossQueue<LeaseState> loss_queue;
   const auto lease = example_tenure(500ms);
   loss_queue.add(lease);
@@ -40,7 +40,7 @@ TEST_CASE("an_early_loss_is_told_at_once") {
   CHECK_FALSE(loss_queue.take_lost(at(600ms)));
 }
 
-TEST_CASE("a_deadline_that_moved_is_looked_at_again") {
+TEST_CASE("a_moved_deadline_is_checked_again") {
   LossQueue<LeaseState> loss_queue;
   const auto lease = example_tenure(500ms);
   loss_queue.add(lease);
@@ -50,7 +50,7 @@ TEST_CASE("a_deadline_that_moved_is_looked_at_again") {
   CHECK(loss_queue.take_lost(at(900ms)) == lease);
 }
 
-TEST_CASE("who_is_to_tell_a_loss_looks_up_some_times_before") {
+TEST_CASE("the_notifier_wakes_up_several_times_before_a_deadline") {
   LossQueue<LeaseState> loss_queue;
   CHECK(loss_queue.wake_up(at(0ms)) == never);
   const auto lease = example_tenure(500ms);
@@ -64,7 +64,7 @@ TEST_CASE("who_is_to_tell_a_loss_looks_up_some_times_before") {
   CHECK(loss_queue.wake_up(at(500ms)) == never);
 }
 
-TEST_CASE("who_looked_up_late_is_still_there_at_the_deadline") {
+TEST_CASE("a_late_wake_up_is_followed_by_one_at_the_deadline") {
   LossQueue<LeaseState> loss_queue;
   loss_queue.add(example_tenure(500ms));
   CHECK(loss_queue.wake_up(at(499ms)) == at(500ms));
@@ -72,7 +72,7 @@ TEST_CASE("who_looked_up_late_is_still_there_at_the_deadline") {
   CHECK(loss_queue.take_lost(at(600ms)));
 }
 
-TEST_CASE("before_a_deadline_that_has_moved_nobody_looks_up_twice") {
+TEST_CASE("a_moved_deadline_causes_at_most_one_wake_up_for_the_old_one") {
   LossQueue<LeaseState> loss_queue;
   const auto lease = example_tenure(500ms);
   loss_queue.add(lease);
@@ -84,7 +84,7 @@ TEST_CASE("before_a_deadline_that_has_moved_nobody_looks_up_twice") {
   CHECK(loss_queue.wake_up(at(490ms)) <= at(490ms));
 }
 
-TEST_CASE("what_is_released_or_removed_is_never_told") {
+TEST_CASE("a_released_or_removed_lease_is_never_reported") {
   LossQueue<LeaseState> loss_queue;
   const auto released = example_tenure(500ms);
   const auto removed = example_tenure(600ms);
@@ -96,7 +96,7 @@ TEST_CASE("what_is_released_or_removed_is_never_told") {
   CHECK(loss_queue.timer() == never);
 }
 
-TEST_CASE("who_is_added_twice_is_told_once") {
+TEST_CASE("a_lease_that_is_added_twice_is_reported_once") {
   LossQueue<LeaseState> loss_queue;
   const auto lease = example_tenure(500ms);
   loss_queue.add(lease);
@@ -105,7 +105,7 @@ TEST_CASE("who_is_added_twice_is_told_once") {
   CHECK_FALSE(loss_queue.take_lost(at(500ms)));
 }
 
-TEST_CASE("losses_are_told_in_the_order_of_their_deadlines") {
+TEST_CASE("losses_are_reported_in_the_order_of_their_deadlines") {
   LossQueue<LeaseState> loss_queue;
   const auto later_one = example_tenure(500ms);
   const auto sooner = example_tenure(400ms);

@@ -123,14 +123,14 @@ std::string complaint_about(const Scenario<Fate>& scenario) {
 
 }  // namespace
 
-TEST_CASE("a_release_tells_the_truth_as_early_as_it_can_for_every_outcome_of_every_node") {
+TEST_CASE("a_release_reports_its_result_as_early_as_it_can_for_every_outcome_of_every_node") {
   CHECK(explore(1, all_fates, news, complaint_about) == 8);
   CHECK(explore(2, all_fates, news, complaint_about) > 64);
   CHECK(explore(3, all_fates, news, complaint_about) > 512);
   CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 32'768);
 }
 
-TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {
+TEST_CASE("releases_are_owed_for_one_ttl_even_to_unreachable_nodes") {
   Recorder outbox{3};
   outbox.refuse(1);
   ReleaseOperation release_operation{example_tenure(988ms), 3};
@@ -145,7 +145,7 @@ TEST_CASE("releases_are_owed_for_a_ttl_also_to_nodes_out_of_reach") {
   CHECK(release_operation.tally()[1].trouble.status == NodeStatus::unreachable);
 }
 
-TEST_CASE("a_release_from_the_deadline_on_is_too_late_whatever_it_deletes") {
+TEST_CASE("a_release_at_or_after_the_deadline_is_too_late_whatever_it_deletes") {
   for (const Span past : {Span{-1}, Span{0}}) {
     Recorder outbox{1};
     ReleaseOperation release_operation{example_tenure(988ms), 1};
@@ -158,7 +158,7 @@ TEST_CASE("a_release_from_the_deadline_on_is_too_late_whatever_it_deletes") {
   }
 }
 
-TEST_CASE("a_script_that_stays_unknown_is_not_sent_for_ever") {
+TEST_CASE("a_script_that_stays_unknown_is_not_resent_forever") {
   Recorder outbox{1};
   ReleaseOperation release_operation{example_tenure(988ms), 1};
   release_operation.start(at(0ms), outbox);
@@ -169,7 +169,7 @@ TEST_CASE("a_script_that_stays_unknown_is_not_sent_for_ever") {
   CHECK(outbox.sent().size() == 2);
 }
 
-TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
+TEST_CASE("an_unknown_script_is_sent_as_source_even_after_the_release_is_decided") {
   Recorder outbox{1};
   ReleaseOperation release_operation{example_tenure(988ms), 1};
   release_operation.start(at(0ms), outbox);
@@ -183,7 +183,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_also_when_the_verdict_has_fallen") {
   CHECK(outbox.sent()[0].options.owed);
 }
 
-TEST_CASE("what_was_deleted_before_its_connection_was_lost_stays_deleted") {
+TEST_CASE("a_deletion_still_counts_after_its_connection_was_lost") {
   Recorder outbox{3};
   ReleaseOperation release_operation{example_tenure(988ms), 3};
   release_operation.start(at(0ms), outbox);
@@ -194,7 +194,7 @@ TEST_CASE("what_was_deleted_before_its_connection_was_lost_stays_deleted") {
   CHECK(release_operation.outcome() == Release::released);
 }
 
-TEST_CASE("a_release_whose_script_cannot_be_sent_again_does_not_wait_for_its_answer") {
+TEST_CASE("a_release_does_not_wait_for_a_script_that_cannot_be_resent") {
   Recorder outbox{1};
   ReleaseOperation release_operation{example_tenure(988ms), 1};
   release_operation.start(at(0ms), outbox);

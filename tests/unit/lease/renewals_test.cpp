@@ -40,7 +40,7 @@ void renew(Fleet& fleet, Time now, std::int64_t answer) {
 
 }  // namespace
 
-TEST_CASE("a_lease_is_renewed_when_a_third_of_its_ttl_has_passed_or_a_little_earlier") {
+TEST_CASE("a_lease_is_renewed_after_a_third_of_its_ttl_or_slightly_earlier") {
   std::set<Time> moments;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Renewals renewals{seed};
@@ -57,7 +57,7 @@ TEST_CASE("a_lease_is_renewed_when_a_third_of_its_ttl_has_passed_or_a_little_ear
   CHECK(moments.size() > 5);
 }
 
-TEST_CASE("many_leases_are_due_at_few_moments") {
+TEST_CASE("many_leases_share_a_few_renewal_times") {
   Renewals renewals{1};
   std::vector<std::shared_ptr<LeaseState>> held;
   for (int i = 0; i < 1000; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("short_leases_are_renewed_in_time") {
   CHECK(renewals.timer() < at(8ms));
 }
 
-TEST_CASE("a_renewed_lease_moves_its_deadline_and_is_due_again") {
+TEST_CASE("a_renewal_moves_the_deadline_and_schedules_the_next_renewal") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -94,7 +94,7 @@ TEST_CASE("a_renewed_lease_moves_its_deadline_and_is_due_again") {
   CHECK(fleet.engine.active() == 0);
 }
 
-TEST_CASE("a_failed_renewal_is_tried_again_soon_until_the_deadline_and_then_released") {
+TEST_CASE("a_failed_renewal_is_retried_soon_and_the_lease_is_released_at_its_deadline") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -118,7 +118,7 @@ TEST_CASE("a_failed_renewal_is_tried_again_soon_until_the_deadline_and_then_rele
   CHECK(fleet.engine.background_timer() == never);
 }
 
-TEST_CASE("a_lease_that_is_lost_is_renewed_no_more") {
+TEST_CASE("a_lost_lease_is_no_longer_renewed") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -129,7 +129,7 @@ TEST_CASE("a_lease_that_is_lost_is_renewed_no_more") {
   CHECK(lease->renewals == nullptr);
 }
 
-TEST_CASE("somebody_elses_value_on_a_majority_is_told_as_such") {
+TEST_CASE("another_owners_value_on_a_majority_is_reported_as_taken") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -138,7 +138,7 @@ TEST_CASE("somebody_elses_value_on_a_majority_is_told_as_such") {
   CHECK(lease->loss(at(1000ms)) == Loss::taken);
 }
 
-TEST_CASE("once_a_release_is_submitted_nothing_is_renewed_any_more") {
+TEST_CASE("nothing_is_renewed_once_a_release_is_submitted") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -160,7 +160,7 @@ TEST_CASE("once_a_release_is_submitted_nothing_is_renewed_any_more") {
   for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());
 }
 
-TEST_CASE("a_lease_with_an_end_is_renewed_until_then_and_released_there") {
+TEST_CASE("a_lease_with_a_latest_end_is_renewed_until_then_and_then_released") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms, at(5000ms));
@@ -185,7 +185,7 @@ TEST_CASE("a_lease_with_an_end_is_renewed_until_then_and_released_there") {
   CHECK(fleet.engine.background_timer() == never);
 }
 
-TEST_CASE("an_extension_by_hand_puts_the_renewal_off") {
+TEST_CASE("a_manual_extension_postpones_the_renewal") {
   Fleet fleet{1};
   fleet.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
@@ -196,7 +196,7 @@ TEST_CASE("an_extension_by_hand_puts_the_renewal_off") {
   CHECK(fleet.engine.background_timer() <= at(1901ms));
 }
 
-TEST_CASE("extensions_that_overlap_do_not_make_a_copy_count_too_early") {
+TEST_CASE("overlapping_extensions_do_not_make_a_copy_count_too_early") {
   Recorder outbox{3};
   const auto lease = example_tenure(500ms);
   Extension older{lease, 3};
@@ -215,7 +215,7 @@ TEST_CASE("extensions_that_overlap_do_not_make_a_copy_count_too_early") {
   CHECK_FALSE(lease->copies.counts(0));
 }
 
-TEST_CASE("thousands_that_are_due_at_once_go_out_in_batches") {
+TEST_CASE("thousands_of_due_renewals_are_sent_in_batches") {
   Renewals renewals{1};
   std::vector<std::shared_ptr<LeaseState>> held;
   for (int i = 0; i < 2000; ++i) {

@@ -47,7 +47,7 @@ std::size_t releases(const std::vector<Sent>& sent, NodeIndex node) {
 
 }  // namespace
 
-TEST_CASE("the_first_command_is_set_nx_px_and_is_worth_nothing_after_the_deadline") {
+TEST_CASE("the_first_command_is_set_nx_px_and_is_not_sent_after_the_deadline") {
   const Started started;
   CHECK(started.attempt.deadline() == at(50ms));
   REQUIRE(started.first.size() == 3);
@@ -61,7 +61,7 @@ TEST_CASE("the_first_command_is_set_nx_px_and_is_worth_nothing_after_the_deadlin
   }
 }
 
-TEST_CASE("a_failed_waiting_attempt_asks_who_denied_how_long_and_gives_back_everywhere_for_a_ttl") {
+TEST_CASE("a_failed_waiting_attempt_asks_the_denying_nodes_for_the_ttl_and_releases_everywhere") {
   Started started{Purpose::wait};
   started.answer(2, asked, nil());
   CHECK(started.outbox.sent().empty());
@@ -82,7 +82,7 @@ TEST_CASE("a_failed_waiting_attempt_asks_who_denied_how_long_and_gives_back_ever
   }
 }
 
-TEST_CASE("what_is_left_of_the_holders_time_is_noted_where_there_is_any") {
+TEST_CASE("the_holders_remaining_ttl_is_recorded_where_it_is_known") {
   Started started{Purpose::wait};
   for (NodeIndex node = 0; node < 3; ++node) started.answer(node, asked, nil());
   started.answer(0, timed, number(700));
@@ -93,7 +93,7 @@ TEST_CASE("what_is_left_of_the_holders_time_is_noted_where_there_is_any") {
   CHECK_FALSE(started.attempt.tally()[2].ttl);
 }
 
-TEST_CASE("the_validity_counts_from_the_start_less_the_drift") {
+TEST_CASE("the_validity_counts_from_the_start_minus_the_drift") {
   Started started;
   started.answer(0, asked, ok(), 20ms);
   started.answer(1, asked, ok(), 40ms);
@@ -102,7 +102,7 @@ TEST_CASE("the_validity_counts_from_the_start_less_the_drift") {
   CHECK(started.attempt.valid_until() == at(988ms));
 }
 
-TEST_CASE("a_majority_is_too_slow_from_the_very_moment_when_nothing_is_left_of_it") {
+TEST_CASE("a_majority_is_too_slow_as_soon_as_no_validity_is_left") {
   for (const Span late : {Span{-1}, Span{0}, Span{1}}) {
     Started started;
     started.answer(0, asked, ok(), 1ms);
@@ -120,14 +120,14 @@ TEST_CASE("a_majority_is_too_slow_from_the_very_moment_when_nothing_is_left_of_i
   }
 }
 
-TEST_CASE("an_answer_that_is_read_after_the_deadline_but_before_it_is_judged_counts") {
+TEST_CASE("a_reply_that_is_read_after_the_deadline_but_before_the_timeout_counts") {
   Started started;
   started.answer(0, asked, ok(), 60ms);
   started.answer(1, asked, ok(), 60ms);
   CHECK(started.attempt.granted());
 }
 
-TEST_CASE("late_answers_change_nothing_after_a_grant") {
+TEST_CASE("late_replies_change_nothing_after_a_grant") {
   Started started;
   started.answer(0, asked, ok());
   started.answer(1, asked, ok());
@@ -161,7 +161,7 @@ TEST_CASE("a_denial_whose_connection_was_replaced_is_explained_by_the_release_on
   CHECK(started.attempt.failure() == Errc::held);
 }
 
-TEST_CASE("an_unknown_script_is_sent_whole_and_no_set_follows_a_release") {
+TEST_CASE("an_unknown_script_is_sent_as_source_and_no_set_follows_a_release") {
   Started started;
   started.two_deny();
   started.answer(0, released, noscript());
@@ -177,7 +177,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_and_no_set_follows_a_release") {
   CHECK(started.attempt.failure() == Errc::held);
 }
 
-TEST_CASE("a_script_that_stays_unknown_or_cannot_be_sent_again_explains_nothing_and_is_not_waited_for") {
+TEST_CASE("an_attempt_does_not_wait_for_a_script_that_stays_unknown_or_cannot_be_resent") {
   Started started;
   started.two_deny();
   started.answer(0, released, noscript());
@@ -190,7 +190,7 @@ TEST_CASE("a_script_that_stays_unknown_or_cannot_be_sent_again_explains_nothing_
   CHECK(started.outbox.sent().size() == 2);
 }
 
-TEST_CASE("an_unknown_script_is_sent_whole_also_when_nobody_waits_any_more") {
+TEST_CASE("an_unknown_script_is_sent_as_source_even_after_the_attempt_is_abandoned") {
   Started started;
   started.attempt.abandon(Errc::cancelled, at(5ms), started.outbox);
   started.outbox.take();
@@ -199,7 +199,7 @@ TEST_CASE("an_unknown_script_is_sent_whole_also_when_nobody_waits_any_more") {
   CHECK(started.outbox.sent()[0].command == release_script.call({"key"}, {"me"}, Form::source));
 }
 
-TEST_CASE("a_key_of_another_type_is_held_on_a_minority_and_misconfigured_on_a_majority") {
+TEST_CASE("a_key_of_another_type_counts_as_held_on_a_minority_and_as_misconfigured_on_a_majority") {
   Started started;
   for (NodeIndex node = 0; node < 3; ++node) started.answer(node, asked, nil());
   started.answer(0, released, wrongtype());
@@ -212,7 +212,7 @@ TEST_CASE("a_key_of_another_type_is_held_on_a_minority_and_misconfigured_on_a_ma
   CHECK(started.attempt.tally()[0].trouble.status == NodeStatus::wrong_type);
 }
 
-TEST_CASE("a_release_that_fails_otherwise_leaves_the_denial_as_it_is") {
+TEST_CASE("a_release_that_fails_for_another_reason_leaves_the_denial_unchanged") {
   Started started;
   started.two_deny();
   started.answer(0, released, error_reply("MISCONF Errors writing to the AOF file"));
@@ -229,7 +229,7 @@ TEST_CASE("one_server_under_two_names_ends_the_attempt_at_once") {
   for (NodeIndex node = 0; node < 3; ++node) CHECK(releases(started.outbox.sent(), node) == 1);
 }
 
-TEST_CASE("who_gives_up_before_the_start_has_nothing_to_undo") {
+TEST_CASE("an_attempt_abandoned_before_its_start_undoes_nothing") {
   Acquisition attempt{example_claim(), 3, Purpose::wait};
   Recorder outbox{3};
   attempt.abandon(Errc::timed_out, at(0ms), outbox);
@@ -238,7 +238,7 @@ TEST_CASE("who_gives_up_before_the_start_has_nothing_to_undo") {
   CHECK(outbox.sent().empty());
 }
 
-TEST_CASE("who_gives_up_later_undoes_it_everywhere_once") {
+TEST_CASE("an_attempt_abandoned_later_is_undone_once_on_every_node") {
   for (const bool denied : {false, true}) {
     Started started;
     started.answer(2, asked, ok());
@@ -254,7 +254,7 @@ TEST_CASE("who_gives_up_later_undoes_it_everywhere_once") {
   }
 }
 
-TEST_CASE("an_answer_that_is_neither_ok_nor_nil_is_no_vote") {
+TEST_CASE("a_reply_that_is_neither_ok_nor_nil_is_no_vote") {
   Started started;
   started.answer(0, asked, number(1));
   started.answer(1, asked, string_reply("OK"));

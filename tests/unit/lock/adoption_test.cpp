@@ -71,7 +71,7 @@ TEST_CASE("an_adoption_names_the_owner_that_it_expects") {
     CHECK(claim.undo_command() == swap_script.call({"key"}, {"me", "before", "1000"}));
 }
 
-TEST_CASE("who_swaps_a_majority_has_the_lock") {
+TEST_CASE("an_adoption_that_swaps_a_majority_gets_the_lock") {
   Story story{3};
   REQUIRE(story.first.size() == 3);
   story.answer(2, number(1));
@@ -96,7 +96,7 @@ TEST_CASE("an_adopted_lock_has_the_token_that_a_majority_agreed_on") {
   CHECK(story.adoption.take_claim().token == 101);
 }
 
-TEST_CASE("of_a_lock_that_a_majority_does_not_have_nothing_is_left_to_its_owner") {
+TEST_CASE("a_lock_without_a_majority_for_its_owner_is_released_everywhere") {
   Story story{3};
   story.answer(1, number(1));
   story.answer(0, somebody_elses());
@@ -107,7 +107,7 @@ TEST_CASE("of_a_lock_that_a_majority_does_not_have_nothing_is_left_to_its_owner"
   check_sent_everywhere(story.outbox.sent(), 3, release);
 }
 
-TEST_CASE("while_several_adopters_have_some_nodes_each_the_lock_goes_back_to_its_owner") {
+TEST_CASE("a_lock_split_among_several_adopters_is_returned_to_its_owner") {
   const auto held_by = [](const std::string& owner) {
     Reply reply = somebody_elses();
     reply.elements[0] = string_reply(owner);
@@ -123,7 +123,7 @@ TEST_CASE("while_several_adopters_have_some_nodes_each_the_lock_goes_back_to_its
   }
 }
 
-TEST_CASE("without_a_majority_of_answers_all_is_swapped_back") {
+TEST_CASE("an_adoption_without_a_majority_of_replies_is_swapped_back_everywhere") {
   Story story{5};
   story.answer(0, number(1));
   story.answer(1, number(1));
@@ -135,7 +135,7 @@ TEST_CASE("without_a_majority_of_answers_all_is_swapped_back") {
   CHECK(story.outbox.sent().empty());
 }
 
-TEST_CASE("a_server_that_forgot_the_scripts_is_told_their_source_in_both_directions") {
+TEST_CASE("a_server_without_the_scripts_gets_their_source_for_the_swap_and_the_swap_back") {
   Story story{1};
   story.answer(0, noscript());
   REQUIRE(story.outbox.sent().size() == 1);
@@ -149,7 +149,7 @@ TEST_CASE("a_server_that_forgot_the_scripts_is_told_their_source_in_both_directi
   CHECK(story.outbox.sent()[0].options.owed);
 }
 
-TEST_CASE("nothing_is_swapped_behind_the_swap_back") {
+TEST_CASE("nothing_is_swapped_after_the_swap_back") {
   Story story{3};
   story.answer(0, somebody_elses());
   story.answer(1, somebody_elses());

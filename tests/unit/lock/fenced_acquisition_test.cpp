@@ -61,7 +61,7 @@ std::string confirmation(const std::string& granted, const std::string& token) {
 
 }  // namespace
 
-TEST_CASE("where_the_counters_agree_one_command_per_node_brings_the_token") {
+TEST_CASE("agreeing_counters_yield_the_token_with_one_command_per_node") {
   Started started{3};
   REQUIRE(started.first.size() == 3);
   for (const Sent& sent : started.first)
@@ -91,7 +91,7 @@ TEST_CASE("the_token_is_the_greatest_of_the_first_majority_and_the_others_confir
   CHECK(started.attempt.take_claim().token == 9);
 }
 
-TEST_CASE("a_late_grant_of_the_token_acknowledges_a_smaller_one_is_confirmed_a_greater_one_does_not_count") {
+TEST_CASE("a_late_grant_counts_if_equal_is_confirmed_if_smaller_and_is_ignored_if_greater") {
   Started started{5};
   started.grant(0, 7);
   started.grant(1, 8);
@@ -113,7 +113,7 @@ TEST_CASE("a_late_grant_of_the_token_acknowledges_a_smaller_one_is_confirmed_a_g
   CHECK(started.attempt.take_claim().token == 9);
 }
 
-TEST_CASE("an_attempt_whose_token_is_not_acknowledged_by_a_majority_is_given_back_everywhere") {
+TEST_CASE("an_attempt_without_a_majority_for_its_token_is_released_everywhere") {
   Started started{3};
   started.grant(0, 7);
   started.grant(1, 9);
@@ -132,7 +132,7 @@ TEST_CASE("an_attempt_whose_token_is_not_acknowledged_by_a_majority_is_given_bac
   for (const Sent& one : sent) CHECK(one.command == example_claim().release_command());
 }
 
-TEST_CASE("a_grant_whose_connection_breaks_before_it_confirmed_does_not_count") {
+TEST_CASE("a_grant_whose_connection_breaks_before_its_confirmation_does_not_count") {
   Started started{3};
   started.grant(0, 7);
   started.grant(1, 9);
@@ -156,7 +156,7 @@ TEST_CASE("an_acknowledgement_whose_connection_breaks_before_the_majority_does_n
   CHECK(started.attempt.granted());
 }
 
-TEST_CASE("a_denial_says_who_holds_the_lock_and_for_how_long_so_nobody_is_asked_again") {
+TEST_CASE("a_denial_names_the_holder_and_its_ttl_so_no_further_query_is_sent") {
   Started started{3, GENERATE(Purpose::try_once, Purpose::wait)};
   started.answer(0, asked, denial("them", 700));
   started.answer(1, asked, denial("for ever", -1));
@@ -171,7 +171,7 @@ TEST_CASE("a_denial_says_who_holds_the_lock_and_for_how_long_so_nobody_is_asked_
   for (const Sent& sent : started.outbox.sent()) CHECK(sent.options.step == released);
 }
 
-TEST_CASE("a_counter_that_is_no_number_is_no_vote_and_hopeless_on_a_majority") {
+TEST_CASE("an_invalid_counter_is_no_vote_and_on_a_majority_a_misconfiguration") {
   Started started{3};
   started.answer(0, asked, bad_counter());
   CHECK(started.attempt.tally()[0].trouble.status == NodeStatus::bad_counter);
@@ -187,7 +187,7 @@ TEST_CASE("a_counter_that_is_no_number_is_no_vote_and_hopeless_on_a_majority") {
   }
 }
 
-TEST_CASE("the_second_round_gets_a_node_timeout_of_its_own_within_the_validity") {
+TEST_CASE("the_second_round_has_its_own_node_timeout_within_the_validity") {
   Started started{3};
   started.answer(0, asked, number(7), 40ms);
   started.answer(1, asked, number(9), 49ms);
@@ -198,7 +198,7 @@ TEST_CASE("the_second_round_gets_a_node_timeout_of_its_own_within_the_validity")
   CHECK(started.attempt.failure() == Errc::no_quorum);
 }
 
-TEST_CASE("validity_is_taken_after_the_second_round") {
+TEST_CASE("validity_is_checked_after_the_second_round") {
   for (const Span late : {Span{-1}, Span{0}}) {
     Started started{3};
     started.grant(0, 7);
@@ -210,7 +210,7 @@ TEST_CASE("validity_is_taken_after_the_second_round") {
   }
 }
 
-TEST_CASE("unknown_grant_and_confirm_scripts_are_sent_whole_but_nothing_is_set_behind_a_release") {
+TEST_CASE("unknown_grant_and_confirm_scripts_are_sent_as_source_but_not_after_a_release") {
   Started started{3};
   const Claim claim = example_fenced_claim();
   started.answer(0, asked, noscript());
@@ -232,7 +232,7 @@ TEST_CASE("unknown_grant_and_confirm_scripts_are_sent_whole_but_nothing_is_set_b
   CHECK(started.attempt.failure() == Errc::cancelled);
 }
 
-TEST_CASE("a_grant_that_comes_while_the_attempt_is_given_back_is_not_confirmed") {
+TEST_CASE("a_grant_that_arrives_while_the_attempt_is_released_is_not_confirmed") {
   Started started{5};
   started.grant(0, 7);
   started.grant(1, 8);
@@ -245,7 +245,7 @@ TEST_CASE("a_grant_that_comes_while_the_attempt_is_given_back_is_not_confirmed")
   CHECK(started.outbox.sent().empty());
 }
 
-TEST_CASE("who_cannot_be_asked_a_second_time_does_not_vote_and_is_not_waited_for") {
+TEST_CASE("a_node_that_cannot_be_asked_again_has_no_vote_and_is_not_waited_for") {
   Started started{3};
   started.answer(1, asked, loading());
   const bool in_the_second_round = GENERATE(true, false);
@@ -260,7 +260,7 @@ TEST_CASE("who_cannot_be_asked_a_second_time_does_not_vote_and_is_not_waited_for
   CHECK(started.attempt.failure() == Errc::no_quorum);
 }
 
-TEST_CASE("a_node_whose_counter_went_on_says_so") {
+TEST_CASE("a_node_whose_counter_moved_on_reports_it") {
   Started started{3};
   started.grant(0, 7);
   started.grant(1, 9);
@@ -272,7 +272,7 @@ TEST_CASE("a_node_whose_counter_went_on_says_so") {
           "the fencing counter went on while the token was agreed on");
 }
 
-TEST_CASE("what_is_no_answer_to_a_grant_is_no_vote") {
+TEST_CASE("an_unexpected_reply_to_a_grant_is_no_vote") {
   const std::int64_t too_great = std::int64_t{1} << 53;
   for (const Reply& reply : {ok(), nil(), number(0), number(-1), number(too_great), string_reply("7")}) {
     Started started{1};

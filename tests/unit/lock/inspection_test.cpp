@@ -86,13 +86,13 @@ Tally::Ballot ballot_after(const Reply& value, const Reply& left) {
 
 }  // namespace
 
-TEST_CASE("a_look_is_done_when_every_node_has_answered_or_will_not") {
+TEST_CASE("an_inspection_is_done_when_every_node_has_answered_or_cannot") {
   CHECK(explore(1, all_fates, news, complaint_about) == 7);
   CHECK(explore(3, all_fates, news, complaint_about) > 343);
   CHECK(explore(5, all_fates, news, complaint_about) == std::size_t{4} * 16'807);
 }
 
-TEST_CASE("a_look_asks_for_the_counter_the_values_beginning_and_its_life_while_anybody_waits") {
+TEST_CASE("an_inspection_asks_each_node_for_the_counter_the_owner_value_and_the_ttl") {
   Recorder outbox{2};
   Inspection inspection{"key", 2, 50ms};
   CHECK(inspection.connections_wanted(2) == 2);
@@ -110,7 +110,7 @@ TEST_CASE("a_look_asks_for_the_counter_the_values_beginning_and_its_life_while_a
   }
 }
 
-TEST_CASE("a_node_that_takes_no_question_is_not_asked_the_second_one") {
+TEST_CASE("a_node_that_refuses_the_first_command_is_not_sent_the_second") {
   Recorder outbox{1};
   outbox.refuse(0, NodeStatus::overloaded);
   Inspection inspection{"key", 1, 50ms};
@@ -120,7 +120,7 @@ TEST_CASE("a_node_that_takes_no_question_is_not_asked_the_second_one") {
   CHECK(inspection.tally()[0].trouble.status == NodeStatus::overloaded);
 }
 
-TEST_CASE("the_owner_and_the_time_left_are_told_of_a_key_that_is_there") {
+TEST_CASE("the_owner_and_the_ttl_of_an_existing_key_are_reported") {
   const Tally::Ballot held = ballot_after(string_reply("them"), number(700));
   CHECK(held.mark == Mark::no);
   CHECK(held.owner == "them");
@@ -136,21 +136,21 @@ TEST_CASE("the_owner_and_the_time_left_are_told_of_a_key_that_is_there") {
   CHECK(of_nobody.owner == "");
 }
 
-TEST_CASE("a_key_that_expires_between_the_two_answers_is_free") {
+TEST_CASE("a_key_that_expires_between_the_two_replies_is_free") {
   const Tally::Ballot expired = ballot_after(string_reply("them"), number(-2));
   CHECK(expired.mark == Mark::yes);
   CHECK_FALSE(expired.owner);
   CHECK_FALSE(expired.ttl);
 }
 
-TEST_CASE("what_is_no_answer_to_the_question_is_no_vote") {
+TEST_CASE("an_unexpected_reply_to_an_inspection_is_no_vote") {
   CHECK(ballot_after(wrongtype(), number(-1)).trouble.status == NodeStatus::wrong_type);
   CHECK(ballot_after(number(1), number(700)).trouble.status == NodeStatus::protocol_error);
   CHECK(ballot_after(string_reply("them"), string_reply("700")).trouble.status == NodeStatus::protocol_error);
   CHECK(ballot_after(string_reply("them"), loading()).trouble.status == NodeStatus::loading);
 }
 
-TEST_CASE("the_counter_is_told_where_it_is_a_number_and_no_answer_is_waited_for") {
+TEST_CASE("a_valid_counter_is_reported_and_its_reply_is_not_waited_for") {
   const auto counter_after = [](const Reply& reply) {
     Recorder outbox{1};
     Inspection inspection{"key", 1, 50ms};
@@ -165,7 +165,7 @@ TEST_CASE("the_counter_is_told_where_it_is_a_number_and_no_answer_is_waited_for"
   CHECK_FALSE(counter_after(wrongtype()));
 }
 
-TEST_CASE("answers_after_the_look_change_nothing") {
+TEST_CASE("replies_after_an_inspection_change_nothing") {
   Recorder outbox{2};
   Inspection inspection{"key", 2, 50ms};
   inspection.start(at(0ms), outbox);

@@ -73,7 +73,7 @@ TEST_CASE("pauses_grow_to_a_bound_and_are_jittered_over_half_of_it") {
     }
 }
 
-TEST_CASE("contenders_with_other_random_numbers_pause_differently") {
+TEST_CASE("contenders_with_different_random_numbers_pause_differently") {
   std::vector<Time> times;
   std::uint64_t random = 7;
   for (int i = 0; i < 64; ++i)
@@ -85,7 +85,7 @@ TEST_CASE("contenders_with_other_random_numbers_pause_differently") {
   CHECK(times.back() - times.front() > 3ms);
 }
 
-TEST_CASE("nobody_sleeps_longer_than_the_holders_copies_live_and_ten_milliseconds") {
+TEST_CASE("no_pause_exceeds_the_holders_remaining_ttl_by_more_than_10_ms") {
   Retry retry{never};
   std::uint64_t random = 1;
   for (int attempt = 0; attempt < 100; ++attempt) {
@@ -96,7 +96,7 @@ TEST_CASE("nobody_sleeps_longer_than_the_holders_copies_live_and_ten_millisecond
   }
 }
 
-TEST_CASE("a_time_of_centuries_does_not_turn_into_a_short_one") {
+TEST_CASE("a_ttl_of_centuries_does_not_overflow_into_a_short_pause") {
   // In nanoseconds they do not fit, do not fit with a jitter, or come out as half a millisecond.
   for (const auto ttl :
        {std::chrono::milliseconds::max(), 9'223'372'036'855ms, 9'223'372'036'854ms, 18'446'744'073'710ms}) {
@@ -110,7 +110,7 @@ TEST_CASE("a_time_of_centuries_does_not_turn_into_a_short_one") {
   }
 }
 
-TEST_CASE("the_holders_time_shortens_no_pause_of_another_reason_and_none_when_it_is_over") {
+TEST_CASE("the_holders_ttl_shortens_no_pause_after_another_failure_or_when_it_has_passed") {
   for (const auto& [why, ttl] : {std::pair{Errc::no_quorum, 1ms}, {Errc::too_slow, 1ms}, {Errc::held, 0ms}}) {
     Retry retry{never};
     for (int attempt = 0; attempt < 10; ++attempt)
@@ -121,7 +121,7 @@ TEST_CASE("the_holders_time_shortens_no_pause_of_another_reason_and_none_when_it
   }
 }
 
-TEST_CASE("no_retry_helps_against_these_reasons_or_after_the_end") {
+TEST_CASE("misconfiguration_cancellation_and_the_deadline_end_the_retries") {
   CHECK_FALSE(Retry{never}.after(Errc::misconfigured, Tally{1}, at(0ms), at(1ms), 0));
   CHECK_FALSE(Retry{never}.after(Errc::cancelled, Tally{1}, at(0ms), at(1ms), 0));
   for (const Errc why : retried) {
@@ -130,7 +130,7 @@ TEST_CASE("no_retry_helps_against_these_reasons_or_after_the_end") {
   }
 }
 
-TEST_CASE("the_last_attempt_is_made_early_enough_to_be_heard") {
+TEST_CASE("the_last_attempt_leaves_enough_time_for_its_replies") {
   // An attempt takes 3 ms: who retries 6 ms before the end has twice the time that it takes.
   for (Span left = 1ms; left < 60ms; left += 1ms) {
     CAPTURE(left.count());
@@ -148,7 +148,7 @@ TEST_CASE("the_last_attempt_is_made_early_enough_to_be_heard") {
   }
 }
 
-TEST_CASE("a_call_that_waits_at_the_end_of_all_attempts_has_had_its_last_one") {
+TEST_CASE("a_waiting_call_ends_at_its_deadline_after_several_attempts") {
   Retry retry{at(100ms)};
   std::uint64_t random = 3;
   Time now = at(0ms);
@@ -164,7 +164,7 @@ TEST_CASE("a_call_that_waits_at_the_end_of_all_attempts_has_had_its_last_one") {
   CHECK(attempts > 2);
 }
 
-TEST_CASE("a_backoff_grows_to_its_bound_and_starts_anew_when_told") {
+TEST_CASE("a_backoff_grows_to_its_bound_and_starts_over_after_a_reset") {
   Backoff backoff{50ms, 1s};
   CHECK(backoff.next(0) == 25ms);
   CHECK(backoff.next(0) == 50ms);
@@ -175,7 +175,7 @@ TEST_CASE("a_backoff_grows_to_its_bound_and_starts_anew_when_told") {
   CHECK(backoff.next(25'000'000) == 50ms);
 }
 
-TEST_CASE("one_seed_gives_one_sequence") {
+TEST_CASE("equal_seeds_give_equal_sequences") {
   std::uint64_t one = 42;
   std::uint64_t other = 42;
   for (int i = 0; i < 100; ++i) CHECK(next_random(one) == next_random(other));

@@ -61,7 +61,7 @@ void tell_all(Prometheus& metrics) {
 
 // ── what is counted ────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("everything_that_is_told_is_counted_under_its_name") {
+TEST_CASE("every_event_is_counted_under_its_metric_name") {
   Prometheus metrics;
   tell_all(metrics);
   const MetricsText text{metrics.text()};
@@ -84,7 +84,7 @@ TEST_CASE("everything_that_is_told_is_counted_under_its_name") {
   CHECK(text.type("redlock_node_ready") == "gauge");
 }
 
-TEST_CASE("what_alarms_wait_for_is_there_from_the_beginning") {
+TEST_CASE("metrics_for_alerts_exist_from_the_start") {
   const MetricsText text{Prometheus{}.text()};
   for (const char* const reason :
        {"deadline_passed", "no_quorum", "deleted", "taken", "max_hold", "shut_down"})
@@ -94,13 +94,13 @@ TEST_CASE("what_alarms_wait_for_is_there_from_the_beginning") {
   CHECK(text.values().size() == 8);
 }
 
-TEST_CASE("a_lease_that_was_lost_has_no_validity_left_to_count") {
+TEST_CASE("a_lost_lease_is_not_counted_in_the_validity_left") {
   Prometheus metrics;
   metrics.ended({.resource = "r", .held = 1s, .release = Release::already_lost, .loss = Loss::max_hold});
   CHECK_FALSE(MetricsText{metrics.text()}.has("redlock_validity_left_seconds_count"));
 }
 
-TEST_CASE("an_extension_by_hand_has_no_lateness_to_count") {
+TEST_CASE("a_manual_extension_is_not_counted_in_the_renewal_lateness") {
   Prometheus metrics;
   metrics.extended({.resource = "r", .state = State::in_doubt, .took = 1ms, .late = {}});
   const MetricsText text{metrics.text()};
@@ -108,7 +108,7 @@ TEST_CASE("an_extension_by_hand_has_no_lateness_to_count") {
   CHECK_FALSE(text.has("redlock_renewal_lateness_seconds_count"));
 }
 
-TEST_CASE("a_duration_is_counted_by_every_bound_that_it_does_not_exceed") {
+TEST_CASE("a_duration_is_counted_in_every_bucket_whose_bound_it_does_not_exceed") {
   Prometheus metrics;
   for (const auto took : {0ns, 1000000ns, 1000001ns, redlock::Clock::duration{1h}})
     metrics.attempted({.resource = "r", .failure = Errc::held, .took = took});
@@ -126,7 +126,7 @@ TEST_CASE("a_duration_is_counted_by_every_bound_that_it_does_not_exceed") {
 
 // ── the text ───────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("labels_of_ones_own_stand_in_every_line") {
+TEST_CASE("custom_labels_appear_in_every_line") {
   Prometheus metrics{{{"job", "nightly"}, {"a_1", "x"}}};
   tell_all(metrics);
   const MetricsText text{metrics.text()};
@@ -135,7 +135,7 @@ TEST_CASE("labels_of_ones_own_stand_in_every_line") {
     CHECK(series.find("{a_1=\"x\",job=\"nightly\"") != std::string::npos);
 }
 
-TEST_CASE("a_value_of_a_label_breaks_no_line_and_is_utf_8") {
+TEST_CASE("a_label_value_is_escaped_and_valid_utf_8") {
   CHECK(label("a", "x") == "a=\"x\"");
   CHECK(label("a", "") == "a=\"\"");
   CHECK(label("a", "say \"no\" \\ \n") == "a=\"say \\\"no\\\" \\\\ \\n\"");
@@ -153,7 +153,7 @@ TEST_CASE("a_value_of_a_label_breaks_no_line_and_is_utf_8") {
   CHECK(label("a", "\xe2\x82") == "a=\"" + instead + instead + "\"");  // cut off
 }
 
-TEST_CASE("a_label_that_cannot_be_one_is_refused") {
+TEST_CASE("an_invalid_or_reserved_label_name_is_refused") {
   for (const char* const name :
        {"", "1a", "_a", "a-b", "a b", "\xc3\xa4", "le", "outcome", "end", "reason", "node", "status"}) {
     CAPTURE(name);
@@ -168,7 +168,7 @@ TEST_CASE("a_label_that_cannot_be_one_is_refused") {
 
 // ── the file ───────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("the_file_is_replaced_as_a_whole_and_nothing_lies_beside_it") {
+TEST_CASE("the_file_is_replaced_as_a_whole_and_no_temporary_file_is_left") {
   const detail::ProcessGroup group;
   const std::string folder = group.folder() + "/metrics";
   std::filesystem::create_directory(folder);
@@ -184,7 +184,7 @@ TEST_CASE("the_file_is_replaced_as_a_whole_and_nothing_lies_beside_it") {
   CHECK(names_in(folder) == std::vector<std::string>{"a.prom"});
 }
 
-TEST_CASE("the_file_may_be_read_by_whom_the_umask_allows") {
+TEST_CASE("the_mode_of_the_file_follows_the_umask") {
   const detail::ProcessGroup group;
   const std::string path = group.folder() + "/a.prom";
   const mode_t before = ::umask(022);
@@ -194,7 +194,7 @@ TEST_CASE("the_file_may_be_read_by_whom_the_umask_allows") {
         std::filesystem::perms{0644});
 }
 
-TEST_CASE("a_file_that_cannot_be_written_is_an_error_with_its_name_and_leaves_nothing") {
+TEST_CASE("a_file_that_cannot_be_written_is_an_error_with_its_path_and_leaves_nothing") {
   const detail::ProcessGroup group;
   const std::string folder = group.folder() + "/metrics";
   std::filesystem::create_directories(folder + "/a.prom/full");

@@ -7,7 +7,7 @@
 
 using redlock::core::SendBuffer;
 
-TEST_CASE("what_is_sent_in_any_portions_is_what_was_added") {
+TEST_CASE("bytes_sent_in_portions_of_any_size_are_the_bytes_added") {
   const std::vector<std::string> commands{"aaa", "b", "cccccccccc", "dd"};
   for (std::size_t portion = 1; portion <= 16; ++portion) {
     SendBuffer out;
@@ -30,7 +30,7 @@ TEST_CASE("what_is_sent_in_any_portions_is_what_was_added") {
   }
 }
 
-TEST_CASE("last_words_are_the_rest_of_a_command_and_the_releases") {
+TEST_CASE("the_final_bytes_are_the_rest_of_a_partly_sent_command_and_the_owed_releases") {
   // Two commands for the record and two releases, cut at every byte.
   const struct {
     std::string bytes;
@@ -61,7 +61,7 @@ TEST_CASE("last_words_are_the_rest_of_a_command_and_the_releases") {
   }
 }
 
-TEST_CASE("what_is_cleared_is_forgotten_with_the_part_that_was_sent") {
+TEST_CASE("clearing_also_discards_the_rest_of_a_partly_sent_command") {
   SendBuffer out;
   out.add("command", false);
   out.sent(3);

@@ -39,7 +39,7 @@ std::vector<Span> pauses(std::uint64_t seed, int count) {
 
 // ── silence ────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_connection_on_which_nothing_is_due_may_be_silent_for_ever") {
+TEST_CASE("a_connection_without_a_pending_reply_may_stay_silent_forever") {
   Line line;
   line.make_ready(at(0ms));
   CHECK(line.session.timer() == never);
@@ -51,7 +51,7 @@ TEST_CASE("a_connection_on_which_nothing_is_due_may_be_silent_for_ever") {
   CHECK(line.session.ready());
 }
 
-TEST_CASE("silence_counts_from_the_first_command_after_the_rest_or_from_the_last_byte") {
+TEST_CASE("silence_counts_from_the_first_unanswered_command_or_from_the_last_received_byte") {
   Line line;
   line.make_ready(at(0ms));
   line.send("A", 1, at(1h));
@@ -67,7 +67,7 @@ TEST_CASE("silence_counts_from_the_first_command_after_the_rest_or_from_the_last
   CHECK(line.session.trouble().message == "the connection fell silent");
 }
 
-TEST_CASE("who_does_not_connect_or_greet_within_the_connect_timeout_is_down") {
+TEST_CASE("a_node_without_a_completed_handshake_within_the_connect_timeout_is_down") {
   for (const bool connects : {false, true}) {
     Line line;
     line.session.wake(at(0ms));
@@ -85,7 +85,7 @@ TEST_CASE("who_does_not_connect_or_greet_within_the_connect_timeout_is_down") {
 
 // ── redial ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_good_connection_that_breaks_is_replaced_at_once_and_hopefully") {
+TEST_CASE("a_good_connection_that_breaks_is_redialled_at_once_and_commands_wait_for_it") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1s) + 1ns);
@@ -96,7 +96,7 @@ TEST_CASE("a_good_connection_that_breaks_is_replaced_at_once_and_hopefully") {
   CHECK(line.take_bytes() == "SET");
 }
 
-TEST_CASE("a_connection_that_breaks_within_a_second_is_not_good") {
+TEST_CASE("a_connection_that_breaks_within_a_second_is_redialled_only_after_a_pause") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1s));
@@ -106,7 +106,7 @@ TEST_CASE("a_connection_that_breaks_within_a_second_is_not_good") {
   CHECK(line.session.timer() <= at(1050ms));
 }
 
-TEST_CASE("a_server_that_hangs_is_not_redialled_at_once_however_good_it_was") {
+TEST_CASE("a_server_that_hangs_is_not_redialled_at_once_however_long_its_connection_lasted") {
   Line line;
   line.make_ready(at(0ms));
   line.send("SET", 1, at(1h));
@@ -115,7 +115,7 @@ TEST_CASE("a_server_that_hangs_is_not_redialled_at_once_however_good_it_was") {
   CHECK_FALSE(line.session.take_dial());
 }
 
-TEST_CASE("a_redial_is_an_errand_once_and_is_not_hopeful") {
+TEST_CASE("a_redial_is_requested_once_and_commands_do_not_wait_for_it") {
   Line line;
   line.session.wake(at(0ms));
   line.session.take_dial();
@@ -146,7 +146,7 @@ TEST_CASE("the_seed_alone_determines_when_a_node_is_redialled") {
   CHECK(pauses(1, 20) != pauses(2, 20));
 }
 
-TEST_CASE("a_good_connection_lets_the_pauses_start_anew") {
+TEST_CASE("a_good_connection_resets_the_redial_pauses") {
   Line line;
   line.session.wake(at(0ms));
   Time now = at(0ms);
@@ -167,7 +167,7 @@ TEST_CASE("a_good_connection_lets_the_pauses_start_anew") {
   }
 }
 
-TEST_CASE("a_server_that_greets_with_trouble_is_left_and_tried_again_later") {
+TEST_CASE("a_server_that_fails_the_handshake_is_left_and_tried_again_later") {
   Line line;
   line.session.wake(at(0ms));
   line.send("SET", 1, at(0ms));
@@ -184,7 +184,7 @@ TEST_CASE("a_server_that_greets_with_trouble_is_left_and_tried_again_later") {
 
 // ── closing ───────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_connection_that_is_given_up_takes_its_releases_along_but_no_set") {
+TEST_CASE("a_connection_that_is_closed_sends_its_releases_but_no_set") {
   Line line;
   line.make_ready(at(0ms));
   line.send("SENT", 1, at(1ms));
@@ -201,7 +201,7 @@ TEST_CASE("a_connection_that_is_given_up_takes_its_releases_along_but_no_set") {
   CHECK(line.session.unsent().empty());
 }
 
-TEST_CASE("a_command_that_was_sent_in_part_is_sent_to_its_end_before_the_releases") {
+TEST_CASE("a_partly_sent_command_is_completed_before_the_releases") {
   Line line;
   line.make_ready(at(0ms));
   line.send("SET", 1, at(1ms));
@@ -212,7 +212,7 @@ TEST_CASE("a_command_that_was_sent_in_part_is_sent_to_its_end_before_the_release
   CHECK(line.session.take_closing().value().unsent == "ETRELEASE");
 }
 
-TEST_CASE("a_release_that_comes_before_the_farewell_goes_both_ways") {
+TEST_CASE("a_release_that_is_queued_before_the_closing_goes_to_both_connections") {
   // On the old connection it undoes a SET that was sent there; the old connection may never be read again.
   Line line;
   line.make_ready(at(0ms));
@@ -228,7 +228,7 @@ TEST_CASE("a_release_that_comes_before_the_farewell_goes_both_ways") {
   CHECK(line.take_bytes() == "RELEASELATER");
 }
 
-TEST_CASE("a_connection_that_is_lost_is_left_at_once") {
+TEST_CASE("a_lost_connection_is_closed_at_once_and_sends_nothing") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1ms));
@@ -243,7 +243,7 @@ TEST_CASE("a_connection_that_is_lost_is_left_at_once") {
   CHECK(line.take_bytes() == "RELEASE");
 }
 
-TEST_CASE("who_was_never_connected_has_nothing_to_say_goodbye_to") {
+TEST_CASE("a_node_that_never_connected_has_nothing_to_send_on_closing") {
   Line line;
   line.session.wake(at(0ms));
   line.session.on_time(at(500ms));
@@ -253,7 +253,7 @@ TEST_CASE("who_was_never_connected_has_nothing_to_say_goodbye_to") {
   CHECK(closing->unsent.empty());
 }
 
-TEST_CASE("no_password_is_sent_in_a_farewell_and_nothing_after_half_a_greeting") {
+TEST_CASE("a_connection_closed_during_its_handshake_sends_no_password_and_no_release") {
   Session::Settings settings = example_settings();
   settings.login.password = "secret";
   Line line{settings};
@@ -270,7 +270,7 @@ TEST_CASE("no_password_is_sent_in_a_farewell_and_nothing_after_half_a_greeting")
 
 // ── what is known ──────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_connection_that_was_unused_for_more_than_a_second_is_stale") {
+TEST_CASE("a_connection_unused_for_more_than_a_second_is_stale") {
   Line line;
   CHECK_FALSE(line.session.stale(at(1h)));
   line.make_ready(at(0ms));
@@ -282,7 +282,7 @@ TEST_CASE("a_connection_that_was_unused_for_more_than_a_second_is_stale") {
   CHECK_FALSE(line.session.stale(at(1h)));
 }
 
-TEST_CASE("a_loss_that_is_reported_twice_is_one_loss") {
+TEST_CASE("a_disconnection_that_is_reported_twice_counts_once") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1ms));

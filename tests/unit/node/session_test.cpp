@@ -29,7 +29,7 @@ TEST_CASE("nothing_is_dialled_before_the_first_use") {
   CHECK_FALSE(line.session.take_dial());
 }
 
-TEST_CASE("the_greeting_goes_first_and_alone") {
+TEST_CASE("the_handshake_is_sent_first_and_alone") {
   Session::Settings settings = example_settings();
   settings.login = {.user = "me", .password = "secret", .db = 3};
   Line line{settings};
@@ -54,7 +54,7 @@ TEST_CASE("the_greeting_goes_first_and_alone") {
   CHECK(line.session.unsent() == "FIRST");
 }
 
-TEST_CASE("what_asks_for_a_grant_and_has_waited_is_handed_back_where_the_node_may_not_grant") {
+TEST_CASE("waiting_grant_commands_are_handed_back_when_the_node_may_not_grant") {
   for (const bool may_grant : {false, true}) {
     CAPTURE(may_grant);
     Line line;
@@ -73,7 +73,7 @@ TEST_CASE("what_asks_for_a_grant_and_has_waited_is_handed_back_where_the_node_ma
   }
 }
 
-TEST_CASE("a_greeting_of_a_guarded_node_looks_at_its_marker") {
+TEST_CASE("the_handshake_of_a_guarded_node_reads_its_marker") {
   Session::Settings settings = example_settings();
   settings.guarded = true;
   Line line{settings};
@@ -87,7 +87,7 @@ TEST_CASE("a_greeting_of_a_guarded_node_looks_at_its_marker") {
   CHECK(line.session.marker().text == "the answer");
 }
 
-TEST_CASE("a_connection_is_reported_once_and_only_when_it_was_dialled") {
+TEST_CASE("a_connection_is_accepted_once_and_only_when_it_was_dialled") {
   Line line;
   line.session.connected(at(0ms));
   CHECK(line.session.state() == State::idle);
@@ -97,7 +97,7 @@ TEST_CASE("a_connection_is_reported_once_and_only_when_it_was_dialled") {
   CHECK(line.session.unsent().empty());
 }
 
-TEST_CASE("replies_belong_to_commands_in_the_order_in_which_these_were_queued") {
+TEST_CASE("replies_match_commands_in_the_order_of_queueing") {
   Line line;
   line.session.wake(at(0ms));
   CHECK(line.send("A", 1, at(0ms)));
@@ -116,7 +116,7 @@ TEST_CASE("replies_belong_to_commands_in_the_order_in_which_these_were_queued") 
   CHECK(line.session.pending() == 0);
 }
 
-TEST_CASE("a_command_that_nobody_waits_for_any_more_is_not_sent_when_the_connection_comes_late") {
+TEST_CASE("an_expired_command_is_not_sent_on_a_late_connection") {
   Line line;
   line.session.wake(at(0ms));
   line.send("LATE", 1, at(0ms), at(50ms));
@@ -129,7 +129,7 @@ TEST_CASE("a_command_that_nobody_waits_for_any_more_is_not_sent_when_the_connect
   CHECK(slot->step == 2);
 }
 
-TEST_CASE("a_node_without_a_connection_costs_nothing_and_says_why") {
+TEST_CASE("a_node_without_a_connection_refuses_commands_with_the_reason") {
   Line line;
   line.session.wake(at(0ms));
   line.session.disconnected({NodeStatus::unreachable, "refused"}, at(1ms));
@@ -145,7 +145,7 @@ TEST_CASE("a_node_without_a_connection_costs_nothing_and_says_why") {
   CHECK(line.take_bytes().empty());
 }
 
-TEST_CASE("releases_are_kept_for_a_node_that_is_down_and_sent_when_it_is_back_for_nobody") {
+TEST_CASE("releases_for_a_node_that_is_down_are_kept_and_sent_when_it_is_back") {
   Line line;
   line.session.wake(at(0ms));
   line.lose(at(1ms));
@@ -163,7 +163,7 @@ TEST_CASE("releases_are_kept_for_a_node_that_is_down_and_sent_when_it_is_back_fo
   CHECK_FALSE(line.session.owes());
 }
 
-TEST_CASE("what_waited_for_a_connection_that_failed_is_forgotten_but_its_releases_are_not") {
+TEST_CASE("a_failed_connection_drops_its_waiting_commands_but_keeps_its_releases") {
   Line line;
   line.session.wake(at(0ms));
   line.send("SET", 1, at(0ms));
@@ -175,7 +175,7 @@ TEST_CASE("what_waited_for_a_connection_that_failed_is_forgotten_but_its_release
   CHECK_FALSE(line.session.answered(number(1), at(101ms)).value().operation);
 }
 
-TEST_CASE("what_was_queued_on_a_connection_that_broke_is_never_sent_on_the_next_one") {
+TEST_CASE("nothing_queued_on_a_broken_connection_is_sent_on_the_next_one") {
   Line line;
   line.make_ready(at(0ms));
   line.send("SENT", 1, at(2s));
@@ -191,7 +191,7 @@ TEST_CASE("what_was_queued_on_a_connection_that_broke_is_never_sent_on_the_next_
   CHECK(line.take_bytes().empty());
 }
 
-TEST_CASE("what_sets_something_leaves_room_for_its_release") {
+TEST_CASE("commands_leave_room_in_the_buffer_for_their_releases") {
   const bool connected = GENERATE(true, false);
   Line line;
   line.session.wake(at(0ms));
@@ -212,7 +212,7 @@ TEST_CASE("what_sets_something_leaves_room_for_its_release") {
   CHECK(line.take_bytes() == std::string(mebi / 2 - 1, 'r') + "y");
 }
 
-TEST_CASE("releases_for_a_node_that_is_down_are_bounded_too") {
+TEST_CASE("releases_kept_for_a_node_that_is_down_are_bounded") {
   Line line;
   line.session.wake(at(0ms));
   line.lose(at(0ms));
@@ -224,7 +224,7 @@ TEST_CASE("releases_for_a_node_that_is_down_are_bounded_too") {
   CHECK(line.take_bytes().size() == std::size_t{1024} * 1024);
 }
 
-TEST_CASE("a_reply_to_nothing_ends_the_connection") {
+TEST_CASE("an_unsolicited_reply_ends_the_connection") {
   Line line;
   line.make_ready(at(0ms));
   CHECK_FALSE(line.session.answered(error_reply(std::string(500, 'x')), at(1ms)));
@@ -233,7 +233,7 @@ TEST_CASE("a_reply_to_nothing_ends_the_connection") {
   CHECK(line.session.trouble().message == "a reply to nothing: " + std::string(100, 'x'));
 }
 
-TEST_CASE("replies_that_are_read_after_the_end_of_a_connection_belong_to_nobody") {
+TEST_CASE("replies_read_after_the_end_of_a_connection_are_ignored") {
   Line line;
   line.make_ready(at(0ms));
   line.send("SET", 1, at(1ms));

@@ -64,7 +64,7 @@ Tally tally_of(const std::vector<Mark>& marks) {
 
 }  // namespace
 
-TEST_CASE("two_majorities_of_the_configured_nodes_always_share_one") {
+TEST_CASE("any_two_majorities_of_the_configured_nodes_share_a_node") {
   for (std::size_t nodes = 1; nodes <= 100; ++nodes) {
     CAPTURE(nodes);
     CHECK(2 * quorum(nodes) > nodes);
@@ -73,7 +73,7 @@ TEST_CASE("two_majorities_of_the_configured_nodes_always_share_one") {
   }
 }
 
-TEST_CASE("a_tally_knows_what_follows_under_any_answer_of_the_others") {
+TEST_CASE("a_tally_knows_which_majorities_are_certain_or_possible") {
   for (std::size_t nodes = 1; nodes <= 5; ++nodes)
     for (const auto& marks : all_vectors(nodes)) {
       const Tally tally = tally_of(marks);
@@ -89,7 +89,7 @@ TEST_CASE("a_tally_knows_what_follows_under_any_answer_of_the_others") {
     }
 }
 
-TEST_CASE("the_latest_word_of_a_node_counts") {
+TEST_CASE("the_latest_vote_of_a_node_counts") {
   Tally tally{3};
   tally.mark(0, Mark::yes);
   tally.mark(0, Mark::unknown, lost_connection());
@@ -105,7 +105,7 @@ TEST_CASE("the_latest_word_of_a_node_counts") {
   CHECK(tally[2].trouble.message == "LOADING");
 }
 
-TEST_CASE("closing_gives_up_on_those_alone_who_have_not_answered") {
+TEST_CASE("closing_a_tally_changes_only_the_pending_nodes") {
   Tally tally = tally_of({Mark::pending, Mark::yes, Mark::no, Mark::unknown, Mark::pending});
   tally.close(no_answer_within(50ms));
   CHECK(tally.count(Mark::pending) == 0);
@@ -115,7 +115,7 @@ TEST_CASE("closing_gives_up_on_those_alone_who_have_not_answered") {
   CHECK(tally[3].trouble.status != NodeStatus::timed_out);
 }
 
-TEST_CASE("what_is_said_of_silence_is_rounded_up") {
+TEST_CASE("the_duration_in_a_timeout_message_is_rounded_up") {
   CHECK(no_answer_within(1us).message == "no answer within 1 ms");
   CHECK(no_answer_within(250ms).message == "no answer within 250 ms");
 }
@@ -139,7 +139,7 @@ TEST_CASE("one_server_under_two_names_is_hopeless_at_once") {
   CHECK(tally.is_hopeless());
 }
 
-TEST_CASE("validity_is_what_is_left_after_the_drift_and_never_overflows") {
+TEST_CASE("validity_is_the_ttl_minus_the_drift_and_never_overflows") {
   CHECK(valid_until(at(0ms), 1000ms, 12ms) == at(988ms));
   CHECK(valid_until(at(0ms), 10ms, 12ms) == at(-2ms));
   CHECK(valid_until(at(0ms), Span::max(), 0ms) == never);

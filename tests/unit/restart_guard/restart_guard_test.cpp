@@ -39,7 +39,7 @@ constexpr auto quarantine = 60602ms;
 
 // ── new nodes ──────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("nodes_that_are_all_new_are_marked_and_vote_after_a_second_look") {
+TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   one.guard.want(at(0ms), one.outbox);
@@ -58,7 +58,7 @@ TEST_CASE("nodes_that_are_all_new_are_marked_and_vote_after_a_second_look") {
   for (const MarkedServer& server : servers) CHECK_FALSE(server.is_quarantined(at(201ms)));
 }
 
-TEST_CASE("strictly_nodes_that_are_all_new_wait_as_long_as_if_they_had_lost_their_data") {
+TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   RestartGuard::Settings settings = example_guard();
   settings.strict = true;
@@ -72,7 +72,7 @@ TEST_CASE("strictly_nodes_that_are_all_new_wait_as_long_as_if_they_had_lost_thei
   CHECK(one.admitted() == 3);
 }
 
-TEST_CASE("who_only_looks_writes_nothing") {
+TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
@@ -92,7 +92,7 @@ TEST_CASE("who_only_looks_writes_nothing") {
   CHECK(another.guard.remark(1, at(0ms))->status == NodeStatus::quarantined);
 }
 
-TEST_CASE("two_clients_that_find_new_nodes_at_the_same_moment_begin_the_same_deployment") {
+TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deployment") {
   // In every order of their marks on the three nodes, none is quarantined.
   for (unsigned order = 0; order < 8; ++order) {
     CAPTURE(order);
@@ -127,8 +127,7 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_moment_begin_the_same_dep
   }
 }
 
-TEST_CASE(
-    "who_comes_while_new_nodes_are_being_marked_does_not_take_the_rest_for_nodes_that_lost_their_data") {
+TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked_nodes") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   Watchman two = watchman(servers);
@@ -149,8 +148,7 @@ TEST_CASE(
   CHECK(two.admitted() == 3);
 }
 
-TEST_CASE(
-    "nodes_of_which_not_all_are_there_wait_for_the_others_a_while_and_begin_without_them_when_it_is_safe") {
+TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quarantined") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   one.guard.want(at(0ms), one.outbox);
@@ -175,7 +173,7 @@ TEST_CASE(
   CHECK(servers[2].is_quarantined(at(3min)));
 }
 
-TEST_CASE("a_node_that_comes_while_the_others_wait_for_it_is_new_with_them") {
+TEST_CASE("a_node_that_connects_while_the_others_wait_for_it_counts_as_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   one.guard.want(at(0ms), one.outbox);
@@ -189,7 +187,7 @@ TEST_CASE("a_node_that_comes_while_the_others_wait_for_it_is_new_with_them") {
 
 // ── data that is lost ──────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_node_that_came_back_without_its_data_waits_longer_than_any_lock_can_last_and_votes_then") {
+TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   std::vector<MarkedServer> servers = marked_servers();
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
@@ -221,7 +219,7 @@ TEST_CASE("a_node_that_came_back_without_its_data_waits_longer_than_any_lock_can
   CHECK(three.admitted() == 3);
 }
 
-TEST_CASE("a_node_that_came_back_with_an_old_snapshot_waits_as_well_and_stays_the_same_node") {
+TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
   std::vector<MarkedServer> servers = marked_servers();
   const MarkedServer::Data snapshot = servers[1].data;
   restart(servers[1], snapshot);
@@ -251,7 +249,7 @@ TEST_CASE("an_old_snapshot_of_a_quarantine_does_not_shorten_the_new_one") {
   CHECK(servers[1].data.quarantined_until == at(60s) + quarantine);
 }
 
-TEST_CASE("a_majority_that_lost_its_data_waits_and_the_rest_tells_of_which_deployment_it_is") {
+TEST_CASE("a_majority_that_lost_its_data_is_quarantined_and_rejoins_the_deployment_of_the_rest") {
   std::vector<MarkedServer> servers = marked_servers(5);
   for (const NodeIndex node : {0U, 1U, 2U}) restart(servers[node]);
   Watchman one = watchman(servers);
@@ -270,7 +268,7 @@ TEST_CASE("a_majority_that_lost_its_data_waits_and_the_rest_tells_of_which_deplo
   CHECK(one.admitted() == 5);
 }
 
-TEST_CASE("a_node_that_is_flushed_under_a_live_connection_is_found_out_by_the_grant_that_it_refuses") {
+TEST_CASE("a_node_flushed_under_a_live_connection_is_detected_when_it_refuses_a_grant") {
   std::vector<MarkedServer> servers = marked_servers();
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
@@ -285,7 +283,7 @@ TEST_CASE("a_node_that_is_flushed_under_a_live_connection_is_found_out_by_the_gr
   CHECK(servers[0].data.quarantined_until == at(1200ms) + quarantine);
 }
 
-TEST_CASE("all_nodes_that_are_flushed_under_a_live_connection_wait") {
+TEST_CASE("nodes_that_are_all_flushed_under_live_connections_are_quarantined") {
   std::vector<MarkedServer> servers = marked_servers();
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
@@ -299,7 +297,7 @@ TEST_CASE("all_nodes_that_are_flushed_under_a_live_connection_wait") {
   for (const MarkedServer& server : servers) CHECK(server.is_quarantined(at(1s) + quarantine));
 }
 
-TEST_CASE("durable_nodes_vote_at_once_after_a_restart_with_their_data_and_wait_after_one_without") {
+TEST_CASE("durable_nodes_vote_at_once_after_a_restart_unless_they_lost_their_data") {
   std::vector<MarkedServer> servers = marked_servers();
   restart(servers[0], servers[0].data);
   restart(servers[1]);
@@ -317,7 +315,7 @@ TEST_CASE("durable_nodes_vote_at_once_after_a_restart_with_their_data_and_wait_a
 
 // ── what people have to look at ────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("clients_that_do_not_agree_on_the_nodes_or_on_max_ttl_are_told_what_each_has") {
+TEST_CASE("clients_that_disagree_on_the_nodes_or_max_ttl_report_both_values") {
   std::vector<MarkedServer> servers = marked_servers();
   RestartGuard::Settings other_ttl = example_guard();
   other_ttl.max_ttl = 30s;
@@ -353,7 +351,7 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   CHECK(servers[0].data == others[0].data);
 }
 
-TEST_CASE("where_no_deployment_has_a_majority_nothing_is_decided") {
+TEST_CASE("nothing_is_written_while_no_deployment_has_a_majority") {
   std::vector<MarkedServer> servers = marked_servers(4);
   std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}, {"o3", {}}};
   Watchman other = watchman(others);
@@ -369,7 +367,7 @@ TEST_CASE("where_no_deployment_has_a_majority_nothing_is_decided") {
   CHECK(one.admitted() == 2);
 }
 
-TEST_CASE("a_marker_key_with_something_else_in_it_is_left_alone") {
+TEST_CASE("a_marker_key_with_foreign_content_is_left_alone") {
   std::vector<MarkedServer> servers = marked_servers();
   for (const std::string text : {"hello", "redlock 2 deployment=x nodes=3 max_ttl=60000 node=a run_id=b",
                                  "redlock 1 deployment= nodes=3 max_ttl=60000 node=a run_id=b",
@@ -386,7 +384,7 @@ TEST_CASE("a_marker_key_with_something_else_in_it_is_left_alone") {
   }
 }
 
-TEST_CASE("a_node_that_cannot_be_asked_says_why_and_is_asked_again_by_who_comes_a_second_later") {
+TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_after_a_second") {
   std::vector<MarkedServer> servers = marked_servers();
   Watchman one = watchman(servers);
   one.greet(0, at(0ms));
@@ -400,7 +398,7 @@ TEST_CASE("a_node_that_cannot_be_asked_says_why_and_is_asked_again_by_who_comes_
   CHECK(one.admitted() == 3);
 }
 
-TEST_CASE("a_server_that_does_not_tell_its_run_id_votes_only_if_it_is_durable") {
+TEST_CASE("a_server_without_a_run_id_votes_only_if_it_is_durable") {
   std::vector<MarkedServer> servers = fresh_servers();
   servers[0].run_id.clear();
   Watchman one = watchman(servers);
@@ -417,7 +415,7 @@ TEST_CASE("a_server_that_does_not_tell_its_run_id_votes_only_if_it_is_durable") 
   CHECK(durable.admitted() == 3);
 }
 
-TEST_CASE("a_quarantine_without_an_end_ends_when_somebody_deletes_it") {
+TEST_CASE("a_quarantine_without_an_expiry_names_the_key_to_delete") {
   std::vector<MarkedServer> servers = marked_servers();
   Watchman one = watchman(servers);
   Reply reply = servers[0].look(at(0ms));

@@ -38,7 +38,7 @@ TEST_CASE("whole_durations_keep_their_value") {
   CHECK(converted == 1us);
 }
 
-TEST_CASE("what_does_not_fit_saturates") {
+TEST_CASE("durations_out_of_range_saturate") {
   CHECK(Duration{std::chrono::hours::max()}.get() == longest);
   CHECK(Duration{std::chrono::hours::min()}.get() == most_negative);
   CHECK(Duration{std::chrono::years{1000}}.get() == longest);

@@ -29,7 +29,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace
 
-TEST_CASE("malformed_text_is_refused_for_its_reason") {
+TEST_CASE("malformed_text_is_refused_with_the_matching_reason") {
   struct Row {
     std::string text;
     std::string reason;

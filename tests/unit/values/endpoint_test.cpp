@@ -29,7 +29,7 @@ void check_survives_round_trip(const Endpoint& endpoint) {
 
 }  // namespace
 
-TEST_CASE("every_form_of_a_tcp_address_means_what_the_header_says") {
+TEST_CASE("every_documented_form_of_a_tcp_address_is_parsed") {
   struct Row {
     std::string text;
     Transport transport;
@@ -72,7 +72,7 @@ TEST_CASE("every_form_of_a_tcp_address_means_what_the_header_says") {
   }
 }
 
-TEST_CASE("every_form_of_a_unix_socket_means_what_the_header_says") {
+TEST_CASE("every_documented_form_of_a_unix_socket_is_parsed") {
   struct Row {
     std::string text;
     std::string path;
@@ -128,14 +128,14 @@ TEST_CASE("credentials_are_decoded_and_split_at_the_first_colon_and_the_last_at_
   }
 }
 
-TEST_CASE("endpoints_are_made_of_strings_implicitly") {
+TEST_CASE("endpoints_convert_implicitly_from_strings") {
   const std::vector<Endpoint> nodes{"a:1", std::string{"b:2"}, std::string_view{"c:3"}};
   CHECK(nodes[0] == Endpoint{"redis://a:1"});
   CHECK(nodes[1] == Endpoint{"redis://b:2/0"});
   CHECK(nodes[2] == Endpoint{"redis://c:3"});
 }
 
-TEST_CASE("endpoints_differ_in_anything_that_was_said") {
+TEST_CASE("endpoints_that_differ_in_any_part_are_unequal") {
   const Endpoint plain{"redis://h:1"};
   for (const auto* const other : {"redis://i:1", "redis://h:2", "redis://h:1/1", "rediss://h:1", "unix:///h",
                                   "redis://u:@h:1", "redis://:p@h:1"}) {
@@ -144,7 +144,7 @@ TEST_CASE("endpoints_differ_in_anything_that_was_said") {
   }
 }
 
-TEST_CASE("streams_get_the_address_without_credentials_whatever_their_format") {
+TEST_CASE("a_streamed_endpoint_has_no_credentials_and_ignores_the_format_of_the_stream") {
   std::ostringstream out;
   out << std::hex << std::showbase << Endpoint{"redis://ann:secret@h:7000/12"};
   CHECK(out.str() == "redis://h:7000/12");

@@ -27,7 +27,7 @@ NodeReport report(const std::string& node, NodeStatus status, const std::string&
 
 }  // namespace
 
-TEST_CASE("every_code_belongs_to_the_category_and_has_a_meaning_of_its_own") {
+TEST_CASE("every_code_belongs_to_the_category_and_has_its_own_message") {
   std::vector<std::string> meanings;
   for (const auto code : all_codes) {
     const std::error_code made = code;
@@ -40,7 +40,7 @@ TEST_CASE("every_code_belongs_to_the_category_and_has_a_meaning_of_its_own") {
   CHECK(redlock::category().name() == std::string{"redlock"});
 }
 
-TEST_CASE("a_value_that_is_no_code_says_so") {
+TEST_CASE("a_value_that_is_no_code_has_a_message_that_says_so") {
   const std::error_code unknown{42, redlock::category()};
   CHECK(unknown.message() == "not an error of redlock: 42");
   CHECK_FALSE(unknown == std::error_code{Errc::held});
@@ -63,7 +63,7 @@ TEST_CASE("codes_equal_exactly_the_documented_conditions") {
   }
 }
 
-TEST_CASE("an_error_says_the_outcome_the_details_and_a_line_for_each_node") {
+TEST_CASE("the_message_of_an_error_has_the_outcome_the_details_and_a_line_per_node") {
   const Error error{
       Errc::no_quorum,
       "1 of 3 nodes voted",
@@ -79,7 +79,7 @@ TEST_CASE("an_error_says_the_outcome_the_details_and_a_line_for_each_node") {
   CHECK(error.nodes()[2] == report("redis://c:3", NodeStatus::timed_out, "no answer within 250 ms"));
 }
 
-TEST_CASE("an_error_without_details_or_nodes_is_its_outcome") {
+TEST_CASE("the_message_of_an_error_without_details_or_nodes_is_its_outcome") {
   const Error error{Errc::cancelled, ""};
   CHECK(error.what() == std::error_code{Errc::cancelled}.message());
   CHECK(error.nodes().empty());
@@ -96,7 +96,7 @@ TEST_CASE("copies_of_an_error_keep_everything") {
   CHECK(assigned.nodes()[0].node == "redis://a:1");
 }
 
-TEST_CASE("an_error_is_caught_as_what_the_standard_library_knows") {
+TEST_CASE("an_error_can_be_caught_as_a_standard_exception") {
   const auto fail = [] { throw Error(Errc::timed_out, "why"); };
   CHECK_THROWS_AS(fail(), std::system_error);
   CHECK_THROWS_AS(fail(), std::runtime_error);

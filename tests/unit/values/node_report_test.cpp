@@ -62,7 +62,7 @@ const std::vector<Row> all_statuses{
 
 }  // namespace
 
-TEST_CASE("every_status_has_a_name_and_is_or_is_not_a_misconfiguration") {
+TEST_CASE("every_status_has_a_name_and_says_if_it_is_a_misconfiguration") {
   for (const auto& row : all_statuses) {
     CHECK(to_string(row.status) == row.name);
     CHECK(is_misconfiguration(row.status) == row.misconfiguration);
@@ -71,7 +71,7 @@ TEST_CASE("every_status_has_a_name_and_is_or_is_not_a_misconfiguration") {
   CHECK(to_string(static_cast<NodeStatus>(all_statuses.size())) == "unknown status");
 }
 
-TEST_CASE("a_report_is_one_line_with_what_is_known") {
+TEST_CASE("a_report_is_one_line_with_every_known_detail") {
   NodeReport report = held_by_another();
   CHECK(line(report) == "redis://a:1: held");
   report.message = "since a while";
@@ -88,14 +88,14 @@ TEST_CASE("a_report_is_one_line_with_what_is_known") {
   CHECK(line(report) == "redis://a:1: held (1500 ms left)");
 }
 
-TEST_CASE("bytes_of_servers_and_other_programs_do_not_break_the_line") {
+TEST_CASE("control_characters_in_a_report_are_escaped") {
   NodeReport report = held_by_another();
   report.message = "two\r\nlines";
   report.owner = std::string{"\x1b[31m\0\x7f", 7};
   CHECK(line(report) == "redis://a:1: held (two\\x0d\\x0alines; owner \\x1b[31m\\x00\\x7f)");
 }
 
-TEST_CASE("long_bytes_of_servers_are_cut") {
+TEST_CASE("a_long_message_of_a_server_is_truncated") {
   NodeReport report = held_by_another();
   report.message = std::string(200, 'x');
   CHECK(line(report) == "redis://a:1: held (" + report.message + ")");
@@ -103,7 +103,7 @@ TEST_CASE("long_bytes_of_servers_are_cut") {
   CHECK(line(report) == "redis://a:1: held (" + std::string(200, 'x') + "...)");
 }
 
-TEST_CASE("numbers_in_a_report_do_not_follow_the_format_of_the_stream") {
+TEST_CASE("a_report_ignores_the_number_format_of_the_stream") {
   NodeReport report = held_by_another();
   report.ttl = std::chrono::milliseconds{255};
   std::ostringstream out;

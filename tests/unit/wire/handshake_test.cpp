@@ -50,7 +50,7 @@ enum : std::size_t {
 
 }  // namespace
 
-TEST_CASE("a_greeting_says_only_what_this_login_needs") {
+TEST_CASE("a_handshake_sends_only_the_commands_that_the_login_needs") {
   CHECK(Handshake{{}}.bytes() == after_login());
   CHECK(Handshake{{.user = "", .password = "secret", .db = 0}}.bytes() ==
         "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n" + after_login());
@@ -64,7 +64,7 @@ TEST_CASE("a_greeting_says_only_what_this_login_needs") {
         "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$6\r\nsecret\r\n*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n" + after_login());
 }
 
-TEST_CASE("a_greeting_is_complete_with_its_last_reply_and_knows_the_servers_run_id") {
+TEST_CASE("a_handshake_is_complete_with_its_last_reply_and_knows_the_run_id") {
   for (const Login& login : {Login{}, full_login}) {
     Handshake handshake{login};
     for (const Reply& reply : greeting_replies("0123abcd", login)) {
@@ -76,7 +76,7 @@ TEST_CASE("a_greeting_is_complete_with_its_last_reply_and_knows_the_servers_run_
   }
 }
 
-TEST_CASE("a_server_that_does_not_tell_its_run_id_is_greeted_all_the_same") {
+TEST_CASE("a_handshake_accepts_a_server_without_a_run_id") {
   Handshake handshake{{}};
   REQUIRE_FALSE(handshake.answered(role_reply("master")));
   REQUIRE_FALSE(handshake.answered(string_reply("# Server\r\nredis_version:7.0.15\r\n")));
@@ -88,7 +88,7 @@ TEST_CASE("a_server_that_does_not_tell_its_run_id_is_greeted_all_the_same") {
   CHECK(at_the_end.run_id() == "abc");
 }
 
-TEST_CASE("an_error_at_any_point_of_the_greeting_says_what_is_wrong_with_the_server") {
+TEST_CASE("an_error_at_any_point_of_the_handshake_is_reported_with_its_cause") {
   struct Row {
     std::string words;
     NodeStatus status;
@@ -107,7 +107,7 @@ TEST_CASE("an_error_at_any_point_of_the_greeting_says_what_is_wrong_with_the_ser
     }
 }
 
-TEST_CASE("a_plain_error_from_auth_is_a_wrong_password_and_its_words_are_not_repeated") {
+TEST_CASE("a_generic_error_from_auth_means_a_wrong_password_and_its_text_is_not_repeated") {
   const auto trouble =
       trouble_with(full_login, at_auth, error_reply("ERR unknown command 'AUTH' 'me' 'secret'"));
   REQUIRE(trouble);
@@ -126,7 +126,7 @@ TEST_CASE("only_masters_vote") {
   }
 }
 
-TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
+TEST_CASE("an_unexpected_reply_ends_the_handshake") {
   Reply nothing_in_it;
   nothing_in_it.kind = Reply::Kind::array;
   for (std::size_t position = at_auth; position <= at_load_swap; ++position)
@@ -138,7 +138,7 @@ TEST_CASE("a_reply_that_is_no_answer_ends_the_greeting") {
     }
 }
 
-TEST_CASE("a_server_that_digests_a_script_otherwise_is_not_used") {
+TEST_CASE("a_server_that_returns_another_script_digest_is_refused") {
   for (const std::size_t position : {at_load_release, at_load_extend, at_load_grant, at_load_set,
                                      at_load_confirm, at_load_put_back, at_load_swap}) {
     const auto trouble = trouble_with(full_login, position, string_reply(std::string(40, 'a')));

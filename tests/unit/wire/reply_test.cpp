@@ -43,13 +43,13 @@ TEST_CASE("a_command_is_an_array_of_strings_that_may_hold_any_bytes") {
   CHECK(command({std::string(4096, 'x')}) == "*1\r\n$4096\r\n" + std::string(4096, 'x') + "\r\n");
 }
 
-TEST_CASE("commands_are_appended_behind_each_other") {
+TEST_CASE("commands_are_appended_one_after_the_other") {
   std::string out = redlock::core::command({"A"});
   redlock::core::append_command(out, {"B"});
   CHECK(out == "*1\r\n$1\r\nA\r\n*1\r\n$1\r\nB\r\n");
 }
 
-TEST_CASE("numbers_are_appended_whole") {
+TEST_CASE("numbers_are_appended_with_all_digits") {
   std::string out;
   redlock::core::append_number(out, 0);
   redlock::core::append_number(out, std::numeric_limits<long long>::min());
@@ -68,7 +68,7 @@ TEST_CASE("only_ok_grants_and_only_nil_denies") {
   }
 }
 
-TEST_CASE("a_script_says_1_or_no_and_everything_else_is_unknown") {
+TEST_CASE("a_script_reply_of_1_is_a_yes_0_and_minus_1_are_a_no_and_others_are_unknown") {
   CHECK(vote_of_script(integer(1)).kind == Vote::Kind::yes);
   CHECK(vote_of_script(integer(0)).kind == Vote::Kind::no);
   CHECK(vote_of_script(integer(-1)).kind == Vote::Kind::no);
@@ -80,7 +80,7 @@ TEST_CASE("a_script_says_1_or_no_and_everything_else_is_unknown") {
   }
 }
 
-TEST_CASE("an_error_reply_is_never_a_vote_and_keeps_the_servers_words") {
+TEST_CASE("an_error_reply_is_never_a_vote_and_keeps_the_servers_message") {
   const std::string words = "LOADING Redis is loading the dataset in memory";
   for (const Vote& vote :
        {vote_of_set(reply(Kind::error, words)), vote_of_script(reply(Kind::error, words))}) {
@@ -90,7 +90,7 @@ TEST_CASE("an_error_reply_is_never_a_vote_and_keeps_the_servers_words") {
   }
 }
 
-TEST_CASE("error_replies_are_told_apart_as_servers_word_them") {
+TEST_CASE("error_replies_are_classified_by_the_servers_wording") {
   struct Row {
     std::string words;
     NodeStatus status;
@@ -143,7 +143,7 @@ TEST_CASE("error_replies_are_told_apart_as_servers_word_them") {
   }
 }
 
-TEST_CASE("only_an_error_can_say_that_a_script_is_not_known") {
+TEST_CASE("only_an_error_reply_can_report_an_unknown_script") {
   const std::string words = "NOSCRIPT No matching script. Please use EVAL.";
   CHECK(is_noscript(reply(Kind::error, words)));
   CHECK_FALSE(is_noscript(reply(Kind::string, words)));

@@ -7,7 +7,7 @@
 
 using namespace redlock::core;
 
-TEST_CASE("a_script_is_called_by_its_digest_and_after_noscript_by_its_source") {
+TEST_CASE("a_script_is_called_by_its_digest_or_by_its_source") {
   CHECK(release_script.call({"key"}, {"me"}) == command({"EVALSHA", release_script.sha1, "1", "key", "me"}));
   CHECK(release_script.call({"key"}, {"me"}, Form::source) ==
         command({"EVAL", release_script.source, "1", "key", "me"}));
@@ -19,7 +19,7 @@ TEST_CASE("a_script_is_called_by_its_digest_and_after_noscript_by_its_source") {
         command({"EVALSHA", grant_script.sha1, "2", "key", "counter", "me", "1000", "7", "0"}));
 }
 
-TEST_CASE("digests_are_forty_lower_case_hex_digits_as_servers_write_them") {
+TEST_CASE("digests_are_40_lower_case_hex_digits") {
   for (const Script* const script : all_scripts) {
     CHECK(script->sha1.size() == 40);
     CHECK(script->sha1.find_first_not_of("0123456789abcdef") == script->sha1.npos);
