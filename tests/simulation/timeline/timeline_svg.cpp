@@ -15,6 +15,20 @@ constexpr int margin = 16;
 constexpr int half_bar = 7;
 constexpr int half_span = 10;  // of faults that last: wider, so that they and a hold can both be seen
 
+// The same colours on a dark background.
+constexpr const char* dark_mode = R"svg(<style>
+@media (prefers-color-scheme: dark) {
+[fill="#fff"]{fill:#0d1117} [stroke="#fff"]{stroke:#0d1117} [fill="#222"]{fill:#e6edf3}
+[fill="#333"]{fill:#c9d1d9} [fill="#555"]{fill:#9da7b3} [stroke="#777"]{stroke:#8b949e}
+[stroke="#bbb"]{stroke:#484f58} [fill="#36c"]{fill:#6cb6ff} [stroke="#36c"]{stroke:#6cb6ff}
+[fill="#1f3f8a"]{fill:#a5d0ff} [fill="#2a7d3f"]{fill:#57ab5a} [stroke="#2a7d3f"]{stroke:#57ab5a}
+[fill="#174d26"]{fill:#8ddb8c} [fill="#b3261e"]{fill:#f47067} [stroke="#b3261e"]{stroke:#f47067}
+[fill="#8c1d18"]{fill:#ff938a} [fill="#fbdcd9"]{fill:#4a1d1a} [fill="#f4c95d"]{fill:#8a6410}
+[stroke="#a87b00"]{stroke:#daaa3f} [fill="#6b4e00"]{fill:#eac55f}
+}
+</style>
+)svg";
+
 constexpr const char* definitions = R"svg(<defs>
 <marker id="command" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#36c"/></marker>
 <marker id="reply" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#2a7d3f"/></marker>
@@ -239,7 +253,7 @@ std::string svg_timeline(const Picture& picture) {
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" + height;
   svg += "\" viewBox=\"0 0 " + width + " " + height;
   svg += "\" font-family=\"Helvetica, Arial, sans-serif\" role=\"img\" aria-label=\"";
-  svg += escaped(printable(picture.title)) + "\">\n" + definitions;
+  svg += escaped(printable(picture.title)) + "\">\n" + dark_mode + definitions;
   svg += rect(0, 0, layout.width, layout.bottom + 74, R"( rx="6" fill="#fff")") + heading(layout);
   svg += breach_bands(layout) + lanes(layout) + ticks(layout) + messages(layout) + bars(layout);
   return svg + labels(layout) + legend(layout) + "</svg>\n";
