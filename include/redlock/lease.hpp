@@ -1,7 +1,6 @@
 // The guard that a successful lock returns.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -11,7 +10,7 @@
 #include "redlock/duration.hpp"
 #include "redlock/export.hpp"
 #include "redlock/fencing_token.hpp"
-#include "redlock/loss.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -20,16 +19,6 @@ namespace detail {
 class Client;
 class LeaseRecord;
 }  // namespace detail
-
-/// What the servers said to a release. None of them is an error.
-enum class Release : std::uint8_t {
-  released,      ///< The lease was in force until now, and a majority of the nodes deleted our value.
-  already_lost,  ///< The lease had ended before: it was lost, for the reason that `loss()` tells.
-  unknown,       ///< Too few nodes answered to tell. Copies that could not be deleted expire by themselves.
-};
-
-/// What has become of a lock: see the table of `Lease`.
-enum class State : std::uint8_t { held, in_doubt, lost, released };
 
 /// A lock that is held, released when the guard goes.
 ///

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "redlock/duration.hpp"
-#include "redlock/loss.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {

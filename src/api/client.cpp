@@ -339,8 +339,8 @@ std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) cons
   reports.reserve(tally.nodes());
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
     const Tally::Ballot& ballot = tally[node];
-    NodeReport& report =
-        reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl, ballot.counter});
+    NodeReport& report = reports.emplace_back(NodeReport{names_[node], yes, {}, ballot.owner, ballot.ttl});
+    if (ballot.counter) report.counter = FencingToken{*ballot.counter};
     if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
     if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
     report.message = ballot.trouble.message;

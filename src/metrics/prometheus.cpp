@@ -48,50 +48,7 @@ std::string_view name_of(Loss loss) noexcept {
 }
 
 std::string_view name_of(std::optional<Errc> failure) noexcept {
-  if (!failure) return "acquired";
-  switch (*failure) {
-    case Errc::held:
-      return "held";
-    case Errc::timed_out:
-      return "timed_out";
-    case Errc::no_quorum:
-      return "no_quorum";
-    case Errc::too_slow:
-      return "too_slow";
-    case Errc::lost:
-      return "lost";
-    case Errc::cancelled:
-      return "cancelled";
-    case Errc::misconfigured:
-      return "misconfigured";
-  }
-  return "unknown";
-}
-
-std::string_view name_of(State state) noexcept {
-  switch (state) {
-    case State::held:
-      return "held";
-    case State::in_doubt:
-      return "in_doubt";
-    case State::lost:
-      return "lost";
-    case State::released:
-      return "released";
-  }
-  return "unknown";
-}
-
-std::string_view name_of(Release release) noexcept {
-  switch (release) {
-    case Release::released:
-      return "released";
-    case Release::already_lost:
-      return "already_lost";
-    case Release::unknown:
-      break;
-  }
-  return "unknown";
+  return failure ? to_string(*failure) : "acquired";
 }
 
 std::string name_of(NodeStatus status) {
@@ -194,14 +151,14 @@ void Prometheus::waited(const Wait& event) {
 
 void Prometheus::ended(const Hold& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->holds.observe(label("end", name_of(event.release)), event.held);
+  counts_->holds.observe(label("end", to_string(event.release)), event.held);
   if (event.release != Release::already_lost) counts_->validity_left.observe("", event.validity_left);
   if (event.loss != Loss::none) counts_->lost.add(label("reason", name_of(event.loss)));
 }
 
 void Prometheus::extended(const Extension& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->extensions.observe(label("outcome", name_of(event.state)), event.took);
+  counts_->extensions.observe(label("outcome", to_string(event.state)), event.took);
   if (event.late) counts_->lateness.observe("", *event.late);
 }
 

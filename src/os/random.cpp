@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <system_error>
 
+#include "redlock/core/base/hex.hpp"
+
 namespace redlock::inline v1::detail {
 namespace {
 
@@ -23,11 +25,9 @@ void fill(void* bytes, std::size_t size) {
 std::string random_owner_value() {
   std::array<unsigned char, 20> bytes;
   fill(bytes.data(), bytes.size());
-  std::string hex(2 * bytes.size(), '0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    hex[2 * i] = "0123456789abcdef"[bytes[i] >> 4U];
-    hex[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15U];
-  }
+  std::string hex;
+  hex.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) core::append_hex(hex, byte);
   return hex;
 }
 

@@ -1,4 +1,5 @@
 #include "redlock/testing/local_nodes.hpp"
+#include "redlock/core/base/hex.hpp"
 
 #include <memory>
 #include <mutex>
@@ -13,7 +14,6 @@ namespace redlock::testing {
 namespace {
 
 std::string percent_encoded(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -21,7 +21,7 @@ std::string percent_encoded(std::string_view text) {
     if (plain) {
       result += c;
     } else {
-      result += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+      core::append_hex(result += '%', byte, core::upper_hex);
     }
   }
   return result;

@@ -1,4 +1,5 @@
 #include "testing/local_server.hpp"
+#include "redlock/core/base/hex.hpp"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -60,12 +61,8 @@ std::string read_lines(const Fd& fd, int count) {
 /// A configuration file with the password: as an argument Valkey 8 takes none with a quote in it, and others on this
 /// machine could read it.
 void write_password(const std::string& path, std::string_view password) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   std::string text = "requirepass \"";
-  for (const char c : password) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 15U]};
-  }
+  for (const char c : password) core::append_hex(text += "\\x", static_cast<unsigned char>(c));
   std::ofstream file{path};
   file << text << "\"\n" << std::flush;
   if (!file) throw std::runtime_error{"cannot write " + path};

@@ -10,6 +10,7 @@
 #include <ostream>
 #include <utility>
 
+#include "redlock/core/base/hex.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -57,14 +58,13 @@ std::string decode(std::string_view text) {
 }
 
 std::string encode(std::string_view bytes, char kept) {
-  constexpr std::string_view hex = "0123456789ABCDEF";
   std::string text;
   for (const char c : bytes) {
     const auto value = static_cast<unsigned char>(c);
     if (c == kept || is_unreserved(c)) {
       text += c;
     } else {
-      text.append(1, '%').append(1, hex[value >> 4U]).append(1, hex[value & 0xfU]);
+      core::append_hex(text += '%', value, core::upper_hex);
     }
   }
   return text;

@@ -1,9 +1,10 @@
 // Checks fencing tokens in the application's own Redis.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
+
+#include "redlock/export.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -68,13 +69,7 @@ return redis.call('SET', KEYS[1], value)
 /// Returns the key that stores the token of the value at `key`. It is different for every `key` and, in a Redis
 /// Cluster, in the same slot. Exception: no such name exists for a key that contains a `}` but no hash tag; a
 /// Cluster refuses to run the script on it.
-[[nodiscard]] inline std::string fenced_value_token_key(std::string_view key) {
-  const std::size_t open = key.find('{');
-  const std::size_t close = open == key.npos ? key.npos : key.find('}', open);
-  const bool has_hash_tag = close != key.npos && close > open + 1;
-  if (has_hash_tag) return std::string{"redlock:vt:"}.append(key);
-  return std::string{"redlock:v:{"}.append(key).append("}");
-}
+[[nodiscard]] REDLOCK_EXPORT std::string fenced_value_token_key(std::string_view key);
 
 }  // namespace v1
 }  // namespace redlock

@@ -10,8 +10,8 @@
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
 #include "redlock/lease.hpp"
-#include "redlock/loss.hpp"
 #include "redlock/node_report.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {

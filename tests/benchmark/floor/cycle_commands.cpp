@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "benchmark/measure/resource_name.hpp"
+#include "redlock/core/base/hex.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/scripts.hpp"
 
@@ -50,10 +51,9 @@ void write_new_owner(char* to) {
   std::array<unsigned char, random_bytes> drawn;
   if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
     throw std::system_error{errno, std::generic_category(), "getrandom"};
-  constexpr char digits[] = "0123456789abcdef";
   for (const unsigned char byte : drawn) {
-    *to++ = digits[byte >> 4];
-    *to++ = digits[byte & 15];
+    *to++ = core::lower_hex[byte >> 4];
+    *to++ = core::lower_hex[byte & 15];
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "redlock/clock.hpp"
-#include "redlock/loss.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::testing {
 

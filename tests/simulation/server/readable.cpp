@@ -1,5 +1,7 @@
 #include "simulation/server/readable.hpp"
 
+#include "redlock/core/base/hex.hpp"
+
 namespace redlock::simulation {
 namespace {
 
@@ -14,7 +16,7 @@ std::string quoted(std::string_view text) {
     else if (byte >= 0x20 && byte < 0x7F)
       out += c;
     else
-      out.append("\\x").append(1, "0123456789abcdef"[byte >> 4U]).append(1, "0123456789abcdef"[byte & 15U]);
+      core::append_hex(out += "\\x", byte);
   }
   return out + "\"";
 }

@@ -1,5 +1,7 @@
 #include "simulation/timeline/words.hpp"
 
+#include "redlock/core/base/hex.hpp"
+
 namespace redlock::simulation {
 
 std::string client_name(int client) {
@@ -21,14 +23,13 @@ std::string milliseconds(Instant instant, int decimals) {
 }
 
 std::string printable(std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string result;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte >= 0x20 && byte < 0x7f)
       result += c;
     else
-      (result += "\\x") += {digits[byte >> 4], digits[byte & 15]};
+      core::append_hex(result += "\\x", byte);
   }
   return result;
 }

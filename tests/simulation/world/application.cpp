@@ -1,8 +1,9 @@
 #include "simulation/world/application.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
+
+#include "redlock/core/base/hex.hpp"
 
 namespace redlock::simulation {
 
@@ -245,10 +246,9 @@ void Process::released(Thread& thread, Time now) {
 
 /// As long as the library's; drawn from the world's chances.
 std::string Process::new_owner_value() {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string owner(40, '0');
   owner[0] = static_cast<char>('A' + index_);  // to be read in pictures
-  for (std::size_t at = 1; at < 17; ++at) owner[at] = digits[random_.next() % 16];
+  for (std::size_t at = 1; at < 17; ++at) owner[at] = core::lower_hex[random_.next() % 16];
   return owner;
 }
 

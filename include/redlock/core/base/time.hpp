@@ -1,6 +1,8 @@
 // Points in time and durations of the core, which is always passed the time and never reads a clock.
 #pragma once
 
+#include <chrono>
+
 #include "redlock/clock.hpp"
 
 namespace redlock::inline v1::core {
@@ -14,6 +16,12 @@ inline constexpr Time never = Time::max();
 /// `from + span`, or `never` if that overflows.
 [[nodiscard]] constexpr Time later(Time from, Span span) noexcept {
   return span > Span::zero() && from > never - span ? never : from + span;
+}
+
+/// As a span; saturates. A server may name more milliseconds than fit.
+[[nodiscard]] constexpr Span span_of(std::chrono::milliseconds time) noexcept {
+  using std::chrono::floor, std::chrono::milliseconds;
+  return time > floor<milliseconds>(Span::max()) ? Span::max() : Span{time};
 }
 
 }  // namespace redlock::inline v1::core

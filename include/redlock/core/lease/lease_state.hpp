@@ -9,8 +9,7 @@
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lease/copies.hpp"
 #include "redlock/core/lock/claim.hpp"
-#include "redlock/lease.hpp"
-#include "redlock/loss.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 

@@ -11,7 +11,7 @@
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
-#include "redlock/lease.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 

@@ -8,6 +8,7 @@
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lock/fence.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"

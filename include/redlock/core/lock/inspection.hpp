@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "redlock/core/lock/fence.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::core {
@@ -90,8 +90,7 @@ class Inspection final : public Operation {
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
     // A longer text was cut off and may look like a number.
-    if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter)
-      tally_[node].counter = FencingToken{value};
+    if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter) tally_[node].counter = value;
   }
 
   void decide() noexcept {

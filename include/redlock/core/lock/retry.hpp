@@ -9,8 +9,7 @@
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/operation/tally.hpp"
-#include "redlock/duration.hpp"
-#include "redlock/error.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -20,8 +19,7 @@ namespace redlock::inline v1::core {
   std::vector<Span> times;
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
     if (tally.is(node, Tally::Mark::yes)) times.push_back(Span::zero());
-    // A server may name more milliseconds than nanoseconds can be counted: Duration saturates.
-    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(Duration{*tally[node].ttl}.get());
+    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(span_of(*tally[node].ttl));
   }
   const std::size_t wanted = quorum(tally.nodes());
   if (times.size() < wanted) return std::nullopt;

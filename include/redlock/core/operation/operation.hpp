@@ -10,7 +10,7 @@
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/trouble.hpp"
-#include "redlock/error.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::inline v1 {
 class Observer;

@@ -12,7 +12,6 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/core/wire/vote.hpp"
-#include "redlock/fencing_token.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -25,7 +24,7 @@ class Tally {
     Trouble trouble;                               // for unknown; for no, if there is more to say about it
     std::optional<std::string> owner;              // if the operation asks for it
     std::optional<std::chrono::milliseconds> ttl;  // if the operation asks for it
-    std::optional<FencingToken> counter;           // if the operation asks for it
+    std::optional<std::uint64_t> counter;          // if the operation asks for it
   };
 
   explicit Tally(std::size_t nodes) : ballots_(nodes) { counts_[index(Mark::pending)] = nodes; }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/base/hex.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::core {
@@ -81,9 +82,8 @@ struct Marker {
     for (const char c : run_id) add(static_cast<unsigned char>(c));
     add(' ');
   }
-  std::string name(16, '0');
-  for (auto digit = name.rbegin(); digit != name.rend(); ++digit, hash /= 16)
-    *digit = "0123456789abcdef"[hash % 16];
+  std::string name;
+  for (int shift = 56; shift >= 0; shift -= 8) append_hex(name, static_cast<unsigned char>(hash >> shift));
   return name;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "redlock/core/wire/reply.hpp"
-#include "redlock/node_report.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "redlock/core/base/hex.hpp"
+
 namespace redlock::simulation {
 namespace {
 
@@ -54,7 +56,7 @@ std::string sha1_hex(std::string_view text) {
     mix(state, std::string_view{whole}.substr(at, block_size));
   std::string hex;
   for (const std::uint32_t word : state)
-    for (int shift = 28; shift >= 0; shift -= 4) hex += "0123456789abcdef"[word >> shift & 0xFU];
+    for (int shift = 28; shift >= 0; shift -= 4) hex += core::lower_hex[word >> shift & 0xFU];
   return hex;
 }
 

@@ -1,4 +1,4 @@
-#include "redlock/core/lock/fence.hpp"
+#include "redlock/core/wire/keys.hpp"
 
 #include "support/catch.hpp"
 

@@ -1,0 +1,33 @@
+// The names of the keys that belong to a lock.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace redlock::inline v1::core {
+
+/// Returns true if Redis Cluster hashes only a part of this key.
+[[nodiscard]] inline bool has_hash_tag(std::string_view key) noexcept {
+  const std::size_t open = key.find('{');
+  if (open == std::string_view::npos) return false;
+  const std::size_t close = key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
+/// The key of one kind that stands beside `key`: `redlock:f:{stock}` for the kind `f` of `stock`. No two keys share a
+/// companion. Redis Cluster keeps both in one slot, except for a key with a `}` and no hash tag, which has no key
+/// beside it in its slot.
+[[nodiscard]] inline std::string companion_key(std::string_view kind, std::string_view key) {
+  std::string companion{"redlock:"};
+  companion.append(kind);
+  if (has_hash_tag(key)) return companion.append("t:").append(key);
+  return companion.append(":{").append(key).append("}");
+}
+
+/// The key of a lock's fencing counter.
+[[nodiscard]] inline std::string counter_key(std::string_view lock_key) {
+  return companion_key("f", lock_key);
+}
+
+}  // namespace redlock::inline v1::core

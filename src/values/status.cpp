@@ -1,0 +1,199 @@
+#include "redlock/status.hpp"
+
+#include <string>
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+class Category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "redlock"; }
+
+  [[nodiscard]] std::string message(int value) const override {
+    switch (static_cast<Errc>(value)) {
+      case Errc::held:
+        return "held: somebody else has the lock";
+      case Errc::timed_out:
+        return "timed out: the lock was still held when the time was over";
+      case Errc::no_quorum:
+        return "no quorum: fewer than a majority of the nodes voted";
+      case Errc::too_slow:
+        return "too slow: a majority granted, but the validity was already used up";
+      case Errc::lost:
+        return "lost: the lease is gone";
+      case Errc::cancelled:
+        return "cancelled: stop was requested";
+      case Errc::misconfigured:
+        return "misconfigured (the program or a server)";
+    }
+    return "not an error of redlock: " + std::to_string(value);
+  }
+
+  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<Errc>(value)) {
+      case Errc::held:
+        return std::errc::device_or_resource_busy;
+      case Errc::timed_out:
+        return std::errc::timed_out;
+      case Errc::cancelled:
+        return std::errc::operation_canceled;
+      case Errc::misconfigured:
+        return std::errc::invalid_argument;
+      case Errc::no_quorum:
+      case Errc::too_slow:
+      case Errc::lost:
+        break;  // nothing in std::errc asks the caller to do what these ask
+    }
+    return {value, *this};
+  }
+};
+
+}  // namespace
+
+const std::error_category& category() noexcept {
+  static const Category instance;
+  return instance;
+}
+
+std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(code), category()}; }
+
+std::string_view to_string(Errc code) noexcept {
+  switch (code) {
+    case Errc::held:
+      return "held";
+    case Errc::timed_out:
+      return "timed_out";
+    case Errc::no_quorum:
+      return "no_quorum";
+    case Errc::too_slow:
+      return "too_slow";
+    case Errc::lost:
+      return "lost";
+    case Errc::cancelled:
+      return "cancelled";
+    case Errc::misconfigured:
+      return "misconfigured";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Release release) noexcept {
+  switch (release) {
+    case Release::released:
+      return "released";
+    case Release::already_lost:
+      return "already_lost";
+    case Release::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(State state) noexcept {
+  switch (state) {
+    case State::held:
+      return "held";
+    case State::in_doubt:
+      return "in_doubt";
+    case State::lost:
+      return "lost";
+    case State::released:
+      return "released";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Loss loss) noexcept {
+  switch (loss) {
+    case Loss::none:
+      return "not lost";
+    case Loss::deadline_passed:
+      return "the deadline has passed";
+    case Loss::no_quorum:
+      return "too few nodes answered until the deadline";
+    case Loss::deleted:
+      return "a majority of the nodes no longer has it";
+    case Loss::taken:
+      return "somebody else has it";
+    case Loss::max_hold:
+      return "it was held for as long as allowed";
+    case Loss::shut_down:
+      return "the client was shut down";
+  }
+  return "an unknown loss";
+}
+
+std::string_view to_string(NodeStatus status) noexcept {
+  switch (status) {
+    case NodeStatus::granted:
+      return "granted";
+    case NodeStatus::held:
+      return "held";
+    case NodeStatus::free:
+      return "free";
+    case NodeStatus::timed_out:
+      return "timed out";
+    case NodeStatus::unreachable:
+      return "unreachable";
+    case NodeStatus::connection_lost:
+      return "connection lost";
+    case NodeStatus::overloaded:
+      return "overloaded";
+    case NodeStatus::loading:
+      return "loading";
+    case NodeStatus::busy:
+      return "busy";
+    case NodeStatus::out_of_memory:
+      return "out of memory";
+    case NodeStatus::not_persisting:
+      return "not persisting";
+    case NodeStatus::server_error:
+      return "server error";
+    case NodeStatus::protocol_error:
+      return "protocol error";
+    case NodeStatus::auth_required:
+      return "auth required";
+    case NodeStatus::wrong_password:
+      return "wrong password";
+    case NodeStatus::no_permission:
+      return "no permission";
+    case NodeStatus::read_only:
+      return "read only";
+    case NodeStatus::replica:
+      return "replica";
+    case NodeStatus::wrong_type:
+      return "wrong type";
+    case NodeStatus::put_back:
+      return "put back";
+    case NodeStatus::bad_counter:
+      return "bad counter";
+    case NodeStatus::same_node:
+      return "same node";
+    case NodeStatus::quarantined:
+      return "quarantined";
+    case NodeStatus::other_deployment:
+      return "other deployment";
+  }
+  return "unknown status";
+}
+
+bool is_misconfiguration(NodeStatus status) noexcept {
+  switch (status) {
+    case NodeStatus::auth_required:
+    case NodeStatus::wrong_password:
+    case NodeStatus::no_permission:
+    case NodeStatus::read_only:
+    case NodeStatus::replica:
+    case NodeStatus::wrong_type:
+    case NodeStatus::bad_counter:
+    case NodeStatus::same_node:
+    case NodeStatus::other_deployment:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace v1
+}  // namespace redlock
