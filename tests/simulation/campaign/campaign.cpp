@@ -13,15 +13,15 @@ namespace redlock::simulation {
 namespace {
 
 Outcome run_one(const Schedule& schedule, Interpreter& interpreter, const Mutant* mutant) {
-  History nobody_reads_it;
-  return World{schedule, interpreter, nobody_reads_it, mutant}.run();
+  History unrecorded;
+  return World{schedule, interpreter, unrecorded, mutant}.run();
 }
 
 }  // namespace
 
 CampaignResult run(const Campaign& campaign) {
   CampaignResult result;
-  std::mutex mutex;  // guards it
+  std::mutex mutex;  // guards result
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> end{campaign.schedules};
   const auto work = [&] {
@@ -36,7 +36,7 @@ CampaignResult run(const Campaign& campaign) {
       if (result.failed_seed && *result.failed_seed <= seed) continue;
       result.failed_seed = seed;
       result.violation = std::move(outcome.violation);
-      end = index;  // schedules before it are run to find the first one that fails
+      end = index;  // earlier schedules still run, as one of them may fail too
     }
     const std::lock_guard lock{mutex};
     result.figures.add(figures);
@@ -49,7 +49,7 @@ CampaignResult run(const Campaign& campaign) {
 }
 
 std::uint64_t digest_of_histories(const Campaign& campaign) {
-  std::uint64_t digest = 14695981039346656037U;  // FNV-1a, of 64 bits
+  std::uint64_t digest = 14695981039346656037U;  // 64-bit FNV-1a
   Interpreter interpreter;
   for (std::uint64_t index = 0; index < campaign.schedules; ++index) {
     const std::uint64_t seed = campaign.first_seed + index;
@@ -72,7 +72,7 @@ Schedule shrink(Schedule schedule, Rule broken, const Mutant* mutant) {
     const Outcome outcome = run_one(candidate, interpreter, mutant);
     return outcome.violation && outcome.violation->rule == broken;
   };
-  // First large pieces, then single faults, until none can be spared.
+  // Removes large groups first, then single faults.
   for (std::size_t size = schedule.faults.size(); size > 0; size /= 2)
     for (std::size_t at = 0; at < schedule.faults.size();) {
       Schedule smaller = schedule;

@@ -1,4 +1,4 @@
-// Many schedules, on all processors.
+// Runs many schedules, in several threads.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace redlock::simulation {
 struct Campaign {
   std::uint64_t first_seed = 1;
   std::uint64_t schedules = 1;
-  std::optional<Profile> profile = std::nullopt;  // none: by turns
+  std::optional<Profile> profile = std::nullopt;  // empty: both profiles alternate
   const Mutant* mutant = nullptr;
   unsigned jobs = 1;
 
@@ -23,18 +23,18 @@ struct Campaign {
 
 struct CampaignResult {
   Figures figures;
-  /// Of the first seed that failed, however the schedules were shared out. None: no promise was broken.
+  /// The lowest seed that failed, for any number of threads. Empty if no promise was broken.
   std::optional<std::uint64_t> failed_seed;
   std::optional<Violation> violation;
 };
 
-/// Ends soon after the first violation.
+/// Stops soon after the first violation.
 [[nodiscard]] CampaignResult run(const Campaign&);
 
-/// A number that two builds agree on only if all the histories of the campaign are the same, byte for byte.
+/// Hash of all histories of the campaign: two builds agree on it only if the histories are equal byte for byte.
 [[nodiscard]] std::uint64_t digest_of_histories(const Campaign&);
 
-/// The schedule with as few of its faults as still break the same promise.
+/// Removes the faults that are not needed to break the same promise.
 [[nodiscard]] Schedule shrink(Schedule schedule, Rule broken, const Mutant* mutant);
 
 }  // namespace redlock::simulation

@@ -56,7 +56,7 @@ TEST_CASE("the_first_failing_seed_is_reported_for_any_number_of_threads") {
   CHECK(alone.violation->text == together.violation->text);
 }
 
-// There the nodes' markers name two deployments in the end, so that every attempt fails at once.
+// With this seed the nodes' markers end up naming two deployments, so that every attempt fails at once.
 TEST_CASE("calls_cancelled_too_late_do_not_multiply_attempts") {
   Interpreter interpreter;
   History history;

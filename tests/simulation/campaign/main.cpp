@@ -1,4 +1,4 @@
-// redlock-sim: the library's core in a world in which everything goes wrong.
+// redlock-sim: runs the library's core in a simulated world with many kinds of faults.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ struct Arguments {
   std::string mutant;
   std::string scenario;
   std::string svg;
-  std::optional<std::vector<std::size_t>> faults;  // of the schedule's, by their numbers; else all
+  std::optional<std::vector<std::size_t>> faults;  // numbers of the schedule's faults to apply; empty: all
 };
 
 const char* name_of(Profile profile) { return profile == Profile::within ? "within" : "beyond"; }
@@ -41,7 +41,7 @@ void print(const Figures& figures) {
             << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
 }
 
-/// What was left of a schedule, as numbers of its faults.
+/// The numbers that the remaining faults have in the whole schedule.
 std::string numbers_of(const Schedule& left, const Schedule& whole) {
   std::string numbers;
   std::size_t at = 0;
@@ -62,9 +62,9 @@ int show(const Schedule& schedule, const Arguments& arguments, const std::string
   Interpreter interpreter;
   History history{true};
   const Outcome outcome = World{schedule, interpreter, history, arguments.campaign.mutant}.run();
-  std::string verdict = "no promise is broken";
+  std::string verdict = "no promise was broken";
   if (outcome.violation)
-    verdict = std::string{name_of(outcome.violation->rule)} + " is broken: " + outcome.violation->text;
+    verdict = std::string{name_of(outcome.violation->rule)} + " was broken: " + outcome.violation->text;
   const Picture picture{title, verdict, schedule.clients, schedule.nodes, history.events()};
   std::cout << text_timeline(picture);
   print(outcome.figures);
@@ -73,24 +73,24 @@ int show(const Schedule& schedule, const Arguments& arguments, const std::string
   return outcome.violation || !is_written ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/// A story of which it is known how it must end.
+/// Runs a scenario and compares its outcome with the expected one.
 int show_scenario(const Arguments& arguments) {
   const Scenario* scenario = find_scenario(arguments.scenario);
   if (!scenario) {
     std::string names;
     for (const Scenario& known : scenarios()) names += " " + std::string{known.name};
     throw CLI::ValidationError{"--scenario",
-                               "there is none of the name " + arguments.scenario + "; known are" + names};
+                               "unknown scenario " + arguments.scenario + "; known scenarios:" + names};
   }
-  const Retelling told = retell(*scenario, arguments.campaign.mutant);
+  const ScenarioRun result = run_scenario(*scenario, arguments.campaign.mutant);
   std::cout << text_timeline({.title = std::string{scenario->title},
                               .verdict = {},
                               .clients = scenario->schedule.clients,
                               .nodes = scenario->schedule.nodes,
-                              .events = told.events});
-  print(told.outcome.figures);
-  const std::string wrong = differences(scenario->expected, told.outcome);
-  std::cout << (wrong.empty() ? "It ends as it must." : wrong) << '\n';
+                              .events = result.events});
+  print(result.outcome.figures);
+  const std::string wrong = differences(scenario->expected, result.outcome);
+  std::cout << (wrong.empty() ? "The outcome is as expected." : wrong) << '\n';
   return write_picture(arguments.svg, picture_of(*scenario)) && wrong.empty() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -107,17 +107,16 @@ int show_seed(const Arguments& arguments) {
   return show(schedule, arguments, "seed " + std::to_string(campaign.first_seed) + ", " + name_of(profile));
 }
 
-/// The failing schedule, reduced, and how to see it again.
+/// Shows the reduced failing schedule and the command that repeats it.
 int show_failure(const Arguments& arguments, const CampaignResult& result) {
   const Profile profile = arguments.campaign.profile_of(*result.failed_seed);
   const Schedule whole = draw_schedule(*result.failed_seed, profile);
   const Schedule reduced = shrink(whole, result.violation->rule, arguments.campaign.mutant);
   const std::string seed = std::to_string(*result.failed_seed);
   show(reduced, arguments, "seed " + seed + ", " + name_of(profile) + ", reduced");
-  std::cout << "\nTo see it again:\n  redlock-sim --seed " << seed << " --profile " << name_of(profile)
+  std::cout << "\nTo repeat it:\n  redlock-sim --seed " << seed << " --profile " << name_of(profile)
             << (arguments.mutant.empty() ? "" : " --mutant " + arguments.mutant)
-            << "\nand, reduced to the faults that it needs, with\n  --faults " << numbers_of(reduced, whole)
-            << '\n';
+            << "\nWith only the necessary faults, add:\n  --faults " << numbers_of(reduced, whole) << '\n';
   return EXIT_FAILURE;
 }
 
@@ -129,11 +128,11 @@ int run_many(const Arguments& arguments) {
             << static_cast<int>(seconds) << " s\n";
   print(result.figures);
   if (result.violation) return show_failure(arguments, result);
-  std::cout << "no promise is broken\n";
+  std::cout << "no promise was broken\n";
   return EXIT_SUCCESS;
 }
 
-/// Every mutant must be caught.
+/// Fails if a mutant is not caught.
 int catch_all(Arguments arguments) {
   int missed = 0;
   for (const auto& mutant : mutants()) {
@@ -155,7 +154,7 @@ const Mutant* find_mutant(const std::string& name) {
   const auto all = mutants();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const auto& mutant) { return mutant->name() == name; });
-  if (found == all.end()) throw CLI::ValidationError{"--mutant", "there is none of the name " + name};
+  if (found == all.end()) throw CLI::ValidationError{"--mutant", "unknown mutant " + name};
   return found->get();
 }
 
@@ -172,26 +171,31 @@ int act(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app{"The core of redlock in a simulated world: one seed, one history."};
+  CLI::App app{"Runs the core of redlock in a simulated world. A seed determines the whole history."};
   Arguments arguments;
   Campaign& campaign = arguments.campaign;
   campaign.jobs = std::max(1U, std::thread::hardware_concurrency());
-  app.add_option("--seed", campaign.first_seed, "The schedule, or the first of many")->capture_default_str();
+  app.add_option("--seed", campaign.first_seed, "Seed of the schedule, or of the first of many")
+      ->capture_default_str();
   const auto* schedules = app.add_option("--schedules", campaign.schedules,
-                                         "Run so many, and show only one that breaks a promise");
-  app.add_option("--profile", campaign.profile, "What goes wrong; without it, by turns")
+                                         "Number of schedules to run; shows only one that breaks a promise");
+  app.add_option("--profile", campaign.profile,
+                 "Faults within or beyond the lock's assumptions; default: both alternate")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Profile>{{"within", Profile::within}, {"beyond", Profile::beyond}}));
-  app.add_option("--mutant", arguments.mutant, "Run with a mistake; `all`: see that each is caught");
+  app.add_option("--mutant", arguments.mutant,
+                 "Run with a deliberate mistake; `all` checks that each mistake is caught");
   app.add_option("--scenario", arguments.scenario,
-                 "Tell a story from the literature: see docs/failure-gallery.md");
+                 "Run a scenario from the literature, see docs/failure-gallery.md");
   std::vector<std::string> faults;
-  app.add_option("--faults", faults, "Only these of the schedule's faults, by number, or `none`")
+  app.add_option("--faults", faults, "Apply only these faults of the schedule, by number, or `none`")
       ->delimiter(',')
       ->check(CLI::TypeValidator<unsigned>{"NUMBER"} | CLI::IsMember({"none"}));
-  app.add_option("--svg", arguments.svg, "Draw the timeline into this file");
-  app.add_option("--jobs", campaign.jobs, "Threads")->check(CLI::Range(1, 256))->capture_default_str();
-  app.add_flag("--digest", arguments.digest, "Print one number for all histories");
+  app.add_option("--svg", arguments.svg, "Write the timeline as a picture to this file");
+  app.add_option("--jobs", campaign.jobs, "Number of threads")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_flag("--digest", arguments.digest, "Print a hash of all histories");
   try {
     app.parse(argc, argv);
     arguments.many = schedules->count() > 0;

@@ -8,11 +8,11 @@
 namespace redlock::simulation {
 namespace {
 
-/// The first word.
+/// The first word of an error.
 std::string_view code(std::string_view error) { return error.substr(0, error.find(' ')); }
 
-/// What INFO says: nobody asks a simulated server for all of it.
-bool tells_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::string::npos; }
+/// Replies to INFO are compared only for having a run id: the simulated server has few other fields.
+bool has_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::string::npos; }
 
 }  // namespace
 
@@ -25,22 +25,21 @@ std::string Judge::differs(const Operation& operation, const Observation& real) 
     found = same(operation, execute(operation.words, at), real.reply);
   }
   if (!found)
-    return "the real server:  " + readable(real.reply) + "\nthe simulated one: " + readable(first) + "\n";
+    return "real server:      " + readable(real.reply) + "\nsimulated server: " + readable(first) + "\n";
   for (std::size_t i = 0; i < real.expiries.size(); ++i)
     if (auto what = differing_expiry(operation.expiring[i], real, real.expiries[i]); !what.empty())
       return what;
   return {};
 }
 
-/// When the key expires is known as well as when the operation ran; and from here on exactly.
+/// The expiry may differ by as much as the time of the operation is uncertain. Afterwards both servers have the same expiry.
 std::string Judge::differing_expiry(const std::string& key, const Observation& real, const Reply& expiry) {
   const Reply ours = execute({"PEXPIRETIME", key}, real.after_us);
   if (same(ours, expiry)) return {};
   const std::int64_t between_ms = real.after_us / 1000 - real.before_us / 1000;
   if (ours.integer < 0 || expiry.integer < 0 || std::abs(ours.integer - expiry.integer) > between_ms)
-    return "the expiry of " + readable(std::vector{key}) +
-           " afterwards\nthe real server:  " + readable(expiry) + "\nthe simulated one: " + readable(ours) +
-           "\n";
+    return "expiry of " + readable(std::vector{key}) + " afterwards\nreal server:      " + readable(expiry) +
+           "\nsimulated server: " + readable(ours) + "\n";
   execute({"PEXPIREAT", key, std::to_string(expiry.integer)}, real.after_us);
   return {};
 }
@@ -58,8 +57,8 @@ bool Judge::same(const Operation& operation, const Reply& ours, const Reply& rea
 
 bool Judge::same(const Reply& ours, const Reply& real) const {
   if (ours.kind != real.kind || ours.integer != real.integer) return false;
-  if (ours.is(Reply::Kind::error) && !texts_) return code(ours.text) == code(real.text);
-  if (tells_run_id(ours) && tells_run_id(real)) return true;
+  if (ours.is(Reply::Kind::error) && !compares_texts_) return code(ours.text) == code(real.text);
+  if (has_run_id(ours) && has_run_id(real)) return true;
   return ours.text == real.text &&
          std::equal(ours.elements.begin(), ours.elements.end(), real.elements.begin(), real.elements.end(),
                     [this](const Reply& a, const Reply& b) { return same(a, b); });

@@ -1,4 +1,4 @@
-// Whether the simulated server answers as the real one does.
+// Decides whether the simulated server answers as the real one does.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,36 @@
 
 namespace redlock::simulation {
 
-/// An operation as the real server did it, between two readings of its clock.
+/// What the real server did with an operation, between two readings of its clock.
 struct Observation {
   std::int64_t before_us = 0;
   std::int64_t after_us = 0;
   Reply reply;
-  std::vector<Reply> expiries;  // of the operation's keys, right after it
+  std::vector<Reply> expiries;  // of the operation's keys, right after the operation
 };
 
-/// Has the simulated server do the same.
+/// Runs the same operations on the simulated server.
 ///
-/// When the real one did it is known to lie between two readings of its clock, mostly two microseconds apart, and nothing
-/// else: it is equal when there is such a moment at which the reply is the same.
+/// The real server ran an operation at some time between two readings of its clock, which are mostly two microseconds apart.
+/// The servers agree if the simulated one gives the same reply at one of these times.
 class Judge {
  public:
-  /// `texts`: errors are the same to the last letter, as between equal versions; otherwise their codes are, the first
+  /// `compares_texts`: whole error texts must be equal, as between equal versions. Otherwise only their codes, the first
   /// words.
-  Judge(Server& ours, bool texts) : ours_{ours}, texts_{texts} {}
+  Judge(Server& ours, bool compares_texts) : ours_{ours}, compares_texts_{compares_texts} {}
 
-  /// Empty: they are the same. Otherwise what differs.
+  /// Returns what differs, or an empty string.
   std::string differs(const Operation& operation, const Observation& real);
 
  private:
   [[nodiscard]] bool same(const Reply& ours, const Reply& real) const;
-  /// Of ROLE the role alone: a real server tells of its replication, too.
+  /// Of the reply to ROLE only the role is compared: a real server adds the state of its replication.
   [[nodiscard]] bool same(const Operation& operation, const Reply& ours, const Reply& real) const;
   std::string differing_expiry(const std::string& key, const Observation& real, const Reply& expiry);
   Reply execute(const std::vector<std::string>& words, std::int64_t now_us);
 
   Server& ours_;
-  bool texts_;
+  bool compares_texts_;
 };
 
 }  // namespace redlock::simulation

@@ -1,5 +1,4 @@
-// redlock-conformance: random commands and scripts for the simulated server and for a real one, whose replies must be the
-// same.
+// redlock-conformance: sends random commands and scripts to the simulated server and to a real one, and compares the replies.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -41,11 +40,11 @@ class Comparison {
       : real_{options.server},
         interpreter_{options.flaw},
         ours_{interpreter_, "simulated"},
-        texts_{real_.is_redis_7_0()},
-        judge_{ours_, texts_},
-        operations_{options.seed, clock(), texts_} {}
+        compares_texts_{real_.is_redis_7_0()},
+        judge_{ours_, compares_texts_},
+        operations_{options.seed, clock(), compares_texts_} {}
 
-  /// Does and compares a hundred or so. What differs; empty where nothing does.
+  /// Runs and compares up to about 200 operations. Returns the first difference, or an empty string.
   std::string go_on(std::size_t most) {
     draw_mode();
     std::vector<Operation> batch;
@@ -58,13 +57,13 @@ class Comparison {
 
   [[nodiscard]] std::size_t done() const noexcept { return done_; }
   [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
-  [[nodiscard]] bool texts() const noexcept { return texts_; }
+  [[nodiscard]] bool compares_texts() const noexcept { return compares_texts_; }
 
  private:
   std::int64_t clock() { return microseconds(real_.ask({"TIME"})); }
 
   void draw_mode() {
-    const std::size_t drawn = operations_.dice().below(10);
+    const std::size_t drawn = operations_.random().below(10);
     const auto mode = drawn == 0   ? Server::Mode::out_of_memory
                       : drawn == 1 ? Server::Mode::read_only
                                    : Server::Mode::serving;
@@ -108,14 +107,14 @@ class Comparison {
   RealServer real_;
   Interpreter interpreter_;
   Server ours_;
-  bool texts_;
+  bool compares_texts_;
   Judge judge_;
   Operations operations_;
   std::size_t done_ = 0;
   std::size_t errors_ = 0;
 };
 
-std::string repeating(const Options& options) {
+std::string command_of(const Options& options) {
   std::string line = "redlock-conformance --seed " + std::to_string(options.seed) + " --operations " +
                      std::to_string(options.operations);
   if (!options.server.empty()) line += " --server " + options.server;
@@ -129,12 +128,12 @@ int run(const Options& options) {
     const std::string difference = comparison.go_on(options.operations - comparison.done());
     if (difference.empty()) continue;
     std::cout << "Operation " << comparison.done() << " differs, seed " << options.seed << ":\n"
-              << difference << "again: " << repeating(options) << '\n';
+              << difference << "To repeat: " << command_of(options) << '\n';
     return 1;
   }
-  std::cout << comparison.done() << " operations, " << comparison.errors()
-            << " of them answered by errors, whose " << (comparison.texts() ? "texts" : "codes")
-            << " were compared; no difference, seed " << options.seed << '\n';
+  std::cout << comparison.done() << " operations without a difference, seed " << options.seed << "; "
+            << comparison.errors() << " of them were answered with errors, compared by "
+            << (comparison.compares_texts() ? "text" : "code") << '\n';
   return 0;
 }
 
@@ -145,10 +144,10 @@ int main(int argc, char** argv) try {
   Options options;
   std::map<std::string, Flaw> flaws;
   for (const auto& [name, flaw] : flaw_names) flaws.emplace(name, flaw);
-  app.add_option("--operations", options.operations, "how many, or a few more (default 100000)");
-  app.add_option("--seed", options.seed, "of the operations (default 1)");
-  app.add_option("--server", options.server, "the real server's program (default: the one that tests use)");
-  app.add_option("--break", options.flaw_name, "do something wrong, to see it found")
+  app.add_option("--operations", options.operations, "at least this many operations (default 100000)");
+  app.add_option("--seed", options.seed, "seed of the operations (default 1)");
+  app.add_option("--server", options.server, "program of the real server (default: the one the tests use)");
+  app.add_option("--break", options.flaw_name, "add a flaw to the simulated server, which must be found")
       ->check(CLI::IsMember(flaws));
   CLI11_PARSE(app, argc, argv);
   if (!options.flaw_name.empty()) options.flaw = flaws.at(options.flaw_name);

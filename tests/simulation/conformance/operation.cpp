@@ -19,16 +19,16 @@ bool has(const Texts& words, std::string_view wanted) {
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
-/// Where other versions have answers of their own.
+/// Whether other versions answer this differently.
 bool is_answered_otherwise(const Texts& words) {
-  // Redis 8.0 and Valkey 8.1 leave AUTH unanswered, when it fails behind a reply that is not sent yet.
+  // Redis 8.0 and Valkey 8.1 do not answer a failing AUTH behind a reply that is not yet sent.
   if (is_word(words[0], "auth") && words.size() == 3) return true;
-  // From 7.2 on a script's numbers become arguments in the shortest form: another one for -0, and from 10^17 on.
+  // Since 7.2 numbers of a script become arguments in their shortest form, which differs for -0 and from 10^17 on.
   if (has(words, "-0")) return true;
   const auto is_call_of = [&](const core::Script& script) {
     return has(words, script.source) || has(words, script.sha1);
   };
-  // The time that a key has left, which this one computes with, may be as much.
+  // This script computes with the remaining time of a key, which may be as large.
   if (is_call_of(core::swap_script)) return true;
   const auto is_huge = [](const std::string& word) {
     return std::abs(std::strtod(word.c_str(), nullptr)) >= 1e17;
@@ -47,30 +47,31 @@ Operation Operations::next() {
 }
 
 Texts Operations::any() {
-  const std::size_t kind = dice_.below(10);
+  const std::size_t kind = random_.below(10);
   Texts words = kind < 4 ? plain() : kind < 7 ? shipped() : small_script();
-  if (dice_.one_in(12)) spoil(words);
+  if (random_.one_in(12)) spoil(words);
   return words;
 }
 
 std::vector<Operation> Operations::fleeting() {
   std::vector<Operation> all;
-  const std::size_t start = dice_.below(key_count);
+  const std::size_t start = random_.below(key_count);
   const auto key = [&](std::size_t i) { return key_name((start + i) % key_count); };
-  const auto life = [&] { return std::to_string(dice_.between(1, 3)); };
-  all.push_back({.words = {"SET", key(0), any_value(dice_), "PX", life()}});
+  const auto life = [&] { return std::to_string(random_.between(1, 3)); };
+  all.push_back({.words = {"SET", key(0), any_value(random_), "PX", life()}});
   all.push_back({.words = {"PEXPIRE", key(1), life()}});
-  all.push_back({.words = {"EVAL", text(core::extend_script.source), "1", key(2), any_owner(dice_), life()}});
-  all.push_back({.words = {"EVAL", text(core::grant_script.source), "2", key(3), key(4), any_owner(dice_),
-                           life(), any_proposal(dice_, now_us_), "0"}});
+  all.push_back(
+      {.words = {"EVAL", text(core::extend_script.source), "1", key(2), any_owner(random_), life()}});
+  all.push_back({.words = {"EVAL", text(core::grant_script.source), "2", key(3), key(4), any_owner(random_),
+                           life(), any_proposal(random_, now_us_), "0"}});
   return all;
 }
 
-/// Takes a word away, adds one, or puts another in its place.
+/// Removes, adds or replaces a word.
 void Operations::spoil(Texts& words) {
-  const auto at = static_cast<std::ptrdiff_t>(dice_.below(words.size()));
-  const std::string other = any_value(dice_);
-  switch (dice_.below(3)) {
+  const auto at = static_cast<std::ptrdiff_t>(random_.below(words.size()));
+  const std::string other = any_value(random_);
+  switch (random_.below(3)) {
     case 0:
       if (at > 0) words.erase(words.begin() + at);
       break;
@@ -84,7 +85,7 @@ void Operations::spoil(Texts& words) {
 
 Texts Operations::plain() {
   Texts words;
-  switch (dice_.below(8)) {
+  switch (random_.below(8)) {
     case 0:
       words = server_command();
       break;
@@ -102,52 +103,52 @@ Texts Operations::plain() {
     default:
       words = value_command();
   }
-  words[0] = any_case(dice_, std::move(words[0]));
+  words[0] = any_case(random_, std::move(words[0]));
   return words;
 }
 
 Texts Operations::key_command() {
-  Texts words{dice_.pick({"DEL", "EXISTS", "TYPE"})};
-  const std::size_t keys = words[0] == "TYPE" ? 1 : 1 + dice_.below(3);
-  for (std::size_t i = 0; i < keys; ++i) words.push_back(any_key(dice_));
+  Texts words{random_.pick({"DEL", "EXISTS", "TYPE"})};
+  const std::size_t keys = words[0] == "TYPE" ? 1 : 1 + random_.below(3);
+  for (std::size_t i = 0; i < keys; ++i) words.push_back(any_key(random_));
   return words;
 }
 
 Texts Operations::time_command() {
-  Texts words{dice_.pick({"PTTL", "TTL", "PERSIST", "PEXPIRETIME", "PEXPIRE", "EXPIRE", "PEXPIREAT"}),
-              any_key(dice_)};
-  if (words[0] == "PEXPIRE" || words[0] == "EXPIRE") words.push_back(any_life(dice_));
+  Texts words{random_.pick({"PTTL", "TTL", "PERSIST", "PEXPIRETIME", "PEXPIRE", "EXPIRE", "PEXPIREAT"}),
+              any_key(random_)};
+  if (words[0] == "PEXPIRE" || words[0] == "EXPIRE") words.push_back(any_life(random_));
   if (words[0] == "PEXPIREAT") {
-    const std::string life = any_life(dice_);
+    const std::string life = any_life(random_);
     words.push_back(life.size() == 10 ? std::to_string(now_us_ / 1000 + std::stoll(life)) : life);
   }
-  while (words.size() > 2 && dice_.one_in(4))
-    words.push_back(any_case(dice_, dice_.pick({"NX", "XX", "GT", "LT", "YY"})));
+  while (words.size() > 2 && random_.one_in(4))
+    words.push_back(any_case(random_, random_.pick({"NX", "XX", "GT", "LT", "YY"})));
   return words;
 }
 
 Texts Operations::set_command() {
-  Texts words{"SET", any_key(dice_), any_value(dice_)};
-  while (dice_.one_in(2)) {
-    words.push_back(any_case(dice_, dice_.pick({"NX", "XX", "GET", "KEEPTTL", "PX", "PX", "EX"})));
-    if (words.back() == "PX" || words.back() == "EX") words.push_back(any_life(dice_));
+  Texts words{"SET", any_key(random_), any_value(random_)};
+  while (random_.one_in(2)) {
+    words.push_back(any_case(random_, random_.pick({"NX", "XX", "GET", "KEEPTTL", "PX", "PX", "EX"})));
+    if (words.back() == "PX" || words.back() == "EX") words.push_back(any_life(random_));
   }
   return words;
 }
 
 Texts Operations::value_command() {
-  Texts words{dice_.pick({"GET", "GET", "GETRANGE", "SETNX", "INCR", "INCR", "RPUSH"}), any_key(dice_)};
-  if (words[0] == "SETNX" || words[0] == "RPUSH") words.push_back(any_value(dice_));
-  if (words[0] == "RPUSH" && dice_.one_in(2)) words.push_back(any_value(dice_));
+  Texts words{random_.pick({"GET", "GET", "GETRANGE", "SETNX", "INCR", "INCR", "RPUSH"}), any_key(random_)};
+  if (words[0] == "SETNX" || words[0] == "RPUSH") words.push_back(any_value(random_));
+  if (words[0] == "RPUSH" && random_.one_in(2)) words.push_back(any_value(random_));
   if (words[0] == "GETRANGE") {
-    words.push_back(any_index(dice_));
-    words.push_back(any_index(dice_));
+    words.push_back(any_index(random_));
+    words.push_back(any_index(random_));
   }
   return words;
 }
 
 Texts Operations::server_command() {
-  switch (dice_.below(12)) {
+  switch (random_.below(12)) {
     case 0:
       return {"TIME"};
     case 1:
@@ -155,16 +156,16 @@ Texts Operations::server_command() {
     case 2:
       return {"INFO", "server"};
     case 3:
-      return {"ECHO", any_value(dice_)};
+      return {"ECHO", any_value(random_)};
     case 4:
-      return dice_.one_in(2) ? Texts{"PING"} : Texts{"PING", any_value(dice_)};
+      return random_.one_in(2) ? Texts{"PING"} : Texts{"PING", any_value(random_)};
     case 5:
-      return {"SELECT", dice_.one_in(2) ? "0" : any_value(dice_)};
+      return {"SELECT", random_.one_in(2) ? "0" : any_value(random_)};
     case 6:
-      return dice_.one_in(2) ? Texts{"AUTH", any_value(dice_)}
-                             : Texts{"AUTH", any_value(dice_), any_value(dice_)};
+      return random_.one_in(2) ? Texts{"AUTH", any_value(random_)}
+                               : Texts{"AUTH", any_value(random_), any_value(random_)};
     case 7:
-      return dice_.one_in(2) ? Texts{"FLUSHALL"} : Texts{"FLUSHALL", dice_.pick({"Async", "never"})};
+      return random_.one_in(2) ? Texts{"FLUSHALL"} : Texts{"FLUSHALL", random_.pick({"Async", "never"})};
     case 8:
     case 9:
       return {"DBSIZE"};
@@ -174,42 +175,42 @@ Texts Operations::server_command() {
 }
 
 Texts Operations::script_command() {
-  const core::Script& script = *core::all_scripts[dice_.below(std::size(core::all_scripts))];
-  switch (dice_.below(5)) {
+  const core::Script& script = *core::all_scripts[random_.below(std::size(core::all_scripts))];
+  switch (random_.below(5)) {
     case 0:
       return {"SCRIPT", "LOAD", text(script.source)};
     case 1:
-      return {"SCRIPT", any_case(dice_, "EXISTS"), text(script.sha1), any_value(dice_)};
+      return {"SCRIPT", any_case(random_, "EXISTS"), text(script.sha1), any_value(random_)};
     case 2:
-      return dice_.one_in(2) ? Texts{"SCRIPT", "FLUSH"}
-                             : Texts{"SCRIPT", "FLUSH", dice_.pick({"SYNC", "ASYNC", "never"})};
+      return random_.one_in(2) ? Texts{"SCRIPT", "FLUSH"}
+                               : Texts{"SCRIPT", "FLUSH", random_.pick({"SYNC", "ASYNC", "never"})};
     case 3:
       return {"SCRIPT", "LOAD", any_source()};
     default:
-      return {"SCRIPT", dice_.pick({"LOAD", "EXISTS", "LOUD"})};
+      return {"SCRIPT", random_.pick({"LOAD", "EXISTS", "LOUD"})};
   }
 }
 
-/// One of the library's own, by digest or as a whole.
+/// One of the library's scripts, by digest or by source.
 Texts Operations::shipped() {
-  const core::Script& script = *core::all_scripts[dice_.below(std::size(core::all_scripts))];
+  const core::Script& script = *core::all_scripts[random_.below(std::size(core::all_scripts))];
   const bool has_counter =
-      &script != &core::release_script && (&script != &core::extend_script || dice_.one_in(2));
-  Texts words = dice_.one_in(4) ? Texts{"EVAL", text(script.source)} : Texts{"EVALSHA", text(script.sha1)};
+      &script != &core::release_script && (&script != &core::extend_script || random_.one_in(2));
+  Texts words = random_.one_in(4) ? Texts{"EVAL", text(script.source)} : Texts{"EVALSHA", text(script.sha1)};
   words.push_back(has_counter ? "2" : "1");
-  const bool apart = dice_.one_in(8);
-  const std::size_t pair = dice_.below(key_count / 2) * 2;
-  words.push_back(apart ? any_key(dice_) : key_name(pair));
-  if (has_counter) words.push_back(apart ? any_key(dice_) : key_name(pair + 1));
-  words.push_back(dice_.one_in(8) ? any_value(dice_) : any_owner(dice_));
+  const bool apart = random_.one_in(8);
+  const std::size_t pair = random_.below(key_count / 2) * 2;
+  words.push_back(apart ? any_key(random_) : key_name(pair));
+  if (has_counter) words.push_back(apart ? any_key(random_) : key_name(pair + 1));
+  words.push_back(random_.one_in(8) ? any_value(random_) : any_owner(random_));
   if (&script == &core::release_script) return words;
-  words.push_back(&script == &core::confirm_script ? any_proposal(dice_, now_us_) : any_life(dice_));
+  words.push_back(&script == &core::confirm_script ? any_proposal(random_, now_us_) : any_life(random_));
   if (&script == &core::extend_script) {
-    words.push_back(dice_.one_in(2) ? "0" : any_life(dice_));
+    words.push_back(random_.one_in(2) ? "0" : any_life(random_));
     return words;
   }
-  words.push_back(any_proposal(dice_, now_us_));
-  words.push_back(dice_.one_in(2) ? "0" : any_life(dice_));
+  words.push_back(any_proposal(random_, now_us_));
+  words.push_back(random_.one_in(2) ? "0" : any_life(random_));
   return words;
 }
 

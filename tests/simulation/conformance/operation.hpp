@@ -1,4 +1,4 @@
-// Commands and scripts to compare servers by.
+// Random commands and scripts with which the servers are compared.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,27 @@
 #include <vector>
 
 #include "redlock/core/wire/scripts.hpp"
-#include "simulation/conformance/dice.hpp"
+#include "simulation/conformance/random_source.hpp"
 
 namespace redlock::simulation {
 
 struct Operation {
   std::vector<std::string> words;
-  std::vector<std::string> expiring = {};  // keys whose expiries it may change
+  std::vector<std::string> expiring = {};  // keys whose expiries the operation may change
 };
 
-/// Draws operations: valid ones mostly, or they would not meet; broken ones often.
+/// Draws operations. Most are valid, so that they affect each other; many are broken.
 class Operations {
  public:
-  /// `same_version`: also what servers of other versions than the simulated one answer otherwise.
+  /// `same_version`: includes operations that other versions than the simulated one answer differently.
   Operations(std::uint64_t seed, std::int64_t now_us, bool same_version)
-      : dice_{seed}, now_us_{now_us}, same_version_{same_version} {}
+      : random_{seed}, now_us_{now_us}, same_version_{same_version} {}
 
   Operation next();
-  /// Some that leave keys which live for a few milliseconds, and have nothing to do with each other. Nothing may touch
-  /// the keys until their time is over.
+  /// Independent operations that leave keys with a life of a few milliseconds. Nothing may touch the keys before they expire.
   std::vector<Operation> fleeting();
 
-  Dice& dice() noexcept { return dice_; }
+  RandomSource& random() noexcept { return random_; }
 
  private:
   std::vector<std::string> any();
@@ -46,7 +45,7 @@ class Operations {
   std::string literal(int depth);
   void spoil(std::vector<std::string>& words);
 
-  Dice dice_;
+  RandomSource random_;
   std::int64_t now_us_;
   bool same_version_;
 };

@@ -1,4 +1,4 @@
-// The small scripts among the operations.
+// Small scripts for the operations.
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace redlock::simulation {
 namespace {
 
-/// What Lua says, makes and refuses.
+/// Values, conversions and errors of Lua.
 constexpr std::string_view sources[] = {
     "return KEYS",
     "return ARGV",
@@ -82,7 +82,7 @@ constexpr std::string_view sources[] = {
     "redis.call('PEXPIRE', KEYS[1], 1000000000) return redis.call('SET', KEYS[1], 'kept', 'KEEPTTL')",
 };
 
-/// What depends on the version: the form of numbers in arguments, and the texts of errors, which become values here.
+/// Scripts that depend on the version: the form of numbers in arguments, and error texts as values.
 constexpr std::string_view sources_of_a_version[] = {
     "return redis.call('SET', KEYS[1], (tonumber(ARGV[1]) or 7) / 3)",
     "return redis.call('ECHO', tonumber(ARGV[1]) or 0.1)",
@@ -103,41 +103,41 @@ constexpr std::string_view numbers[] = {"0",     "-0",   "1",      "-1",     "1.
                                         "1e17",  "1e18", "123e15", "2^62*3", "-2^63", "1e-5", "1e21",
                                         "1e300", "1/0",  "-1/0",   "3.99",   "-3.99"};
 
-/// In the same form as arguments with every version.
+/// Numbers that have the same form as arguments in every version.
 constexpr std::string_view plain_numbers[] = {"0",    "1",    "-1",    "1.5",  "-1.5",
                                               "2^31", "2^53", "-2^53", "1e15", "3.75"};
 
 }  // namespace
 
-/// A value of Lua.
+/// A random Lua literal.
 std::string Operations::literal(int depth) {
-  switch (dice_.below(depth > 0 ? 8 : 5)) {
+  switch (random_.below(depth > 0 ? 8 : 5)) {
     case 0:
     case 1:
-      return dice_.pick(numbers);
+      return random_.pick(numbers);
     case 2:
-      return dice_.pick({"''", "'text'", "'two\\r\\nlines'", "'\\0'", "'7'"});
+      return random_.pick({"''", "'text'", "'two\\r\\nlines'", "'\\0'", "'7'"});
     case 3:
-      return dice_.pick({"nil", "true", "false", "false"});
+      return random_.pick({"nil", "true", "false", "false"});
     case 4:
-      return dice_.pick({"print", "type"}) == "type" ? "type" : "{}";
+      return random_.pick({"print", "type"}) == "type" ? "type" : "{}";
     case 5:
       return "{ok=" + literal(0) + "}";
     case 6:
       return "{err='MINE'}";
     default: {
       std::string table = "{";
-      for (std::size_t i = 1 + dice_.below(3); i > 0; --i) table += literal(depth - 1) + ",";
+      for (std::size_t i = 1 + random_.below(3); i > 0; --i) table += literal(depth - 1) + ",";
       return table + "}";
     }
   }
 }
 
-/// A script that does what its arguments say.
+/// A script that calls the command in its arguments.
 std::string Operations::calling_source() {
-  if (same_version_ && dice_.one_in(6))
+  if (same_version_ && random_.one_in(6))
     return "local r = redis.pcall(unpack(ARGV)) return {type(r), type(r) == 'table' and r.err or r}";
-  return dice_.pick(
+  return random_.pick(
       {"return redis.call(unpack(ARGV))", "return redis.pcall(unpack(ARGV))",
        "local r = redis.pcall(unpack(ARGV)) return {type(r), type(r) == 'table' and r.ok or #ARGV}",
        "local r = redis.call(unpack(ARGV))\nreturn {r, 1}",
@@ -148,34 +148,34 @@ std::string Operations::calling_source() {
 std::string Operations::any_source() {
   const std::span<const std::string_view> arguments =
       same_version_ ? std::span<const std::string_view>{numbers} : plain_numbers;
-  switch (dice_.below(6)) {
+  switch (random_.below(6)) {
     case 0: {
-      // Few, as a server keeps every script.
-      Dice few{dice_.below(400)};
-      std::swap(few, dice_);
+      // Few different scripts, as a server keeps every one of them.
+      RandomSource few{random_.below(400)};
+      std::swap(few, random_);
       const std::string value = literal(3);
-      std::swap(few, dice_);
+      std::swap(few, random_);
       return "return " + value;
     }
     case 1:
-      return "return redis.call('ECHO', " + dice_.pick(arguments) + ")";
+      return "return redis.call('ECHO', " + random_.pick(arguments) + ")";
     case 2:
-      return "redis.call('SET', KEYS[1], " + dice_.pick(arguments) + ")\nreturn redis.call('GET', KEYS[1])";
+      return "redis.call('SET', KEYS[1], " + random_.pick(arguments) + ")\nreturn redis.call('GET', KEYS[1])";
     case 3:
-      if (same_version_) return dice_.pick(sources_of_a_version);
+      if (same_version_) return random_.pick(sources_of_a_version);
       [[fallthrough]];
     default:
-      return dice_.pick(sources);
+      return random_.pick(sources);
   }
 }
 
 std::vector<std::string> Operations::small_script() {
-  if (dice_.one_in(2)) {
+  if (random_.one_in(2)) {
     std::vector<std::string> words{"EVAL", calling_source(), "0"};
     for (std::string& word : plain()) words.push_back(std::move(word));
     return words;
   }
-  return {"EVAL", any_source(), "1", any_key(dice_), any_value(dice_)};
+  return {"EVAL", any_source(), "1", any_key(random_), any_value(random_)};
 }
 
 }  // namespace redlock::simulation

@@ -15,7 +15,7 @@
 namespace redlock::simulation {
 namespace {
 
-[[noreturn]] void fail(const std::string& why) { throw std::runtime_error{"the real server: " + why}; }
+[[noreturn]] void fail(const std::string& why) { throw std::runtime_error{"real server: " + why}; }
 
 void wait_for(int socket, short events) {
   constexpr int patience_ms = 60'000;
@@ -27,13 +27,13 @@ void wait_for(int socket, short events) {
 
 }  // namespace
 
-// One database, so that SELECT answers as where there is one. Only who asks for a key makes it expire.
+// One database, as the simulated server has. Keys expire only on access.
 RealServer::RealServer(const std::string& program)
     : nodes_{1, {.arguments = {"--databases", "1"}, .server = program}},
       socket_{testing::detail::connect_to_loopback(nodes_.port(0))} {
   if (!socket_) fail(std::strerror(errno));
   wait_for(socket_.get(), POLLOUT);
-  if (ask({"DEBUG", "SET-ACTIVE-EXPIRE", "0"}).text != "OK") fail("it has no DEBUG");
+  if (ask({"DEBUG", "SET-ACTIVE-EXPIRE", "0"}).text != "OK") fail("DEBUG is not available");
 }
 
 std::vector<Reply> RealServer::ask(std::span<const std::vector<std::string>> commands) {

@@ -14,18 +14,18 @@
 
 namespace redlock::simulation {
 
-/// A Redis server of our own, and one connection to it. Throws `std::runtime_error` when it does not answer.
+/// A Redis server started for the comparison, and one connection to it. Throws `std::runtime_error` if it does not answer.
 class RealServer {
  public:
-  /// A program or its name; empty: the one that tests use.
+  /// `program`: a path or a name; empty for the one that the tests use.
   explicit RealServer(const std::string& program);
 
-  /// Writes all commands at once, and reads their replies.
+  /// Writes all commands at once and reads their replies.
   std::vector<core::Reply> ask(std::span<const std::vector<std::string>> commands);
   core::Reply ask(std::vector<std::string> command);
   void set_mode(Server::Mode);
 
-  /// Whether it is of the version that is simulated.
+  /// Whether the server has the simulated version.
   [[nodiscard]] bool is_redis_7_0();
 
  private:

@@ -34,65 +34,70 @@ constexpr std::string_view odd_numbers[] = {"0",
                                             "9007199254740992",
                                             "9007199254740993"};
 
-/// None from 1 to 999 999: as a life it would end while keys are looked at, and a misplaced word may become one.
-std::string small_number(Dice& dice) {
-  const std::int64_t number = dice.between(-20, 20);
+/// Never from 1 to 999 999: a misplaced word may become a ttl, which must not end during the comparison.
+std::string small_number(RandomSource& random) {
+  const std::int64_t number = random.between(-20, 20);
   return std::to_string(number > 0 ? 1'000'000 + number : number);
 }
 
 }  // namespace
 
 std::string key_name(std::size_t number) { return std::string{keys[number]}; }
-std::string any_key(Dice& dice) { return key_name(dice.below(key_count)); }
+std::string any_key(RandomSource& random) { return key_name(random.below(key_count)); }
 
-std::string any_value(Dice& dice) {
-  switch (dice.below(4)) {
+std::string any_value(RandomSource& random) {
+  switch (random.below(4)) {
     case 0:
-      return dice.pick(odd_numbers);
+      return random.pick(odd_numbers);
     case 1:
-      return small_number(dice);
+      return small_number(random);
     case 2:
-      return any_owner(dice);
+      return any_owner(random);
     default:
-      return dice.pick(
+      return random.pick(
           {"", "value", "two\r\nlines", "\0zero\0"sv, "\xff\xfe", "OK", "ERR", "true",
            "a long value, which does not fit where short ones are kept, and has more than 44 bytes"});
   }
 }
 
-std::string long_life(Dice& dice) { return std::to_string(dice.between(1'000'000, 4'000'000'000)); }
-
-std::string any_life(Dice& dice) { return dice.one_in(4) ? dice.pick(odd_numbers) : long_life(dice); }
-
-std::string any_index(Dice& dice) {
-  return dice.one_in(8) ? dice.pick(odd_numbers) : std::to_string(dice.between(-12, 48));
+std::string long_life(RandomSource& random) {
+  return std::to_string(random.between(1'000'000, 4'000'000'000));
 }
 
-std::string any_owner(Dice& dice) {
-  return dice.pick({"0123456789abcdef0123456789abcdef01234567", "fedcba9876543210fedcba9876543210fedcba98"});
+std::string any_life(RandomSource& random) {
+  return random.one_in(4) ? random.pick(odd_numbers) : long_life(random);
 }
 
-std::string any_proposal(Dice& dice, std::int64_t now_us) {
+std::string any_index(RandomSource& random) {
+  return random.one_in(8) ? random.pick(odd_numbers) : std::to_string(random.between(-12, 48));
+}
+
+std::string any_owner(RandomSource& random) {
+  return random.pick(
+      {"0123456789abcdef0123456789abcdef01234567", "fedcba9876543210fedcba9876543210fedcba98"});
+}
+
+std::string any_proposal(RandomSource& random, std::int64_t now_us) {
   constexpr std::int64_t day_us = 86'400'000'000;
-  switch (dice.below(5)) {
+  switch (random.below(5)) {
     case 0:
-      return dice.pick(odd_numbers);
+      return random.pick(odd_numbers);
     case 1:
-      return small_number(dice);
+      return small_number(random);
     case 2:
-      return std::to_string(now_us + dice.between(-60'000'000, 60'000'000));
+      return std::to_string(now_us + random.between(-60'000'000, 60'000'000));
     case 3:
-      return std::to_string(now_us + dice.between(-100, 100) * day_us);
+      return std::to_string(now_us + random.between(-100, 100) * day_us);
     default:
-      return dice.pick(
+      return random.pick(
           {"1e15", "8999999999999999", "9000000000000001", "9.5e15", "1e18", "-5", "0.5", "12.75"});
   }
 }
 
-std::string any_case(Dice& dice, std::string word) {
-  if (!dice.one_in(8)) return word;
+std::string any_case(RandomSource& random, std::string word) {
+  if (!random.one_in(8)) return word;
   for (char& c : word)
-    if (dice.one_in(2)) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (random.one_in(2)) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return word;
 }
 

@@ -1,4 +1,4 @@
-// What happened in one schedule.
+// The events of one simulated schedule.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace redlock::simulation {
 
-/// Nanoseconds of the world's own time, which no clock in it tells.
+/// Nanoseconds of the world's true time, which no simulated clock shows exactly.
 using Instant = std::int64_t;
 
 struct Event {
   enum class Kind : std::uint8_t {
-    request,  ///< A command, from a client to a node: sent at `from`, executed at `to`.
-    reply,    ///< From a node to a client: sent at `from`, read at `to`.
-    lost,     ///< A command or reply that never arrives; `to` is when that is certain.
-    fault,    ///< Of the node or the client or the link between both, until `to`.
-    hold,     ///< The client may touch the resource.
-    note,     ///< Anything else, in words.
+    request,  ///< A command from a client to a node: sent at `from`, executed at `to`.
+    reply,    ///< A reply from a node to a client: sent at `from`, read at `to`.
+    lost,     ///< A command or reply that never arrives; `to` is when this is certain.
+    fault,    ///< A fault of the node, the client or the link between them, until `to`.
+    hold,     ///< The client may access the resource.
+    note,     ///< Any other event, as text.
   };
   Kind kind;
   Instant from;
@@ -30,7 +30,7 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-/// Written down only where somebody will read it.
+/// Records events only if they are kept.
 class History {
  public:
   explicit History(bool kept = false) noexcept : kept_{kept} {}

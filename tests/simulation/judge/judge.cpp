@@ -43,7 +43,7 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   figures_.grants += lease.client >= 0 ? 1 : 0;
   leases_.push_back(std::move(lease));
   const LeaseIndex index = leases_.size() - 1;
-  if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was handed over after its deadline");
+  if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was returned after its deadline");
   judge_exclusion(index, now);
   if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
   audit(leases_[index].resource, now);
@@ -60,17 +60,18 @@ void Judge::put_back(std::string_view owner, int node, int others) {
   lease->revived[static_cast<std::size_t>(node)] = true;
 }
 
-/// Others may have held the lock before a copy was put back: it counts when a majority of the rest has extended it once more.
+/// Another client may have held the lock before a copy was restored. The copy counts after a majority of the other nodes has
+/// extended the lease once more.
 void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
   ++figures_.extensions;
   Lease& lease = leases_[index];
-  if (lease.told) report(Rule::honesty, now, "a lease comes back whose loss was told");
+  if (lease.told) report(Rule::honesty, now, "a lease was extended after its loss was reported");
   std::size_t worth = 0;
   for (std::size_t node = 0; node < votes.size(); ++node)
     worth += votes[node] && (lease.revived.empty() || !lease.revived[node]) ? 1 : 0;
   if (worth < core::quorum(votes.size()))
     report(Rule::honesty, now,
-           "a lease rises from the dead: copies count that were put back after its majority was gone");
+           "a lost lease was extended by copies that were restored after its majority was gone");
   lease.revived.clear();
   lease.repaired = false;
   lease.deadline = deadline;
@@ -82,14 +83,14 @@ void Judge::end(LeaseIndex index) { leases_[index].over = true; }
 
 void Judge::told(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
-  if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss is told twice");
+  if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss was reported twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
   if (is_early && !lease.repaired && !copies_return() &&
       world_.copies(lease.resource, lease.owner) >= quorum())
-    report(Rule::honesty, now, "a lock is told lost that a majority has");
+    report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }
 
-/// With nodes that come back with old data.
+/// Whether nodes may come back with old data.
 bool Judge::copies_return() const {
   return std::any_of(schedule_.faults.begin(), schedule_.faults.end(),
                      [](const Fault& fault) { return fault.kind == Fault::Kind::crash_old; });
@@ -112,7 +113,7 @@ void Judge::deleted(std::string_view owner) {
 void Judge::released(std::string_view owner, Instant now) {
   const Lease* const lease = find(owner);
   if (lease && lease->deletions < quorum())
-    report(Rule::honesty, now, "a lock is said to be released, and a majority has not deleted it");
+    report(Rule::honesty, now, "a release was reported although no majority deleted the lock");
 }
 
 bool Judge::any_begun(int resource, Instant since) const {
@@ -138,18 +139,18 @@ void Judge::judge_exclusion(LeaseIndex index, Instant now) {
 }
 
 void Judge::judge_token(const Lease& lease, Instant now) {
-  if (lease.token == 0) return report(Rule::tokens, now, "a lock was handed over without its token");
+  if (lease.token == 0) return report(Rule::tokens, now, "a lock was granted without a token");
   if (!schedule_.counters_kept) return;
   for (const Lease& earlier : leases_) {
     if (&earlier == &lease || earlier.resource != lease.resource || earlier.token == 0) continue;
     if (earlier.token == lease.token)
-      report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was given out twice");
-    // Within the assumptions one lease is over before the next begins. Beyond, what was acquired before this
-    // acquisition began. Leases begin in the order of this list.
+      report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was issued twice");
+    // Within the assumptions a lease ends before the next one begins. Beyond them only leases acquired before this
+    // acquisition began are earlier. The list is ordered by the begin of the leases.
     const bool is_earlier = schedule_.profile == Profile::within || earlier.begun < lease.invoked;
     if (is_earlier && earlier.token > lease.token)
       report(Rule::tokens, now,
-             "token " + std::to_string(lease.token) + " comes after " + std::to_string(earlier.token));
+             "token " + std::to_string(lease.token) + " was issued after " + std::to_string(earlier.token));
   }
 }
 
@@ -160,8 +161,8 @@ void Judge::audit(int resource, Instant now) {
     const int copies = world_.copies(resource, lease.owner);
     if (copies < quorum())
       report(Rule::honesty, now,
-             client_name(lease.client) + " relies on a lock of which " + std::to_string(copies) + " of " +
-                 std::to_string(schedule_.nodes) + " nodes have a copy");
+             client_name(lease.client) + " relies on a lock that only " + std::to_string(copies) + " of " +
+                 std::to_string(schedule_.nodes) + " nodes have");
   }
 }
 

@@ -1,4 +1,4 @@
-// What must hold of every history.
+// Checks the rules that must hold in every history.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace redlock::simulation {
 
 enum class Rule : std::uint8_t {
   exclusion,   // no two holders at once
-  honesty,     // until a lease's deadline a majority has its value
-  tokens,      // no token twice, none that goes back
+  honesty,     // a majority has the value of a lease until its deadline
+  tokens,      // tokens are unique and increase
   fence,       // a fenced store loses no accepted write
-  ownership,   // only its owner, or its end, removes or prolongs a copy
-  liveness,    // when all is well again, somebody gets the lock
-  quiescence,  // no copy lives longer than its ttl, and in the end nothing is left over
+  ownership,   // a copy is removed or extended only by its owner, or expires
+  liveness,    // after all faults are over, a client gets the lock
+  quiescence,  // no copy outlives its ttl, and nothing is left over at the end
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 
@@ -32,7 +32,7 @@ struct Violation {
   std::string text;
 };
 
-/// What one schedule came to.
+/// Counters of one or more schedules.
 struct Figures {
   std::uint64_t schedules = 0;
   std::uint64_t faults = 0;
@@ -41,7 +41,7 @@ struct Figures {
   std::uint64_t grants = 0;
   std::uint64_t second_rounds = 0;
   std::uint64_t adoptions = 0;
-  std::uint64_t extensions = 0;  // that were granted
+  std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
   std::uint64_t writes_refused = 0;
@@ -50,11 +50,11 @@ struct Figures {
   void add(const Figures& other);
 };
 
-/// Keeps the books on leases, tokens and writes, and says at once when a promise is broken.
+/// Records leases, tokens and writes, and reports the first broken promise at once.
 class Judge {
  public:
-  /// `is_valid(client, deadline)`: whether that client's clock has not reached the deadline.
-  /// `copies(resource, owner)`: nodes that have the value, those included that are down and have not lost it yet.
+  /// `is_valid(client, deadline)`: whether the client's clock is still before the deadline.
+  /// `copies(resource, owner)`: number of nodes that have the value, including nodes that are down and have not lost it.
   struct Lookup {
     std::function<bool(int client, Instant deadline)> is_valid;
     std::function<int(int resource, std::string_view owner)> copies;
@@ -70,45 +70,44 @@ class Judge {
     bool over = false;
     bool told = false;  // that it is lost
     bool watched = false;
-    bool repaired = false;  // copies were put back since its last extension: they do not count yet
-    int deletions = 0;      // of its copies, by its release
-    std::vector<bool>
-        revived{};  // nodes that got their copy back when no majority of the others had one any more
+    bool repaired = false;        // copies were restored since the last extension; they do not count yet
+    int deletions = 0;            // number of copies deleted by the release
+    std::vector<bool> revived{};  // nodes whose copy was restored when no majority of the others had one
   };
   using LeaseIndex = std::size_t;
 
   Judge(const Schedule& schedule, Lookup world);
 
-  /// A client may touch the resource from now on.
+  /// A client may access the resource from now on.
   LeaseIndex begin(Lease lease, Instant now);
-  /// `votes`: the nodes that extended it.
+  /// `votes`: the nodes that extended the lease.
   void prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now);
-  /// A copy was put back. `others`: nodes that have one, too.
+  /// A copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
-  /// Its client looks for others who change it.
+  /// The client watches the lease for changes by others.
   void watched(LeaseIndex index) { leases_[index].watched = true; }
   /// Its holder is told that it is lost.
   void told(LeaseIndex index, Instant now);
-  /// A release has deleted one of its copies.
+  /// A release has deleted one copy of the lease.
   void deleted(std::string_view owner);
-  /// Its holder was told that it was in force until its release.
+  /// A release reported that the lease was still held.
   void released(std::string_view owner, Instant now);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
   [[nodiscard]] bool any_in_force() const;
-  /// Whether a client of ours was given the lock then or later.
+  /// Whether a client with this library got the lock at or after `since`.
   [[nodiscard]] bool any_begun(int resource, Instant since) const;
 
-  /// To be called when copies of the resource's lock may have gone, and just before a deadline.
+  /// To be called when copies of the lock may have disappeared, and just before a deadline.
   void audit(int resource, Instant now);
 
   Stores& stores(int resource) { return stores_[static_cast<std::size_t>(resource)]; }
   void judge_stores(Instant now);
 
   void report(Rule rule, Instant now, std::string text);
-  /// The first one.
+  /// The first violation.
   [[nodiscard]] const std::optional<Violation>& violation() const noexcept { return violation_; }
   Figures& figures() noexcept { return figures_; }
 
@@ -118,7 +117,7 @@ class Judge {
   }
   [[nodiscard]] bool copies_return() const;
   [[nodiscard]] int quorum() const;
-  /// The latest with this owner value; null: none.
+  /// The latest lease with this owner value, or null.
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_exclusion(LeaseIndex index, Instant now);
   void judge_token(const Lease& lease, Instant now);

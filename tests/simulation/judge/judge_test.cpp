@@ -1,4 +1,4 @@
-// The judge must not be blind: each rule, broken and kept.
+// Each rule of the judge, kept and broken.
 #include "simulation/judge/judge.hpp"
 
 #include <optional>
@@ -11,9 +11,9 @@ namespace {
 
 using namespace redlock::simulation;
 
-/// A judge over three nodes, whose world the test sets.
-struct Court {
-  explicit Court(Profile profile) {
+/// A judge over three nodes. The test sets time and copies.
+struct JudgeFixture {
+  explicit JudgeFixture(Profile profile) {
     schedule.profile = profile;
     schedule.nodes = 3;
   }
@@ -45,18 +45,18 @@ struct Court {
 }  // namespace
 
 TEST_CASE("consecutive_leases_do_not_violate_exclusion") {
-  Court court{Profile::within};
-  court.hold(0, 1, 0, 10, 20);
-  court.hold(1, 2, 15, 20, 30);
-  CHECK_FALSE(court.broken());
+  JudgeFixture fixture{Profile::within};
+  fixture.hold(0, 1, 0, 10, 20);
+  fixture.hold(1, 2, 15, 20, 30);
+  CHECK_FALSE(fixture.broken());
 }
 
 TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_counted_beyond_them") {
-  Court within{Profile::within};
+  JudgeFixture within{Profile::within};
   within.hold(0, 1, 0, 10, 20);
   within.hold(1, 2, 5, 19, 30);
   CHECK(within.broken() == Rule::exclusion);
-  Court beyond{Profile::beyond};
+  JudgeFixture beyond{Profile::beyond};
   beyond.hold(0, 1, 0, 10, 20);
   beyond.hold(1, 2, 5, 19, 30);
   CHECK_FALSE(beyond.broken());
@@ -64,61 +64,61 @@ TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_c
 }
 
 TEST_CASE("a_released_lease_allows_the_next_one") {
-  Court court{Profile::within};
-  court.judge.end(court.hold(0, 1, 0, 10, 20));
-  court.hold(1, 2, 11, 12, 30);
-  CHECK_FALSE(court.broken());
+  JudgeFixture fixture{Profile::within};
+  fixture.judge.end(fixture.hold(0, 1, 0, 10, 20));
+  fixture.hold(1, 2, 11, 12, 30);
+  CHECK_FALSE(fixture.broken());
 }
 
 TEST_CASE("a_lease_returned_after_its_deadline_violates_honesty") {
-  Court court{Profile::within};
-  court.hold(0, 1, 0, 10, 10);
-  CHECK(court.broken() == Rule::honesty);
+  JudgeFixture fixture{Profile::within};
+  fixture.hold(0, 1, 0, 10, 10);
+  CHECK(fixture.broken() == Rule::honesty);
 }
 
 TEST_CASE("a_lease_without_a_majority_of_copies_violates_honesty_only_before_its_deadline") {
-  Court court{Profile::within};
-  court.hold(0, 1, 0, 10, 20);
-  court.copies = 1;
-  court.now = 20;
-  court.judge.audit(0, 20);
-  CHECK_FALSE(court.broken());
-  court.now = 19;
-  court.judge.audit(0, 19);
-  CHECK(court.broken() == Rule::honesty);
+  JudgeFixture fixture{Profile::within};
+  fixture.hold(0, 1, 0, 10, 20);
+  fixture.copies = 1;
+  fixture.now = 20;
+  fixture.judge.audit(0, 20);
+  CHECK_FALSE(fixture.broken());
+  fixture.now = 19;
+  fixture.judge.audit(0, 19);
+  CHECK(fixture.broken() == Rule::honesty);
 }
 
 TEST_CASE("tokens_may_be_out_of_order_only_for_overlapping_acquisitions") {
-  Court overlapping{Profile::beyond};
+  JudgeFixture overlapping{Profile::beyond};
   overlapping.hold(0, 7, 0, 10, 20);
   overlapping.hold(1, 5, 10, 12, 20);
   CHECK_FALSE(overlapping.broken());
-  Court later{Profile::beyond};
+  JudgeFixture later{Profile::beyond};
   later.hold(0, 7, 0, 10, 20);
   later.hold(1, 5, 11, 12, 20);
   CHECK(later.broken() == Rule::tokens);
-  Court twice{Profile::beyond};
+  JudgeFixture twice{Profile::beyond};
   twice.hold(0, 7, 0, 10, 20);
   twice.hold(1, 7, 0, 12, 20);
   CHECK(twice.broken() == Rule::tokens);
 }
 
 TEST_CASE("tokens_are_judged_only_if_counters_are_kept") {
-  Court court{Profile::beyond};
-  court.schedule.counters_kept = false;
-  court.hold(0, 7, 0, 10, 20);
-  court.hold(1, 7, 11, 12, 20);
-  CHECK_FALSE(court.broken());
+  JudgeFixture fixture{Profile::beyond};
+  fixture.schedule.counters_kept = false;
+  fixture.hold(0, 7, 0, 10, 20);
+  fixture.hold(1, 7, 11, 12, 20);
+  CHECK_FALSE(fixture.broken());
 }
 
 TEST_CASE("copies_restored_after_the_majority_was_lost_must_not_count_for_an_extension") {
   const std::vector<bool> votes{true, true, false};
-  Court alive{Profile::beyond};
+  JudgeFixture alive{Profile::beyond};
   const auto kept = alive.hold(0, 1, 0, 10, 20);
   alive.judge.put_back("owner", 1, 2);
   alive.judge.prolong(kept, 30, votes, 15);
   CHECK_FALSE(alive.broken());
-  Court dead{Profile::beyond};
+  JudgeFixture dead{Profile::beyond};
   const auto revived = dead.hold(0, 1, 0, 10, 20);
   dead.judge.put_back("owner", 1, 1);
   dead.judge.prolong(revived, 30, votes, 15);

@@ -1,4 +1,4 @@
-// Mistakes that are made on purpose, to see that they are found.
+// Deliberate mistakes, which the simulation must find.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@
 
 namespace redlock::simulation {
 
-/// A way to be wrong. The core stays as it is shipped: a mutant changes what goes in and comes out of it, or what scripts the
-/// servers run. What it does not override is right.
+/// One deliberate mistake. The core itself is unchanged: a mutant changes its inputs and outputs, or the scripts on the
+/// servers. Functions that it does not override behave correctly.
 class Mutant {
  public:
   struct Patch {
@@ -29,15 +29,15 @@ class Mutant {
     std::string_view source;
   };
 
-  /// Sends a command on a connection of its own; nobody hears the answer.
+  /// Sends a command on a separate connection. The answer is ignored.
   using Aside = std::function<void(core::NodeIndex, std::string_view command)>;
 
   virtual ~Mutant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual std::vector<Patch> patches() const { return {}; }
-  /// In worlds whose clients guard restarts.
+  /// Called if the clients of the world use the restart guard.
   virtual void before_start(core::RestartGuard::Settings& guard) const { static_cast<void>(guard); }
-  /// `previous_owner`: of the attempt before; empty: there is none.
+  /// `previous_owner`: owner value of the previous attempt; empty if there is none.
   virtual void before_attempt(core::Claim& claim, const std::string& previous_owner) const {
     static_cast<void>(claim), static_cast<void>(previous_owner);
   }
@@ -50,25 +50,25 @@ class Mutant {
     static_cast<void>(nodes), static_cast<void>(aside);
     return operation;
   }
-  /// What the holder takes for its deadline, and whether it looks at it when the lock is handed over.
+  /// The deadline that the holder assumes, and whether it checks the deadline when it gets the lock.
   [[nodiscard]] virtual core::Time deadline(const core::Acquisition& granted, core::Time now,
                                             const Schedule& schedule) const {
     static_cast<void>(now), static_cast<void>(schedule);
     return granted.valid_until();
   }
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
-  /// Whether it reads a key again behind a write of its own, so as to hear of the next change.
+  /// Whether a client reads a key again after its own write, so that the server reports the next change.
   [[nodiscard]] virtual bool arms_again() const { return true; }
-  /// Whether a release ends renewals, and whatever extension is under way.
+  /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
-  /// Until when an extension is tried.
+  /// The time until which extensions are attempted.
   [[nodiscard]] virtual core::Time extension_limit(core::Time deadline, core::Time now) const {
     static_cast<void>(now);
     return deadline;
   }
 };
 
-/// All of them.
+/// All mutants.
 [[nodiscard]] std::span<const std::unique_ptr<Mutant>> mutants();
 
 }  // namespace redlock::simulation

@@ -6,7 +6,7 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/wire/marker.hpp"
-#include "simulation/mutant/lies.hpp"
+#include "simulation/mutant/faulty_operations.hpp"
 #include "simulation/mutant/mutant.hpp"
 
 namespace redlock::simulation {
@@ -20,35 +20,35 @@ using core::Operation;
 using core::Step;
 using core::Time;
 
-/// A mutant of one kind of operation, by a disguise that is made of it.
-template <class Kind, class Lie>
-class Liar : public Mutant {
+/// A mutant that puts a wrapper around operations of one kind.
+template <class Kind, class Wrapper>
+class WrappingMutant : public Mutant {
  public:
-  explicit Liar(std::string_view name) : name_{name} {}
+  explicit WrappingMutant(std::string_view name) : name_{name} {}
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::unique_ptr<Operation> disguise(std::unique_ptr<Operation> operation, std::size_t nodes,
                                                     const Aside& aside) const override {
     if (!dynamic_cast<Kind*>(operation.get())) return operation;
-    return std::make_unique<Lie>(std::move(operation), nodes, aside);
+    return std::make_unique<Wrapper>(std::move(operation), nodes, aside);
   }
 
  private:
   std::string_view name_;
 };
 
-/// Mutants that need no disguise.
-class Careless : public Mutant {
+/// Base class of mutants that need no wrapper.
+class NamedMutant : public Mutant {
  public:
-  explicit Careless(std::string_view name) : name_{name} {}
+  explicit NamedMutant(std::string_view name) : name_{name} {}
   [[nodiscard]] std::string_view name() const override { return name_; }
 
  private:
   std::string_view name_;
 };
 
-class NoElapsedCheck final : public Careless {
+class NoElapsedCheck final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_attempt(Claim& claim, const std::string&) const override {
     claim.drift -= std::chrono::hours{1};
   }
@@ -61,18 +61,18 @@ class NoElapsedCheck final : public Careless {
   [[nodiscard]] bool looks_at_deadline() const override { return false; }
 };
 
-class ValidityFromReplies final : public Careless {
+class ValidityFromReplies final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   [[nodiscard]] Time deadline(const Acquisition&, Time now, const Schedule& schedule) const override {
     return core::valid_until(now, schedule.ttl, schedule.drift);
   }
 };
 
-/// So much of the drift, in per cent.
-class LessDrift final : public Careless {
+/// Uses only this percentage of the drift.
+class LessDrift final : public NamedMutant {
  public:
-  LessDrift(std::string_view name, int percent) : Careless{name}, percent_{percent} {}
+  LessDrift(std::string_view name, int percent) : NamedMutant{name}, percent_{percent} {}
   void before_attempt(Claim& claim, const std::string&) const override {
     claim.drift = claim.drift * percent_ / 100;
   }
@@ -81,73 +81,74 @@ class LessDrift final : public Careless {
   int percent_;
 };
 
-/// A marker of any run will do.
-class IgnoresRunId final : public Careless {
+/// Accepts a marker of any run of the server.
+class IgnoresRunId final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_start(core::RestartGuard::Settings& guard) const override { guard.durable = true; }
 };
 
-class EndsQuarantineEarly final : public Careless {
+class EndsQuarantineEarly final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_start(core::RestartGuard::Settings& guard) const override {
     guard.quarantine = std::chrono::milliseconds{1};
   }
 };
 
-class RenewsAfterRelease final : public Careless {
+class RenewsAfterRelease final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   [[nodiscard]] bool release_ends_lease() const override { return false; }
 };
 
-class ArmsOnce final : public Careless {
+class ArmsOnce final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   [[nodiscard]] bool arms_again() const override { return false; }
 };
 
-class AdoptWithoutSwap final : public Careless {
+class AdoptWithoutSwap final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_attempt(Claim& claim, const std::string&) const override {
     if (!claim.adopted_owner.empty()) claim.owner = claim.adopted_owner;
   }
 };
 
-class SameOwner : public Careless {
+class SameOwner : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_attempt(Claim& claim, const std::string& previous_owner) const override {
     if (!previous_owner.empty()) claim.owner = previous_owner;
   }
 };
 
-class ExtendsAfterDeadline final : public Careless {
+class ExtendsAfterDeadline final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   [[nodiscard]] Time extension_limit(Time deadline, Time now) const override {
     return std::max(deadline, now + std::chrono::milliseconds{10});
   }
 };
 
-class RepairCountsAtOnce final : public Careless {
+class RepairCountsAtOnce final : public NamedMutant {
  public:
-  using Careless::Careless;
+  using NamedMutant::NamedMutant;
   void before_extension(core::LeaseState& held) const override { held.copies = core::Copies{}; }
 };
 
-class Patched : public Careless {
+class Patched : public NamedMutant {
  public:
-  Patched(std::string_view name, std::vector<Patch> patches) : Careless{name}, patches_{std::move(patches)} {}
+  Patched(std::string_view name, std::vector<Patch> patches)
+      : NamedMutant{name}, patches_{std::move(patches)} {}
   [[nodiscard]] std::vector<Patch> patches() const override { return patches_; }
 
  private:
   std::vector<Patch> patches_;
 };
 
-/// A second grant to the same owner value, and a confirmation that looks at the owner only.
+/// Grants a second time to the same owner value, and confirms by the owner value alone.
 class GrantsAgain final : public SameOwner {
  public:
   using SameOwner::SameOwner;
@@ -164,9 +165,9 @@ class GrantsAgain final : public SameOwner {
       "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end redis.call('SET',KEYS[2],ARGV[3]) return 1";
 };
 
-/// What the guard runs; it is not loaded, and so has no digest.
+/// The script of the restart guard. It is not loaded, so it has no digest.
 constexpr core::Script marking{core::mark_script, {}};
-/// Whoever looks at a quarantine begins it again.
+/// Every look at a quarantine restarts it.
 constexpr std::string_view marking_that_starts_over =
     "local call=redis.call "
     "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
@@ -181,8 +182,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   const auto add = [&all](auto mutant) {
     all.push_back(std::make_unique<decltype(mutant)>(std::move(mutant)));
   };
-  add(Liar<Acquisition, HalfSuffices>{"half-suffices"});
-  add(Liar<Acquisition, OnlyReachableCount>{"only-reachable-count"});
+  add(WrappingMutant<Acquisition, HalfSuffices>{"half-suffices"});
+  add(WrappingMutant<Acquisition, OnlyReachableCount>{"only-reachable-count"});
   add(NoElapsedCheck{"no-elapsed-check"});
   add(ValidityFromReplies{"validity-from-replies"});
   add(LessDrift{"no-drift", 0});
@@ -193,25 +194,25 @@ std::vector<std::unique_ptr<Mutant>> make() {
                 "if redis.call('PTTL',KEYS[1])<tonumber(ARGV[2]) then redis.call('PEXPIRE',KEYS[1],ARGV[2]) "
                 "end return 1"}}});
   add(AdoptWithoutSwap{"adopt-without-swap"});
-  add(Liar<Extension, MinorityExtends>{"minority-extends"});
+  add(WrappingMutant<Extension, MinorityExtends>{"minority-extends"});
   add(ExtendsAfterDeadline{"extend-after-deadline"});
   add(Patched{"confirm-without-owner",
               {{&core::confirm_script, "redis.call('SET',KEYS[2],ARGV[3]) return 1"}}});
   add(GrantsAgain{"grant-again"});
-  add(Liar<Acquisition, UnfoldedGrantsCount>{"unfolded-grants-count"});
+  add(WrappingMutant<Acquisition, UnfoldedGrantsCount>{"unfolded-grants-count"});
   add(SameOwner{"same-owner"});
-  add(Liar<Acquisition, NothingIsGivenBack>{"nothing-is-given-back"});
-  add(Liar<Acquisition, ReleasesOvertake>{"releases-overtake"});
-  add(Liar<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
+  add(WrappingMutant<Acquisition, NothingIsGivenBack>{"nothing-is-given-back"});
+  add(WrappingMutant<Acquisition, ReleasesOvertake>{"releases-overtake"});
+  add(WrappingMutant<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
   add(ArmsOnce{"no-rearm-after-write"});
   add(RepairCountsAtOnce{"repair-counts-at-once"});
-  add(Liar<Extension, RepairsAfterFailure>{"repair-after-failure"});
+  add(WrappingMutant<Extension, RepairsAfterFailure>{"repair-after-failure"});
   add(RenewsAfterRelease{"renewal-after-release"});
   add(IgnoresRunId{"marker-without-run-id"});
   add(EndsQuarantineEarly{"quarantine-ends-early"});
   add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
-  add(Liar<Acquisition, LostGrantsCount>{"lost-grants-count"});
-  add(Liar<Extension, LostGrantsCount>{"lost-extensions-count"});
+  add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
+  add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;
 }
 

@@ -1,4 +1,4 @@
-// All nodes restart at once, and have forgotten what they granted: what the restart guard is for.
+// All nodes restart at once and have forgotten what they granted. The restart guard must prevent a second grant.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ Schedule guarded_world() {
   return schedule;
 }
 
-/// A holds the lock when the power fails, and B wants it soon after.
+/// A holds the lock when the power fails. B asks for it soon after.
 Schedule power_failure() {
   Schedule schedule = guarded_world();
   schedule.connects_at_once = true;
@@ -41,8 +41,8 @@ Outcome outcome_of(const Schedule& schedule, std::string_view mistake = {}) {
     if (mutant->name() == mistake) made = mutant.get();
   REQUIRE((made || mistake.empty()));
   Interpreter interpreter;
-  History nobody_reads_it;
-  return World{schedule, interpreter, nobody_reads_it, made}.run();
+  History unrecorded;
+  return World{schedule, interpreter, unrecorded, made}.run();
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ TEST_CASE("power_failures_occur_only_in_some_guarded_schedules") {
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Schedule schedule = draw_schedule(seed, Profile::within);
     guarded += schedule.guarded ? 1 : 0;
-    int together = 0;  // restarts at one moment
+    int together = 0;  // restarts at the same time
     for (std::size_t at = 1; at < schedule.faults.size(); ++at)
       together += schedule.faults[at].at == schedule.faults[at - 1].at ? 1 : 0;
     if (together < schedule.nodes - 1) continue;

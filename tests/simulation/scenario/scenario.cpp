@@ -10,22 +10,22 @@
 namespace redlock::simulation {
 namespace {
 
-/// Story time becomes the world's.
-Schedule with_prologue(Schedule schedule) {
-  for (Visit& visit : schedule.visits) visit.at += prologue;
-  for (Fault& fault : schedule.faults) fault.at += prologue;
-  schedule.heals += prologue;
+/// Converts times of the scenario to times of the world.
+Schedule with_warm_up(Schedule schedule) {
+  for (Visit& visit : schedule.visits) visit.at += warm_up;
+  for (Fault& fault : schedule.faults) fault.at += warm_up;
+  schedule.heals += warm_up;
   schedule.connects_at_once = true;
   return schedule;
 }
 
-/// And back. What began in the prologue begins with the story.
-std::vector<Event> without_prologue(const std::vector<Event>& all) {
+/// Converts times of the world to times of the scenario. An event that began during the warm-up begins with the scenario.
+std::vector<Event> without_warm_up(const std::vector<Event>& all) {
   std::vector<Event> events;
   for (Event event : all) {
-    if (event.to < prologue || event.text == "handshake" || event.text == "welcome") continue;
-    event.from = std::max<Instant>(event.from - prologue, 0);
-    event.to -= prologue;
+    if (event.to < warm_up || event.text == "handshake" || event.text == "welcome") continue;
+    event.from = std::max<Instant>(event.from - warm_up, 0);
+    event.to -= warm_up;
     events.push_back(std::move(event));
   }
   return events;
@@ -36,12 +36,12 @@ std::string in_words(const Judge::Lease& lease) {
 }
 
 std::string in_words(const Expected::Grant& grant) {
-  const std::string who = grant.client == Expected::whoever ? "somebody" : client_name(grant.client);
+  const std::string who = grant.client == Expected::anybody ? "somebody" : client_name(grant.client);
   return who + " between " + milliseconds(grant.from, 3) + " and " + milliseconds(grant.to, 3) + " ms";
 }
 
 bool matches(const Expected::Grant& grant, const Judge::Lease& lease) {
-  return (grant.client == Expected::whoever || grant.client == lease.client) && lease.begun >= grant.from &&
+  return (grant.client == Expected::anybody || grant.client == lease.client) && lease.begun >= grant.from &&
          lease.begun <= grant.to;
 }
 
@@ -73,13 +73,13 @@ std::string wrong_count(std::string_view what, std::uint64_t count, std::uint64_
 
 }  // namespace
 
-Retelling retell(const Scenario& scenario, const Mutant* mutant) {
-  const Schedule schedule = with_prologue(scenario.schedule);
+ScenarioRun run_scenario(const Scenario& scenario, const Mutant* mutant) {
+  const Schedule schedule = with_warm_up(scenario.schedule);
   Interpreter interpreter;
   History history{true};
   Outcome outcome = World{schedule, interpreter, history, mutant}.run();
-  for (Judge::Lease& lease : outcome.leases) lease.begun -= prologue;
-  return {std::move(outcome), without_prologue(history.events())};
+  for (Judge::Lease& lease : outcome.leases) lease.begun -= warm_up;
+  return {std::move(outcome), without_warm_up(history.events())};
 }
 
 std::string differences(const Expected& expected, const Outcome& outcome) {
@@ -94,14 +94,15 @@ std::string differences(const Expected& expected, const Outcome& outcome) {
 }
 
 std::string picture_of(const Scenario& scenario) {
-  Retelling told = retell(scenario);
-  std::erase_if(told.events, [](const Event& event) { return event.text.starts_with("acquired"); });  // holds
-  const std::string wrong = differences(scenario.expected, told.outcome);
+  ScenarioRun result = run_scenario(scenario);
+  std::erase_if(result.events,
+                [](const Event& event) { return event.text.starts_with("acquired"); });  // holds
+  const std::string wrong = differences(scenario.expected, result.outcome);
   return svg_timeline({.title = std::string{scenario.title},
                        .verdict = wrong.empty() ? std::string{scenario.verdict} : "Not as expected: " + wrong,
                        .clients = scenario.schedule.clients,
                        .nodes = scenario.schedule.nodes,
-                       .events = told.events,
+                       .events = result.events,
                        .window = std::pair{Instant{0}, scenario.shown_until}});
 }
 

@@ -1,4 +1,4 @@
-// A schedule that tells a story, and what must come of it.
+// A schedule written by hand, and its expected outcome.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,46 @@
 
 namespace redlock::simulation {
 
-/// What must come out, beside tokens that increase.
+/// The expected outcome. Tokens must always increase.
 struct Expected {
-  /// Somebody gets the lock, not before `from` and not after `to`.
+  /// A client gets the lock between `from` and `to`.
   struct Grant {
     int client;
     Instant from;
     Instant to;
   };
-  static constexpr int whoever = -1;
+  static constexpr int anybody = -1;
 
-  std::vector<Grant> grants;  // all of them, in their order
+  std::vector<Grant> grants;  // all grants, in order
   std::uint64_t overlaps = 0;
-  std::uint64_t writes_refused = 0;  // by the store that asks for tokens
-  std::uint64_t writes_lost = 0;     // by its twin, which does not
+  std::uint64_t writes_refused = 0;  // by the fenced store
+  std::uint64_t writes_lost = 0;     // by the unfenced store
 };
 
-/// Its times count from the moment at which the story begins; connections are there by then.
+/// Times are relative to the start of the scenario. Connections exist by then.
 struct Scenario {
   std::string_view name;
   std::string_view title;
-  std::string_view story;
-  std::string_view verdict;  // true if all is as expected
+  std::string_view description;
+  std::string_view verdict;  // shown if the outcome is as expected
   Schedule schedule;
   Expected expected;
-  Instant shown_until = second;  // in its picture
+  Instant shown_until = second;  // end of the picture
 };
 
-/// The story begins so long after the schedule.
-inline constexpr Instant prologue = 300 * millisecond;
+/// Time between the start of the world and the start of the scenario.
+inline constexpr Instant warm_up = 300 * millisecond;
 
-struct Retelling {
-  Outcome outcome;            // leases, too, begin in the story's time
-  std::vector<Event> events;  // since the story began; without handshakes
+struct ScenarioRun {
+  Outcome outcome;            // times of leases are relative to the start of the scenario
+  std::vector<Event> events;  // since the start of the scenario, without handshakes
 };
-[[nodiscard]] Retelling retell(const Scenario&, const Mutant* mutant = nullptr);
+[[nodiscard]] ScenarioRun run_scenario(const Scenario&, const Mutant* mutant = nullptr);
 
-/// What did not come out as expected, a line each; empty: nothing.
+/// One line per difference from the expected outcome; empty if there is none.
 [[nodiscard]] std::string differences(const Expected&, const Outcome&);
 
-/// An SVG.
+/// Draws the scenario as SVG.
 [[nodiscard]] std::string picture_of(const Scenario&);
 
 }  // namespace redlock::simulation

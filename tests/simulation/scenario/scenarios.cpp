@@ -14,10 +14,10 @@ constexpr int b = 1;
 constexpr int c = 2;
 constexpr int nodes = 3;
 
-/// A client asks at once, and the answer is there: two ways through the network, and twice as much with a second round.
+/// A client asks at once and gets the answer after one round trip, or two with a second round.
 constexpr Expected::Grant soon(int client, Instant asked) { return {client, asked, asked + 6 * ms}; }
 
-/// Messages take a millisecond, and the clients' wall clocks stand at zero: so times and tokens are easy to read.
+/// Messages take one millisecond and the clients' wall clocks show zero, so that times and tokens are easy to read.
 Schedule quiet_world(int clients = 2) {
   Schedule schedule;
   schedule.clients = clients;
@@ -32,10 +32,10 @@ Schedule quiet_world(int clients = 2) {
   return schedule;
 }
 
-/// From before the story until its end.
+/// From before the start of the scenario until its end.
 Fault never_reaches(int client, int node) {
   return {
-      .kind = Kind::partition, .at = -prologue, .length = prologue + second, .client = client, .node = node};
+      .kind = Kind::partition, .at = -warm_up, .length = warm_up + second, .client = client, .node = node};
 }
 
 Scenario client_paused() {
@@ -44,7 +44,7 @@ Scenario client_paused() {
   schedule.faults = {{.kind = Kind::pause_mid_step, .at = 51 * ms, .length = 500 * ms, .client = a}};
   return {.name = "client-paused",
           .title = "A holder is paused past the ttl, and writes when it wakes",
-          .story =
+          .description =
               "A looks at its lease, which is valid, and is paused before its write leaves. The lease ends, "
               "B gets the lock and writes. Then A wakes, and its write goes out.",
           .verdict =
@@ -63,7 +63,7 @@ Scenario clock_jump() {
                      {.kind = Kind::node_jump, .at = 100 * ms, .node = 2, .amount = second}};
   return {.name = "clock-jump",
           .title = "The clock of a node jumps ahead",
-          .story =
+          .description =
               "A holds the lock on nodes 1 and 3. The clock of node 3 jumps, so that A's copy there expires "
               "at once. B gets nodes 2 and 3.",
           .verdict =
@@ -77,13 +77,14 @@ Scenario clock_jump() {
           .shown_until = 260 * ms};
 }
 
-/// Node 3 comes back empty after `down`, and B asks twice.
+/// Node 3 comes back empty after `down`. B asks twice.
 Schedule node_forgets(Instant down) {
   Schedule schedule = quiet_world();
-  schedule.seed = 1;  // the host goes on, and tells its clients at once that the connections are gone
+  schedule.seed =
+      1;  // with this seed the host keeps running, so clients learn at once that their connections are gone
   schedule.counters_kept = false;
-  // What clients propose is all that keeps the tokens in order then: here the microseconds since the story began.
-  schedule.wall_offsets_us.assign(2, -epoch_us - prologue / microsecond);
+  // Without counters only the clients' proposals keep the tokens in order: here the microseconds since the start.
+  schedule.wall_offsets_us.assign(2, -epoch_us - warm_up / microsecond);
   schedule.visits = {{.client = a, .at = 10 * ms, .hold = 270 * ms},
                      {.client = b, .at = 200 * ms, .hold = 40 * ms},
                      {.client = b, .at = 330 * ms, .hold = 40 * ms}};
@@ -98,7 +99,7 @@ Scenario crash_without_persistence() {
   schedule.visits.pop_back();
   return {.name = "crash-without-persistence",
           .title = "A node crashes, and is back at once without its data",
-          .story =
+          .description =
               "A holds the lock on nodes 1 and 3. Node 3 crashes, restarts empty, and knows nothing of A. B "
               "gets nodes 2 and 3.",
           .verdict =
@@ -115,7 +116,7 @@ Scenario crash_without_persistence() {
 Scenario delayed_restart() {
   return {.name = "delayed-restart",
           .title = "A node crashes, and stays away until all that it forgot has ended",
-          .story =
+          .description =
               "As before, but node 3 is kept out for longer than the ttl. B finds no majority, as long as A "
               "relies on its lock.",
           .verdict =
@@ -134,7 +135,7 @@ Scenario reply_stuck() {
       {.kind = Kind::slow, .at = ms / 2, .length = ms, .client = a, .node = 1, .amount = 350 * ms}};
   return {.name = "reply-stuck",
           .title = "The reply that makes the majority is stuck in the network",
-          .story =
+          .description =
               "Nodes 1 and 2 grant the lock to A. The reply of node 2 arrives after the ttl, when the copies "
               "have expired and B has the lock.",
           .verdict =
@@ -152,7 +153,7 @@ Scenario pause_before_reply() {
   schedule.faults = {{.kind = Kind::pause, .at = ms * 3 / 2, .length = 400 * ms, .client = a}};
   return {.name = "pause-before-reply",
           .title = "A client is paused while the replies wait to be read",
-          .story =
+          .description =
               "All nodes grant the lock to A, which is paused before it reads. When it reads, the copies "
               "have expired and B has the lock.",
           .verdict =
@@ -169,17 +170,17 @@ Scenario split_vote() {
   schedule.detours = {near, far, far, far, near, far, far, far, near};
   for (const int client : {a, b, c})
     schedule.visits.push_back({.client = client, .at = 0, .hold = 5 * ms, .waits = true});
-  constexpr Expected::Grant someday{Expected::whoever, 0, second};
+  constexpr Expected::Grant someday{Expected::anybody, 0, second};
   return {
       .name = "split-vote",
       .title = "Three clients ask at once, and each gets one node",
-      .story =
+      .description =
           "Each client is the first at the node next to it. Nobody has a majority. All give back what they "
           "have, and try again after random times.",
       .verdict =
           "Nobody wins the first round, and nobody has to wait for a ttl: the second time they come apart.",
       .schedule = schedule,
-      .expected = {.grants = {{Expected::whoever, 6 * ms, 50 * ms}, someday, someday}},
+      .expected = {.grants = {{Expected::anybody, 6 * ms, 50 * ms}, someday, someday}},
       .shown_until = 23 * ms};
 }
 
@@ -189,7 +190,7 @@ Scenario late_set() {
   schedule.faults = {{.kind = Kind::slow, .at = -ms, .length = 2 * ms, .client = a, .amount = 60 * ms}};
   return {.name = "late-set",
           .title = "A lock is taken after its client has given up",
-          .story =
+          .description =
               "A's commands are on their way for longer than A waits. They take the lock when nobody wants "
               "it any more.",
           .verdict =
@@ -209,7 +210,7 @@ Scenario late_set_on_a_lost_connection() {
                      {.kind = Kind::cut, .at = 10 * ms, .client = a, .node = 1, .amount = 1}};
   return {.name = "late-set-on-a-lost-connection",
           .title = "A lock is taken after its client has given up, on a connection that is lost",
-          .story =
+          .description =
               "As before, but A's connections to nodes 1 and 2 break while its commands are under way, and "
               "the servers read these all the same. The releases go out on new connections, and come first.",
           .verdict =

@@ -1,4 +1,4 @@
-// The stories that the debate about Redlock is told in.
+// The scenarios of the debate about Redlock.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 namespace redlock::simulation {
 
 [[nodiscard]] std::span<const Scenario> scenarios();
-/// Null: there is none of that name.
+/// Returns null if there is no scenario with this name.
 [[nodiscard]] const Scenario* find_scenario(std::string_view name);
 
 }  // namespace redlock::simulation

@@ -16,22 +16,22 @@ using redlock::testing::contains;
 using redlock::testing::project;
 using redlock::testing::read_project_file;
 
-/// What comes of the story in a world with that mistake.
-Outcome outcome_with(std::string_view mistake, std::string_view story) {
+/// The outcome of a scenario with a deliberate mistake.
+Outcome outcome_with(std::string_view mistake, std::string_view name) {
   const auto all = mutants();
   const auto mutant = std::find_if(all.begin(), all.end(),
                                    [mistake](const auto& candidate) { return candidate->name() == mistake; });
-  const Scenario* scenario = find_scenario(story);
+  const Scenario* scenario = find_scenario(name);
   REQUIRE(mutant != all.end());
   REQUIRE(scenario);
-  return retell(*scenario, mutant->get()).outcome;
+  return run_scenario(*scenario, mutant->get()).outcome;
 }
 
 }  // namespace
 
 TEST_CASE("every_scenario_ends_as_expected") {
   for (const Scenario& scenario : scenarios()) {
-    const std::string wrong = differences(scenario.expected, retell(scenario).outcome);
+    const std::string wrong = differences(scenario.expected, run_scenario(scenario).outcome);
     INFO(scenario.name << ": " << wrong);
     CHECK(wrong.empty());
   }
@@ -40,14 +40,14 @@ TEST_CASE("every_scenario_ends_as_expected") {
 TEST_CASE("a_repeated_scenario_has_the_same_history") {
   for (const Scenario& scenario : scenarios()) {
     INFO(scenario.name);
-    CHECK(retell(scenario).events == retell(scenario).events);
+    CHECK(run_scenario(scenario).events == run_scenario(scenario).events);
   }
 }
 
 TEST_CASE("any_other_outcome_of_a_scenario_is_reported") {
   for (const Scenario& scenario : scenarios()) {
     INFO(scenario.name);
-    const Outcome outcome = retell(scenario).outcome;
+    const Outcome outcome = run_scenario(scenario).outcome;
     const auto notices = [&](auto change) {
       Expected expected = scenario.expected;
       change(expected);
@@ -66,7 +66,7 @@ TEST_CASE("any_other_outcome_of_a_scenario_is_reported") {
 
 TEST_CASE("a_token_that_does_not_increase_is_reported") {
   const Scenario& scenario = *find_scenario("client-paused");
-  Outcome outcome = retell(scenario).outcome;
+  Outcome outcome = run_scenario(scenario).outcome;
   outcome.leases.back().token = outcome.leases.front().token;
   CHECK(differences(scenario.expected, outcome) == "token 1 after 1\n");
 }
@@ -94,7 +94,7 @@ TEST_CASE("a_late_copy_stays_if_it_is_released_too_early_or_not_at_all") {
 TEST_CASE("the_gallery_matches_the_simulation") {
   for (const Scenario& scenario : scenarios()) {
     const std::string name{scenario.name};
-    INFO("docs/failures/" << name << ".svg is not what is drawn now. To write it anew:\n"
+    INFO("docs/failures/" << name << ".svg is out of date. To write it again:\n"
                           << "build/bin/redlock-sim --scenario " << name << " --svg docs/failures/" << name
                           << ".svg");
     const bool is_same = read_project_file("docs/failures/" + name + ".svg") == picture_of(scenario);

@@ -10,9 +10,9 @@ namespace {
 
 using Kind = Fault::Kind;
 
-// One draw in one statement: in which order the operands of an operator are evaluated is up to the compiler.
+// At most one draw per statement: the compiler chooses the order in which operands are evaluated.
 
-/// Kinds of faults, as often as they are to come.
+/// Kinds of faults with their relative frequencies.
 struct Likely {
   Kind kind;
   int weight;
@@ -53,7 +53,7 @@ Kind pick_kind(const Schedule& schedule, Random& random) {
   return pick(within_assumptions, random);
 }
 
-/// Whether nodes that lost their data have to be kept out.
+/// Whether nodes that lost their data must stay down for a while.
 bool stays_away(const Schedule& schedule) { return schedule.profile == Profile::within && !schedule.guarded; }
 
 void set_details(Fault& fault, const Schedule& schedule, Random& random) {
@@ -70,7 +70,7 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
     case Kind::foreign_delete:
       break;
     case Kind::crash_empty:
-      // Kept out until no lease that it may have forgotten can be valid any more.
+      // Down until every lease that the node may have forgotten has ended.
       if (stays_away(schedule)) fault.length += ttl + ttl / 50 + 5 * millisecond;
       break;
     case Kind::crash_old:
@@ -112,7 +112,7 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
 Fault draw_fault(const Schedule& schedule, Random& random) {
   Fault fault{};
   fault.kind = pick_kind(schedule, random);
-  // Another library does not look at markers: where nodes lose their data it would be let in.
+  // Another library does not check markers, so it could take the lock on nodes that lost their data.
   if (schedule.guarded && fault.kind == Kind::foreign_take) fault.kind = Kind::stall;
   fault.at = random.between(0, schedule.heals);
   fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
@@ -123,7 +123,7 @@ Fault draw_fault(const Schedule& schedule, Random& random) {
   return fault;
 }
 
-/// All nodes restart at once, each with what it had saved, if anything: what was granted since is forgotten everywhere.
+/// All nodes restart at once, each with old data or none: all of them forget what they granted since.
 void draw_power_failure(Schedule& schedule, Random& random) {
   const Instant ttl = schedule.ttl.count() * millisecond;
   const Instant at = random.between(0, schedule.heals);
@@ -229,11 +229,11 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   schedule.habits.think = random.between(10 * millisecond, 150 * millisecond);
   schedule.habits.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
   if (random.chance(15)) schedule.well_for = 3 * schedule.ttl.count() * millisecond;
-  // Long enough for connections that have proved good, and are replaced at once when they break.
+  // Long enough for connections that have proved good and are replaced at once when they break.
   if (random.chance(5)) schedule.heals = 2500 * millisecond;
   if (random.chance(20)) schedule.fence_memory = {};
   schedule.guarded = random.chance(50) && profile == Profile::within;
-  // The relative error of two clocks stays just below what the drift allows over one ttl.
+  // The difference between two clocks stays just below what the drift allows over one ttl.
   const std::int64_t most = random.chance(50) ? schedule.drift.count() * 450'000 / schedule.ttl.count() : 0;
   for (int client = 0; client < schedule.clients; ++client) {
     schedule.client_ppm.push_back(random.between(-most, most));
@@ -243,7 +243,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
     schedule.node_ppm.push_back(random.between(-most, most));
     schedule.node_offsets.push_back(random.between(0, second));
   }
-  // Where the power fails little else goes wrong, so that there are leases to be forgotten.
+  // Schedules with power failures have few other faults, so that there are leases to forget.
   schedule.deployed = schedule.guarded && random.chance(40);
   const auto power_failures = schedule.deployed ? random.between(1, 3) : 0;
   const auto faults = schedule.deployed ? random.between(3, 12) : random.between(20, 50);

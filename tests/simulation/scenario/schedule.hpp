@@ -1,4 +1,4 @@
-// What is to go wrong, and when: a world's whole plan, drawn from one seed or written by hand.
+// The plan of a simulated world: its parameters and faults, drawn from one seed or written by hand.
 #pragma once
 
 #include <chrono>
@@ -16,30 +16,31 @@ inline constexpr Instant microsecond = 1'000;
 inline constexpr Instant millisecond = 1'000'000;
 inline constexpr Instant second = 1'000'000'000;
 
-/// `within`: what the algorithm assumes holds, so nothing may break. `beyond`: anything goes; tokens still increase.
+/// `within`: the assumptions of the algorithm hold, so every promise must hold. `beyond`: they are violated; tokens still
+/// increase.
 enum class Profile : bool { within, beyond };
 
 struct Fault {
   enum class Kind : std::uint8_t {
-    crash,        // of a node, which keeps its data
-    crash_empty,  // which comes back without data
-    crash_old,    // which comes back with the data that it had `amount` earlier
-    stall,        // of a node: it answers nothing, and then everything
-    partition,    // both directions; of a client and a node, of all clients or of all nodes
+    crash,        // a node crashes and keeps its data
+    crash_empty,  // a node crashes and comes back without data
+    crash_old,    // a node crashes and comes back with the data that it had `amount` earlier
+    stall,        // a node answers nothing for a while, then everything
+    partition,    // no messages in either direction between a client and a node, all clients or all nodes
     deaf_node,    // requests do not arrive
     deaf_client,  // replies do not arrive
     slow,         // messages take `amount` longer
-    cut,    // the connection is lost; what was under way may still be executed, and is if `amount` is not 0
-    pause,  // of a client, between two of its steps
-    pause_mid_step,  // of a client, after it has read the clock
-    client_crash,    // the process dies, and another starts
-    client_rate,     // its clock runs `amount` ppm too fast
+    cut,  // the connection is lost; commands on their way may still be executed, and are if `amount` is not 0
+    pause,           // a client is paused between two steps
+    pause_mid_step,  // a client is paused after it has read the clock
+    client_crash,    // the process dies, and another one starts
+    client_rate,     // the clock of a client runs `amount` ppm too fast
     node_rate,
-    node_jump,  // its clock is set by `amount`
+    node_jump,  // the clock of a node is changed by `amount`
     flush_all,
     flush_scripts,
-    foreign_take,    // another library's client takes the lock where it is free, and gives it back
-    foreign_delete,  // somebody deletes the key
+    foreign_take,    // a client of another library takes the lock on nodes where it is free, and releases it
+    foreign_delete,  // the key is deleted by hand
     loading,
     read_only,
     out_of_memory,
@@ -59,26 +60,26 @@ struct Fault {
 [[nodiscard]] std::string_view name_of(Fault::Kind);
 [[nodiscard]] bool concerns_client(const Fault&);
 [[nodiscard]] bool concerns_node(const Fault&);
-/// In words, for a timeline.
+/// The text for a timeline.
 [[nodiscard]] std::string describe(const Fault&);
 
-/// What one thread of a client's process does, over and over; all times are drawn up to these bounds.
+/// What one thread of a client process does repeatedly. All times are drawn up to these bounds.
 struct Habits {
   Instant think = 40 * millisecond;
   Instant hold = 100 * millisecond;
-  int extends = 30;  // per cent of the holds, by hand
-  int renews = 40;   // per cent of the others, by themselves
-  int waits = 50;    // per cent of the calls, the others try once
-  int leaves = 15;   // per cent of the holds, to whoever adopts the lock
-  int adopts = 50;   // per cent of the calls, where a lock was left
+  int extends = 30;  // percentage of holds with explicit extensions
+  int renews = 40;   // percentage of the other holds, with automatic renewal
+  int waits = 50;    // percentage of calls that wait; the others try once
+  int leaves = 15;   // percentage of holds that orphan the lock
+  int adopts = 50;   // percentage of calls that adopt, if there is an orphaned lock
 };
 
-/// One call of a client, and what it does with the lock.
+/// One scheduled call of a client, and what it does with the lock.
 struct Visit {
   int client;
   Instant at;
-  Instant hold;        // then it writes once, if the lease says that it is valid, and releases
-  bool waits = false;  // for a second
+  Instant hold;        // afterwards it writes once if the lease is valid, and releases
+  bool waits = false;  // up to one second
 };
 
 struct Schedule {
@@ -92,27 +93,27 @@ struct Schedule {
   std::chrono::milliseconds drift{3};
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
-  bool counters_kept = true;  // whatever else a node loses
-  bool guarded = false;   // clients guard restarts, strictly, so that nodes may lose their data at any moment
-  bool deployed = false;  // and the nodes had their markers before the world began
+  bool counters_kept = true;  // nodes never lose their counters
+  bool guarded = false;   // clients use the strict restart guard, so nodes may lose their data at any time
+  bool deployed = false;  // the nodes have their markers from the beginning
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
-  Instant jitter = 400 * microsecond;  // up to so much more
-  std::vector<Instant> detours;        // and always so much, for every link: client by client, node by node
-  Instant heals = 600 * millisecond;   // from then on nothing goes wrong
-  Instant well_for = 0;                // then still so long, until the world closes
-  Instant longest_write = 0;  // how long writes to the stores are under way; 0: what suits the profile
+  Instant jitter = 400 * microsecond;  // random additional delay, up to this
+  std::vector<Instant> detours;        // fixed additional delay of each link: client by client, node by node
+  Instant heals = 600 * millisecond;   // end of all faults
+  Instant well_for = 0;       // time after the end of all faults in which clients still begin new calls
+  Instant longest_write = 0;  // longest duration of a write to the stores; 0: depends on the profile
   Habits habits;
-  std::vector<Visit> visits;             // if there are any, clients do nothing else
-  bool connects_at_once = false;         // not only when the first call comes
-  std::vector<std::int64_t> client_ppm;  // rate errors; none: 0
+  std::vector<Visit> visits;             // if not empty, clients make only these calls
+  bool connects_at_once = false;         // instead of with the first call
+  std::vector<std::int64_t> client_ppm;  // rate errors; 0 for missing elements
   std::vector<std::int64_t> node_ppm;
-  std::vector<Instant> node_offsets;          // of the nodes' clocks; none: 0
-  std::vector<std::int64_t> wall_offsets_us;  // of the clients' wall clocks
+  std::vector<Instant> node_offsets;          // offsets of the nodes' clocks; 0 for missing elements
+  std::vector<std::int64_t> wall_offsets_us;  // offsets of the clients' wall clocks
   std::vector<Fault> faults;
 };
 
-/// What was drawn for one client or node; 0 where nothing was.
+/// The value drawn for one client or node, or 0.
 [[nodiscard]] inline std::int64_t drawn_for(std::size_t index, const std::vector<std::int64_t>& drawn) {
   return index < drawn.size() ? drawn[index] : 0;
 }

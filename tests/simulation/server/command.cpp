@@ -45,7 +45,7 @@ void select(const Call& call) {
   call.answer.ok();
 }
 
-// Those that locking uses most come first.
+// The commands that locks use most come first.
 constexpr Command commands[] = {
     {"set", -3, {.writes = true, .memory = true}, string_commands::set},
     {"evalsha", -3, {.no_script = true}, nullptr},
@@ -60,7 +60,7 @@ constexpr Command commands[] = {
     {"script|load", 3, {.no_script = true}, nullptr},
     {"script|exists", -3, {.no_script = true}, nullptr},
     {"script|flush", -2, {.no_script = true}, nullptr},
-    {"script", -2, {.no_script = true}, nullptr},  // and no word more
+    {"script", -2, {.no_script = true}, nullptr},  // without a subcommand
     {"info", -1, {.while_loading = true}, nullptr},
     {"role", 1, {.no_script = true, .while_loading = true}, nullptr},
     {"ping", -1, {}, ping},

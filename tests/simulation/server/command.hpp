@@ -18,7 +18,7 @@ namespace redlock::simulation {
 using core::Reply;
 using Words = std::span<const std::string_view>;
 
-/// Overwrites a reply. Its memory is used again: a script calls a handful of commands, and there are many scripts.
+/// Overwrites a reply and reuses its memory, as there are many scripts with several calls each.
 class Answer {
  public:
   explicit Answer(Reply& reply) noexcept : reply_{&reply} {}
@@ -52,7 +52,7 @@ class Answer {
   Reply* reply_;
 };
 
-/// A command that is being run, with what it works on.
+/// A command during its execution, and the data that it works on.
 struct Call {
   Words words;
   std::int64_t now_us;
@@ -63,8 +63,8 @@ struct Call {
 
   [[nodiscard]] std::int64_t now_ms() const noexcept { return now_us / 1000; }
 
-  /// The key if it is there, and has not expired. Then it is deleted, as servers do when somebody asks for it; but
-  /// not by a replica, which waits for its master to say so.
+  /// Returns null if the key is missing or expired. An expired key is deleted on access, but not by a replica, which waits
+  /// for its master to delete it.
   [[nodiscard]] Entry* find(std::string_view key) const {
     const auto at = keys.find(key);
     if (at == keys.end()) return nullptr;
@@ -74,21 +74,21 @@ struct Call {
   }
 };
 
-/// What a command asks of the server's mode and of its caller.
+/// What a command requires of the server's mode and of its caller.
 struct Needs {
   bool writes = false;         // refused by a replica
-  bool memory = false;         // refused when there is none
-  bool no_script = false;      // not to be called by a script
-  bool while_loading = false;  // answered all the same
+  bool memory = false;         // refused when out of memory
+  bool no_script = false;      // must not be called by a script
+  bool while_loading = false;  // answered while loading
 };
 
 struct Command {
   using Run = void (*)(const Call&);
 
   std::string_view name;  // lower case
-  int arity;              // words, with the name; negative: at least as many
+  int arity;              // number of words including the name; negative: at least this many
   Needs needs;
-  Run run;  // null: the server does it
+  Run run;  // null: implemented by the server itself
 
   [[nodiscard]] bool takes(std::size_t words) const noexcept {
     const auto count = static_cast<int>(words);
@@ -96,16 +96,16 @@ struct Command {
   }
 };
 
-/// By its first word, or the first two of them: `script|load`. Null: there is none of that name, in whatever case.
+/// Finds a command by its first word or its first two words, as in `script|load`, ignoring case. Returns null if there is none.
 [[nodiscard]] const Command* find_command(Words words) noexcept;
 
-/// Whether a word is this one, which is given in lower case.
+/// Compares a word with one in lower case, ignoring the case of the first.
 [[nodiscard]] bool is_word(std::string_view word, std::string_view lower_case) noexcept;
 
-/// A word as errors repeat it: so many bytes at most, none behind a zero, and all in one line.
+/// A word as error messages quote it: at most `most` bytes, cut at the first zero byte, in one line.
 [[nodiscard]] std::string repeated(std::string_view word, std::size_t most = std::string_view::npos);
 
-/// An integer as Redis takes it: no plus, no spaces, no leading zeros.
+/// Parses an integer as Redis does: no plus, no spaces, no leading zeros.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text) noexcept;
 
 }  // namespace redlock::simulation

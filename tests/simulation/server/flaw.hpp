@@ -1,4 +1,4 @@
-// Ways to be wrong on purpose.
+// Deliberate flaws of the simulated server.
 #pragma once
 
 #include <array>
@@ -8,16 +8,16 @@
 
 namespace redlock::simulation {
 
-/// What a simulated server does wrong, so that a test sees that the comparison with a real one finds it.
+/// Tests add a flaw to show that the comparison with a real server finds it.
 enum class Flaw : std::uint8_t {
   none,
-  short_numbers,  // a script's numbers become arguments by %.14g, as Lua itself writes them
-  nil_as_empty,   // a missing value is an empty string to a script
-  no_expiry,      // keys outlive their time
-  pcall_raises,   // redis.pcall is redis.call
+  short_numbers,  // numbers of a script become arguments by %.14g, as Lua writes them
+  nil_as_empty,   // a script gets an empty string for a missing value
+  no_expiry,      // keys never expire
+  pcall_raises,   // redis.pcall behaves like redis.call
 };
 
-/// As they are named on a command line.
+/// Their names on the command line.
 inline constexpr std::array<std::pair<std::string_view, Flaw>, 4> flaw_names{{
     {"short-numbers", Flaw::short_numbers},
     {"nil-as-empty", Flaw::nil_as_empty},

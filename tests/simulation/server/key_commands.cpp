@@ -6,14 +6,14 @@
 namespace redlock::simulation::key_commands {
 namespace {
 
-/// Under which of them a new expiry is taken.
+/// Conditions under which a new expiry is set.
 struct ExpiryOptions {
   bool if_none = false;
   bool if_any = false;
   bool if_later = false;
   bool if_earlier = false;
 
-  /// A key that never expires is later than all others.
+  /// A key that never expires counts as later than all others.
   [[nodiscard]] bool allow(std::int64_t from, std::int64_t to) const noexcept {
     const bool never = from < 0;
     return !(if_none && !never) && !(if_any && never) && !(if_later && (never || to <= from)) &&
@@ -21,7 +21,7 @@ struct ExpiryOptions {
   }
 };
 
-/// Nothing: there is an error in the answer.
+/// Returns nothing after writing an error to the answer.
 std::optional<ExpiryOptions> parse_options(Words words, const Answer& answer) {
   ExpiryOptions options;
   for (const std::string_view word : words) {
@@ -62,7 +62,7 @@ void expire_at(const Call& call, std::int64_t unit, std::int64_t base_ms, std::s
   call.answer.integer(1);
 }
 
-/// Nothing: the answer is there, as the key is missing or never expires.
+/// Returns nothing after writing the answer, if the key is missing or never expires.
 std::optional<std::int64_t> expiry(const Call& call) {
   const Entry* const entry = call.find(call.words[1]);
   if (entry && entry->expires_ms >= 0) return entry->expires_ms;

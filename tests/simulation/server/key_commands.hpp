@@ -1,4 +1,4 @@
-// Commands on keys, whatever their values are.
+// Commands on keys of any type.
 #pragma once
 
 #include "simulation/server/command.hpp"

@@ -1,4 +1,4 @@
-// What a simulated server stores.
+// The data of a simulated server.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace redlock::simulation {
 
 struct Entry {
-  std::string value;             // a list: one byte for each element, as nobody reads them
+  std::string value;             // for a list: one byte per element, as no command reads elements
   std::int64_t expires_ms = -1;  // by the server's wall clock; -1: never
   bool is_list = false;
 
-  /// Its last millisecond still belongs to it.
+  /// A key still exists in its last millisecond.
   [[nodiscard]] bool expired(std::int64_t now_ms) const noexcept {
     return expires_ms >= 0 && now_ms > expires_ms;
   }

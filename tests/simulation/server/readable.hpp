@@ -1,4 +1,4 @@
-// Commands and replies as a person reads them.
+// Commands and replies in readable form.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace redlock::simulation {
 
-/// `(nil)`, `7`, `"a string"`, `+"a status"`, `-"an error"`, `[an, array]`; what is not ASCII is escaped.
+/// `(nil)`, `7`, `"a string"`, `+"a status"`, `-"an error"`, `[an, array]`; bytes that are not ASCII are escaped.
 [[nodiscard]] std::string readable(const core::Reply& reply);
 /// Each word in quotes.
 [[nodiscard]] std::string readable(const std::vector<std::string>& words);

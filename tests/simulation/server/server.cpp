@@ -60,7 +60,7 @@ void Server::call(Words words, Reply& reply) {
   if (!command->takes(words.size()))
     return answer.error("ERR Wrong number of args calling Redis command from script");
   if (command->needs.no_script) return answer.error("ERR This Redis command is not allowed from script");
-  // A script is not stopped half way: once it has written it may go on.
+  // A script that has written is not stopped.
   if (!wrote_)
     if (const auto why = refusal(*command); !why.empty()) return answer.error(why);
   wrote_ |= command->needs.writes;

@@ -16,39 +16,39 @@
 
 namespace redlock::simulation {
 
-/// Answers commands as Redis 7.0 does: those that the library sends and that tests look with. It has one database, no
-/// password, and no clock: every command is told the time.
+/// Answers the commands that the library and the tests send, as Redis 7.0 does. It has one database, no password, and no
+/// clock: the caller passes the time with every command.
 ///
 /// | mode          | as a server that                  | refuses                                                   |
 /// |---------------|-----------------------------------|-----------------------------------------------------------|
 /// | serving       | works                             | nothing                                                   |
-/// | loading       | reads its data in                 | all but TIME, ROLE, INFO, ECHO, AUTH, SELECT              |
-/// | read_only     | is a replica                      | writes, with READONLY; scripts go as far as their first   |
-/// | out_of_memory | has reached its `maxmemory`       | what may need memory, with OOM; a script may once it wrote |
+/// | loading       | loads its data                    | all but TIME, ROLE, INFO, ECHO, AUTH, SELECT              |
+/// | read_only     | is a replica                      | writes, with READONLY; a script runs up to its first write |
+/// | out_of_memory | has reached its `maxmemory`       | commands that may need memory, with OOM, except in a script that has already written |
 ///
-/// What scripts are known, and which data are kept, is up to `restart()`.
+/// Scripts and data are kept until `restart()`, which decides what remains.
 class Server final : private ScriptCommands {
  public:
   enum class Mode : std::uint8_t { serving, loading, read_only, out_of_memory };
 
-  /// The interpreter outlives it.
+  /// The interpreter must outlive the server.
   Server(Interpreter& interpreter, std::string run_id);
 
-  /// Runs one command, of one word at least, at the server's own wall clock.
+  /// Runs one command of at least one word. `now_us`: the server's wall clock.
   Reply execute(Words words, std::int64_t now_us);
 
-  /// The key as it is at that time; null if it is missing or expired. Nothing is deleted.
+  /// Returns null if the key is missing or expired at that time. Deletes nothing.
   [[nodiscard]] const Entry* find(std::string_view key, std::int64_t now_us) const;
-  /// With those that have expired, and that nobody has asked for since.
+  /// Includes expired keys that no command has accessed since.
   [[nodiscard]] const Keyspace& keys() const noexcept { return keys_; }
 
-  /// Comes up again with these keys: without scripts, and serving.
+  /// Restarts with these keys, without scripts, in mode `serving`.
   void restart(Keyspace kept, std::string run_id);
   void set_mode(Mode mode) noexcept { mode_ = mode; }
   void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 
-  /// From now on, and after restarts, too, another script runs where the original is called; its digest stays.
-  /// Throws `std::invalid_argument` where Lua does not understand it.
+  /// Runs another script wherever the original is called, under the same digest, also after restarts.
+  /// Throws `std::invalid_argument` if the script does not compile.
   void patch(const core::Script& original, std::string_view patched);
 
  private:

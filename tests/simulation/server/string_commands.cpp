@@ -5,7 +5,7 @@
 namespace redlock::simulation::string_commands {
 namespace {
 
-/// What follows key and value in SET.
+/// The options of SET.
 struct SetOptions {
   bool if_missing = false;
   bool if_there = false;
@@ -15,7 +15,7 @@ struct SetOptions {
   std::optional<std::string_view> milliseconds;
 };
 
-/// Nothing: they contradict each other, or are none.
+/// Returns nothing if an option is unknown or contradicts another one.
 std::optional<SetOptions> parse_options(Words words) {
   SetOptions options;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -38,7 +38,7 @@ std::optional<SetOptions> parse_options(Words words) {
   return options;
 }
 
-/// The moment at which the key will expire; -1: never. Nothing: there is an error in the answer.
+/// When the key will expire; -1 for never. Returns nothing after writing an error to the answer.
 std::optional<std::int64_t> expiry_of(const SetOptions& options, const Call& call) {
   if (!options.seconds && !options.milliseconds) return -1;
   const auto number = parse_integer(options.seconds ? *options.seconds : *options.milliseconds);
@@ -82,7 +82,7 @@ void getrange(const Call& call) {
   };
   const std::int64_t begin = from_start(*first);
   const std::int64_t end = std::min(from_start(*last), size - 1) + 1;
-  // The second of them: before the beginning both would be the first byte.
+  // The second condition: indexes before the beginning would both be clamped to the first byte.
   if (begin >= end || (*first < 0 && *last < 0 && *first > *last)) return call.answer.string({});
   call.answer.string(std::string_view{entry->value}.substr(static_cast<std::size_t>(begin),
                                                            static_cast<std::size_t>(end - begin)));

@@ -1,4 +1,4 @@
-// Commands on values.
+// Commands on string values.
 #pragma once
 
 #include "simulation/server/command.hpp"
@@ -8,7 +8,7 @@ namespace redlock::simulation::string_commands {
 void get(const Call&);
 void getrange(const Call&);
 void incr(const Call&);
-void rpush(const Call&);  // so that there are keys of another type
+void rpush(const Call&);  // creates keys of another type
 void set(const Call&);    // without EXAT and PXAT
 void setnx(const Call&);
 

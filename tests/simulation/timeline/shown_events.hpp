@@ -1,4 +1,4 @@
-// What a picture shows of a history.
+// The events of a history that a picture shows.
 #pragma once
 
 #include <utility>
@@ -9,20 +9,20 @@
 namespace redlock::simulation {
 
 struct ShownEvent {
-  Event event;           ///< its text printable; its instants within the window
-  bool by_node = false;  ///< a message that the node sent
+  Event event;           ///< with printable text, and times clipped to the window
+  bool by_node = false;  ///< whether the node sent this message
 };
 
-/// In the order of their beginnings; those that begin at the same instant as they were written down.
+/// Ordered by start time. Events with the same start time keep their recorded order.
 [[nodiscard]] std::vector<ShownEvent> shown_events(const Picture&);
 
-/// When the lock was broken: two clients held at once. `by` is the one that held last of all.
+/// A time in which two clients held the lock at once. `by` is the client that got it last.
 struct Breach {
   Instant from;
   Instant to;
   int by;
 };
-/// Each as long as it lasts, in the order of their beginnings.
+/// Ordered by start time. Touching breaches are merged.
 [[nodiscard]] std::vector<Breach> breaches(const std::vector<ShownEvent>&);
 
 [[nodiscard]] inline bool is_message(const Event& event) noexcept {
@@ -30,7 +30,7 @@ struct Breach {
          (event.kind == Event::Kind::request || event.kind == Event::Kind::reply ||
           event.kind == Event::Kind::lost);
 }
-/// A fault of what is between both. It is shown on the node's lane.
+/// A fault of the link between a client and a node. It is shown on the node's lane.
 [[nodiscard]] inline bool is_of_a_link(const Event& event) noexcept {
   return event.kind == Event::Kind::fault && event.client >= 0 && event.node >= 0;
 }

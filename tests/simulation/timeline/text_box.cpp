@@ -5,7 +5,7 @@
 namespace redlock::simulation {
 namespace {
 
-/// In thousandths of the font size.
+/// Width in thousandths of the font size.
 int char_width(char c) {
   constexpr std::string_view narrow = " .,:;!'|/\\iljft()[]-\"";
   constexpr std::string_view wide = "mwMW%@";

@@ -1,4 +1,4 @@
-// How much room a text takes, without a font at hand.
+// Estimates the size of a text without a font.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace redlock::simulation {
 
-/// In pixels, rather too much than too little, for Helvetica and its likes.
+/// An upper estimate in pixels, for Helvetica and similar fonts.
 [[nodiscard]] int text_width(std::string_view text, int font_size);
 
-/// Broken at spaces into lines that are not wider, a longer word wherever it has to. At least one line, and at most
-/// `most_lines`: what is beyond is cut off, and "..." tells so.
+/// Wraps a text at spaces into lines of at most `width` pixels, and splits words that are longer. Returns one to `most_lines`
+/// lines; a longer text is cut off and ends with "...".
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, int font_size, int width,
                                                std::size_t most_lines);
 

@@ -21,14 +21,14 @@ constexpr int margin = 16;
 constexpr int least_width = 640;
 constexpr int title_line = 21;
 
-/// Slower than time, so that everything fits: 12 pixels for 100 us, 20 for 1 ms, 70 for a second, 116 for a minute.
+/// Grows more slowly than time, so that everything fits: 12 pixels for 100 us, 20 for 1 ms, 70 for 1 s, 116 for a minute.
 int distance(Instant from, Instant to) {
   const auto us = (static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)) / 1000;
   const int magnitude = static_cast<int>(std::bit_width(us));
   return 4 + magnitude * magnitude / 6;
 }
 
-/// How far down every column of the picture is taken.
+/// The lowest occupied line of every column of the picture.
 class Skyline {
  public:
   explicit Skyline(int width) : taken_(static_cast<std::size_t>(width)) {}
@@ -45,9 +45,9 @@ class Skyline {
   std::vector<int> taken_;
 };
 
-/// The labels that belong to one instant, before it is known where that is.
+/// The labels of one instant before it has a position.
 struct Row {
-  bool is_told = false;  ///< its time is; else only if there happens to be room
+  bool shows_time = false;  ///< otherwise the time is shown only if there is room
   std::vector<Label> labels;
 };
 using Rows = std::map<Instant, Row>;
@@ -83,7 +83,7 @@ class Labelling {
   }
 
   void add(const Event& event) {
-    rows_[event.from].is_told = rows_[event.to].is_told = true;
+    rows_[event.from].shows_time = rows_[event.to].shows_time = true;
     switch (event.kind) {
       case Kind::hold:
         put(event.from,
@@ -125,7 +125,8 @@ class Labelling {
   Rows rows_;
 };
 
-/// From top to bottom. No label covers another one: an instant waits for room, and what else belongs to it goes below.
+/// Places the rows from top to bottom. No label covers another: an instant moves down until there is room, and its further
+/// labels go below.
 void place(TimelineLayout& layout, Rows rows) {
   constexpr int half = Label::line_height / 2;
   Skyline skyline{layout.width};
@@ -141,11 +142,11 @@ void place(TimelineLayout& layout, Rows rows) {
   for (auto& [instant, row] : rows) {
     y += distance(std::exchange(before, instant), instant);
     const Label time{Tone::time, layout.axis_x - 8, true, 0, {milliseconds(instant, 1)}};
-    if (row.is_told) row.labels.push_back(time);
+    if (row.shows_time) row.labels.push_back(time);
     for (const Label& label : row.labels) y = std::max(y, skyline.free(label) + half);
     layout.y.emplace(instant, y);
     for (Label& label : row.labels) settle(std::move(label));
-    if (!row.is_told && skyline.free(time) <= y - half) settle(time);
+    if (!row.shows_time && skyline.free(time) <= y - half) settle(time);
   }
   layout.bottom = std::max(lowest, y) + 24;
 }

@@ -1,4 +1,4 @@
-// Where everything in the picture of a history goes, in whole pixels. What it looks like is not known here.
+// The positions of everything in the picture of a history, in whole pixels. Knows nothing of colours and shapes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace redlock::simulation {
 
-/// Some lines of text on one side of a lane.
+/// Lines of text on one side of a lane.
 struct Label {
   enum class Tone : std::uint8_t { time, note, hold, breach, fault, request, reply };
   static constexpr int font_size = 12;
@@ -18,7 +18,7 @@ struct Label {
 
   Tone tone;
   int x;         ///< of the end next to the lane
-  bool to_left;  ///< of x
+  bool to_left;  ///< the text is left of x
   int top;
   std::vector<std::string> lines;
 
@@ -27,16 +27,16 @@ struct Label {
   [[nodiscard]] int bottom() const noexcept { return top + line_height * static_cast<int>(lines.size()); }
 };
 
-/// Clients are on the left with their labels to the left of their lanes, nodes on the right with theirs to the right:
-/// so most of the messages cross the middle, where no label is.
+/// Clients are on the left, with their labels to the left of their lanes; nodes are on the right, with their labels to the
+/// right. So most messages cross the middle, which has no labels.
 ///
-/// From top to bottom the instants follow each other at distances that grow with the time between them, though far
-/// slower, and that leave every label room below those before it.
+/// The vertical distance of two instants grows with the time between them, but far more slowly, and leaves room for every
+/// label below the earlier ones.
 struct TimelineLayout {
   std::vector<ShownEvent> events;
   std::vector<Breach> breaches;
   std::vector<Label> labels;
-  std::map<Instant, int> y;  ///< of every instant at which something begins or ends
+  std::map<Instant, int> y;  ///< of every instant at which an event begins or ends
 
   std::vector<std::string> title;
   std::vector<std::string> verdict;

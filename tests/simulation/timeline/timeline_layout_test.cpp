@@ -1,4 +1,4 @@
-// Where things go in the picture of a history: so that it can be read, whatever happens.
+// The layout of a picture stays readable for any history.
 #include "simulation/timeline/timeline_layout.hpp"
 
 #include <algorithm>

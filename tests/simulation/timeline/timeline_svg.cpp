@@ -13,7 +13,7 @@ using Tone = Label::Tone;
 
 constexpr int margin = 16;
 constexpr int half_bar = 7;
-constexpr int half_span = 10;  // of faults that last: wider, so that they and a hold can both be seen
+constexpr int half_span = 10;  // of lasting faults: wider than a hold, so that both are visible
 
 // The same colours on a dark background.
 constexpr const char* dark_mode = R"svg(<style>
@@ -162,7 +162,7 @@ std::string bars(const TimelineLayout& layout) {
 }
 
 std::string messages(const TimelineLayout& layout) {
-  constexpr int fall = 14;  // of a lost one, whose end has no time
+  constexpr int fall = 14;  // of a lost message, which never arrives
   std::string commands;
   std::string replies;
   std::string lost;
@@ -201,7 +201,7 @@ const char* look(Tone tone) {
   return "";
 }
 
-/// With a white seam, as arrows may pass behind them.
+/// Texts have a white outline, as arrows may pass behind them.
 std::string labels(const TimelineLayout& layout) {
   std::string all;
   for (const Tone tone :
@@ -220,7 +220,7 @@ std::string labels(const TimelineLayout& layout) {
       R"(font-size="12" stroke="#fff" stroke-width="5" stroke-linejoin="round" paint-order="stroke")", all);
 }
 
-/// Of what occurs, and nothing else.
+/// Explains only the symbols that occur.
 std::string legend(const TimelineLayout& layout) {
   const int y = layout.bottom + 30;
   int x = margin;

@@ -1,4 +1,4 @@
-// What a failure shows to whoever has to understand it.
+// Timelines as text and as pictures.
 #include "simulation/timeline/timeline.hpp"
 
 #include <limits>
@@ -27,13 +27,13 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-/// What stands between `<g class="name"` and the end of that group.
+/// The text between `<g class="name"` and the end of that group.
 std::string group(const std::string& svg, const std::string& name) {
   const auto begin = svg.find("<g class=\"" + name + "\"");
   return begin == std::string::npos ? "" : svg.substr(begin, svg.find("</g>", begin) - begin);
 }
 
-/// Every element is closed where it belongs, and no ampersand is left alone.
+/// Checks that elements are properly nested and that every ampersand starts an entity.
 bool is_well_formed(const std::string& svg) {
   std::vector<std::string> open;
   for (auto at = svg.find_first_of("<&"); at != std::string::npos; at = svg.find_first_of("<&", at + 1)) {
@@ -105,7 +105,7 @@ TEST_CASE("arbitrary_bytes_stay_in_one_line_and_leave_the_picture_well_formed") 
     CHECK(is_well_formed(svg_timeline(shown)));
   }
   CHECK(printable("a" + nul + "b\n\xff~") == "a\\x00b\\x0a\\xff~");
-  CHECK_FALSE(is_well_formed("<svg><g></svg></g>"));  // who says so must not be blind
+  CHECK_FALSE(is_well_formed("<svg><g></svg></g>"));  // the check itself works
   CHECK_FALSE(is_well_formed("<svg>a & b</svg>"));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("two_holders_at_once_are_marked_while_they_overlap") {
   CHECK_THAT(group(svg_of(events), "breach"),
              contains(" y=\"" + std::to_string(top) + "\"") &&
                  contains(" height=\"" + std::to_string(layout.y.at(found[0].to) - top) + "\""));
-  CHECK(count(svg_of(events), ">two holders at once</text>") == 2);  // beside the lane, and in the legend
+  CHECK(count(svg_of(events), ">two holders at once</text>") == 2);  // beside the lane and in the legend
 }
 
 TEST_CASE("a_lost_command_starts_at_the_client_and_a_lost_reply_at_the_node") {
@@ -168,7 +168,7 @@ TEST_CASE("a_lost_command_starts_at_the_client_and_a_lost_reply_at_the_node") {
   const std::string y = " " + std::to_string(layout.y.at(ms)) + "L";
   CHECK_THAT(group(svg, "lost"), contains("M" + std::to_string(layout.node_x(1) - 8) + y) &&
                                      contains("M" + std::to_string(layout.client_x(1) + 8) + y));
-  CHECK(count(group(svg, "lost"), "<path") == 3 * 3);  // each an arrow's shaft and a cross
+  CHECK(count(group(svg, "lost"), "<path") == 3 * 3);  // each has a shaft and a cross of two lines
   CHECK(count(group(svg, "command"), "<path") == 1);
   CHECK(group(svg, "reply").empty());
 }
@@ -184,12 +184,15 @@ TEST_CASE("a_lasting_fault_is_a_span_and_a_momentary_one_is_a_mark") {
 }
 
 TEST_CASE("only_the_message_texts_are_omitted_if_there_are_very_many") {
-  Storyteller story;
-  story.note(0, 0, "a note").add(Kind::fault, 1, 1, 0, -1, "a fault").add(Kind::hold, 2, 9, 0, -1, "a hold");
-  for (int i = 0; i < most_messages_with_text / 2; ++i) story.asks(100 * i, 0, i % 3, "grant", "granted");
-  CHECK_THAT(svg_of(story.events()), contains(">grant<") && contains(">granted<"));
-  story.asks(99'000, 0, 0, "grant", "granted");
-  const std::string svg = svg_of(story.events());
+  HistoryBuilder history;
+  history.note(0, 0, "a note")
+      .add(Kind::fault, 1, 1, 0, -1, "a fault")
+      .add(Kind::hold, 2, 9, 0, -1, "a hold");
+  for (int i = 0; i < most_messages_with_text / 2; ++i)
+    history.exchange(100 * i, 0, i % 3, "grant", "granted");
+  CHECK_THAT(svg_of(history.events()), contains(">grant<") && contains(">granted<"));
+  history.exchange(99'000, 0, 0, "grant", "granted");
+  const std::string svg = svg_of(history.events());
   CHECK_THAT(svg, !contains(">grant<") && !contains(">granted<"));
   CHECK_THAT(svg, contains(">a note<") && contains(">a fault<") && contains(">holds: a hold<"));
   CHECK(count(group(svg, "command"), "<path") == most_messages_with_text / 2 + 1);

@@ -1,4 +1,4 @@
-// Two pictures that everybody knows from the debate about Redlock, told by hand.
+// Two well-known histories from the debate about Redlock, written by hand.
 #pragma once
 
 #include <vector>
@@ -7,20 +7,20 @@
 
 namespace redlock::simulation {
 
-/// Told in microseconds.
-class Storyteller {
+/// All times are in microseconds.
+class HistoryBuilder {
  public:
-  /// A command that is executed after `there`, and its answer that is read after `back` more.
-  Storyteller& asks(Instant at, int client, int node, const char* command, const char* answer,
-                    Instant there = 200, Instant back = 200) {
+  /// A command that is executed after `there`, and an answer that is read `back` later.
+  HistoryBuilder& exchange(Instant at, int client, int node, const char* command, const char* answer,
+                           Instant there = 200, Instant back = 200) {
     add(Event::Kind::request, at, at + there, client, node, command);
     return add(Event::Kind::reply, at + there, at + there + back, client, node, answer);
   }
-  Storyteller& add(Event::Kind kind, Instant from, Instant to, int client, int node, const char* text) {
+  HistoryBuilder& add(Event::Kind kind, Instant from, Instant to, int client, int node, const char* text) {
     events_.push_back({kind, from * 1000, to * 1000, client, node, text});
     return *this;
   }
-  Storyteller& note(Instant at, int client, const char* text) {
+  HistoryBuilder& note(Instant at, int client, const char* text) {
     return add(Event::Kind::note, at, at, client, -1, text);
   }
   [[nodiscard]] std::vector<Event> events() const { return events_; }
@@ -29,44 +29,46 @@ class Storyteller {
   std::vector<Event> events_;
 };
 
-/// A holder sleeps past its ttl, and writes when it wakes: after its successor.
+/// A holder sleeps past its ttl and writes after its successor.
 [[nodiscard]] inline std::vector<Event> paused_past_its_ttl() {
   using Kind = Event::Kind;
-  Storyteller story;
-  story.note(0, 0, "asks for the lock");
-  story.asks(100, 0, 0, "grant", "granted 33", 210, 190).asks(100, 0, 1, "grant", "granted 33", 260, 250);
-  story.asks(100, 0, 2, "grant", "granted 33", 390, 320);
-  story.note(610, 0, "acquired, token 33, for 300 ms").add(Kind::hold, 610, 294'000, 0, -1, "");
-  story.add(Kind::fault, 12'000, 900'000, 0, -1, "paused");
-  story.note(400'000, 1, "asks for the lock");
-  story.asks(400'000, 1, 0, "grant", "granted 34", 180, 230)
-      .asks(400'000, 1, 1, "grant", "granted 34", 250, 260);
-  story.add(Kind::lost, 400'000, 450'000, 1, 2, "grant");
-  story.note(400'510, 1, "acquired, token 34, for 300 ms").add(Kind::hold, 400'510, 600'000, 1, -1, "");
-  story.note(420'000, 1, "writes with token 34: accepted");
-  story.asks(600'000, 1, 0, "release", "released", 210, 220)
-      .asks(600'000, 1, 1, "release", "released", 240, 230);
-  story.note(900'050, 0, "writes with token 33: refused");
-  return story.events();
+  HistoryBuilder history;
+  history.note(0, 0, "asks for the lock");
+  history.exchange(100, 0, 0, "grant", "granted 33", 210, 190)
+      .exchange(100, 0, 1, "grant", "granted 33", 260, 250);
+  history.exchange(100, 0, 2, "grant", "granted 33", 390, 320);
+  history.note(610, 0, "acquired, token 33, for 300 ms").add(Kind::hold, 610, 294'000, 0, -1, "");
+  history.add(Kind::fault, 12'000, 900'000, 0, -1, "paused");
+  history.note(400'000, 1, "asks for the lock");
+  history.exchange(400'000, 1, 0, "grant", "granted 34", 180, 230)
+      .exchange(400'000, 1, 1, "grant", "granted 34", 250, 260);
+  history.add(Kind::lost, 400'000, 450'000, 1, 2, "grant");
+  history.note(400'510, 1, "acquired, token 34, for 300 ms").add(Kind::hold, 400'510, 600'000, 1, -1, "");
+  history.note(420'000, 1, "writes with token 34: accepted");
+  history.exchange(600'000, 1, 0, "release", "released", 210, 220)
+      .exchange(600'000, 1, 1, "release", "released", 240, 230);
+  history.note(900'050, 0, "writes with token 33: refused");
+  return history.events();
 }
 
 /// The clock of node 3 jumps, its copy expires too early, and a second client finds a majority.
 [[nodiscard]] inline std::vector<Event> clock_jump() {
   using Kind = Event::Kind;
-  Storyteller story;
-  story.note(0, 0, "asks for the lock");
-  story.asks(0, 0, 0, "grant", "granted 17", 210, 190);
-  story.add(Kind::fault, 0, 20'000, 0, 1, "cut off");
-  story.add(Kind::lost, 0, 20'000, 0, 1, "grant");
-  story.asks(0, 0, 2, "grant", "granted 17", 290, 310);
-  story.note(600, 0, "acquired, token 17, for 300 ms").add(Kind::hold, 600, 294'000, 0, -1, "token 17");
-  story.add(Kind::fault, 50'000, 50'000, -1, 2, "clock +5000 ms");
-  story.note(80'000, 1, "asks for the lock");
-  story.asks(80'000, 1, 0, "grant", "held by A", 230, 200)
-      .asks(80'000, 1, 1, "grant", "granted 18", 260, 290);
-  story.asks(80'000, 1, 2, "grant", "granted 18", 310, 280);
-  story.note(80'590, 1, "acquired, token 18, for 300 ms").add(Kind::hold, 80'590, 374'000, 1, -1, "token 18");
-  return story.events();
+  HistoryBuilder history;
+  history.note(0, 0, "asks for the lock");
+  history.exchange(0, 0, 0, "grant", "granted 17", 210, 190);
+  history.add(Kind::fault, 0, 20'000, 0, 1, "cut off");
+  history.add(Kind::lost, 0, 20'000, 0, 1, "grant");
+  history.exchange(0, 0, 2, "grant", "granted 17", 290, 310);
+  history.note(600, 0, "acquired, token 17, for 300 ms").add(Kind::hold, 600, 294'000, 0, -1, "token 17");
+  history.add(Kind::fault, 50'000, 50'000, -1, 2, "clock +5000 ms");
+  history.note(80'000, 1, "asks for the lock");
+  history.exchange(80'000, 1, 0, "grant", "held by A", 230, 200)
+      .exchange(80'000, 1, 1, "grant", "granted 18", 260, 290);
+  history.exchange(80'000, 1, 2, "grant", "granted 18", 310, 280);
+  history.note(80'590, 1, "acquired, token 18, for 300 ms")
+      .add(Kind::hold, 80'590, 374'000, 1, -1, "token 18");
+  return history.events();
 }
 
 }  // namespace redlock::simulation

@@ -12,7 +12,7 @@ std::string client_name(int client) {
 std::string node_name(int node) { return "node " + std::to_string(node + 1); }
 
 std::string milliseconds(Instant instant, int decimals) {
-  // Negated only where it is safe: the smallest integer has no positive twin.
+  // Unsigned negation: the smallest integer has no positive counterpart.
   const auto bits = static_cast<std::uint64_t>(instant);
   const std::uint64_t magnitude = instant < 0 ? 0 - bits : bits;
   std::string whole = std::to_string(magnitude / 1'000'000);

@@ -1,4 +1,4 @@
-// How a history's instants, lanes and bytes are put into words, in the text and in the picture alike.
+// Texts for times, lanes and bytes, in text timelines and in pictures.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace redlock::simulation {
 
-/// "client A": clients are letters, as in the literature.
+/// "client A": clients have letters, as in the literature.
 [[nodiscard]] std::string client_name(int client);
 /// "node 1": nodes count from one.
 [[nodiscard]] std::string node_name(int node);
-/// In milliseconds, without the unit: "1.250". The rest is cut off. At most six decimals.
+/// Milliseconds without the unit, truncated: "1.250". At most six decimals.
 [[nodiscard]] std::string milliseconds(Instant, int decimals);
-/// Texts may contain any bytes, as owner values do. What is not printable ASCII is told as \x0a.
+/// Texts may contain any bytes, as owner values do. Bytes that are not printable ASCII are written as \x0a.
 [[nodiscard]] std::string printable(std::string_view);
 
 }  // namespace redlock::simulation

@@ -21,15 +21,15 @@ void push_field(lua_State* lua, const char* name, std::string_view text) {
   lua_setfield(lua, -2, name);
 }
 
-/// The processor's answer to a number that no integer can be.
+/// Truncates as the processor does, also numbers outside the range of integers.
 long long truncated(double number) {
   constexpr double limit = 9223372036854775808.0;
   if (!(number >= -limit && number < limit)) return std::numeric_limits<long long>::min();
   return static_cast<long long>(number);
 }
 
-/// A field of the table at the top, which is a string; Redis takes it to its first zero byte. Pushes it; or pushes
-/// nothing.
+/// Pushes a string field of the table at the top, which Redis cuts at its first zero byte. Pushes nothing and returns null if
+/// the field is not a string.
 const char* push_string_field(lua_State* lua, const char* name) {
   lua_pushstring(lua, name);
   lua_rawget(lua, -2);
@@ -38,7 +38,7 @@ const char* push_string_field(lua_State* lua, const char* name) {
   return nullptr;
 }
 
-/// A line end inside of a line would end it.
+/// Replaces line ends, which would end the reply.
 void flatten(std::string& line) {
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
@@ -70,7 +70,7 @@ std::string_view number_text(double number, NumberText& room, Flaw flaw) {
   constexpr double whole_to = 1e15;
   if (flaw == Flaw::short_numbers)
     return {begin, std::to_chars(begin, end, number, std::chars_format::general, 14).ptr};
-  // The same text, and faster.
+  // Faster, with the same result.
   if (std::abs(number) < whole_to && number == std::trunc(number) && !(number == 0 && std::signbit(number)))
     return {begin, std::to_chars(begin, end, static_cast<long long>(number)).ptr};
   return {begin, std::to_chars(begin, end, number, std::chars_format::general, 17).ptr};

@@ -1,4 +1,4 @@
-// Between replies and the values of Lua, by Redis' rules.
+// Converts between replies and Lua values by the rules of Redis.
 #pragma once
 
 #include <lua.hpp>
@@ -11,20 +11,20 @@
 
 namespace redlock::simulation {
 
-/// Room for the longest number.
+/// Buffer for the longest number.
 using NumberText = std::array<char, 40>;
 
-/// A number as an argument of a command: 17 digits, so that no bit of it is lost.
+/// Formats a number as an argument of a command, with 17 digits, so that no bit is lost.
 [[nodiscard]] std::string_view number_text(double number, NumberText& room, Flaw flaw);
 
-/// Pushes what a script gets for a reply: a missing value is false, a status or an error is a table with `ok` or `err`.
+/// Pushes the Lua value of a reply: false for a missing value, a table with `ok` or `err` for a status or an error.
 void push_reply(lua_State* lua, const core::Reply& reply, Flaw flaw);
 
-/// Pops what a script returned: numbers lose their fractions, false and nil are nil, a table is an error, a status or
-/// an array up to the first nil. The types of RESP3 are not simulated.
+/// Pops the value that a script returned. Numbers lose their fractions, false and nil become nil, a table becomes an error, a
+/// status or an array up to the first nil. RESP3 types are not simulated.
 void pop_reply(lua_State* lua, core::Reply& reply);
 
-/// Pushes a table with `err`. What has no dash in front, or has but one word, gets the code ERR.
+/// Pushes a table with `err`. A text without a leading dash, or with a single word, gets the code ERR.
 void push_error(lua_State* lua, std::string_view text);
 
 }  // namespace redlock::simulation

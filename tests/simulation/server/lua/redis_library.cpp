@@ -9,7 +9,7 @@
 namespace redlock::simulation {
 namespace {
 
-// Errors of Lua are jumps over frames that must have nothing to destroy; so what makes strings is a function of its own.
+// Lua errors jump over stack frames, which must not contain objects with destructors. So a separate function creates the strings.
 
 void push_sha1(lua_State* lua) {
   std::size_t size = 0;

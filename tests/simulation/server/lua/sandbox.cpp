@@ -11,7 +11,7 @@ int refuse_missing(lua_State* lua) {
 
 int refuse_writing(lua_State* lua) { return luaL_error(lua, "Attempt to modify a readonly table"); }
 
-/// Lua's own tells the addresses of tables and functions.
+/// Replaces Lua's `tostring`, which shows the addresses of tables and functions.
 int to_string(lua_State* lua) {
   luaL_checkany(lua, 1);
   if (luaL_callmeta(lua, 1, "__tostring") != 0) return 1;
@@ -21,7 +21,7 @@ int to_string(lua_State* lua) {
   return 1;
 }
 
-/// Lua's own hands out the table that redis.call raises; here it is the text in it, as before Redis 7.
+/// Replaces Lua's `pcall`, which returns the table that redis.call raises. Here it returns the text in it, as before Redis 7.
 int protected_call(lua_State* lua) {
   luaL_checkany(lua, 1);
   const int outcome = lua_pcall(lua, lua_gettop(lua) - 1, LUA_MULTRET, 0);
@@ -34,7 +34,7 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-/// Puts over the table below the top, which it pops, what is at the top: that shows the same, and cannot be written.
+/// Makes the value at the top a read-only view of the table below it, which is popped.
 void protect(lua_State* lua) {
   lua_createtable(lua, 0, 3);
   lua_pushvalue(lua, -3);
@@ -47,7 +47,7 @@ void protect(lua_State* lua) {
   lua_remove(lua, -2);
 }
 
-/// For what scripts get hold of it is no table: the functions of `table` would write into one past everything.
+/// Scripts get userdata rather than a table: the functions of `table` write to a table without calling its metamethods.
 void protect_from_scripts(lua_State* lua) {
   lua_newuserdata(lua, 0);
   protect(lua);
@@ -80,7 +80,7 @@ void open_libraries(lua_State* lua) {
   remove_fields(lua, {"random", "randomseed"});
   lua_pop(lua, 1);
   lua_pushliteral(lua, "");
-  lua_getmetatable(lua, -1);  // that of all strings
+  lua_getmetatable(lua, -1);  // the metatable of all strings
   lua_pushboolean(lua, 0);
   lua_setfield(lua, -2, "__metatable");
   lua_pop(lua, 2);
@@ -111,7 +111,7 @@ int open_sandbox(lua_State* lua) {
   lua_pushvalue(lua, -1);
   lua_newtable(lua);
   protect(lua);
-  lua_replace(lua, LUA_GLOBALSINDEX);  // of every function that is compiled from now on
+  lua_replace(lua, LUA_GLOBALSINDEX);  // for every function compiled from now on
   return luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 

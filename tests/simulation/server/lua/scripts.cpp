@@ -9,9 +9,9 @@
 namespace redlock::simulation {
 namespace {
 
-constexpr int error_handler = 1;  // where it lies on the stack
+constexpr int error_handler = 1;  // its index on the stack
 
-/// Makes a table of what was raised, and notes where: that of a function of C is where it was called.
+/// Converts the raised value to a table and adds the line. For a C function this is the line of the call.
 int note_place(lua_State* lua) {
   if (!lua_istable(lua, 1)) {
     lua_getglobal(lua, "tostring");
@@ -41,7 +41,7 @@ Interpreter& interpreter_of(lua_State* lua) {
   return *static_cast<Interpreter*>(lua_touserdata(lua, lua_upvalueindex(1)));
 }
 
-/// A field of the table at the top as text; empty where there is none.
+/// A field of the table at the top as text, or an empty string.
 std::string field(lua_State* lua, const char* name) {
   lua_getfield(lua, -1, name);
   std::string text = lua_isstring(lua, -1) != 0 ? lua_tostring(lua, -1) : "";

@@ -1,4 +1,4 @@
-// What runs the scripts of simulated servers: a Lua interpreter, as there is one in every real one.
+// Runs the scripts of simulated servers in a Lua interpreter.
 #pragma once
 
 #include <lua.hpp>
@@ -18,16 +18,16 @@
 
 namespace redlock::simulation {
 
-/// What redis.call and redis.pcall of a script reach.
+/// Executes the commands of redis.call and redis.pcall.
 class ScriptCommands {
  public:
   virtual ~ScriptCommands() = default;
   virtual void call(Words words, Reply& reply) = 0;
 };
 
-/// Lua 5.1 with Redis' rules. Scripts can leave nothing behind in it, so that all servers of a thread share one.
+/// Lua 5.1 with the rules of Redis. Scripts leave nothing behind, so that all servers of a thread share one interpreter.
 ///
-/// It stays where it was made, belongs to one thread, and forgets no source: there are few, which are run often.
+/// Not movable; for use by one thread. Keeps every source, as there are few and they run often.
 class Interpreter {
  public:
   Interpreter() : Interpreter{Flaw::none} {}
@@ -36,7 +36,7 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// A compiled script, and the digest under which it is told of.
+  /// A compiled script and its digest.
   struct Program {
     std::string_view digest;
     int function = 0;
@@ -45,10 +45,10 @@ class Interpreter {
   /// The SHA-1 of a source.
   const std::string& digest(std::string_view source);
 
-  /// Nothing: Lua does not understand it, and says why.
+  /// Returns nothing if the source does not compile; `error` then has the reason.
   std::optional<Program> compile(std::string_view source, Reply& error);
 
-  /// Runs a script to its end, which is its reply.
+  /// Runs a script to its end and sets its reply.
   void run(const Program& program, Words keys, Words values, ScriptCommands& commands, Reply& reply);
 
   [[nodiscard]] Flaw flaw() const noexcept { return flaw_; }
@@ -71,7 +71,7 @@ class Interpreter {
 
   static int redis_call(lua_State* lua);
   static int redis_pcall(lua_State* lua);
-  /// Pushes the reply. Whether it is an error.
+  /// Pushes the reply. Returns true if it is an error.
   bool forward(lua_State* lua);
 
   const Flaw flaw_;
@@ -79,7 +79,7 @@ class Interpreter {
   std::unique_ptr<lua_State, Close> lua_;
   int globals_ = 0;
   ScriptCommands* commands_ = nullptr;  // of the script that runs
-  // Kept from call to call for their memory.
+  // Members only to reuse their memory.
   std::vector<std::string_view> words_;
   std::vector<NumberText> numbers_;
   Reply answer_;

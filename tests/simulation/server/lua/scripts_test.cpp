@@ -1,11 +1,11 @@
-// Redis' rules between Lua and the rest of the world.
+// The rules of Redis for Lua scripts.
 #include "simulation/server/lua/scripts.hpp"
 
 #include <string>
 #include <utility>
 
 #include "simulation/server/lua/sha1.hpp"
-#include "simulation/server/talk.hpp"
+#include "simulation/server/server_fixture.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -43,17 +43,17 @@ TEST_CASE("lua_values_are_converted_to_replies") {
       {"return redis.sha1hex('abc')", R"("a9993e364706816aba3e25717850c26c9cd0d89d")"},
   }));
   CAPTURE(source);
-  REQUIRE(Talk{}.run(source) == reply);
+  REQUIRE(ServerFixture{}.eval(source) == reply);
 }
 
 TEST_CASE("replies_are_converted_to_lua_values") {
-  Talk talk;
-  REQUIRE(talk.run("return tostring(redis.call('GET', KEYS[1]))") == R"("false")");
-  REQUIRE(talk.run("return redis.call('SET', KEYS[1], ARGV[1]).ok") == R"("OK")");
-  REQUIRE(talk.run("return redis.call('GET', KEYS[1]) .. '!'") == R"("value!")");
-  REQUIRE(talk.run("return redis.call('DEL', KEYS[1]) + 0.5") == "1");
-  REQUIRE(talk.run("return redis.call('TIME')[1] + 1") == "2");
-  REQUIRE(talk.run("return redis.pcall('GET').err") ==
+  ServerFixture fixture;
+  REQUIRE(fixture.eval("return tostring(redis.call('GET', KEYS[1]))") == R"("false")");
+  REQUIRE(fixture.eval("return redis.call('SET', KEYS[1], ARGV[1]).ok") == R"("OK")");
+  REQUIRE(fixture.eval("return redis.call('GET', KEYS[1]) .. '!'") == R"("value!")");
+  REQUIRE(fixture.eval("return redis.call('DEL', KEYS[1]) + 0.5") == "1");
+  REQUIRE(fixture.eval("return redis.call('TIME')[1] + 1") == "2");
+  REQUIRE(fixture.eval("return redis.pcall('GET').err") ==
           R"("ERR Wrong number of args calling Redis command from script")");
 }
 
@@ -69,16 +69,16 @@ TEST_CASE("numbers_are_passed_as_arguments_with_17_digits") {
       {"1/0", R"("inf")"},
   }));
   CAPTURE(number);
-  REQUIRE(Talk{}.run(std::string{"return redis.call('ECHO', "} + number + ")") == text);
+  REQUIRE(ServerFixture{}.eval(std::string{"return redis.call('ECHO', "} + number + ")") == text);
 }
 
 TEST_CASE("an_error_from_call_ends_the_script_with_its_line_and_one_from_pcall_is_returned") {
-  Talk talk;
-  talk.say({"RPUSH", "key", "element"});
-  REQUIRE_THAT(talk.run("local x = 1\nreturn redis.call('GET', KEYS[1])"),
+  ServerFixture fixture;
+  fixture.command({"RPUSH", "key", "element"});
+  REQUIRE_THAT(fixture.eval("local x = 1\nreturn redis.call('GET', KEYS[1])"),
                contains("WRONGTYPE Operation against a key holding the wrong kind of value script: ") &&
                    contains(", on @user_script:2."));
-  REQUIRE(talk.run("redis.pcall('GET', KEYS[1]) return 'went on'") == R"("went on")");
+  REQUIRE(fixture.eval("redis.pcall('GET', KEYS[1]) return 'went on'") == R"("went on")");
 }
 
 TEST_CASE("a_script_cannot_affect_later_scripts") {
@@ -88,33 +88,36 @@ TEST_CASE("a_script_cannot_affect_later_scripts") {
                "KEYS = {}", "table.insert(_G, 1)", "table.insert(redis, 1)", "table.insert(string, 1)",
                "table.remove(KEYS, 1) table.insert(table, 1)");
   CAPTURE(source);
-  Talk talk;
-  REQUIRE(talk.run(source).starts_with("-\"ERR user_script:1: "));
-  REQUIRE(talk.run("return {KEYS[1], ARGV[1], string.upper('a')}") == R"(["key", "value", "A"])");
-  REQUIRE_THAT(talk.run("return x"), contains("Script attempted to access nonexistent global variable 'x'"));
+  ServerFixture fixture;
+  REQUIRE(fixture.eval(source).starts_with("-\"ERR user_script:1: "));
+  REQUIRE(fixture.eval("return {KEYS[1], ARGV[1], string.upper('a')}") == R"(["key", "value", "A"])");
+  REQUIRE_THAT(fixture.eval("return x"),
+               contains("Script attempted to access nonexistent global variable 'x'"));
 }
 
 TEST_CASE("changes_to_a_scripts_arguments_end_with_the_script") {
-  Talk talk;
-  REQUIRE(talk.run("KEYS[1] = 'changed' KEYS.more = 1 ARGV[2] = 1 return KEYS[1]") == R"("changed")");
-  REQUIRE(talk.run("return {#KEYS, #ARGV, KEYS[1], tostring(KEYS.more)}") == R"([1, 1, "key", "nil"])");
+  ServerFixture fixture;
+  REQUIRE(fixture.eval("KEYS[1] = 'changed' KEYS.more = 1 ARGV[2] = 1 return KEYS[1]") == R"("changed")");
+  REQUIRE(fixture.eval("return {#KEYS, #ARGV, KEYS[1], tostring(KEYS.more)}") == R"([1, 1, "key", "nil"])");
 }
 
 TEST_CASE("scripts_can_see_neither_addresses_nor_random_numbers") {
-  Talk talk;
-  REQUIRE(talk.run("return tostring({}) .. tostring(type)") == R"("tablefunction")");
-  REQUIRE(talk.run("error({}, 0)").find("0x") == std::string::npos);
-  REQUIRE_THAT(talk.run("return math.random()"), contains("attempt to call field 'random' (a nil value)"));
+  ServerFixture fixture;
+  REQUIRE(fixture.eval("return tostring({}) .. tostring(type)") == R"("tablefunction")");
+  REQUIRE(fixture.eval("error({}, 0)").find("0x") == std::string::npos);
+  REQUIRE_THAT(fixture.eval("return math.random()"),
+               contains("attempt to call field 'random' (a nil value)"));
 }
 
 TEST_CASE("a_script_that_does_not_compile_is_not_cached") {
-  Talk talk;
-  REQUIRE_THAT(talk.run("return ("), contains("ERR Error compiling script (new function): user_script:1: "));
-  REQUIRE(talk.say({"SCRIPT", "EXISTS", sha1_hex("return (")}) == "[0]");
+  ServerFixture fixture;
+  REQUIRE_THAT(fixture.eval("return ("),
+               contains("ERR Error compiling script (new function): user_script:1: "));
+  REQUIRE(fixture.command({"SCRIPT", "EXISTS", sha1_hex("return (")}) == "[0]");
 }
 
 TEST_CASE("scripts_cannot_run_scripts") {
-  REQUIRE_THAT(Talk{}.run("return redis.call('EVAL', 'return 1', 0)"),
+  REQUIRE_THAT(ServerFixture{}.eval("return redis.call('EVAL', 'return 1', 0)"),
                contains("ERR This Redis command is not allowed from script script: "));
 }
 

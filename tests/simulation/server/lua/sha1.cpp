@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t block_size = 64;
 
-/// The text with its padding: a one, zeros, and its length in bits as the last eight bytes of a block.
+/// The text with its padding: a one bit, zeros, and its length in bits as the last eight bytes of a block.
 std::string padded(std::string_view text) {
   std::string whole{text};
   whole += '\x80';

@@ -1,4 +1,4 @@
-// SHA-1, by which servers name scripts.
+// SHA-1, which identifies scripts.
 #pragma once
 
 #include <string>

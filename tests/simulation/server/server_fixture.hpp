@@ -1,4 +1,4 @@
-// Short conversations with a simulated server, for tests.
+// A simulated server for tests.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@
 
 namespace redlock::simulation {
 
-/// A server and its clock, which begins at a second and moves when it is told to.
-struct Talk {
+/// A server and its clock, which starts at one second. Tests set it.
+struct ServerFixture {
   Interpreter interpreter;
   Server server{interpreter, "the-run-id"};
   std::int64_t now_ms = 1'000;
 
   /// The reply in readable form.
-  std::string say(std::initializer_list<std::string_view> words) {
+  std::string command(std::initializer_list<std::string_view> words) {
     return readable(server.execute(Words{words.begin(), words.size()}, now_ms * 1000));
   }
   /// What a script returns.
-  std::string run(std::string_view source, std::string_view key = "key", std::string_view value = "value") {
-    return say({"EVAL", source, "1", key, value});
+  std::string eval(std::string_view source, std::string_view key = "key", std::string_view value = "value") {
+    return command({"EVAL", source, "1", key, value});
   }
 };
 

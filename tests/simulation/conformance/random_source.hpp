@@ -1,4 +1,4 @@
-// Choices from a seed, the same with every compiler and library.
+// Random choices from a seed, the same with every compiler and standard library.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace redlock::simulation {
 
-/// One draw a statement: in which order arguments are evaluated differs between compilers.
-class Dice {
+/// Use at most one draw per statement: compilers evaluate arguments in different orders.
+class RandomSource {
  public:
-  explicit Dice(std::uint64_t seed) : random_{seed} {}
+  explicit RandomSource(std::uint64_t seed) : engine_{seed} {}
 
-  /// From 0 up to, and without, the end.
-  std::size_t below(std::size_t end) { return random_() % end; }
+  /// From 0 up to, but not including, the end.
+  std::size_t below(std::size_t end) { return engine_() % end; }
   bool one_in(std::size_t many) { return below(many) == 0; }
-  /// From the first to the last, both included.
+  /// From the first to the last, both inclusive.
   std::int64_t between(std::int64_t first, std::int64_t last) {
     return first + static_cast<std::int64_t>(below(static_cast<std::size_t>(last - first + 1)));
   }
@@ -31,7 +31,7 @@ class Dice {
   }
 
  private:
-  std::mt19937_64 random_;
+  std::mt19937_64 engine_;
 };
 
 }  // namespace redlock::simulation

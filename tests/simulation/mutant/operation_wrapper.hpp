@@ -1,4 +1,4 @@
-// Something between the engine and an operation, which each takes for the other.
+// A wrapper between the engine and an operation.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace redlock::simulation {
 
-/// Passes everything on. Mutants derive from it, and lie.
-class Disguise : public core::Operation, private core::Outbox {
+/// Passes all events and commands on unchanged. Mutants derive from it and change some of them.
+class OperationWrapper : public core::Operation, private core::Outbox {
  public:
-  explicit Disguise(std::unique_ptr<core::Operation> inner) : inner_{inner.release()} {
+  explicit OperationWrapper(std::unique_ptr<core::Operation> inner) : inner_{inner.release()} {
     give_up_at = inner_->give_up_at;
   }
 
@@ -23,15 +23,15 @@ class Disguise : public core::Operation, private core::Outbox {
   void answered(core::NodeIndex node, core::Step step, const core::Reply& reply, core::Time now,
                 core::Outbox& outbox) override {
     pass(now, outbox, [&] {
-      core::Reply told = reply;
-      hear(node, step, told);
-      hand_on(node, step, told);
+      core::Reply changed = reply;
+      change_reply(node, step, changed);
+      deliver_reply(node, step, changed);
     });
   }
   void disconnected(core::NodeIndex node, const core::Trouble& trouble, core::Time now,
                     core::Outbox& outbox) override {
     pass(now, outbox, [&] {
-      if (lose(node)) inner_->disconnected(node, trouble, now_, *this);
+      if (passes_disconnection(node)) inner_->disconnected(node, trouble, now_, *this);
     });
   }
   void timed_out(core::Time now, core::Outbox& outbox) override {
@@ -46,19 +46,19 @@ class Disguise : public core::Operation, private core::Outbox {
   [[nodiscard]] bool wants_grants() const noexcept override { return inner_->wants_grants(); }
 
  protected:
-  /// A reply, before the operation gets it; to be changed at will.
-  virtual void hear(core::NodeIndex, core::Step, core::Reply&) {}
-  /// Whether the operation is to hear of the loss.
-  virtual bool lose(core::NodeIndex) { return true; }
-  /// A command, on its way out.
-  virtual const core::Trouble* speak(core::NodeIndex node, std::string_view command,
-                                     core::SendOptions options) {
+  /// May change a reply before the operation gets it.
+  virtual void change_reply(core::NodeIndex, core::Step, core::Reply&) {}
+  /// Whether the operation is informed of the lost connection.
+  virtual bool passes_disconnection(core::NodeIndex) { return true; }
+  /// Called for every command that the operation sends.
+  virtual const core::Trouble* send_command(core::NodeIndex node, std::string_view command,
+                                            core::SendOptions options) {
     return forward(node, command, options);
   }
-  /// After each event.
-  virtual void think() {}
+  /// Called after each event.
+  virtual void after_event() {}
 
-  void hand_on(core::NodeIndex node, core::Step step, const core::Reply& reply) {
+  void deliver_reply(core::NodeIndex node, core::Step step, const core::Reply& reply) {
     inner_->answered(node, step, reply, now_, *this);
   }
   const core::Trouble* forward(core::NodeIndex node, std::string_view command, core::SendOptions options) {
@@ -72,19 +72,19 @@ class Disguise : public core::Operation, private core::Outbox {
     now_ = now;
     outbox_ = &outbox;
     event();
-    think();
+    after_event();
     set_deadline(inner_->deadline());
     if (inner_->done()) finish();
   }
   const core::Trouble* send(core::NodeIndex node, std::string_view command, core::Operation&,
                             core::SendOptions options) override {
-    return speak(node, command, options);
+    return send_command(node, command, options);
   }
   [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
   [[nodiscard]] const core::Trouble* remark(core::NodeIndex node) override { return outbox_->remark(node); }
 
   core::Ref<core::Operation> inner_;
-  core::Outbox* outbox_ = nullptr;  // of the event that is being passed on
+  core::Outbox* outbox_ = nullptr;  // of the current event
   core::Time now_{};
 };
 
