@@ -22,14 +22,14 @@ constexpr std::size_t most_nodes = 31;
 
 const std::vector<Endpoint>& checked(const std::vector<Endpoint>& nodes) {
   if (nodes.empty() || nodes.size() > most_nodes)
-    throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given, 1 to 31 are allowed"};
+    throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given; allowed: 1 to 31"};
   std::set<std::string> seen;
   for (const Endpoint& node : nodes) {
     if (node.transport() == Endpoint::Transport::tls)
-      throw Error{Errc::misconfigured, node.to_string() + ": this build has no TLS, use redis:// or unix://"};
+      throw Error{Errc::misconfigured, node.to_string() + ": this build has no TLS; use redis:// or unix://"};
     if (!seen.insert(node.to_string()).second)
       throw Error{Errc::misconfigured,
-                  node.to_string() + " was given twice, every node must be another server"};
+                  node.to_string() + " was given twice; every node must be a different server"};
   }
   return nodes;
 }
@@ -42,7 +42,7 @@ Options checked(Options options) {
 void warn(const Options& options, std::size_t nodes) {
   if (nodes % 2 != 0 || !options.on_warning) return;
   options.on_warning(std::to_string(nodes) + " nodes tolerate no more failures than " +
-                     std::to_string(nodes - 1) + " do: use an odd number");
+                     std::to_string(nodes - 1) + "; use an odd number of nodes");
 }
 
 std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
@@ -92,7 +92,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options)
 
 void Client::check_process() const {
   if (fork_generation() != generation_)
-    throw Error{Errc::misconfigured, "the client was made before fork(): make a new one in the child"};
+    throw Error{Errc::misconfigured, "the client was created before fork(); create a new one in the child"};
 }
 
 /// Without an owner value.
@@ -251,7 +251,7 @@ void Client::watch_if_possible(const Record& record) try {
 std::optional<Client::Failure> Client::extend(const Record& record) {
   check_process();
   if (record->state(Clock::now()) == State::released)
-    return Failure{Errc::lost, "the lease was released before", {}};
+    return Failure{Errc::lost, "the lease has already been released", {}};
   auto extension = std::make_unique<core::Extension>(record, names_.size());
   return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
@@ -329,8 +329,7 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
 
 Client::Failure Client::explain(Errc code, const Tally& tally) const {
   const std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
-                              " nodes voted, " + std::to_string(core::quorum(tally.nodes())) +
-                              " are a majority";
+                              " nodes voted, " + std::to_string(core::quorum(tally.nodes())) + " needed";
   return {code, details, reports(tally, NodeStatus::granted)};
 }
 
@@ -346,7 +345,7 @@ std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) cons
     report.message = ballot.trouble.message;
     if (ballot.mark != Tally::Mark::pending) continue;
     report.status = NodeStatus::timed_out;
-    report.message = "no answer yet when the call ended";
+    report.message = "no answer before the call ended";
   }
   return reports;
 }

@@ -27,7 +27,7 @@ constexpr std::string_view own_keys = "redlock:";
 
 [[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, why); }
 
-// In the largest unit that says it exactly.
+// In the largest unit that expresses it exactly.
 std::string text(Clock::duration time) {
   const auto count = time.count();
   if (time % std::chrono::hours{24} == time.zero() && count != 0) {
@@ -42,19 +42,18 @@ std::string text(Clock::duration time) {
 void check_between(const std::string& name, Clock::duration least, Clock::duration given,
                    Clock::duration most) {
   if (given >= least && given <= most) return;
-  refuse(name + " is " + text(given) + "; allowed are " + text(least) + " to " + text(most));
+  refuse(name + " is " + text(given) + "; allowed: " + text(least) + " to " + text(most));
 }
 
 void check_length(const std::string& name, std::size_t least, std::size_t given, std::size_t most) {
   if (given >= least && given <= most) return;
-  refuse(name + " has " + std::to_string(given) + " bytes; allowed are " + std::to_string(least) + " to " +
+  refuse(name + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) + " to " +
          std::to_string(most));
 }
 
 void check_is_not_ours(const std::string& name, std::string_view key) {
   if (!key.starts_with(own_keys)) return;
-  refuse(name +
-         " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed");
+  refuse(name + " starts with \"redlock:\", which is reserved for the library's own keys");
 }
 
 Clock::duration drift_of(const Options& options, Clock::duration ttl) {
@@ -69,7 +68,7 @@ void check(const Options& options) {
     check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
   }
   if (options.drift && *options.drift < Duration{}) {
-    refuse("drift is " + text(*options.drift) + "; allowed are 0 s to less than the ttl");
+    refuse("drift is " + text(*options.drift) + "; allowed: 0 s to less than the ttl");
   }
   check_between("fence_memory", Clock::duration::zero(), options.fence_memory, longest_memory);
   check_between("max_ttl", shortest_ttl, options.max_ttl, longest_ttl);
@@ -81,9 +80,8 @@ Options unguarded(Options options) {
   if (options.restart_guard == RestartGuard::strict || options.durable_nodes ||
       options.max_ttl != Options{}.max_ttl) {
     refuse(
-        "SingleNodeLock promises nothing after a restart: leave restart_guard, durable_nodes and max_ttl "
-        "alone, or use "
-        "Redlock, which takes one node as well");
+        "SingleNodeLock has no restart guard: it takes neither restart_guard = strict nor durable_nodes nor "
+        "max_ttl; use Redlock instead, which accepts a single node too");
   }
   options.restart_guard = RestartGuard::off;
   return options;
@@ -98,7 +96,7 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
   check_length("the resource", 1, resource.size(), longest_resource);
   check_is_not_ours("the resource", resource);
   auto key = std::string{prefix}.append(resource);
-  check_is_not_ours("key_prefix and resource together make a key that", key);
+  check_is_not_ours("key_prefix and resource together form a key that", key);
   return key;
 }
 
@@ -107,12 +105,12 @@ Timing timing(const Options& options, const LockOptions& lock) {
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
   if (options.restart_guard != RestartGuard::off && ttl > options.max_ttl.get()) {
     refuse("ttl is " + text(ttl) + "; max_ttl allows at most " + text(options.max_ttl) +
-           ": for longer locks set max_ttl, alike for all users of these nodes");
+           "; for longer locks raise max_ttl, to the same value for all users of these nodes");
   }
   if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
   const Clock::duration drift = drift_of(options, ttl);
   if (drift >= ttl) {
-    refuse("drift is " + text(drift) + "; with a ttl of " + text(ttl) + " allowed are 0 s to less than that");
+    refuse("drift is " + text(drift) + "; it must be less than the ttl, which is " + text(ttl));
   }
   const Clock::duration memory = std::chrono::ceil<milliseconds>(options.fence_memory.get());
   return {.ttl = ttl,
@@ -124,10 +122,9 @@ Timing timing(const Options& options, const LockOptions& lock) {
 void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
   check_length("the owner value", 1, owner_value.size(), longest_owner_value);
   if (token.value() > greatest_token)
-    refuse("the fencing token is " + std::to_string(token.value()) + "; allowed are 0, for none, to " +
+    refuse("the fencing token is " + std::to_string(token.value()) + "; allowed: 0 (no token) to " +
            std::to_string(greatest_token));
-  if (!options.fencing && token)
-    refuse("the lock has a fencing token, and is to be adopted without; allowed is fencing = true");
+  if (!options.fencing && token) refuse("the lock to adopt has a fencing token; set fencing = true");
 }
 
 }  // namespace detail

@@ -50,7 +50,7 @@ Connection::Dial Connection::proceed() {
     addresses_ = std::move(answer.addresses);
     if (next_address_ >= addresses_.size()) next_address_ = 0;
     if (addresses_.empty())
-      return fail({NodeStatus::unreachable, "the name cannot be resolved: " + answer.error});
+      return fail({NodeStatus::unreachable, "cannot resolve the host name: " + answer.error});
     return connect_next();
   }
   if (state_ != State::connecting) return Dial::failed;

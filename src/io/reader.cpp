@@ -19,7 +19,7 @@ struct ReplyInProgress {
 
 namespace {
 
-constexpr const char* too_long = "a reply of more than 1 MiB";
+constexpr const char* too_long = "the reply is larger than 1 MiB";
 constexpr std::size_t longest_framing = 32;  // of a string: its mark, the digits of its length, two line ends
 constexpr int most_levels = 8;               // of arrays in arrays; hiredis before 1.0 refuses more by itself
 
@@ -50,7 +50,7 @@ Reply* place(const redisReadTask* task) noexcept {
 Reply* put(const redisReadTask* task, Reply::Kind kind) noexcept {
   // The null of RESP3 is a type of its own; ours is a string or an array without a length.
   const bool is_resp3 = task->type == REDIS_REPLY_NIL || task->type > REDIS_REPLY_ERROR;
-  if (is_resp3) return refuse(task, "a reply in RESP3, which was not asked for");
+  if (is_resp3) return refuse(task, "the reply is in RESP3, which was not requested");
   Reply* const reply = place(task);
   if (!reply) return nullptr;
   reply->kind = kind;
@@ -82,8 +82,8 @@ template <class Size>
 void* put_array(const redisReadTask* task, Size size) noexcept try {
   const auto wanted = static_cast<std::size_t>(size);
   std::size_t& left = in_progress(task).left.elements;
-  if (wanted > left) return refuse(task, "a reply of too many elements");
-  if (level_of(task) > most_levels) return refuse(task, "a reply of too many arrays in arrays");
+  if (wanted > left) return refuse(task, "the reply has too many elements");
+  if (level_of(task) > most_levels) return refuse(task, "the reply has too many nested arrays");
   Reply* const reply = put(task, Reply::Kind::array);
   if (!reply) return nullptr;
   reply->elements.resize(wanted);

@@ -9,7 +9,7 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-/// How many bytes the first character has; 0: it is none, by RFC 3629.
+/// Returns the length of the first character in bytes, or 0 if it is not valid UTF-8 (RFC 3629).
 std::size_t length_of_character(std::string_view text) noexcept {
   const auto byte = [&](std::size_t at) {
     return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;

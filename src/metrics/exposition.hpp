@@ -12,10 +12,11 @@
 
 namespace redlock::inline v1::detail {
 
-/// `name="value"`, escaped. Bytes that are not UTF-8, and zeros, become U+FFFD: one of them would spoil the whole text.
+/// Returns `name="value"`, escaped. Bytes that are not UTF-8, and zero bytes, become U+FFFD: a single one would make
+/// the whole text invalid.
 [[nodiscard]] std::string label(std::string_view name, std::string_view value);
 
-/// One metric: its numbers by their labels, which are made by `label`, with commas between them.
+/// One metric: its values by labels. Make the labels with `label` and join them with commas.
 class Counter {
  public:
   void add(const std::string& labels, std::uint64_t more = 1) { values_[labels] += more; }
@@ -26,15 +27,15 @@ class Counter {
   std::map<std::string, std::uint64_t> values_;
 };
 
-/// Durations, counted by their size.
+/// A histogram of durations.
 class Histogram {
  public:
   struct Series {
-    std::vector<std::uint64_t> counts;  // by the first bound that is not exceeded; the last: by none
-    double sum = 0;                     // of seconds
+    std::vector<std::uint64_t> counts;  // by the first bound not exceeded; the last: above all bounds
+    double sum = 0;                     // in seconds
   };
 
-  /// `bounds`: in seconds, growing.
+  /// `bounds`: in seconds, in ascending order. The array must outlive this object.
   explicit Histogram(std::span<const double> bounds) noexcept : bounds_{bounds} {}
 
   void observe(const std::string& labels, Clock::duration);
@@ -46,10 +47,10 @@ class Histogram {
   std::map<std::string, Series> series_;
 };
 
-/// The text, metric by metric. What has no numbers yet is left out.
+/// Builds the text, metric by metric. Omits metrics that have no values yet.
 class Exposition {
  public:
-  /// `labels`: stand in every line.
+  /// `labels` are added to every line.
   explicit Exposition(std::string labels) : labels_{std::move(labels)} {}
 
   void add(std::string_view name, std::string_view help, const Counter&, std::string_view type = "counter");

@@ -21,7 +21,7 @@ using detail::label;
 /// For round trips, in seconds.
 constexpr double short_times[] = {0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
                                   0.05,    0.1,    0.25,  0.5,    1,     2.5};
-/// For what lasts as long as people's work.
+/// For waits and hold times, in seconds.
 constexpr double long_times[] = {0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600};
 
 constexpr Loss losses[] = {Loss::deadline_passed, Loss::no_quorum, Loss::deleted,
@@ -67,8 +67,8 @@ void check(const std::string& name) {
   throw Error{
       Errc::misconfigured,
       "\"" + name +
-          "\" cannot be a label: letters, digits and _ are allowed, a letter first, and none of outcome, "
-          "end, reason, node, status and le"};
+          "\" is not allowed as a label name: use letters, digits and _, starting with a letter; outcome, "
+          "end, reason, node, status and le are reserved"};
 }
 
 std::string checked(const std::map<std::string, std::string>& labels) {
@@ -91,7 +91,7 @@ struct Prometheus::Counts {
 
   const std::string labels;
   std::mutex mutex;
-  // All that follows is read and written under it.
+  // The mutex guards all members below.
   Histogram attempts{short_times};
   Counter second_rounds;
   Histogram waits{long_times};
@@ -113,26 +113,20 @@ Prometheus::~Prometheus() = default;
 std::string Prometheus::text() const {
   const std::lock_guard lock{counts_->mutex};
   Exposition all{counts_->labels};
-  all.add("redlock_attempt_duration_seconds", "Attempts at a lock, and how long they took.",
-          counts_->attempts);
+  all.add("redlock_attempt_duration_seconds", "Duration of attempts to acquire a lock.", counts_->attempts);
   all.add("redlock_second_rounds_total", "Attempts that needed a second round for the fencing token.",
           counts_->second_rounds);
-  all.add("redlock_wait_duration_seconds", "Calls that were ready to wait for a lock, to their end.",
-          counts_->waits);
-  all.add("redlock_hold_duration_seconds", "Leases that are over, and how long they were held.",
-          counts_->holds);
-  all.add("redlock_validity_left_seconds", "What was left until the deadline when a lease was released.",
+  all.add("redlock_wait_duration_seconds", "Duration of calls that could wait for a lock.", counts_->waits);
+  all.add("redlock_hold_duration_seconds", "How long ended leases were held.", counts_->holds);
+  all.add("redlock_validity_left_seconds", "Time left until the deadline when a lease was released.",
           counts_->validity_left);
   all.add("redlock_losses_total", "Leases that were lost.", counts_->lost);
-  all.add("redlock_extension_duration_seconds", "Extensions of leases, and how long they took.",
-          counts_->extensions);
-  all.add("redlock_renewal_lateness_seconds", "How long after they were due renewals began.",
-          counts_->lateness);
-  all.add("redlock_node_ready", "Whether a node votes.", counts_->ready, "gauge");
-  all.add("redlock_node_troubles_total", "How often a node ceased to vote, or failed in another way.",
-          counts_->troubles);
+  all.add("redlock_extension_duration_seconds", "Duration of lease extensions.", counts_->extensions);
+  all.add("redlock_renewal_lateness_seconds", "How late renewals started.", counts_->lateness);
+  all.add("redlock_node_ready", "1 if the node votes, else 0.", counts_->ready, "gauge");
+  all.add("redlock_node_troubles_total", "How often a node stopped voting or failed.", counts_->troubles);
   all.add("redlock_node_reconnects_total", "Connections to a node after the first one.", counts_->reconnects);
-  all.add("redlock_observer_dropped_total", "Events that came too fast to be counted.", counts_->dropped);
+  all.add("redlock_observer_dropped_total", "Events dropped because they came too fast.", counts_->dropped);
   return all.take();
 }
 

@@ -61,7 +61,7 @@ struct EventQueue::State {
   }
   void complain(std::string_view what) noexcept try {
     if (!std::exchange(has_complained, true) && report)
-      report("the observer threw: " + std::string{what} + " (more of that is not told)");
+      report("the observer threw: " + std::string{what} + " (further exceptions are not reported)");
   } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
   }
 

@@ -14,7 +14,7 @@ void run_user_code(const Call& call, const Complain& complain) {
   } catch (const std::exception& error) {
     complain(std::string_view{error.what()});
   } catch (...) {
-    complain(std::string_view{"something that is no std::exception"});
+    complain(std::string_view{"an exception that is not a std::exception"});
   }
 }
 

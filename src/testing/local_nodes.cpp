@@ -89,7 +89,7 @@ void LocalNodes::restart_empty(int node) {
 
 void LocalNodes::restart_with_data(int node) {
   if (!servers_->options().persist)
-    throw std::logic_error{"only servers that persist can restart with their data"};
+    throw std::logic_error{"restart_with_data() needs LocalNodesOptions::persist"};
   const std::lock_guard lock{servers_->mutex()};
   servers_->restart(servers_->at(node), true);
 }

@@ -33,7 +33,7 @@ Fd connect_to_socket(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    throw std::runtime_error{"the path of a unix socket is too long, set TMPDIR to a shorter one: " + path};
+    throw std::runtime_error{"the path of a unix socket is too long; set TMPDIR to a shorter path: " + path};
   }
   path.copy(address.sun_path, path.size());
   Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};

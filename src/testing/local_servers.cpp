@@ -76,7 +76,7 @@ LocalServers::~LocalServers() {
 
 LocalServer& LocalServers::at(int node) {
   if (node < 0 || node >= size())
-    throw std::out_of_range{"no Redis server has the number " + std::to_string(node)};
+    throw std::out_of_range{"there is no Redis server number " + std::to_string(node)};
   return servers_[static_cast<std::size_t>(node)];
 }
 
@@ -99,7 +99,7 @@ void LocalServers::restart(LocalServer& server, bool with_data) {
 
 void LocalServers::await(LocalServer& server, std::chrono::steady_clock::time_point deadline) {
   while (!server.answers(plan_)) {
-    if (!server.running()) report(server, "ended while it was starting");
+    if (!server.running()) report(server, "exited during startup");
     if (std::chrono::steady_clock::now() >= deadline) report(server, "did not answer in time");
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
   }

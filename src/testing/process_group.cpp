@@ -18,7 +18,7 @@ namespace {
 std::string make_temp_folder() {
   std::string path = (std::filesystem::temp_directory_path() / "redlock-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr) {
-    throw std::system_error{errno, std::generic_category(), "cannot make a temp folder " + path};
+    throw std::system_error{errno, std::generic_category(), "cannot create the temp folder " + path};
   }
   return path;
 }
@@ -34,7 +34,7 @@ ProcessGroup::ProcessGroup() : owner_{::getpid()}, folder_{make_temp_folder()} {
   try {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-      throw std::system_error{errno, std::generic_category(), "cannot make a pair of sockets"};
+      throw std::system_error{errno, std::generic_category(), "cannot create a socket pair"};
     }
     const Fd reading{ends[0]};
     lifeline_ = Fd{ends[1]};

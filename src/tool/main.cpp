@@ -158,11 +158,11 @@ int parse_and_run(const std::vector<std::string>& words) {
     // Asked for here: CLI11 would ask before it tells which word it does not know.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
     if (run_command->parsed() && run_arguments.command.empty())
-      throw CLI::RequiredError{"-- CMD, the command to run,"};
+      throw CLI::RequiredError{"-- CMD (the command to run)"};
     if (status_command->parsed() && mark != words.end()) throw CLI::ExtrasError{{"--"}};
   } catch (const CLI::ExtrasError& error) {
     if (mark != words.end() || !run_command->parsed()) return app.exit(error), usage;
-    std::cerr << "redlock: the command comes behind --, as in: redlock run RESOURCE -- CMD\n";
+    std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
     return usage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? success : usage;

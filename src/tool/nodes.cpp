@@ -40,14 +40,13 @@ RestartGuard guard_of(const std::string& name) {
   if (name.empty() || name == "automatic") return RestartGuard::automatic;
   if (name == "strict") return RestartGuard::strict;
   if (name == "off") return RestartGuard::off;
-  throw Error{Errc::misconfigured,
-              "REDLOCK_RESTART_GUARD is " + name + "; allowed are automatic, strict and off"};
+  throw Error{Errc::misconfigured, "REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off"};
 }
 
 bool is_durable(const std::string& value) {
   if (value == "1") return true;
   if (value.empty() || value == "0") return false;
-  throw Error{Errc::misconfigured, "REDLOCK_DURABLE_NODES is " + value + "; allowed are 1 and 0"};
+  throw Error{Errc::misconfigured, "REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0"};
 }
 
 Duration max_ttl_of(const std::string& text) try {
@@ -63,16 +62,17 @@ Nodes choose_nodes(const NodeChoice& choice) {
   std::vector<std::string> urls = choice.urls;
   if (choice.local > 0) {
     if (!urls.empty())
-      throw Error{Errc::misconfigured, "--local starts nodes of its own: give no --node beside it"};
+      throw Error{Errc::misconfigured, "--local starts its own nodes; do not use it with --node"};
     nodes.servers = std::make_unique<redlock::testing::LocalNodes>(choice.local);
     nodes.local_urls = nodes.servers->urls();
     urls = nodes.local_urls;
   }
   if (urls.empty()) urls = nodes_of_environment();
   if (urls.empty())
-    throw Error{Errc::misconfigured,
-                "no nodes: give --node URL for each, or set REDLOCK_NODES to a list with commas; "
-                "--local 5 starts private servers to try it out"};
+    throw Error{
+        Errc::misconfigured,
+        "no nodes given: use --node URL for each node, or set REDLOCK_NODES to a comma-separated list; "
+        "to try it out, --local 5 starts private servers"};
   for (const std::string& url : urls) nodes.endpoints.emplace_back(url);
   return nodes;
 }

@@ -39,12 +39,11 @@ nanoseconds parse(std::string_view text, double bare, std::string_view allowed) 
 }  // namespace
 
 nanoseconds parse_time(std::string_view text) {
-  return parse(text, 0, "allowed are a number and ms, s, m or h, such as 500ms, 30s or 2m, up to 365 days");
+  return parse(text, 0, "use a number with ms, s, m or h, such as 500ms, 30s or 2m, up to 365 days");
 }
 
 nanoseconds parse_seconds(std::string_view text) {
-  return parse(text, 1,
-               "allowed are seconds, such as 5 or 0.5, or a number with ms, s, m or h, up to 365 days");
+  return parse(text, 1, "use seconds, such as 5 or 0.5, or a number with ms, s, m or h, up to 365 days");
 }
 
 std::string readable(milliseconds time) {

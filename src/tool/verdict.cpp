@@ -37,7 +37,7 @@ std::string sentence(const Verdict& verdict, const std::string& resource, std::s
     case Verdict::Kind::held:
       return resource + " is held by " + verdict.owner +
              (verdict.ttl == std::chrono::milliseconds::max()
-                  ? ", without an end."
+                  ? " and never expires."
                   : ", for " + readable(verdict.ttl) + " unless extended.");
     case Verdict::Kind::free:
       return "Nobody holds " + resource + ".";
@@ -45,7 +45,7 @@ std::string sentence(const Verdict& verdict, const std::string& resource, std::s
       break;
   }
   const auto voted = std::ranges::count_if(nodes, has_voted);
-  return "No majority can tell who holds " + resource + ": " + std::to_string(voted) + " of " +
+  return "Cannot tell who holds " + resource + ": only " + std::to_string(voted) + " of " +
          std::to_string(nodes.size()) + " nodes answered.";
 }
 

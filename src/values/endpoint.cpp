@@ -50,7 +50,7 @@ std::string decode(std::string_view text) {
       continue;
     }
     const auto value = text.size() < 3 ? std::nullopt : number(text.substr(1, 2), 16);
-    if (!value) refuse("a '%' must be followed by two hex digits; a percent sign itself is written %25");
+    if (!value) refuse("'%' must be followed by two hex digits; write a percent sign as %25");
     bytes += static_cast<char>(*value);
     text.remove_prefix(3);
   }
@@ -82,13 +82,13 @@ struct Credentials {
 
 Credentials parse_credentials(std::string_view text) {
   if (text.find_first_of("/?") != text.npos) {
-    refuse("'/' and '?' in front of the '@' are written %2F and %3F");
+    refuse("write '/' and '?' before the '@' as %2F and %3F");
   }
   const auto colon = text.find(':');
   if (colon == text.npos) {
-    refuse("in front of the '@' must stand user:password or :password (user: where the user needs none)");
+    refuse("write user:password or :password before the '@', or user: for a user without a password");
   }
-  if (text == ":") refuse("user and password in front of the '@' are both empty; leave ':' and '@' out");
+  if (text == ":") refuse("user and password are both empty; omit the ':' and the '@'");
   return {.user = decode(text.substr(0, colon)), .password = decode(text.substr(colon + 1))};
 }
 
@@ -101,7 +101,7 @@ unsigned parse_db(std::string_view text) {
 std::uint16_t parse_port(std::string_view text) {
   const auto port = number(text);
   if (!port || *port == 0 || *port > largest_port) {
-    refuse("the port behind the host's ':' must be a number from 1 to 65535");
+    refuse("the port must be a number from 1 to 65535");
   }
   return static_cast<std::uint16_t>(*port);
 }
@@ -113,7 +113,7 @@ std::string parse_name(std::string_view text) {
     return (is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
   };
   if (!std::all_of(name.begin(), name.end(), fits)) {
-    refuse("a host is made of letters, digits, '-', '.' and '_', or is an IPv6 address in brackets");
+    refuse("a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
   }
   return name;
 }
@@ -127,7 +127,7 @@ std::string parse_ipv6(std::string_view text) {
   in6_addr ignored{};
   const bool valid = !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
                      ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
-  if (!valid) refuse("in brackets must stand an IPv6 address, as in [::1] or [fe80::1%25eth0]");
+  if (!valid) refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
   return host;
 }
 
@@ -139,20 +139,19 @@ Address parse_address(std::string_view text) {
     Address address{.host = parse_ipv6(text.substr(1, close - 1))};
     const auto behind = text.substr(close + 1);
     if (behind.empty()) return address;
-    if (behind.front() != ':') refuse("behind the ']' of an IPv6 address may follow only ':' and the port");
+    if (behind.front() != ':') refuse("only ':' and the port may follow the ']' of an IPv6 address");
     address.port = parse_port(behind.substr(1));
     return address;
   }
   const auto colon = text.find(':');
   if (colon == text.npos) return {.host = parse_name(text)};
-  if (contains(text.substr(colon + 1), ":"))
-    refuse("an IPv6 address is written in brackets, as in [::1]:6379");
+  if (contains(text.substr(colon + 1), ":")) refuse("put an IPv6 address in brackets, as in [::1]:6379");
   return {.host = parse_name(text.substr(0, colon)), .port = parse_port(text.substr(colon + 1))};
 }
 
 std::string parse_path(std::string_view text) {
   auto path = decode(text);
-  if (path.size() < 2) refuse("the path of the unix socket is empty; it is written unix:///path");
+  if (path.size() < 2) refuse("the path of the unix socket is empty; write unix:///path");
   if (path.size() > longest_path) {
     refuse("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
            std::to_string(longest_path) + " are allowed");
@@ -176,7 +175,7 @@ Parts parse_tcp(Endpoint::Transport transport, std::string_view text) {
     parts.credentials = parse_credentials(text.substr(0, at));
     text.remove_prefix(at + 1);
   }
-  if (contains(text, "?")) refuse("redis:// takes no parameters; the db is written redis://host/db");
+  if (contains(text, "?")) refuse("redis:// takes no parameters; write the db as redis://host/db");
   const auto slash = text.find('/');
   parts.address = parse_address(text.substr(0, slash));
   if (slash != text.npos) parts.db = parse_db(text.substr(slash + 1));
@@ -188,7 +187,8 @@ Parts parse_unix(std::string_view text) {
   Parts parts{.transport = Endpoint::Transport::unix_socket, .address = {.port = 0}};
   const auto slash = std::min(text.find('/'), text.size());
   if (auto login = text.substr(0, slash); !login.empty()) {
-    if (login.back() != '@') refuse("the path of a unix socket is absolute: unix:///path has three slashes");
+    if (login.back() != '@')
+      refuse("the path of a unix socket must be absolute: write unix:///path, with three slashes");
     login.remove_suffix(1);
     parts.credentials = parse_credentials(login);
   }
@@ -206,7 +206,7 @@ Parts parse_unix(std::string_view text) {
 Parts parse_bare(std::string_view text) {
   if (contains(text, "://")) refuse("the scheme must be redis://, rediss:// or unix://");
   if (contains(text, "@")) refuse("a user or a password needs the full form redis://user:password@host");
-  if (text.starts_with('/')) refuse("a unix socket is written unix:///path");
+  if (text.starts_with('/')) refuse("write a unix socket as unix:///path");
   if (text.find_first_of("/?") != text.npos) refuse("a db needs the full form redis://host/db");
   return {.address = parse_address(text)};
 }
@@ -215,8 +215,7 @@ Parts parse(std::string_view text) {
   constexpr std::string_view tcp = "redis://";
   constexpr std::string_view tls = "rediss://";
   constexpr std::string_view unix_socket = "unix://";
-  if (text.empty())
-    refuse("the text is empty; allowed are host, host:port, redis://host:port/db and unix:///path");
+  if (text.empty()) refuse("the text is empty; write host, host:port, redis://host:port/db or unix:///path");
   if (contains(text, "#") || std::any_of(text.begin(), text.end(), is_space_or_control)) {
     refuse("'#', white space and control characters must be percent-encoded, as in %23 and %20");
   }

@@ -8,9 +8,16 @@ namespace redlock {
 inline namespace v1 {
 namespace {
 
+/// Whether the details of such an error say more precisely what the code's message says.
+bool details_replace_meaning(Errc code) {
+  return code == Errc::no_quorum || code == Errc::cancelled || code == Errc::misconfigured;
+}
+
 std::string describe(Errc code, const std::string& details, const std::vector<NodeReport>& nodes) {
+  std::string outcome = make_error_code(code).message();
+  if (!details.empty() && details_replace_meaning(code)) outcome.resize(outcome.find(':'));
   std::ostringstream text;
-  text << make_error_code(code).message();
+  text << outcome;
   if (!details.empty()) text << ": " << details;
   for (const auto& node : nodes) text << "\n  " << node;
   return text.str();
@@ -20,7 +27,8 @@ std::string describe(Errc code, const std::string& details, const std::vector<No
 
 Error::Error(Errc code, const std::string& details, std::vector<NodeReport> nodes)
     : std::system_error{make_error_code(code)}, nodes_{std::move(nodes)} {
-  // system_error would put the code's meaning last, behind the lines of the nodes. Its base keeps the text.
+  // The constructor of system_error would append the code's message after the lines of the nodes, so set the
+  // text in its base class.
   std::runtime_error::operator=(std::runtime_error{describe(code, details, nodes_)});
 }
 

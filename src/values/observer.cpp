@@ -16,7 +16,7 @@ std::string_view to_string(Observer::NodeState state) noexcept {
     case Observer::NodeState::down:
       return "down";
   }
-  return "an unknown state";
+  return "unknown state";
 }
 
 }  // namespace v1

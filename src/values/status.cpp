@@ -15,19 +15,19 @@ class Category final : public std::error_category {
       case Errc::held:
         return "held: somebody else has the lock";
       case Errc::timed_out:
-        return "timed out: the lock was still held when the time was over";
+        return "timed out: the lock was still held when the wait ended";
       case Errc::no_quorum:
-        return "no quorum: fewer than a majority of the nodes voted";
+        return "no quorum: too few nodes voted";
       case Errc::too_slow:
-        return "too slow: a majority granted, but the validity was already used up";
+        return "too slow: a majority granted the lock, but its validity was already used up";
       case Errc::lost:
         return "lost: the lease is gone";
       case Errc::cancelled:
-        return "cancelled: stop was requested";
+        return "cancelled: a stop was requested or the client was shut down";
       case Errc::misconfigured:
-        return "misconfigured (the program or a server)";
+        return "misconfigured: an argument, an option or a server is set up wrong";
     }
-    return "not an error of redlock: " + std::to_string(value);
+    return "unknown redlock error " + std::to_string(value);
   }
 
   [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
@@ -43,7 +43,7 @@ class Category final : public std::error_category {
       case Errc::no_quorum:
       case Errc::too_slow:
       case Errc::lost:
-        break;  // nothing in std::errc asks the caller to do what these ask
+        break;  // std::errc has no equivalent
     }
     return {value, *this};
   }
@@ -109,19 +109,19 @@ std::string_view to_string(Loss loss) noexcept {
     case Loss::none:
       return "not lost";
     case Loss::deadline_passed:
-      return "the deadline has passed";
+      return "the deadline passed";
     case Loss::no_quorum:
-      return "too few nodes answered until the deadline";
+      return "too few nodes answered before the deadline";
     case Loss::deleted:
-      return "a majority of the nodes no longer has it";
+      return "a majority of the nodes no longer holds the lock";
     case Loss::taken:
-      return "somebody else has it";
+      return "somebody else has taken the lock";
     case Loss::max_hold:
-      return "it was held for as long as allowed";
+      return "max_hold was reached";
     case Loss::shut_down:
       return "the client was shut down";
   }
-  return "an unknown loss";
+  return "unknown loss";
 }
 
 std::string_view to_string(NodeStatus status) noexcept {

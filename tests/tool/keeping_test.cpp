@@ -90,7 +90,7 @@ TEST_CASE("a_command_whose_lock_cannot_be_kept_is_asked_to_end_before_the_deadli
   CHECK(ending.code == 72);
   CHECK(ending.output.starts_with("ready\ntold\n"));
   CHECK(last_life(ending.output) < latest_deadline);
-  CHECK(ending.errors.ends_with("redlock: the lock r could not be kept, so the command was ended\n"));
+  CHECK(ending.errors.ends_with("redlock: the lock r could not be kept, so the command was terminated\n"));
 }
 
 TEST_CASE("a_command_that_will_not_end_is_killed_at_the_deadline") {

@@ -99,7 +99,7 @@ TEST_CASE("an_unwritable_file_is_a_warning_and_the_command_runs") {
   CHECK(ending.code == 0);
   CHECK(ending.output == "ran\n");
   CHECK(ending.errors ==
-        "redlock: warning: the metrics cannot be written: " + file + ": No such file or directory\n");
+        "redlock: warning: cannot write the metrics: " + file + ": No such file or directory\n");
 }
 
 TEST_CASE("the_file_is_kept_up_to_date_and_a_write_error_is_reported_once") {

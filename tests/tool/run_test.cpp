@@ -255,14 +255,14 @@ TEST_CASE("bad_usage_is_explained_and_exits_with_64") {
   says({"walk"}, "walk");
   says({"run", "r"}, "CMD");
   says({"run", "r", "--"}, "CMD");
-  says({"run", "r", "echo", "hi"}, "the command comes behind --");
+  says({"run", "r", "echo", "hi"}, "put -- before the command");
   says({"run", "--", "true"}, "RESOURCE");
-  says({"run", "", "--", "true"}, "the resource has 0 bytes; allowed are 1 to 4096");
+  says({"run", "", "--", "true"}, "the resource has 0 bytes; allowed: 1 to 4096");
   says({"run", "-n", "-w", "1", "r", "--", "true"}, "excludes");
   says({"run", "-w", "soon", "r", "--", "true"}, "'soon' is not a time");
   says({"run", "-E", "256", "r", "--", "true"}, "256");
   says({"run", "--ttl", "5", "r", "--", "true"}, "'5' is not a time");
-  says({"run", "--ttl", "1ms", "r", "--", "true"}, "allowed are 10 ms to 365 days");
+  says({"run", "--ttl", "1ms", "r", "--", "true"}, "allowed: 10 ms to 365 days");
   says({"run", "--node", "http://h", "r", "--", "true"}, "the scheme must be");
   says({"run", "--local", "3", "--node", nodes.url(0), "r", "--", "true"}, "--local");
   says({"status", "r", "--", "true"}, "--");

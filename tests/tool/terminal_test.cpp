@@ -125,7 +125,7 @@ TEST_CASE("a_job_stopped_past_its_deadline_never_continues") {
   shell.type(run + "-w 60 r -- echo next''one\n");  // has it when the first one's lock is over
   REQUIRE(shell.sees("nextone\r\n"));
   shell.type("fg\n");
-  CHECK(shell.sees("the lock r could not be kept, so the command was ended"));
+  CHECK(shell.sees("the lock r could not be kept, so the command was terminated"));
   shell.type("echo code $?\n");
   CHECK(shell.sees("code 72\r\n"));
 }

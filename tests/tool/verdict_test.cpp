@@ -94,7 +94,7 @@ TEST_CASE("each_verdict_is_a_sentence") {
     return sentence(verdict_of(reports), "r", reports);
   };
   CHECK(say(nodes("aaa..")) == "r is held by a, for 10.0 s unless extended.");
-  CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a, without an end.");
+  CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a and never expires.");
   CHECK(say(nodes("a....")) == "Nobody holds r.");
-  CHECK(say(nodes("aa???")) == "No majority can tell who holds r: 2 of 5 nodes answered.");
+  CHECK(say(nodes("aa???")) == "Cannot tell who holds r: only 2 of 5 nodes answered.");
 }

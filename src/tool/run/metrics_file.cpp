@@ -32,7 +32,7 @@ MetricsFile::~MetricsFile() {
 }
 
 void MetricsFile::write() noexcept try { counts_->write(path_); } catch (const std::exception& error) {
-  if (!std::exchange(has_warned_, true)) warn_("the metrics cannot be written: " + std::string{error.what()});
+  if (!std::exchange(has_warned_, true)) warn_("cannot write the metrics: " + std::string{error.what()});
 }
 
 }  // namespace redlock::tool

@@ -126,7 +126,7 @@ Ending run(const RunArguments& arguments) {
   if (end.interrupted) return {end.code, SIGINT};
   if (!end.lock_was_lost) return {end.code};
   std::cerr << "redlock: the lock " << detail::printable(arguments.resource)
-            << " could not be kept, so the command was ended\n";
+            << " could not be kept, so the command was terminated\n";
   return {lock_lost};
 }
 

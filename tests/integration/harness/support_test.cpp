@@ -185,7 +185,7 @@ TEST_CASE("arguments_reach_the_server_and_debug_is_allowed") {
 
 TEST_CASE("a_server_that_cannot_start_is_reported_with_the_end_of_its_log") {
   const auto start = [] { LocalNodes{2, {.arguments = {"--no-such-option", "1"}}}; };
-  REQUIRE_THAT(message_of(start), contains("ended while it was starting") && contains("no-such-option"));
+  REQUIRE_THAT(message_of(start), contains("exited during startup") && contains("no-such-option"));
 }
 
 TEST_CASE("a_missing_server_program_is_reported_with_the_names_tried") {

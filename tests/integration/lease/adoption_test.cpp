@@ -221,10 +221,9 @@ TEST_CASE("adoptions_of_nonsense_say_what_is_allowed") {
     CHECK(error.code() == Errc::misconfigured);
     CHECK_THAT(error.what(), contains(words));
   };
-  check("", 1, {}, "the owner value has 0 bytes; allowed are 1 to 1024");
-  check(std::string(1025, 'x'), 1, {}, "the owner value has 1025 bytes; allowed are 1 to 1024");
+  check("", 1, {}, "the owner value has 0 bytes; allowed: 1 to 1024");
+  check(std::string(1025, 'x'), 1, {}, "the owner value has 1025 bytes; allowed: 1 to 1024");
   check("x", (std::uint64_t{1} << 53U) - 1, {},
-        "the fencing token is 9007199254740991; allowed are 0, for none, to 9007199254740990");
-  check("x", 1, {.fencing = false},
-        "the lock has a fencing token, and is to be adopted without; allowed is fencing = true");
+        "the fencing token is 9007199254740991; allowed: 0 (no token) to 9007199254740990");
+  check("x", 1, {.fencing = false}, "the lock to adopt has a fencing token; set fencing = true");
 }

@@ -225,7 +225,7 @@ TEST_CASE("a_throwing_callback_is_reported_and_affects_nothing_else") {
   }));
   std::sort(warnings.begin(), warnings.end());  // each came on a thread of its own
   CHECK(warnings[0] == "a loss callback threw: oh no");
-  CHECK(warnings[1] == "a loss callback threw: something that is no std::exception");
+  CHECK(warnings[1] == "a loss callback threw: an exception that is not a std::exception");
 }
 
 TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {

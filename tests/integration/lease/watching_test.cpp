@@ -211,7 +211,7 @@ TEST_CASE("a_server_that_refuses_listeners_is_polled_with_one_warning") {
   Listener listener;
   const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = listener.callback()});
   REQUIRE(eventually([&] { return warnings.told().size() == 1; }));
-  CHECK(warnings.told()[0].find("does not tell of keys that others change") != std::string::npos);
+  CHECK(warnings.told()[0].find("sends no invalidation messages") != std::string::npos);
   CHECK(warnings.told()[0].find("NOPERM") != std::string::npos);
   for (const std::size_t node : {0U, 1U}) servers[node].del("r");
   REQUIRE(eventually([&] { return !listener.told().empty(); }));

@@ -66,7 +66,7 @@ TEST_CASE("a_missing_socket_is_unreachable") {
 TEST_CASE("a_nonexistent_host_name_is_unreachable") {
   // A label of 64 bytes, one too many: no name server needs to be asked.
   SingleNodeLock locks{"redis://" + std::string(64, 'x') + ".invalid", {.connect_timeout = 20s}};
-  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "the name cannot be resolved: ");
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "cannot resolve the host name: ");
 }
 
 TEST_CASE("a_server_that_accepts_and_never_answers_is_timed_out") {
@@ -82,7 +82,7 @@ TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_its_connection_is
   REQUIRE(locks.try_lock("warm-up"));
   nodes.pause(0);
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no answer within 50 ms");
-  REQUIRE(eventually([&] { return locks.inspect("r")[0].message == "the connection fell silent"; }));
+  REQUIRE(eventually([&] { return locks.inspect("r")[0].message == "the connection stopped responding"; }));
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "");
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_othe
   for (int i = 0; i < 3000; ++i) all_released = cycle() == Release::released && all_released;
   CHECK(all_released);
   CHECK(inspection_finds(locks, 1, NodeStatus::overloaded));
-  CHECK(locks.inspect("r")[1].message == "more than 1 MiB waits to be sent");
+  CHECK(locks.inspect("r")[1].message == "more than 1 MiB is waiting to be sent");
 
   nodes.resume(1);
   Observers servers{nodes};

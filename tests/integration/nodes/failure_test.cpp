@@ -131,7 +131,7 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
       check_has_a_line_for_each(error, nodes);
       CHECK(count(error, NodeStatus::timed_out) == 3);
       CHECK(count(error, NodeStatus::granted) == 2);
-      CHECK_THAT(error.what(), contains("2 of 5 nodes voted, 3 are a majority"));
+      CHECK_THAT(error.what(), contains("2 of 5 nodes voted, 3 needed"));
       CHECK_THAT(error.what(), contains("timed out (no answer within 250 ms)"));
     });
     CHECK(taken >= node_timeout);

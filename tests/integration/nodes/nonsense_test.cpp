@@ -99,8 +99,8 @@ TEST_CASE("an_oversized_answer_is_a_protocol_error") {
   for (int i = 0; i < 2000; ++i) nested += "*1\r\n";
   const std::string much(1'500'000, 'x');
   const auto [answer, words] =
-      GENERATE_COPY(Nonsense{"$2000000000\r\n" + much, "a reply of more than 1 MiB"},
-                    Nonsense{"+" + much, "a reply of more than 1 MiB"}, Nonsense{nested, ""});
+      GENERATE_COPY(Nonsense{"$2000000000\r\n" + much, "the reply is larger than 1 MiB"},
+                    Nonsense{"+" + much, "the reply is larger than 1 MiB"}, Nonsense{nested, ""});
   const Impostor impostor{answer};
   SingleNodeLock locks{impostor.url(), {.connect_timeout = 20s}};
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);

@@ -69,7 +69,7 @@ TEST_CASE("a_server_that_is_a_replica_does_not_vote") {
   Fixture f;
   f.server.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port(0))});
   check_refused(f.locks, Errc::misconfigured, NodeStatus::replica,
-                "the server's role is slave, only masters vote");
+                "the server's role is slave; only masters vote");
   CHECK(f.server.attempts() == 0);
   f.server.command({"REPLICAOF", "NO", "ONE"});
   f.check_well_again();

@@ -90,24 +90,23 @@ TEST_CASE("timeouts_are_from_1_ms_to_60_s") {
     CHECK(refusal(with_connect_timeout(good)).empty());
     CHECK(refusal(with_node_timeout(good)).empty());
   }
-  CHECK(refusal(with_connect_timeout(0ms)) == "connect_timeout is 0 s; allowed are 1 ms to 60 s");
-  CHECK(refusal(with_connect_timeout(-1s)) == "connect_timeout is -1 s; allowed are 1 ms to 60 s");
-  CHECK(refusal(with_connect_timeout(1ms - 1ns)) == "connect_timeout is 999999 ns; allowed are 1 ms to 60 s");
-  CHECK(refusal(with_connect_timeout(60s + 1ms)) == "connect_timeout is 60001 ms; allowed are 1 ms to 60 s");
-  CHECK(refusal(with_node_timeout(0ms)) == "node_timeout is 0 s; allowed are 1 ms to 60 s");
-  CHECK(refusal(with_node_timeout(48h)) == "node_timeout is 2 days; allowed are 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(0ms)) == "connect_timeout is 0 s; allowed: 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(-1s)) == "connect_timeout is -1 s; allowed: 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(1ms - 1ns)) == "connect_timeout is 999999 ns; allowed: 1 ms to 60 s");
+  CHECK(refusal(with_connect_timeout(60s + 1ms)) == "connect_timeout is 60001 ms; allowed: 1 ms to 60 s");
+  CHECK(refusal(with_node_timeout(0ms)) == "node_timeout is 0 s; allowed: 1 ms to 60 s");
+  CHECK(refusal(with_node_timeout(48h)) == "node_timeout is 2 days; allowed: 1 ms to 60 s");
   CHECK(refusal(with_node_timeout(std::chrono::hours::max())) ==
-        "node_timeout is 9223372036854775807 ns; allowed are 1 ms to 60 s");
+        "node_timeout is 9223372036854775807 ns; allowed: 1 ms to 60 s");
 }
 
 TEST_CASE("the_drift_is_at_least_0_and_less_than_the_ttl") {
   CHECK(refusal(with_drift(0s)).empty());
   CHECK(timing(10s, with_drift(0s)).drift == 0s);
   CHECK(timing(10s, with_drift(10s - 1ns)).drift == 10s - 1ns);
-  CHECK(refusal(with_drift(-1ms)) == "drift is -1 ms; allowed are 0 s to less than the ttl");
-  CHECK(refusal(with_drift(10s), 10s) ==
-        "drift is 10 s; with a ttl of 10 s allowed are 0 s to less than that");
-  CHECK(refusal(with_drift(Duration{std::chrono::hours::max()}), 10s).find("less than that") !=
+  CHECK(refusal(with_drift(-1ms)) == "drift is -1 ms; allowed: 0 s to less than the ttl");
+  CHECK(refusal(with_drift(10s), 10s) == "drift is 10 s; it must be less than the ttl, which is 10 s");
+  CHECK(refusal(with_drift(Duration{std::chrono::hours::max()}), 10s).find("it must be less than the ttl") !=
         std::string::npos);
 }
 
@@ -128,26 +127,25 @@ TEST_CASE("the_default_node_timeout_is_a_tenth_of_the_ttl_but_at_most_250_ms") {
 TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
   CHECK(timing(10ms).ttl == 10ms);
   CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).ttl == 365 * 24h);
-  CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed are 10 ms to 365 days");
-  CHECK(refusal({}, 0s) == "ttl is 0 s; allowed are 10 ms to 365 days");
-  CHECK(refusal({}, -30s) == "ttl is -30 s; allowed are 10 ms to 365 days");
-  CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed are 10 ms to 365 days");
-  CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed are 10 ms to 365 days");
+  CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed: 10 ms to 365 days");
+  CHECK(refusal({}, 0s) == "ttl is 0 s; allowed: 10 ms to 365 days");
+  CHECK(refusal({}, -30s) == "ttl is -30 s; allowed: 10 ms to 365 days");
+  CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed: 10 ms to 365 days");
+  CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed: 10 ms to 365 days");
 }
 
 TEST_CASE("max_ttl_limits_the_ttl_unless_the_restart_guard_is_off") {
   CHECK(timing(60s).ttl == 60s);
   CHECK(refusal({}, 60s + 1ns) ==
-        "ttl is 60001 ms; max_ttl allows at most 60 s: for longer locks set max_ttl, alike for all users of "
-        "these "
-        "nodes");
+        "ttl is 60001 ms; max_ttl allows at most 60 s; for longer locks raise max_ttl, to the same value for "
+        "all users of these nodes");
   Options off;
   off.restart_guard = RestartGuard::off;
   CHECK(timing(1h, off).ttl == 1h);
   CHECK(refusal(with_max_ttl(10ms)).empty());
   CHECK(refusal(with_max_ttl(365 * 24h)).empty());
-  CHECK(refusal(with_max_ttl(9ms)) == "max_ttl is 9 ms; allowed are 10 ms to 365 days");
-  CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed are 10 ms to 365 days");
+  CHECK(refusal(with_max_ttl(9ms)) == "max_ttl is 9 ms; allowed: 10 ms to 365 days");
+  CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed: 10 ms to 365 days");
 }
 
 TEST_CASE("the_quarantine_lasts_max_ttl_plus_its_drift") {
@@ -167,8 +165,8 @@ TEST_CASE("a_single_node_lock_refuses_options_of_the_restart_guard") {
     return refusal([&] { static_cast<void>(redlock::detail::unguarded(wanted)); });
   };
   options.restart_guard = RestartGuard::strict;
-  CHECK(refused(options).find("SingleNodeLock promises nothing after a restart") == 0);
-  CHECK(refused(with_max_ttl(2min)).find("or use Redlock") != std::string::npos);
+  CHECK(refused(options).find("SingleNodeLock has no restart guard") == 0);
+  CHECK(refused(with_max_ttl(2min)).find("use Redlock instead") != std::string::npos);
   options = {};
   options.durable_nodes = true;
   CHECK_FALSE(refused(options).empty());
@@ -183,26 +181,26 @@ TEST_CASE("the_ttl_is_rounded_up_to_whole_milliseconds_before_anything_is_derive
 
 TEST_CASE("a_key_prefix_is_at_most_1024_arbitrary_bytes") {
   CHECK(refusal(with_prefix(std::string(1024, '\0'))).empty());
-  CHECK(refusal(with_prefix(std::string(1025, 'x'))) == "key_prefix has 1025 bytes; allowed are 0 to 1024");
+  CHECK(refusal(with_prefix(std::string(1025, 'x'))) == "key_prefix has 1025 bytes; allowed: 0 to 1024");
 }
 
 TEST_CASE("a_resource_is_1_to_4096_arbitrary_bytes") {
   CHECK(redlock::detail::lock_key("", "a") == "a");
   CHECK(redlock::detail::lock_key("app:", std::string_view{"a\0b", 3}) == std::string{"app:a\0b", 7});
   CHECK(redlock::detail::lock_key("", std::string(4096, '\xff')) == std::string(4096, '\xff'));
-  CHECK(refusal("app:", "") == "the resource has 0 bytes; allowed are 1 to 4096");
-  CHECK(refusal("", std::string(4097, 'x')) == "the resource has 4097 bytes; allowed are 1 to 4096");
+  CHECK(refusal("app:", "") == "the resource has 0 bytes; allowed: 1 to 4096");
+  CHECK(refusal("", std::string(4097, 'x')) == "the resource has 4097 bytes; allowed: 1 to 4096");
 }
 
 TEST_CASE("no_lock_key_starts_with_the_reserved_prefix") {
   const std::string why =
-      " starts with \"redlock:\", which is kept for the library's own keys; anything else is allowed";
+      " starts with \"redlock:\", which is reserved for the library's own keys";
   CHECK(refusal(with_prefix("redlock:app:")) == "key_prefix" + why);
   CHECK(refusal("", "redlock:node") == "the resource" + why);
   CHECK(refusal("app:", "redlock:node") == "the resource" + why);
   // Neither part of the key has the name, but both together do.
-  CHECK(refusal("red", "lock:node") == "key_prefix and resource together make a key that" + why);
-  CHECK(refusal("redlock", ":") == "key_prefix and resource together make a key that" + why);
+  CHECK(refusal("red", "lock:node") == "key_prefix and resource together form a key that" + why);
+  CHECK(refusal("redlock", ":") == "key_prefix and resource together form a key that" + why);
   CHECK(refusal(with_prefix("redlock")).empty());
   CHECK(redlock::detail::lock_key("redlock", "/a") == "redlock/a");
   CHECK(redlock::detail::lock_key("", "Redlock:a") == "Redlock:a");

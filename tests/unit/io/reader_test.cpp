@@ -39,14 +39,14 @@ TEST_CASE("a_reply_of_1_mib_is_accepted_and_a_longer_one_refused_however_it_is_s
     CAPTURE(piece);
     CHECK(refusal(bulk(limit), piece).empty());
     CHECK(refusal("+" + std::string(limit, 'x') + "\r\n", piece).empty());
-    CHECK(refusal(bulk(limit + 1), piece) == "a reply of more than 1 MiB");
-    CHECK(refusal("-" + std::string(limit + 1, 'x') + "\r\n", piece) == "a reply of more than 1 MiB");
+    CHECK(refusal(bulk(limit + 1), piece) == "the reply is larger than 1 MiB");
+    CHECK(refusal("-" + std::string(limit + 1, 'x') + "\r\n", piece) == "the reply is larger than 1 MiB");
   }
 }
 
 TEST_CASE("the_length_limit_applies_to_all_strings_of_a_reply_together") {
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2), chunk).empty());
-  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "a reply of more than 1 MiB");
+  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "the reply is larger than 1 MiB");
 
   // The announced gigabytes are not taken in: what is sent beyond the limit is refused at once.
   Reader reader;
@@ -65,9 +65,9 @@ TEST_CASE("the_element_limit_applies_to_all_arrays_of_a_reply_together") {
     return text;
   };
   CHECK(refusal(array(4096), chunk).empty());
-  CHECK(refusal(array(4097), chunk) == "a reply of too many elements");
+  CHECK(refusal(array(4097), chunk) == "the reply has too many elements");
   CHECK(refusal("*2\r\n" + array(2047) + array(2047), chunk).empty());
-  CHECK(refusal("*2\r\n" + array(2047) + array(2048), chunk) == "a reply of too many elements");
+  CHECK(refusal("*2\r\n" + array(2047) + array(2048), chunk) == "the reply has too many elements");
 }
 
 TEST_CASE("the_limits_apply_to_each_reply_separately") {

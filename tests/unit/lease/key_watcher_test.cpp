@@ -352,7 +352,7 @@ TEST_CASE("a_server_without_invalidation_messages_is_polled_and_one_warning_says
       s.engine.answered(node, string_reply("me"), at(5ms));
     }
   CHECK(s.engine.take_warning() ==
-        "node 0 does not tell of keys that others change, so it is asked every tenth of a ttl: "
+        "node 0 sends no invalidation messages, so the client polls it every tenth of a ttl: "
         "NOPERM no permissions");
   CHECK_FALSE(s.engine.take_warning());
 

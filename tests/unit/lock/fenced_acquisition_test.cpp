@@ -269,7 +269,7 @@ TEST_CASE("a_node_whose_counter_moved_on_reports_it") {
   REQUIRE(started.attempt.done());
   for (const NodeIndex node : {0U, 2U})
     CHECK(started.attempt.tally()[node].trouble.message ==
-          "the fencing counter went on while the token was agreed on");
+          "the fencing counter changed while the nodes agreed on the token");
 }
 
 TEST_CASE("an_unexpected_reply_to_a_grant_is_no_vote") {

@@ -64,7 +64,7 @@ TEST_CASE("silence_counts_from_the_first_unanswered_command_or_from_the_last_rec
   line.session.on_time(at(1h + 350ms));
   CHECK(line.session.state() == State::down);
   CHECK(line.session.trouble().status == NodeStatus::timed_out);
-  CHECK(line.session.trouble().message == "the connection fell silent");
+  CHECK(line.session.trouble().message == "the connection stopped responding");
 }
 
 TEST_CASE("a_node_without_a_completed_handshake_within_the_connect_timeout_is_down") {

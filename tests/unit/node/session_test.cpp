@@ -230,7 +230,7 @@ TEST_CASE("an_unsolicited_reply_ends_the_connection") {
   CHECK_FALSE(line.session.answered(error_reply(std::string(500, 'x')), at(1ms)));
   CHECK(line.session.state() == State::down);
   CHECK(line.session.trouble().status == NodeStatus::protocol_error);
-  CHECK(line.session.trouble().message == "a reply to nothing: " + std::string(100, 'x'));
+  CHECK(line.session.trouble().message == "unexpected reply: " + std::string(100, 'x'));
 }
 
 TEST_CASE("replies_read_after_the_end_of_a_connection_are_ignored") {

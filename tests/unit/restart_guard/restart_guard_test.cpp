@@ -80,7 +80,7 @@ TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
   CHECK(one.guard.deadline() == never);
   CHECK_FALSE(one.guard.is_deciding(0));
   CHECK(one.guard.remark(0, at(0ms)) == nullptr);
-  CHECK(one.objection(0, at(0ms)) == "quarantined: has no marker of its own: it lost its data, or is new");
+  CHECK(one.objection(0, at(0ms)) == "quarantined: the node has no marker: it lost its data or is new");
 
   std::vector<MarkedServer> others = marked_servers();
   restart(others[1]);
@@ -323,13 +323,12 @@ TEST_CASE("clients_that_disagree_on_the_nodes_or_max_ttl_report_both_values") {
   one.greet_all(at(0ms));
   one.settle(at(0ms));
   CHECK(one.admitted() == 0);
-  CHECK_THAT(
-      one.objection(0, at(0ms)),
-      contains("other deployment: its marker tells of a max_ttl of 60000 ms, and this client has 30000 ms") &&
-          contains("delete redlock:node on every node"));
+  CHECK_THAT(one.objection(0, at(0ms)),
+             contains("other deployment: its marker says max_ttl 60000 ms, but this client has 30000 ms") &&
+                 contains("delete redlock:node on every node"));
   Watchman two{servers, example_guard(5)};
   for (NodeIndex node = 0; node < 3; ++node) two.greet(node, at(0ms));
-  CHECK_THAT(two.objection(0, at(0ms)), contains("its marker tells of 3 nodes, and this client has 5"));
+  CHECK_THAT(two.objection(0, at(0ms)), contains("its marker says 3 nodes, but this client has 5"));
   CHECK(two.outbox.sent().empty());
 }
 
@@ -346,7 +345,7 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   one.settle(at(1s));
   CHECK(one.admitted() == 2);
   CHECK_FALSE(one.guard.admits(0));
-  CHECK_THAT(one.objection(0, at(1s)), contains("other deployment: its marker tells of deployment " +
+  CHECK_THAT(one.objection(0, at(1s)), contains("other deployment: its marker names deployment " +
                                                 name_of({"other0", "other1", "other2"})));
   CHECK(servers[0].data == others[0].data);
 }
@@ -378,8 +377,7 @@ TEST_CASE("a_marker_key_with_foreign_content_is_left_alone") {
     one.greet_all(at(0ms));
     one.settle(at(0ms));
     CHECK(one.admitted() == 2);
-    CHECK(one.objection(0, at(0ms)) ==
-          "other deployment: redlock:node holds something else than a marker: " + text);
+    CHECK(one.objection(0, at(0ms)) == "other deployment: redlock:node does not contain a marker: " + text);
     CHECK(servers[0].data.marker == text);
   }
 }
@@ -404,7 +402,7 @@ TEST_CASE("a_server_without_a_run_id_votes_only_if_it_is_durable") {
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
   one.settle(at(0ms));
-  CHECK_THAT(one.objection(0, at(0ms)), contains("server error: does not tell its run_id"));
+  CHECK_THAT(one.objection(0, at(0ms)), contains("server error: does not report its run_id"));
   RestartGuard::Settings settings = example_guard();
   settings.durable = true;
   servers = fresh_servers();
@@ -422,5 +420,5 @@ TEST_CASE("a_quarantine_without_an_expiry_names_the_key_to_delete") {
   reply.elements[1].integer = -1;
   one.guard.greeted(0, "run0", reply, at(0ms), one.outbox);
   CHECK(one.objection(0, at(0ms)) ==
-        "quarantined: votes again when redlock:quarantine, which has no end, is deleted");
+        "quarantined: votes again once redlock:quarantine, which has no ttl, is deleted");
 }

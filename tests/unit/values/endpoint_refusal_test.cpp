@@ -36,13 +36,13 @@ TEST_CASE("malformed_text_is_refused_with_the_matching_reason") {
   };
   const std::string scheme = "scheme must be redis://, rediss:// or unix://";
   const std::string escape = "'%' must be followed by two hex digits";
-  const std::string port = "port behind the host's ':' must be a number from 1 to 65535";
+  const std::string port = "port must be a number from 1 to 65535";
   const std::string no_host = "host is missing";
-  const std::string host = "host is made of letters";
+  const std::string host = "host must consist of letters";
   const std::string db = "db must be a number from 0 to 2147483647";
-  const std::string ipv6 = "in brackets must stand an IPv6 address";
+  const std::string ipv6 = "text in brackets must be an IPv6 address";
   const std::string raw = "must be percent-encoded";
-  const std::string login = "must stand user:password";
+  const std::string login = "write user:password or :password";
   const std::string no_path = "path of the unix socket is empty";
   const std::string parameter = "only parameter of unix:// is ?db=n";
   const std::vector<Row> rows{
@@ -86,18 +86,18 @@ TEST_CASE("malformed_text_is_refused_with_the_matching_reason") {
       {"unix:///r?db=", db},
       {"unix:///r?db=x", db},
       {"unix:///r?db=2147483648", db},
-      {"redis://h?db=1", "the db is written redis://host/db"},
+      {"redis://h?db=1", "write the db as redis://host/db"},
       {"redis://h/1?timeout=3", "takes no parameters"},
       {"unix:///r?", parameter},
       {"unix:///r?timeout=3", parameter},
       {"unix:///r?db=1&db=2", parameter},
       {"unix:///r?DB=1", parameter},
-      {"::1", "IPv6 address is written in brackets"},
-      {"fe80::1:6379", "IPv6 address is written in brackets"},
-      {"redis://a:b:c", "IPv6 address is written in brackets"},
+      {"::1", "put an IPv6 address in brackets"},
+      {"fe80::1:6379", "put an IPv6 address in brackets"},
+      {"redis://a:b:c", "put an IPv6 address in brackets"},
       {"[::1", "']' of an IPv6 address is missing"},
-      {"[::1]x", "behind the ']'"},
-      {"[::1]6379", "behind the ']'"},
+      {"[::1]x", "may follow the ']'"},
+      {"[::1]6379", "may follow the ']'"},
       {"[]", ipv6},
       {"[localhost]", ipv6},
       {"[127.0.0.1]", ipv6},
@@ -118,18 +118,18 @@ TEST_CASE("malformed_text_is_refused_with_the_matching_reason") {
       {"redis://@h", login},
       {"unix://ann@/r", login},
       {"redis://:@h", "both empty"},
-      {"redis://u:p/w@h", "written %2F and %3F"},
-      {"redis://u:p?w@h", "written %2F and %3F"},
-      {"unix://u:p?w@/r", "written %2F and %3F"},
+      {"redis://u:p/w@h", "before the '@' as %2F and %3F"},
+      {"redis://u:p?w@h", "before the '@' as %2F and %3F"},
+      {"unix://u:p?w@/r", "before the '@' as %2F and %3F"},
       {"u:p@h", "needs the full form redis://user:password@host"},
-      {"/run/redis.sock", "written unix:///path"},
+      {"/run/redis.sock", "write a unix socket as unix:///path"},
       {"h/1", "a db needs the full form"},
       {"h?db=1", "a db needs the full form"},
       {"unix://", no_path},
       {"unix:///", no_path},
       {"unix://u:p@", no_path},
-      {"unix://?db=1", "path of a unix socket is absolute"},
-      {"unix://run/redis.sock", "path of a unix socket is absolute"},
+      {"unix://?db=1", "path of a unix socket must be absolute"},
+      {"unix://run/redis.sock", "path of a unix socket must be absolute"},
       {"unix:///" + std::string(107, 'x'), "has 108 bytes; at most 107 are allowed"},
       {"unix:///r%00s", "contains a zero byte"},
   };

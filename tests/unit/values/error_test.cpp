@@ -42,7 +42,7 @@ TEST_CASE("every_code_belongs_to_the_category_and_has_its_own_message") {
 
 TEST_CASE("a_value_that_is_no_code_has_a_message_that_says_so") {
   const std::error_code unknown{42, redlock::category()};
-  CHECK(unknown.message() == "not an error of redlock: 42");
+  CHECK(unknown.message() == "unknown redlock error 42");
   CHECK_FALSE(unknown == std::error_code{Errc::held});
 }
 
@@ -69,11 +69,10 @@ TEST_CASE("the_message_of_an_error_has_the_outcome_the_details_and_a_line_per_no
       "1 of 3 nodes voted",
       {report("redis://a:1", NodeStatus::granted), report("redis://b:2", NodeStatus::unreachable),
        report("redis://c:3", NodeStatus::timed_out, "no answer within 250 ms")}};
-  CHECK(error.what() ==
-        std::string{"no quorum: fewer than a majority of the nodes voted: 1 of 3 nodes voted\n"
-                    "  redis://a:1: granted\n"
-                    "  redis://b:2: unreachable\n"
-                    "  redis://c:3: timed out (no answer within 250 ms)"});
+  CHECK(error.what() == std::string{"no quorum: 1 of 3 nodes voted\n"
+                                    "  redis://a:1: granted\n"
+                                    "  redis://b:2: unreachable\n"
+                                    "  redis://c:3: timed out (no answer within 250 ms)"});
   CHECK(error.code() == Errc::no_quorum);
   REQUIRE(error.nodes().size() == 3);
   CHECK(error.nodes()[2] == report("redis://c:3", NodeStatus::timed_out, "no answer within 250 ms"));

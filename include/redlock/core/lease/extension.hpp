@@ -112,7 +112,7 @@ class Extension final : public Operation {
     if (vote.kind == Vote::Kind::no) lease_->copies.missing(node);
     if (vote.kind == Vote::Kind::yes && !lease_->copies.counts(node)) {
       lease_->copies.there(node);
-      vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the copy was put back, and does not count yet"}};
+      vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the key was put back and does not count yet"}};
     }
     if (done() && vote.kind == Vote::Kind::no)
       return restore(node, put_back, claim().put_back_command(), now, outbox);

@@ -198,7 +198,7 @@ class KeyWatcher final : WatchedLease::Watcher {
     if (!posts_[node].is_connected || std::exchange(has_warned_, true)) return;
     warning_ =
         listener(node).name() +
-        " does not tell of keys that others change, so it is asked every tenth of a ttl: " + trouble.message;
+        " sends no invalidation messages, so the client polls it every tenth of a ttl: " + trouble.message;
   }
   void ping(Time now) {
     static const std::string ping = command({"PING"});

@@ -167,7 +167,7 @@ class Acquisition final : public Operation {
   }
   void pass_over(NodeIndex node) {
     tally_.mark(node, Tally::Mark::no,
-                {NodeStatus::held, "the fencing counter went on while the token was agreed on"});
+                {NodeStatus::held, "the fencing counter changed while the nodes agreed on the token"});
   }
 
   /// A majority has granted.

@@ -44,9 +44,9 @@ class Inspection final : public Operation {
       if (reply.is(Reply::Kind::string))
         tally_[node].owner = reply.text;
       else
-        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to GETRANGE"));
+        tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "a valid answer to GETRANGE"));
     } else if (!reply.is(Reply::Kind::integer)) {
-      tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "an answer to PTTL"));
+      tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "a valid answer to PTTL"));
     } else {
       // GETRANGE returns an empty string for a missing key; only PTTL tells whether the key exists.
       const bool there = reply.integer != -2;

@@ -130,8 +130,8 @@ class Session {
     }
     if (state_ != State::ready) return std::nullopt;
     if (pending_.empty()) {
-      fail({NodeStatus::protocol_error, "a reply to nothing: " + reply.text.substr(0, 100)},
-           Leave::gracefully, now);
+      fail({NodeStatus::protocol_error, "unexpected reply: " + reply.text.substr(0, 100)}, Leave::gracefully,
+           now);
       return std::nullopt;
     }
     Slot slot = pending_.pop();
@@ -146,7 +146,7 @@ class Session {
     if (state_ == State::down) return dial(now, Hope::no);
     const bool pending = state_ == State::ready;
     fail({NodeStatus::timed_out,
-          pending ? "the connection fell silent" : "no connection within the connect timeout"},
+          pending ? "the connection stopped responding" : "no connection within the connect timeout"},
          Leave::gracefully, now);
   }
   /// When `on_time` has something to do.
@@ -241,7 +241,7 @@ class Session {
   }
 
   const Trouble& overloaded() {
-    overloaded_ = {NodeStatus::overloaded, "more than 1 MiB waits to be sent"};
+    overloaded_ = {NodeStatus::overloaded, "more than 1 MiB is waiting to be sent"};
     return overloaded_;
   }
 

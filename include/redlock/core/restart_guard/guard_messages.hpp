@@ -31,7 +31,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string describe_quarantine(const GuardedNode& node, Span whole, Time now) {
   if (node.quarantined_until == never)
-    return "votes again when redlock:quarantine, which has no end, is deleted";
+    return "votes again once redlock:quarantine, which has no ttl, is deleted";
   const Span left = std::max(node.quarantined_until - now, Span::zero());
   return "restarted without its data " + readable(std::max(whole - left, Span::zero())) +
          " ago, votes again in " + readable(left);
@@ -39,19 +39,20 @@ namespace detail {
 
 [[nodiscard]] inline std::string describe_foreign(const GuardedNode& node, const ExpectedMarker& expected) {
   constexpr const char* remedy =
-      ": all clients must agree; to change it, stop them all and delete redlock:node on every node";
-  if (!node.marker) return "redlock:node holds something else than a marker: " + node.text.substr(0, 100);
+      "; all clients must agree. To change it, stop them all and delete redlock:node on every node";
+  if (!node.marker) return "redlock:node does not contain a marker: " + node.text.substr(0, 100);
   const Marker& marker = *node.marker;
   if (marker.nodes != expected.nodes)
-    return "its marker tells of " + std::to_string(marker.nodes) + " nodes, and this client has " +
+    return "its marker says " + std::to_string(marker.nodes) + " nodes, but this client has " +
            std::to_string(expected.nodes) + remedy;
   if (marker.max_ttl != expected.max_ttl)
-    return "its marker tells of a max_ttl of " + std::to_string(marker.max_ttl.count()) +
-           " ms, and this client has " + std::to_string(expected.max_ttl.count()) + " ms" + remedy;
+    return "its marker says max_ttl " + std::to_string(marker.max_ttl.count()) + " ms, but this client has " +
+           std::to_string(expected.max_ttl.count()) + " ms" + remedy;
   if (expected.deployment.empty())
-    return "its marker tells of deployment " + marker.deployment + ", others of others" + remedy;
-  return "its marker tells of deployment " + marker.deployment + ", and this client works with " +
-         std::string{expected.deployment} + ": if it is to join that one, delete its redlock:node";
+    return "its marker names deployment " + marker.deployment + ", but those of other nodes name others" +
+           remedy;
+  return "its marker names deployment " + marker.deployment + ", but this client uses " +
+         std::string{expected.deployment} + "; to make the node join that one, delete its redlock:node";
 }
 
 }  // namespace detail
@@ -63,15 +64,15 @@ namespace detail {
   using Standing = GuardedNode::Standing;
   switch (node.standing) {
     case Standing::lost:
-      return {NodeStatus::quarantined, "has no marker of its own: it lost its data, or is new"};
+      return {NodeStatus::quarantined, "the node has no marker: it lost its data or is new"};
     case Standing::unassigned:
-      return {NodeStatus::quarantined, "has waited, and now no majority is there to begin with"};
+      return {NodeStatus::quarantined, "the node has waited, but no majority of the nodes is ready to start"};
     case Standing::quarantined:
       return {NodeStatus::quarantined, detail::describe_quarantine(node, quarantine, now)};
     case Standing::foreign:
       return {NodeStatus::other_deployment, detail::describe_foreign(node, expected)};
     default:
-      return {NodeStatus::quarantined, "is being asked whether it kept its data"};
+      return {NodeStatus::quarantined, "the client is checking whether the node kept its data"};
   }
 }
 

@@ -48,15 +48,14 @@ struct GuardedNode {
     const auto& parts = reply.elements;
     if (!reply.is(Reply::Kind::array) || parts.size() != 2 || !parts[0].is(Reply::Kind::string) ||
         !parts[1].is(Reply::Kind::integer)) {
-      failure = trouble_of(reply, "an answer about the marker");
+      failure = trouble_of(reply, "a valid answer about the marker");
       return;
     }
     failure.reset();
     if (run_id.empty() && !durable)
-      failure = {
-          NodeStatus::server_error,
-          "does not tell its run_id, so nobody would see it restart: if it is durable say so, else set "
-          "restart_guard to off"};
+      failure = {NodeStatus::server_error,
+                 "does not report its run_id, so a restart would go unnoticed: set durable_nodes if it is "
+                 "durable, else set restart_guard to off"};
     standing = Standing::lost;
     text = parts[0].text;
     marker = Marker::parse(text);

@@ -105,17 +105,17 @@ class Handshake {
   }
   static std::optional<Trouble> expect_ok(const Reply& reply) {
     if (reply.is(Reply::Kind::status)) return std::nullopt;
-    return trouble_of(reply, "an answer to AUTH or SELECT");
+    return trouble_of(reply, "a valid answer to AUTH or SELECT");
   }
   static std::optional<Trouble> expect_master(const Reply& reply) {
     if (!reply.is(Reply::Kind::array) || reply.elements.empty())
-      return trouble_of(reply, "an answer to ROLE");
+      return trouble_of(reply, "a valid answer to ROLE");
     const std::string& role = reply.elements.front().text;
     if (role == "master") return std::nullopt;
-    return Trouble{NodeStatus::replica, "the server's role is " + role + ", only masters vote"};
+    return Trouble{NodeStatus::replica, "the server's role is " + role + "; only masters vote"};
   }
   std::optional<Trouble> note_run_id(const Reply& reply) {
-    if (!reply.is(Reply::Kind::string)) return trouble_of(reply, "an answer to INFO");
+    if (!reply.is(Reply::Kind::string)) return trouble_of(reply, "a valid answer to INFO");
     constexpr std::string_view field = "run_id:";
     if (const auto at = reply.text.find(field); at != std::string::npos) {
       const auto begin = at + field.size();
@@ -124,13 +124,13 @@ class Handshake {
     return std::nullopt;
   }
   std::optional<Trouble> note_client_id(const Reply& reply) {
-    if (!reply.is(Reply::Kind::integer)) return trouble_of(reply, "an answer to CLIENT ID");
+    if (!reply.is(Reply::Kind::integer)) return trouble_of(reply, "a valid answer to CLIENT ID");
     client_id_ = reply.integer;
     return std::nullopt;
   }
   static std::optional<Trouble> expect_subscription(const Reply& reply) {
     if (reply.is(Reply::Kind::array)) return std::nullopt;
-    return trouble_of(reply, "an answer to SUBSCRIBE");
+    return trouble_of(reply, "a valid answer to SUBSCRIBE");
   }
   static std::optional<Trouble> expect_sha(const Reply& reply, const Script& script) {
     if (reply.text == script.sha1) return std::nullopt;

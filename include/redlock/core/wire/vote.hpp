@@ -23,7 +23,7 @@ struct Vote {
 [[nodiscard]] inline Vote vote_of_set(const Reply& reply) {
   if (reply.is(Reply::Kind::status) && reply.text == "OK") return {Vote::Kind::yes, {}};
   if (reply.is(Reply::Kind::nil)) return {Vote::Kind::no, {}};
-  return {Vote::Kind::unknown, trouble_of(reply, "an answer to SET")};
+  return {Vote::Kind::unknown, trouble_of(reply, "a valid answer to SET")};
 }
 
 /// The largest integer below which Lua's numbers, which are doubles, are exact.
@@ -49,7 +49,7 @@ struct Grant {
     grant.owner = parts[0].text;
     if (parts[1].integer >= 0) grant.ttl = std::chrono::milliseconds{parts[1].integer};
   } else {
-    grant.vote.trouble = trouble_of(reply, "an answer to a grant");
+    grant.vote.trouble = trouble_of(reply, "a valid answer to a lock request");
   }
   return grant;
 }
@@ -60,7 +60,7 @@ struct Grant {
   if (reply.is(Reply::Kind::integer) && reply.integer == 1) return {Vote::Kind::yes, {}};
   if (reply.is(Reply::Kind::integer) && (reply.integer == 0 || reply.integer == -1))
     return {Vote::Kind::no, {}};
-  return {Vote::Kind::unknown, trouble_of(reply, "an answer of the script")};
+  return {Vote::Kind::unknown, trouble_of(reply, "a valid answer of the script")};
 }
 /// Like `vote_of_script`, but a key of another type is a no.
 [[nodiscard]] inline Vote vote_on_owner(const Reply& reply) {
