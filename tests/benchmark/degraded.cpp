@@ -7,10 +7,10 @@
 namespace redlock::benchmark {
 namespace {
 
-// Longer than a connection may owe answers before the library gives it up.
+// Longer than the silence after which the library gives a connection up.
 constexpr std::chrono::seconds time_to_notice{3};
 
-void hit_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
+void fail_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
   for (int i = 0; i < static_cast<int>(count); ++i)
     if (outage == Outage::kill)
       servers.kill(i);
@@ -20,7 +20,7 @@ void hit_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
 
 }  // namespace
 
-Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles) {
+Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycles) {
   testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock redlock{endpoints_of(servers)};
   const auto run = [&redlock, resource = ResourceName{'d', 0}](std::size_t count, Samples& samples) mutable {
@@ -30,7 +30,7 @@ Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles)
   warm_up(healthy, cycles / 10 + 1);
   measure(healthy, cycles);
 
-  hit_nodes(servers, outage, hit);
+  fail_nodes(servers, outage, failed);
   Contestant after{"degraded", nodes, 1, healthy.run};
   const auto noticed = Stopwatch::now() + time_to_notice;
   while (Stopwatch::now() < noticed) warm_up(after, 1);

@@ -9,7 +9,7 @@ void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& 
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
   std::optional<Lease> lease = locks.try_lock(name, options);
-  if (!lease) return samples.add_failure("held, although nobody else is here");
+  if (!lease) return samples.add_failure("held, although no other client uses these servers");
   if (lease->release() != Release::released) return samples.add_failure("not released");
   samples.add(Stopwatch::now() - begun);
 } catch (const Error& error) {

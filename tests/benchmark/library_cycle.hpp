@@ -1,4 +1,4 @@
-// What users of the library do: lock and release.
+// One cycle of the library: lock and release.
 #pragma once
 
 #include "benchmark/floor/cycle_commands.hpp"
@@ -11,10 +11,10 @@ namespace redlock::benchmark {
 inline const LockOptions plain{.ttl = ttl, .fencing = false};
 inline const LockOptions fenced{.ttl = ttl};
 
-/// One measured cycle, which is a sample when it locked and released, and else a failure.
+/// Measures one cycle. Adds a sample if the resource was locked and released, and a failure otherwise.
 void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& resource, Samples& samples);
 
-/// So many cycles by one caller.
+/// Measures `cycles` cycles of one caller.
 void measure_cycles(LockClient& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,
                     Samples& samples);
 

@@ -13,17 +13,18 @@
 
 namespace redlock::benchmark {
 
-/// Each thread locks and releases resources of its own. The threads live as long as this object and sleep between
-/// runs: starting them is not part of what is measured.
+/// Each thread locks and releases resources of its own. The threads live as long as this object and sleep
+/// between runs, so their start is not measured.
 class LockingThreads {
  public:
-  /// `locks` outlives this.
+  /// `locks` must outlive this object.
   LockingThreads(LockClient& locks, const LockOptions& options, unsigned callers, char contestant);
   ~LockingThreads();
   LockingThreads(const LockingThreads&) = delete;
   LockingThreads& operator=(const LockingThreads&) = delete;
 
-  /// Runs so many cycles, shared among the threads as they come. One run at a time.
+  /// Runs `cycles` cycles in total; each thread takes the next one when it is idle. Not to be called
+  /// concurrently.
   void run(std::size_t cycles, Samples& samples);
 
  private:
@@ -36,11 +37,11 @@ class LockingThreads {
   LockClient& locks_;
   const LockOptions options_;
   std::vector<Caller> callers_;
-  std::barrier<> starting_;  // all threads and whoever calls run(), as is the next
+  std::barrier<> starting_;  // for all threads and the caller of run(), as the next
   std::barrier<> ending_;
-  std::atomic<std::ptrdiff_t> untaken_ = 0;  // cycles; below zero when every thread has looked
+  std::atomic<std::ptrdiff_t> untaken_ = 0;  // cycles left; below zero once the threads have found none left
   bool over_ = false;                        // written before starting_
-  std::vector<std::jthread> threads_;        // last: they use the others
+  std::vector<std::jthread> threads_;        // last, as the threads use the other members
 };
 
 }  // namespace redlock::benchmark

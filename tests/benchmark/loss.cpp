@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Threads that leave nobody a core.
+/// Threads that compete for every core.
 std::vector<std::jthread> keep_busy(unsigned count) {
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < count; ++i)
@@ -25,7 +25,7 @@ std::vector<std::jthread> keep_busy(unsigned count) {
   return threads;
 }
 
-/// When a thread that sleeps until then goes on: what this machine gives to one that does not look up before.
+/// Sleeps until `when` and returns the time of waking up: the reference for a thread without early wake-ups.
 Clock::time_point wake_at(Clock::time_point when) {
   const auto since_boot = when.time_since_epoch();
   const timespec until{since_boot / std::chrono::seconds{1}, (since_boot % std::chrono::seconds{1}).count()};
@@ -33,15 +33,15 @@ Clock::time_point wake_at(Clock::time_point when) {
   return Clock::now();
 }
 
-struct Told {
-  Clock::duration by_sleep;
-  Clock::duration by_callback;
-  Clock::duration by_wait;
+/// How long after the deadline a loss is noticed; a negative delay would be too early.
+struct LossDelays {
+  Clock::duration of_sleep;
+  Clock::duration of_callback;
+  Clock::duration of_wait;
 };
 
-/// A lease that renews itself, until so many nodes hang; then how long after its deadline that is told. Less than nothing
-/// would be too early.
-Told lose(Redlock& locks, testing::LocalNodes& servers, unsigned hit) {
+/// Holds a lease with automatic renewal until `failed` nodes hang, and measures the notification of its loss.
+LossDelays lose(Redlock& locks, testing::LocalNodes& servers, unsigned failed) {
   std::binary_semaphore called{0};
   Clock::time_point called_at;
   const auto on_lost = [&](Loss) {
@@ -50,8 +50,8 @@ Told lose(Redlock& locks, testing::LocalNodes& servers, unsigned hit) {
   };
   const Lease lease = locks.lock("l", {.ttl = milliseconds{500}, .auto_renew = true, .on_lost = on_lost});
   std::this_thread::sleep_for(milliseconds{300});
-  for (unsigned node = 0; node < hit; ++node) servers.pause(static_cast<int>(node));
-  std::this_thread::sleep_for(milliseconds{20});  // what was under way has come
+  for (unsigned node = 0; node < failed; ++node) servers.pause(static_cast<int>(node));
+  std::this_thread::sleep_for(milliseconds{20});  // replies under way have arrived
   const Clock::time_point deadline = lease.deadline();
   Clock::time_point slept_until;
   std::jthread sleeper{[&] { slept_until = wake_at(deadline); }};
@@ -59,12 +59,13 @@ Told lose(Redlock& locks, testing::LocalNodes& servers, unsigned hit) {
   const Clock::time_point waited_until = Clock::now();
   called.acquire();
   sleeper.join();
-  for (unsigned node = 0; node < hit; ++node) servers.resume(static_cast<int>(node));
+  for (unsigned node = 0; node < failed; ++node) servers.resume(static_cast<int>(node));
   return {slept_until - deadline, called_at - deadline, waited_until - deadline};
 }
 
-/// A lease that renews itself, until its keys are deleted on so many nodes; how long after the last deletion that is told.
-Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& observers, unsigned hit) {
+/// Holds a lease with automatic renewal until its keys are deleted on `count` nodes. Returns the time from
+/// the last deletion to the notification.
+Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& observers, unsigned count) {
   std::binary_semaphore called{0};
   Clock::time_point called_at;
   const auto on_lost = [&](Loss) {
@@ -75,7 +76,7 @@ Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& obser
       locks.lock("d", {.ttl = std::chrono::minutes{1}, .auto_renew = true, .on_lost = on_lost});
   std::this_thread::sleep_for(milliseconds{50});  // all nodes are watched
   Clock::time_point deleted_at;
-  for (unsigned node = 0; node < hit; ++node) {
+  for (unsigned node = 0; node < count; ++node) {
     deleted_at = Clock::now();
     observers[node].del("d");
   }
@@ -97,10 +98,10 @@ Report loss(unsigned nodes, unsigned busy, std::size_t cycles) {
   for (unsigned node = 0; node < nodes; ++node) observers.emplace_back(servers.port(static_cast<int>(node)));
   const auto threads = keep_busy(busy);
   for (std::size_t i = 0; i < cycles; ++i) {
-    const Told told = lose(locks, servers, nodes / 2 + 1);
-    contestants[0].samples.add(told.by_sleep);
-    contestants[1].samples.add(told.by_callback);
-    contestants[2].samples.add(told.by_wait);
+    const LossDelays delays = lose(locks, servers, nodes / 2 + 1);
+    contestants[0].samples.add(delays.of_sleep);
+    contestants[1].samples.add(delays.of_callback);
+    contestants[2].samples.add(delays.of_wait);
     contestants[3].samples.add(lose_keys(locks, observers, nodes / 2 + 1));
   }
   Report report{{}, "p99_ratio_to_sleep"};

@@ -1,4 +1,4 @@
-// redlock-bench: what a lock costs, beside the least that it could cost.
+// redlock-bench: measures the cost of a lock beside the least possible cost.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
@@ -24,7 +24,7 @@ struct Arguments {
   bool json = false;
 };
 
-/// A subcommand with the options that all have.
+/// A subcommand with the options that all subcommands have.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
                       Arguments& arguments) {
   CLI::App* command = app.add_subcommand(name, description);
@@ -34,14 +34,14 @@ CLI::App* add_command(CLI::App& app, const std::string& name, const std::string&
   return command;
 }
 
-/// One that runs cycles. `cycles`: how many unless told.
+/// A subcommand that runs cycles. `cycles` is the default for `--cycles`.
 CLI::App* add_measurement(CLI::App& app, const std::string& name, const std::string& description,
                           std::size_t cycles, Arguments& arguments) {
   CLI::App* command = add_command(app, name, description, arguments);
   command->preparse_callback([&arguments, cycles](std::size_t) { arguments.cycles = cycles; });
   command
       ->add_option("--cycles", arguments.cycles,
-                   "lock and release cycles of every contestant (default " + std::to_string(cycles) + ")")
+                   "measured cycles per row of the report (default " + std::to_string(cycles) + ")")
       ->check(CLI::Range(20, 100'000'000));
   return command;
 }
@@ -49,49 +49,53 @@ CLI::App* add_measurement(CLI::App& app, const std::string& name, const std::str
 bench::Report measure_degraded(const Arguments& arguments) {
   const unsigned hit = arguments.stop + arguments.kill;
   if (hit > (arguments.nodes - 1) / 2)
-    throw CLI::ValidationError{"no majority is left of " + std::to_string(arguments.nodes) +
-                               " nodes without " + std::to_string(hit)};
+    throw CLI::ValidationError{std::to_string(hit) + " failed nodes leave no majority of " +
+                               std::to_string(arguments.nodes)};
   const auto outage = arguments.stop > 0 ? bench::Outage::stop : bench::Outage::kill;
   return bench::degraded(arguments.nodes, outage, hit, arguments.cycles);
 }
 
 void add_measurements(CLI::App& app, Arguments& arguments,
                       std::variant<bench::Report, bench::Facts>& report) {
-  add_measurement(app, "latency", "One caller, beside the raw floor, on all nodes and on one", 20'000,
-                  arguments)
+  add_measurement(app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one",
+                  20'000, arguments)
       ->callback([&] { report = bench::latency(arguments.nodes, arguments.cycles); });
 
   CLI::App* throughput = add_measurement(
-      app, "throughput", "Many callers on one client, beside the pipelined raw floor", 100'000, arguments);
+      app, "throughput", "Throughput of many callers on one client, compared with pipelined raw hiredis",
+      100'000, arguments);
   throughput->add_option("--callers", arguments.callers, "threads, 1 to 1024 (default 64)")
       ->check(CLI::Range(1, 1024));
   throughput->callback(
       [&] { report = bench::throughput(arguments.nodes, arguments.callers, arguments.cycles); });
 
-  add_measurement(app, "start", "The command redlock, from its start to its end, and a client's first lock",
-                  200, arguments)
+  add_measurement(app, "start", "Run time of the command redlock, and of the first lock of a new client", 200,
+                  arguments)
       ->callback([&] { report = bench::start(arguments.nodes, arguments.cycles); });
 
   CLI::App* loss = add_measurement(
-      app, "loss", "How late a loss is told, beside a thread that sleeps until the deadline", 100, arguments);
+      app, "loss", "Delay of loss notifications, compared with a thread that sleeps until the deadline", 100,
+      arguments);
   loss->add_option("--busy", arguments.busy,
-                   "threads that keep the cores busy meanwhile, 0 to 1024 (default 16)")
+                   "threads that keep the cores busy during the measurement, 0 to 1024 (default 16)")
       ->check(CLI::Range(0, 1024));
   loss->callback([&] { report = bench::loss(arguments.nodes, arguments.busy, arguments.cycles); });
 
-  CLI::App* renew = add_command(app, "renew", "What many leases that renew themselves take", arguments);
-  renew->add_option("--leases", arguments.leases, "how many, 1 to 1000000 (default 10000)")
+  CLI::App* renew =
+      add_command(app, "renew", "CPU, memory and traffic of many leases with automatic renewal", arguments);
+  renew->add_option("--leases", arguments.leases, "number of leases, 1 to 1000000 (default 10000)")
       ->check(CLI::Range(1, 1'000'000));
-  renew->add_option("--seconds", arguments.seconds, "how long they are watched (default 30)")
+  renew->add_option("--seconds", arguments.seconds, "duration of the measurement (default 30)")
       ->check(CLI::Range(1, 86'400));
   renew->callback([&] { report = bench::renew(arguments.nodes, arguments.leases, arguments.seconds); });
 
-  CLI::App* degraded = add_measurement(
-      app, "degraded", "One caller, before and after a minority of the nodes fails", 5'000, arguments);
-  CLI::Option_group* failure = degraded->add_option_group("failure", "one of");
-  failure->add_option("--stop", arguments.stop, "nodes to stop with SIGSTOP: they hang")
+  CLI::App* degraded =
+      add_measurement(app, "degraded", "Latency of one caller before and after a minority of the nodes fails",
+                      5'000, arguments);
+  CLI::Option_group* failure = degraded->add_option_group("failure", "exactly one of");
+  failure->add_option("--stop", arguments.stop, "nodes to stop with SIGSTOP, so that they hang")
       ->check(CLI::Range(1, 15));
-  failure->add_option("--kill", arguments.kill, "nodes to kill: they refuse connections")
+  failure->add_option("--kill", arguments.kill, "nodes to kill, so that they refuse connections")
       ->check(CLI::Range(1, 15));
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
@@ -101,8 +105,9 @@ void add_measurements(CLI::App& app, Arguments& arguments,
 
 int main(int argc, char** argv) try {
   CLI::App app{
-      "Measures lock and release cycles on local Redis servers that it starts itself, beside raw hiredis\n"
-      "sending the same commands, by turns in one run. Fails when any cycle fails.",
+      "Starts local Redis servers and measures lock and release cycles on them. Compares the library with\n"
+      "raw hiredis, which sends the same commands, in alternating blocks of one run. Fails if any cycle "
+      "fails.",
       "redlock-bench"};
   Arguments arguments;
   std::variant<bench::Report, bench::Facts> report;
@@ -110,7 +115,7 @@ int main(int argc, char** argv) try {
   add_measurements(app, arguments, report);
   try {
     app.parse(argc, argv);
-    // Asked for here: CLI11 would ask before it tells which word it does not know.
+    // Checked here, because CLI11 would report the missing subcommand rather than an unknown word.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : usage_error;

@@ -34,9 +34,9 @@ double resident_bytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
-/// What one server has seen: how often it read from a socket, and the extensions among what it read.
-struct Seen {
-  explicit Seen(testing::RawClient& server)
+/// Counters of one server: its reads from sockets, and the extensions that it executed.
+struct Traffic {
+  explicit Traffic(testing::RawClient& server)
       : reads{std::stod(*server.info("total_reads_processed"))},
         extensions{static_cast<double>(server.calls("evalsha"))} {}
   double reads;
@@ -63,13 +63,13 @@ Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
   const std::vector<Lease> held = hold(locks, leases, ttl);
   const double bytes = resident_bytes() - bytes_before;
 
-  const Seen before{observer};
+  const Traffic before{observer};
   const double cpu_before = seconds_of_cpu();
   const auto begun = Stopwatch::now();
   std::this_thread::sleep_for(std::chrono::seconds{seconds});
   const double cpu = seconds_of_cpu() - cpu_before;
   const double elapsed = std::chrono::duration<double>{Stopwatch::now() - begun}.count();
-  const Seen after{observer};
+  const Traffic after{observer};
   for (const Lease& lease : held)
     if (lease.state() != State::held)
       throw std::runtime_error{lease.resource() + " was lost: " + std::string{to_string(lease.loss())}};

@@ -11,7 +11,7 @@
 namespace redlock::benchmark {
 namespace {
 
-/// Starts a program and waits for its end, again and again.
+/// Each cycle starts a program and waits for its end.
 Contestant program(const std::string& name, unsigned nodes, const std::vector<std::string>& words) {
   return {name, nodes, 1, [words](std::size_t count, Samples& samples) {
             const auto begun = Stopwatch::now();
@@ -26,7 +26,8 @@ Contestant program(const std::string& name, unsigned nodes, const std::vector<st
           }};
 }
 
-/// A client of its own for each cycle: names, connections, login and scripts come before the lock.
+/// Each cycle creates a client: name resolution, connections, login and loading of scripts come before the
+/// lock.
 Contestant first_lock(const testing::LocalNodes& servers, unsigned nodes) {
   return {"first-lock", nodes, 1,
           [&servers, resource = ResourceName{'f', 0}](std::size_t count, Samples& samples) mutable {

@@ -16,7 +16,8 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-/// One thread. It gives up quickly and tries often, so that many attempts meet and split the nodes among them.
+/// One thread. It tries often and gives up quickly, so that many attempts compete and split the nodes among
+/// them.
 class Caller {
  public:
   Caller(InspectableLock& locks, int resources, std::uint64_t seed)
@@ -33,7 +34,7 @@ class Caller {
  private:
   void attempt() {
     Acquired one{.resource = static_cast<std::uint64_t>(draw(resources_)), .invoked_ns = now_ns()};
-    std::error_code ec;  // nodes die here all the time
+    std::error_code ec;  // ignored, as nodes die all the time
     auto lease = locks_.try_lock("resource " + std::to_string(one.resource), {.ttl = 2s}, ec);
     if (!lease) return;
     one.completed_ns = now_ns();

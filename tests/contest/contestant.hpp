@@ -20,7 +20,7 @@ struct ContestantOptions {
   std::chrono::microseconds skew{};  ///< of this process's wall clock
 };
 
-/// Locks and releases for so long, with all threads through one client, and writes its log.
+/// Locks and releases for `length` with all threads through one client, and writes the log.
 void contest(const ContestantOptions&);
 
 }  // namespace redlock::testing

@@ -1,5 +1,5 @@
-// token-contest: many processes fight for a few locks while the nodes have a hard time, and no fencing token may be
-// given out twice or go back.
+// token-contest: many processes compete for a few locks while nodes fail. No fencing token may be issued
+// twice, and later acquisitions must get greater tokens.
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,8 @@ struct Options {
   std::int64_t skew_us = 0;
 };
 
-/// How wrong the processes' clocks are. Those that are behind count from what the nodes have, and nodes disagree.
+/// The clock errors of the processes. A process whose clock is behind proposes too small a token; the token
+/// then follows the nodes' counters, and these disagree.
 constexpr std::chrono::hours day{24};
 constexpr std::array<std::chrono::microseconds, 8> skews{-50 * 365 * day, -1h,      0us, -30s, -day, -1s,
                                                          274 * 365 * day, -30 * day};
@@ -46,9 +47,9 @@ std::string log_of(const detail::ProcessGroup& group, unsigned number) {
   return group.folder() + "/log-" + std::to_string(number);
 }
 
-class Dice {
+class RandomSource {
  public:
-  explicit Dice(std::uint64_t seed) : random_{seed} {}
+  explicit RandomSource(std::uint64_t seed) : random_{seed} {}
   int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
   void sleep_up_to(std::chrono::microseconds most) {
     std::this_thread::sleep_for(std::chrono::microseconds{draw(static_cast<int>(most.count()))});
@@ -58,37 +59,37 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-/// One node at a time dies and comes back with its data, or hangs.
+/// Lets one node at a time die and come back with its data, or hang.
 void let_nodes_fail(LocalNodes& nodes, std::uint64_t seed, Clock::time_point end) {
-  Dice dice{seed};
+  RandomSource random{seed};
   while (Clock::now() < end) {
-    const int victim = dice.draw(nodes.size());
-    if (dice.draw(2) == 0)
-      nodes.kill(victim), dice.sleep_up_to(150ms), nodes.restart_with_data(victim);
+    const int victim = random.draw(nodes.size());
+    if (random.draw(2) == 0)
+      nodes.kill(victim), random.sleep_up_to(150ms), nodes.restart_with_data(victim);
     else
-      nodes.pause(victim), dice.sleep_up_to(600ms), nodes.resume(victim);
-    dice.sleep_up_to(400ms);
+      nodes.pause(victim), random.sleep_up_to(600ms), nodes.resume(victim);
+    random.sleep_up_to(400ms);
   }
 }
 
-/// A copy is deleted while its holder is still confirming it, or holds it: a thousand a second.
+/// Deletes up to a thousand copies a second while their holders confirm or hold them.
 void delete_copies(const LocalNodes& nodes, int resources, std::uint64_t seed, Clock::time_point end) {
-  Dice dice{seed};
+  RandomSource random{seed};
   std::vector<std::optional<RawClient>> clients(static_cast<std::size_t>(nodes.size()));
   while (Clock::now() < end) {
-    const int node = dice.draw(nodes.size());
+    const int node = random.draw(nodes.size());
     auto& client = clients[static_cast<std::size_t>(node)];
     try {
       if (!client) client.emplace(nodes.port(node));
-      client->del("resource " + std::to_string(dice.draw(resources)));
+      client->del("resource " + std::to_string(random.draw(resources)));
     } catch (const std::runtime_error&) {
-      client.reset();  // it has just died
+      client.reset();  // the node has just died
     }
-    dice.sleep_up_to(1ms);
+    random.sleep_up_to(1ms);
   }
 }
 
-/// The same program once more, as a contestant.
+/// Starts this program again, as a contestant.
 pid_t start(const Options& options, const LocalNodes& nodes, const detail::ProcessGroup& group,
             unsigned number) {
   const auto argument = [](const std::string& name, const auto& value) {
@@ -106,8 +107,8 @@ pid_t start(const Options& options, const LocalNodes& nodes, const detail::Proce
   return detail::launch(launch);
 }
 
-/// The contest as a whole. 0: all promises were kept, and were hard enough to keep.
-int hold(const Options& options) {
+/// Runs the whole contest. Returns 0 if the tokens are right and there were enough second rounds to prove it.
+int run_contest(const Options& options) {
   LocalNodes nodes{5, {.persist = true}};
   const detail::ProcessGroup group;
   std::vector<pid_t> contestants;
@@ -135,12 +136,13 @@ int hold(const Options& options) {
   }
   std::cout << all.acquired.size() << " acquisitions, " << all.second_rounds
             << " of them with a second round, seed " << options.contestant.seed << '\n';
-  if (const auto broken = broken_promise(all.acquired)) {
-    std::cout << *broken << '\n';
+  if (const auto violation = find_violation(all.acquired)) {
+    std::cout << *violation << '\n';
     return 1;
   }
   if (all.second_rounds >= options.second_rounds) return 0;
-  std::cout << "This proves nothing: at least " << options.second_rounds << " second rounds are wanted.\n";
+  std::cout << "Too few second rounds to prove anything: at least " << options.second_rounds
+            << " are needed.\n";
   return 1;
 }
 
@@ -148,23 +150,25 @@ int hold(const Options& options) {
 
 int main(int argc, char** argv) try {
   CLI::App app{
-      "Lets processes fight for locks while nodes die, hang and lose copies, and judges their fencing tokens",
+      "Lets processes compete for locks while nodes die, hang and lose copies, and checks their fencing "
+      "tokens",
       "token-contest"};
   Options options;
   ContestantOptions& contestant = options.contestant;
-  app.add_option("--seconds", options.seconds, "how long (default 60)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--seconds", options.seconds, "duration (default 60)")->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "processes (default 8)")->check(CLI::Range(1, 64));
-  app.add_option("--threads", contestant.threads, "threads of each (default 8)")->check(CLI::Range(1, 64));
-  app.add_option("--resources", contestant.resources, "locks to fight for (default 4)")
+  app.add_option("--threads", contestant.threads, "threads per process (default 8)")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--resources", contestant.resources, "locks to compete for (default 4)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--second-rounds", options.second_rounds, "fewer of them prove nothing (default 1000)");
-  app.add_option("--seed", contestant.seed, "of the mishaps, and of what the threads do (default 1)");
-  // As a contestant.
+  app.add_option("--second-rounds", options.second_rounds, "second rounds needed to pass (default 1000)");
+  app.add_option("--seed", contestant.seed, "seed of the failures and of the threads' actions (default 1)");
+  // For the contestants.
   app.add_option("--log", contestant.log)->group("");
   app.add_option("--node", contestant.nodes)->group("");
   app.add_option("--skew-us", options.skew_us)->group("");
   CLI11_PARSE(app, argc, argv);
-  if (contestant.nodes.empty()) return hold(options);
+  if (contestant.nodes.empty()) return run_contest(options);
   contestant.length = std::chrono::seconds{options.seconds};
   contestant.skew = std::chrono::microseconds{options.skew_us};
   contest(contestant);

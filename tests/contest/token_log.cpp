@@ -9,7 +9,7 @@
 namespace redlock::testing {
 namespace {
 
-std::string told(const Acquired& one) {
+std::string describe(const Acquired& one) {
   return "token " + std::to_string(one.token) + " of resource " + std::to_string(one.resource) +
          ", invoked at " + std::to_string(one.invoked_ns) + " ns and completed at " +
          std::to_string(one.completed_ns) + " ns";
@@ -19,15 +19,15 @@ bool completed_later(const Acquired& one, const Acquired& other) {
   return one.completed_ns > other.completed_ns;
 }
 
-/// The acquisitions of one resource, in the order of their invocations.
-std::optional<std::string> broken_order(const std::vector<Acquired>& all) {
+/// Takes the acquisitions of one resource in the order of their invocations.
+std::optional<std::string> find_order_violation(const std::vector<Acquired>& all) {
   std::priority_queue<Acquired, std::vector<Acquired>, decltype(&completed_later)> under_way{completed_later};
-  Acquired greatest;  // of those completed before
+  Acquired greatest;  // among those completed before
   for (const Acquired& one : all) {
     for (; !under_way.empty() && under_way.top().completed_ns < one.invoked_ns; under_way.pop())
       if (under_way.top().token > greatest.token) greatest = under_way.top();
     if (one.token <= greatest.token)
-      return told(one) + " is not greater than " + told(greatest) + ", which was complete before";
+      return describe(one) + " is not greater than " + describe(greatest) + ", which was complete before";
     under_way.push(one);
   }
   return std::nullopt;
@@ -35,18 +35,18 @@ std::optional<std::string> broken_order(const std::vector<Acquired>& all) {
 
 }  // namespace
 
-std::optional<std::string> broken_promise(std::vector<Acquired> all) {
+std::optional<std::string> find_violation(std::vector<Acquired> all) {
   std::sort(all.begin(), all.end(),
             [](const Acquired& one, const Acquired& other) { return one.invoked_ns < other.invoked_ns; });
   std::map<std::uint64_t, std::vector<Acquired>> resources;
   std::map<std::uint64_t, std::map<std::uint64_t, Acquired>> seen;
   for (const Acquired& one : all) {
     const auto [first, is_new] = seen[one.resource].emplace(one.token, one);
-    if (!is_new) return told(one) + " was given out before: " + told(first->second);
+    if (!is_new) return describe(one) + " was issued before: " + describe(first->second);
     resources[one.resource].push_back(one);
   }
   for (const auto& [resource, its] : resources)
-    if (auto broken = broken_order(its)) return broken;
+    if (auto violation = find_order_violation(its)) return violation;
   return std::nullopt;
 }
 
@@ -65,7 +65,7 @@ TokenLog TokenLog::read(const std::string& path) {
   for (Acquired one; file >> one.resource >> one.invoked_ns >> one.completed_ns >> one.token;)
     log.acquired.push_back(one);
   if (size == 0 || log.acquired.size() != size)
-    throw std::runtime_error{"a contestant has left no whole log"};
+    throw std::runtime_error{"the log of a contestant is missing or incomplete"};
   return log;
 }
 

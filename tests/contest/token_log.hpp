@@ -1,4 +1,4 @@
-// Who got which token, and when: written by the contestants, judged in the end.
+// The tokens that the contestants acquired, with their times: written by each contestant, checked at the end.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace redlock::testing {
 
-/// One successful acquisition. Both times are of one clock, which all processes share.
+/// One successful acquisition. Both times are of the same clock in all processes.
 struct Acquired {
   std::uint64_t resource = 0;
   std::int64_t invoked_ns = 0;    ///< before the call
@@ -16,18 +16,18 @@ struct Acquired {
   std::uint64_t token = 0;
 };
 
-/// What one process has to tell.
+/// The results of one process.
 struct TokenLog {
   std::vector<Acquired> acquired;
-  std::uint64_t second_rounds = 0;  ///< acquisitions that needed one
+  std::uint64_t second_rounds = 0;  ///< acquisitions that needed a second round
 
   void write(const std::string& path) const;
-  /// Throws std::runtime_error where there is none, or not a whole one.
+  /// Throws std::runtime_error if the log is missing or incomplete.
   static TokenLog read(const std::string& path);
 };
 
-/// Why these tokens are not what they promise: one was given out twice, is missing, or is not greater than that of an
-/// acquisition of the same resource which had completed before this one was invoked. None where all is well.
-[[nodiscard]] std::optional<std::string> broken_promise(std::vector<Acquired>);
+/// Describes a violation: a token was issued twice, is missing, or is not greater than that of an acquisition
+/// of the same resource that had completed before this one was invoked. Empty if there is no violation.
+[[nodiscard]] std::optional<std::string> find_violation(std::vector<Acquired>);
 
 }  // namespace redlock::testing

@@ -1,4 +1,4 @@
-// A client in the middle of everything, with a server that says what it likes.
+// A client with operations of every kind under way, and a server that sends arbitrary bytes.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@
 
 namespace redlock::testing {
 
-/// One node, one connection, and an operation of every kind under way.
+/// One node with one connection, and an operation of every kind under way.
 class Conversation {
  public:
   enum class Since { handshake, login, ready };
@@ -35,49 +35,49 @@ class Conversation {
     submit(acquisition_);
     submit(inspection_);
     submit(extension_);
-    submit(removal_);
-    say();
+    submit(release_);
+    collect_sent();
   }
 
-  void hear(std::string_view piece) {
-    if (session().has_errand()) return;  // the connection is being left
+  void receive(std::string_view piece) {
+    if (session().has_errand()) return;  // the connection is being closed
     reader_.feed(piece.data(), piece.size());
     engine_.heard(0, at({}));
     while (const core::Reply* reply = reader_.next()) engine_.answered(0, *reply, at({}));
     if (reader_.error()) engine_.disconnected(0, {NodeStatus::protocol_error, reader_.error()}, at({}));
-    say();
+    collect_sent();
   }
 
-  /// No more is heard. Checks what has come of everything that was `heard`.
-  void end(std::string_view heard) {
+  /// Ends all operations and checks their results. `received`: all bytes that the server has sent.
+  void end(std::string_view received) {
     engine_.on_time(at(std::chrono::minutes{1}));
-    say();
+    collect_sent();
     const auto closing = session().take_closing();
-    if (closing) said_ += closing->unsent;
+    if (closing) sent_ += closing->unsent;
     must(engine_.active() == 0, "every operation ends");
-    must(said_.size() < most_said(), "a server cannot make a client talk without end");
-    check_yes(acquisition_->granted(), heard, "+OK\r\n");
-    check_yes(extension_->outcome() == core::Extension::Outcome::extended, heard, ":1\r\n");
-    check_yes(removal_->outcome() == Release::released, heard, ":1\r\n");
+    must(sent_.size() < most_sent(), "no server can make a client send without end");
+    check_yes(acquisition_->granted(), received, "+OK\r\n");
+    check_yes(extension_->outcome() == core::Extension::Outcome::extended, received, ":1\r\n");
+    check_yes(release_->outcome() == Release::released, received, ":1\r\n");
     if (acquisition_->granted()) return;
     const bool broke = closing && !closing->graceful;
-    must(broke || !has_said(claim("acquirer").set_command()) || has_said(claim("acquirer").release_command()),
+    must(broke || !has_sent(claim("acquirer").set_command()) || has_sent(claim("acquirer").release_command()),
          "a failed attempt is undone");
     check_pause();
   }
 
-  /// What the callers are told.
+  /// The results that the callers get, as text.
   [[nodiscard]] std::string outcome() const {
     std::ostringstream out;
     out << static_cast<int>(acquisition_->failure().value_or(Errc{})) << report(acquisition_->tally())
         << static_cast<int>(extension_->outcome()) << report(extension_->tally())
-        << static_cast<int>(removal_->outcome()) << report(removal_->tally()) << report(inspection_->tally());
+        << static_cast<int>(release_->outcome()) << report(release_->tally()) << report(inspection_->tally());
     return out.str();
   }
 
  private:
-  /// Every script in the handshake, and once more where the server says that it does not know it; and some words.
-  [[nodiscard]] static std::size_t most_said() {
+  /// The size of every script twice, in the handshake and after a NOSCRIPT error, and of all other commands.
+  [[nodiscard]] static std::size_t most_sent() {
     std::size_t sum = 2048;
     for (const core::Script* const script : core::all_scripts) sum += 2 * script->source.size();
     return sum;
@@ -92,7 +92,7 @@ class Conversation {
     claim.owner = owner;
     return claim;
   }
-  static std::shared_ptr<core::LeaseState> tenure(const char* owner) {
+  static std::shared_ptr<core::LeaseState> lease(const char* owner) {
     return example_tenure(std::chrono::seconds{1}, claim(owner));
   }
   core::Session& session() { return engine_.session(0); }
@@ -101,42 +101,43 @@ class Conversation {
   void submit(const core::Ref<Kind>& operation) {
     engine_.submit(core::Ref<core::Operation>{operation.get()}, at({}));
   }
-  void say() {
-    said_ += session().unsent();
+  void collect_sent() {
+    sent_ += session().unsent();
     session().sent(session().unsent().size());
   }
 
-  [[nodiscard]] bool has_said(const std::string& command) const { return said_.find(command) != said_.npos; }
+  [[nodiscard]] bool has_sent(const std::string& command) const { return sent_.find(command) != sent_.npos; }
 
-  static void check_yes(bool is_yes, std::string_view heard, std::string_view word) {
-    must(!is_yes || heard.find(word) != heard.npos, "no yes is counted that the server did not say");
+  static void check_yes(bool is_yes, std::string_view received, std::string_view word) {
+    must(!is_yes || received.find(word) != received.npos, "only a yes that the server sent is counted");
   }
   void check_pause() const {
     using namespace std::chrono_literals;
     core::Retry retry{core::never};
     const auto again = retry.after(*acquisition_->failure(), acquisition_->tally(), at({}), at(1s), 7);
-    must(!again || (*again > at(1s) && *again < at(2s)), "no server makes a waiting call hurry or sleep");
+    must(!again || (*again > at(1s) && *again < at(2s)),
+         "no server can shorten or stretch the pause of a waiting call");
   }
 
-  /// As a line, which is checked on the way.
+  /// The report on the node, which is also checked, and its mark.
   static std::string report(const core::Tally& tally) {
     const core::Tally::Ballot& ballot = tally[0];
     std::ostringstream out;
     out << NodeReport{"node", ballot.trouble.status, ballot.trouble.message, ballot.owner, ballot.ttl};
-    must(is_one_line(out.view()) && out.view().size() < 1000, "a report is one line, and not a long one");
+    must(is_one_line(out.view()) && out.view().size() < 1000, "a report is one line of less than 1000 bytes");
     out << static_cast<int>(ballot.mark) << '\n';
     return out.str();
   }
 
   core::Engine engine_;
   redlock::detail::Reader reader_;
-  std::string said_;
+  std::string sent_;
   const core::Ref<core::Acquisition> acquisition_{
       new core::Acquisition{claim("acquirer"), 1, core::Acquisition::Purpose::wait}};
   const core::Ref<core::Inspection> inspection_{
       new core::Inspection{"key", 1, std::chrono::milliseconds{50}}};
-  const core::Ref<core::Extension> extension_{new core::Extension{tenure("extender"), 1}};
-  const core::Ref<core::ReleaseOperation> removal_{new core::ReleaseOperation{tenure("releaser"), 1}};
+  const core::Ref<core::Extension> extension_{new core::Extension{lease("extender"), 1}};
+  const core::Ref<core::ReleaseOperation> release_{new core::ReleaseOperation{lease("releaser"), 1}};
 };
 
 }  // namespace redlock::testing

@@ -1,4 +1,4 @@
-// Any text is an endpoint or a reason why not, and neither shows a password.
+// Any text is parsed as an endpoint or refused with a reason, and neither shows a password.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -28,16 +28,16 @@ void check(const Endpoint& endpoint) {
   must(again.user().empty() && again.password().empty(), "credentials are not shown");
   must(again.transport() == endpoint.transport() && again.host() == endpoint.host() &&
            again.port() == endpoint.port() && again.path() == endpoint.path() && again.db() == endpoint.db(),
-       "what is shown is the same place");
-  // One without a password is shown by the same text: so nothing of the password is in it.
-  must(again.to_string() == shown, "the credentials have no part in what is shown");
+       "the shown text is the same address");
+  // The endpoint without credentials has the same text, so the text has nothing of the password.
+  must(again.to_string() == shown, "the shown text does not depend on the credentials");
 }
 
 void check(const redlock::Error& refusal) {
   const std::string_view message = refusal.what();
   must(refusal.code() == redlock::Errc::misconfigured, "refused text is a misconfiguration");
   must(message.find(secret) == message.npos, "a refusal does not repeat the password");
-  must(is_plain(message) && message.size() < 250, "a refusal is made of our own words");
+  must(is_plain(message) && message.size() < 250, "a refusal is short and in printable ASCII");
   must(refusal.nodes().empty(), "no node was asked");
 }
 

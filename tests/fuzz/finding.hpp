@@ -1,4 +1,4 @@
-// How a fuzzer says that it has found something.
+// How a fuzzer reports a finding.
 #pragma once
 
 #include <cstdio>
@@ -7,15 +7,15 @@
 
 namespace redlock::testing {
 
-/// What must hold of every input. Otherwise the process ends, which is what libFuzzer and ctest take for a
-/// finding.
+/// Checks a property that must hold for every input. Aborts the process if it does not, which libFuzzer and
+/// ctest take for a finding.
 inline void must(bool holds, const char* what) {
   if (holds) return;
-  std::fprintf(stderr, "Finding: not so that %s\n", what);
+  std::fprintf(stderr, "Finding: violated: %s\n", what);
   std::abort();
 }
 
-/// Breaks no line and no terminal.
+/// Returns true if the text has no control characters.
 inline bool is_one_line(std::string_view text) {
   for (const char byte : text)
     if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) return false;

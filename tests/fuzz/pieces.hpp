@@ -1,4 +1,4 @@
-// A stream as it arrives.
+// A stream of bytes that arrives in pieces.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace redlock::testing {
 enum class Cut { whole, bytes, randomly };
 inline constexpr std::initializer_list<Cut> small_cuts{Cut::bytes, Cut::randomly};
 
-/// Hands over a stream in the pieces into which a network may cut it: the same ones for the same stream.
+/// Calls `each` with the pieces into which a network may split the stream: the same pieces for the same
+/// stream.
 template <class Each>
 void in_pieces(std::string_view stream, Cut cut, Each&& each) {
   std::minstd_rand random{static_cast<std::minstd_rand::result_type>(std::hash<std::string_view>{}(stream))};

@@ -1,4 +1,5 @@
-// Runs a fuzzer's check once on each of the files given: what was found stays found, in builds without a fuzzer.
+// Runs a fuzzer's check once on each given file, so that builds without a fuzzer also check all former
+// findings.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

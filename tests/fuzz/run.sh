@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds the fuzzers and runs each: tests/fuzz/run.sh [SECONDS, 30 unless given]
-# A finding fails the run. It stays in build-fuzz/findings/; once mended, it goes to tests/fuzz/corpus/ under a name that
-# tells what it is, and from then on every run of the tests tries it.
+# Installs missing packages, builds the fuzzers and runs each of them: tests/fuzz/run.sh [SECONDS, default 30]
+# A finding fails the run and is kept in build-fuzz/findings/. Once the error is fixed, the file goes to
+# tests/fuzz/corpus/ under a descriptive name, and every run of the tests checks it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-30}
@@ -16,8 +16,8 @@ mkdir -p build-fuzz/findings
 export UBSAN_OPTIONS=print_stacktrace=1
 for subject in endpoint vote; do
   echo "== $subject: $seconds s"
-  cp -R "tests/fuzz/corpus/$subject" "$work"  # libFuzzer adds to it what it learns
-  # What matters is short. An allocation larger than any limit of ours is a finding, and so is what takes seconds.
+  cp -R "tests/fuzz/corpus/$subject" "$work"  # a copy, as libFuzzer adds new inputs
+  # Short inputs suffice. An allocation above our limits is a finding, and so is an input that takes seconds.
   build-fuzz/bin/$subject-fuzzer -max_total_time="$seconds" -dict=tests/fuzz/$subject.dict \
     -max_len=1200 -malloc_limit_mb=16 -rss_limit_mb=1024 -timeout=10 -artifact_prefix=build-fuzz/findings/ \
     "$work/$subject" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -1,5 +1,5 @@
-// Whatever bytes a server sends, in whatever pieces: the same replies, within bounds, and no vote that it did
-// not give.
+// For any bytes from a server, split in any way: the replies are the same, stay within the limits, and only
+// votes that the server has sent are counted.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -22,23 +22,23 @@ using redlock::core::Vote;
 using redlock::detail::Reader;
 using redlock::detail::ReplyLimits;
 
-struct Heard {
+struct Received {
   std::vector<Reply> replies;
   bool understood = true;
 };
 
-bool operator==(const Heard& one, const Heard& other);  // below: replies contain replies
+bool operator==(const Received& one, const Received& other);  // below: replies contain replies
 
-Heard hear(std::string_view stream, Cut cut, ReplyLimits limits) {
-  Heard heard;
+Received receive(std::string_view stream, Cut cut, ReplyLimits limits) {
+  Received received;
   Reader reader{limits};
   in_pieces(stream, cut, [&](std::string_view piece) {
-    if (!heard.understood) return;
+    if (!received.understood) return;
     reader.feed(piece.data(), piece.size());
-    while (const Reply* reply = reader.next()) heard.replies.push_back(*reply);
-    heard.understood = reader.error() == nullptr;
+    while (const Reply* reply = reader.next()) received.replies.push_back(*reply);
+    received.understood = reader.error() == nullptr;
   });
-  return heard;
+  return received;
 }
 
 bool same(const Reply& one, const Reply& other) {
@@ -46,7 +46,7 @@ bool same(const Reply& one, const Reply& other) {
          std::equal(one.elements.begin(), one.elements.end(), other.elements.begin(), other.elements.end(),
                     same);
 }
-bool operator==(const Heard& one, const Heard& other) {
+bool operator==(const Received& one, const Received& other) {
   return one.understood == other.understood &&
          std::equal(one.replies.begin(), one.replies.end(), other.replies.begin(), other.replies.end(), same);
 }
@@ -75,7 +75,7 @@ std::size_t count(std::string_view stream, std::string_view word) {
   return found;
 }
 
-/// Counts the votes of one kind, which are made of nothing but their one word.
+/// Checks that `vote_of` counts no more votes than the stream has words for a yes and for a no.
 void check_votes(Vote (*vote_of)(const Reply&), const std::vector<Reply>& replies, std::size_t yes,
                  std::size_t no) {
   for (const Reply& reply : replies) {
@@ -85,38 +85,40 @@ void check_votes(Vote (*vote_of)(const Reply&), const std::vector<Reply>& replie
       continue;
     }
     std::size_t& left = vote.kind == Vote::Kind::yes ? yes : no;
-    must(left > 0, "every vote was given");
+    must(left > 0, "only votes that the server sent are counted");
     --left;
   }
 }
 
-/// A grant tells a counter that the server has named, within what Lua counts exactly.
+/// Checks that the counter of a grant is one that the server has sent, and within the range that Lua counts
+/// exactly.
 void check_grants(std::string_view stream, const std::vector<Reply>& replies) {
   for (const Reply& reply : replies) {
     const redlock::core::Grant grant = redlock::core::read_grant(reply);
     if (grant.vote.kind == Vote::Kind::unknown) check_trouble(grant.vote, reply);
     if (grant.vote.kind != Vote::Kind::yes) continue;
     must(grant.counter > 0 && grant.counter < std::uint64_t{1} << 53, "a counter is exact");
-    must(count(stream, std::to_string(grant.counter) + "\r\n") > 0, "every counter was named");
+    must(count(stream, std::to_string(grant.counter) + "\r\n") > 0, "every counter was sent by the server");
   }
 }
 
 void check_replies(std::string_view stream, ReplyLimits limits) {
-  const Heard heard = hear(stream, Cut::whole, limits);
-  for (const Cut cut : small_cuts) must(hear(stream, cut, limits) == heard, "pieces make no difference");
-  for (const Reply& reply : heard.replies)
+  const Received received = receive(stream, Cut::whole, limits);
+  for (const Cut cut : small_cuts)
+    must(receive(stream, cut, limits) == received, "the replies do not depend on the pieces");
+  for (const Reply& reply : received.replies)
     must(size_of(reply).text <= limits.text && size_of(reply).elements <= limits.elements,
          "no reply is larger than allowed");
-  check_votes(redlock::core::vote_of_set, heard.replies, count(stream, "+OK\r\n"),
+  check_votes(redlock::core::vote_of_set, received.replies, count(stream, "+OK\r\n"),
               count(stream, "$-1\r\n") + count(stream, "*-1\r\n"));
-  check_grants(stream, heard.replies);
-  check_votes(redlock::core::vote_of_script, heard.replies, count(stream, ":1\r\n"),
+  check_grants(stream, received.replies);
+  check_votes(redlock::core::vote_of_script, received.replies, count(stream, ":1\r\n"),
               count(stream, ":0\r\n") + count(stream, ":-1\r\n"));
 }
 
 std::string converse(std::string_view stream, Conversation::Since since, Cut cut) {
   Conversation conversation{since};
-  in_pieces(stream, cut, [&](std::string_view piece) { conversation.hear(piece); });
+  in_pieces(stream, cut, [&](std::string_view piece) { conversation.receive(piece); });
   conversation.end(stream);
   return conversation.outcome();
 }
@@ -126,12 +128,12 @@ std::string converse(std::string_view stream, Conversation::Since since, Cut cut
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view stream{reinterpret_cast<const char*>(data), size};
   check_replies(stream, {});
-  check_replies(stream, {.text = 50, .elements = 5});  // within a short input's reach
+  check_replies(stream, {.text = 50, .elements = 5});  // limits that short inputs can exceed
   using Since = Conversation::Since;
   for (const Since since : {Since::handshake, Since::login, Since::ready}) {
     const std::string outcome = converse(stream, since, Cut::whole);
     for (const Cut cut : small_cuts)
-      must(converse(stream, since, cut) == outcome, "pieces make no difference to the outcome");
+      must(converse(stream, since, cut) == outcome, "the outcome does not depend on the pieces");
   }
   return 0;
 }

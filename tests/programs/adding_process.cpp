@@ -1,5 +1,5 @@
-// adding-process FILE THREADS ADDITIONS [NODE…]: each thread adds so many ones to the number in the file, under the
-// lock "counter" on these nodes; without a lock where no node is given.
+// adding-process FILE THREADS ADDITIONS [NODE…]: each thread adds 1 to the number in FILE, ADDITIONS times,
+// under the lock "counter" on the given nodes, or without a lock if no node is given.
 #include <chrono>
 #include <exception>
 #include <iostream>

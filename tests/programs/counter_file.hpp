@@ -1,4 +1,4 @@
-// A number in a file that many processes change.
+// A number in a file that several processes change.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace redlock::testing {
 
-/// Read and written without any care for others.
+/// Reads and writes without any synchronisation.
 class CounterFile {
  public:
   explicit CounterFile(std::string path) : path_{std::move(path)} {}
@@ -20,7 +20,7 @@ class CounterFile {
     return number;
   }
   void write(long number) const { std::ofstream{path_} << number << '\n'; }
-  /// Between reading and writing others get their chance to do the same.
+  /// Pauses between reading and writing, so that unsynchronised additions are lost.
   void add_one() const {
     const long number = read();
     std::this_thread::sleep_for(std::chrono::microseconds{200});

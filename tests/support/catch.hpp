@@ -1,4 +1,4 @@
-// Catch2, version 3 or 2: the only header through which tests include it.
+// Catch2, version 3 or 2. Tests include Catch2 through this header only.
 #pragma once
 
 #if __has_include(<catch2/catch_test_macros.hpp>)
@@ -15,7 +15,7 @@
 
 namespace redlock::testing {
 
-/// A matcher, called differently by the two versions: `REQUIRE_THAT(text, contains("quorum"))`.
+/// A matcher whose name differs between the two versions: `REQUIRE_THAT(text, contains("quorum"))`.
 inline auto contains(const std::string& part) {
 #if __has_include(<catch2/catch_test_macros.hpp>)
   return Catch::Matchers::ContainsSubstring(part);

@@ -1,4 +1,4 @@
-// Waiting for what must come true.
+// Waits for a condition to become true.
 #pragma once
 
 #include <chrono>
@@ -6,8 +6,8 @@
 
 namespace redlock::testing {
 
-/// Asks until the answer is yes. False only after `patience`, which is long, so that a slow machine fails no
-/// test: `REQUIRE(eventually([&] { return client.keys().empty(); }))`.
+/// Calls `predicate` until it returns true. Returns false only after `patience`, which is long, so that no
+/// test fails on a slow machine: `REQUIRE(eventually([&] { return client.keys().empty(); }))`.
 template <class Predicate>
 [[nodiscard]] bool eventually(Predicate predicate,
                               std::chrono::milliseconds patience = std::chrono::seconds{20}) {

@@ -1,4 +1,4 @@
-// A Redlock that can be looked into.
+// A Redlock whose internal state tests can read.
 #pragma once
 
 #include <chrono>
@@ -14,28 +14,28 @@
 
 namespace redlock::testing {
 
-/// The same as `Redlock`, made the same way; its engine can be asked what it still has to do. Threads: every
-/// call from any thread.
+/// Behaves like `Redlock`, has the same construction, and gives access to the state of its engine. Threads:
+/// every call from any thread.
 class InspectableLock : public LockClient {
  public:
   explicit InspectableLock(const std::vector<Endpoint>& nodes, Options options = {})
       : InspectableLock{std::make_shared<redlock::detail::Client>(nodes, std::move(options))} {}
 
-  /// From now on this client's wall clock is off by so much.
+  /// Shifts the wall clock of this client by `skew`.
   void skew_proposals(std::chrono::microseconds skew) { client_->skew_proposals(skew); }
-  /// Acquisitions for which some nodes were asked a second time.
+  /// Number of acquisitions that needed a second round.
   [[nodiscard]] std::uint64_t second_rounds() const { return client_->second_rounds(); }
 
-  /// What `look(const core::Engine&)` returns, under the client's mutex.
+  /// Returns what `look(const core::Engine&)` returns. Calls it under the client's mutex.
   template <class Look>
   auto look(Look&& look) const {
     return client_->reactor().look(std::forward<Look>(look));
   }
-  /// Calls under way.
+  /// Number of operations under way.
   [[nodiscard]] std::size_t active() const {
     return look([](const core::Engine& engine) { return engine.active(); });
   }
-  /// Replies that are still to come, from all nodes.
+  /// Number of replies still to come from all nodes.
   [[nodiscard]] std::size_t pending() const {
     return look([](const core::Engine& engine) {
       std::size_t sum = 0;
@@ -43,14 +43,14 @@ class InspectableLock : public LockClient {
       return sum;
     });
   }
-  /// Bytes that wait for room in a node's socket.
+  /// Number of bytes that wait for room in the node's socket.
   [[nodiscard]] std::size_t unsent(core::NodeIndex node) const {
     return look([node](const core::Engine& engine) { return engine.session(node).unsent().size(); });
   }
   [[nodiscard]] bool ready(core::NodeIndex node) const {
     return look([node](const core::Engine& engine) { return engine.session(node).ready(); });
   }
-  /// How many nodes have a connection in use.
+  /// Number of nodes with a ready connection.
   [[nodiscard]] std::size_t ready_nodes() const {
     return look([](const core::Engine& engine) {
       std::size_t count = 0;
@@ -58,7 +58,7 @@ class InspectableLock : public LockClient {
       return count;
     });
   }
-  /// Replies that came after their operation was over.
+  /// Number of replies that arrived after the end of their operation.
   [[nodiscard]] std::size_t late_replies() const {
     return look([](const core::Engine& engine) { return engine.late_replies(); });
   }

@@ -24,7 +24,8 @@ std::size_t count_descriptors() {
 
 namespace {
 
-/// A sanitizer starts a thread of its own beside a process's first one: it is to be there before anybody counts.
+/// A sanitizer starts a thread of its own when the process starts its first thread. This must happen before
+/// threads are counted.
 void start_first_thread() {
   std::filesystem::path task;
   std::thread{[&] { task = "/proc/self/task/" + std::to_string(::gettid()); }}.join();

@@ -1,4 +1,4 @@
-// What the kernel knows about this process.
+// Facts about this process from the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -10,22 +10,23 @@
 
 namespace redlock::testing {
 
-/// Open descriptors of this process.
+/// Number of open descriptors of this process.
 [[nodiscard]] std::size_t count_descriptors();
 
-/// The kernel's ids of its threads. One that was joined may still be among them for a moment.
+/// The kernel's ids of all threads of this process. A thread that was joined may still be listed for a
+/// moment.
 [[nodiscard]] std::set<pid_t> threads();
 
-/// A field of /proc/self/task/ID/status: `status_of(thread, "SigBlk")`. Empty: no such field or thread.
+/// A field of /proc/self/task/ID/status: `status_of(thread, "SigBlk")`. Empty if there is no such field or
+/// thread.
 [[nodiscard]] std::string status_of(pid_t thread, const std::string& field);
 
-/// How often a thread has gone to sleep.
+/// How often the thread has gone to sleep (voluntary context switches).
 [[nodiscard]] std::uint64_t sleeps_of(pid_t thread);
 
-/// Lets a process of its own run `body`, a copy of this one with only the calling thread in it, and returns
-/// its exit code, which is what `body` returned; -1 where a signal ended it, -2 where it was still there
-/// after a minute (it is killed then). Nothing of the test framework may be used in `body`: it would report
-/// to nobody.
+/// Forks a child process, which has only a copy of the calling thread, and runs `body` in it. Returns the
+/// exit code, which is what `body` returned; -1 if a signal ended the child, -2 if the child was killed
+/// because it still ran after a minute. `body` must not use the test framework, as its reports would be lost.
 int exit_code_of_child(int (*body)(void*), void* argument);
 
 template <class Body>

@@ -1,4 +1,4 @@
-// Files of the project that tests look into.
+// Reads files of the project.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,10 @@
 
 namespace redlock::testing {
 
-/// The checkout.
+/// The root of the checkout.
 inline const std::filesystem::path project = REDLOCK_SOURCE_DIR;
 
-/// All of a file, named as it is from the top of the checkout.
+/// The whole content of a file. `name` is relative to the root of the checkout.
 inline std::string read_project_file(const std::filesystem::path& name) {
   std::ifstream file{project / name, std::ios::binary};
   if (!file) throw std::runtime_error{"cannot read " + name.string()};

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t random_bytes = 20;
 
-// Stand in for what differs from cycle to cycle; found again in the formatted command by these letters.
+// Placeholders for the parts that differ from cycle to cycle. Their letters are searched for in the formatted
+// command.
 const std::string any_name(ResourceName::size, 'n');
 const std::string any_owner(2 * random_bytes, 'o');
 

@@ -32,9 +32,9 @@ void Floor::ask_all(std::string_view command) {
     ++node.owed;
   }
   for (std::size_t answers = 0; answers < quorum_;) {
-    // The only node is read at once: that waits as well, and saves a call.
+    // A single node is read without polling: the read blocks as well, and saves a system call.
     if (nodes_.size() > 1) wait_for_answers(polled_);
-    // Whoever is not needed any more is read with its next answer: one call for two.
+    // Nodes beyond the majority are read together with their next answer: one call for two answers.
     for (std::size_t i = 0; i < nodes_.size() && answers < quorum_; ++i)
       if (polled_[i].revents != 0 && nodes_[i].catches_up()) ++answers;
   }
@@ -43,7 +43,7 @@ void Floor::ask_all(std::string_view command) {
 bool Floor::Node::catches_up() {
   connection.receive();
   while (const auto vote = connection.next_vote()) {
-    if (!*vote) throw std::runtime_error{"raw floor: refused, although nobody else is here"};
+    if (!*vote) throw std::runtime_error{"raw floor: refused, although no other client uses these servers"};
     --owed;
   }
   return owed == 0;

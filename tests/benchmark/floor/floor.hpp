@@ -1,4 +1,4 @@
-// The least that one caller's lock and release can cost.
+// The least possible cost of one caller's lock and release.
 #pragma once
 
 #include <poll.h>
@@ -15,25 +15,26 @@
 
 namespace redlock::benchmark {
 
-/// One thread, one raw connection per node: a command goes to all nodes at once and is over when a majority
-/// has answered; answers that come later are read when their connection is read next. No timeouts per node,
-/// no bookkeeping, no recovery: what a library does beyond this is its overhead.
+/// One thread with one raw connection per node. A command goes to all nodes at once and ends when a majority
+/// has answered; later answers are read with the next read of their connection. There are no timeouts per
+/// node, no bookkeeping and no recovery: everything that a library does beyond this is its overhead.
 class Floor {
  public:
-  /// `marker`: as `CycleCommands` has it.
+  /// `marker`: see `CycleCommands`.
   Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker = {});
 
-  /// Runs so many cycles. Throws `std::runtime_error` when a node refuses: nobody else is here.
+  /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these
+  /// servers.
   void run(std::size_t cycles, Samples& samples);
 
  private:
   struct Node {
     explicit Node(std::uint16_t port) : connection{port} {}
-    /// Reads once. Whether the current command is answered.
+    /// Reads once. Returns true if the current command is answered.
     bool catches_up();
 
     NodeConnection connection;
-    unsigned owed = 0;  // answers; the last of them is for the current command
+    unsigned owed = 0;  // answers still to come; the last one belongs to the current command
   };
   void ask_all(std::string_view command);
 

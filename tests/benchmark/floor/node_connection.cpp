@@ -69,7 +69,7 @@ std::optional<bool> NodeConnection::next_vote() {
     case REDIS_REPLY_ERROR:
       fail({reply->str, static_cast<std::size_t>(reply->len)});
     default:
-      fail("not an answer to what was asked");
+      fail("unexpected type of reply");
   }
 }
 

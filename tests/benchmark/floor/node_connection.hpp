@@ -1,4 +1,4 @@
-// One connection of a raw contestant: hiredis and nothing above it.
+// One connection of a raw contestant, which uses hiredis alone.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -13,28 +13,29 @@
 
 namespace redlock::benchmark {
 
-/// What a raw contestant waits for an answer before it gives up. Far above anything that is worth measuring.
+/// How long a raw contestant waits for an answer; far longer than any useful measurement.
 inline constexpr int patience_ms = 5000;
 
-/// A connection to one server of this machine, with TCP_NODELAY. Formatted commands in, votes out.
+/// A connection to one server of this machine, with TCP_NODELAY. Takes formatted commands and returns votes.
 ///
-/// Throws `std::runtime_error` when the connection breaks, the server answers with an error, or an answer
-/// takes longer than `patience_ms`: the measurement is then worth nothing.
+/// Throws `std::runtime_error` if the connection breaks, the server answers with an error, or an answer takes
+/// longer than `patience_ms`: the measurement is then useless.
 class NodeConnection {
  public:
   /// Blocks until connected and the release script is loaded.
   explicit NodeConnection(std::uint16_t port);
 
   [[nodiscard]] int descriptor() const noexcept { return context_->fd; }
-  /// The name by which EVALSHA knows the release script.
+  /// The digest of the release script for EVALSHA.
   [[nodiscard]] const std::string& release_sha() const noexcept { return release_sha_; }
 
   void append(std::string_view command);
-  /// Sends what was appended: one system call. Blocks only where the server has not read megabytes that we sent.
+  /// Sends the appended commands with one system call. Blocks only while the server leaves megabytes of
+  /// commands unread.
   void flush();
-  /// One system call; blocks until there is something to read.
+  /// Reads with one system call; blocks until there is something to read.
   void receive();
-  /// The next answer among the received bytes: `OK` and 1 are a yes, nil and 0 a no. Empty: nothing left.
+  /// The next answer among the received bytes: `OK` and 1 are a yes, nil and 0 a no. Empty if none is left.
   std::optional<bool> next_vote();
 
  private:

@@ -58,7 +58,8 @@ void PipelinedFloor::read_answers(Samples& samples) {
     Node& node = nodes_[i];
     node.connection.receive();
     while (const auto vote = node.connection.next_vote()) {
-      if (!*vote) throw std::runtime_error{"pipelined raw floor: refused, although nobody else is here"};
+      if (!*vote)
+        throw std::runtime_error{"pipelined raw floor: refused, although no other client uses these servers"};
       count_vote(node.answered++, samples);
     }
   }

@@ -1,4 +1,4 @@
-// The least that many callers' locks and releases can cost.
+// The least possible cost of many callers' locks and releases.
 #pragma once
 
 #include <poll.h>
@@ -14,28 +14,28 @@
 
 namespace redlock::benchmark {
 
-/// One thread that plays all callers, each in a cycle of its own, over one raw connection per node. What the
-/// callers have to say after a round of reading goes to each node in one write. Every command goes to all
-/// nodes in one order, so one log of commands serves them all.
+/// One thread acts as all callers, each in a cycle of its own, over one raw connection per node. After each
+/// round of reads, the next commands of all callers go to each node in one write. Every node gets the
+/// commands in the same order, so one log of commands serves all nodes.
 class PipelinedFloor {
  public:
-  /// `marker`: as `CycleCommands` has it.
+  /// `marker`: see `CycleCommands`.
   PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant,
                  const std::string& marker);
 
-  /// Runs so many cycles, all callers at once. Throws `std::runtime_error` when a node refuses.
+  /// Runs `cycles` cycles in total, all callers at once. Throws `std::runtime_error` if a node refuses.
   void run(std::size_t cycles, Samples& samples);
 
  private:
   struct Node {
     explicit Node(std::uint16_t port) : connection{port} {}
     NodeConnection connection;
-    std::size_t answered = 0;  // commands of the log
+    std::size_t answered = 0;  // number of commands of the log
   };
   struct Caller {
     CycleCommands commands;
     ResourceName resource;
-    std::size_t command = 0;  // where in the log
+    std::size_t command = 0;  // its position in the log
     std::size_t votes = 0;    // for that command
     bool releasing = false;
     Stopwatch::time_point begun{};
@@ -52,7 +52,7 @@ class PipelinedFloor {
   std::vector<pollfd> polled_;
   std::size_t quorum_;
   std::vector<Caller> callers_;
-  std::vector<Caller*> log_;  // who said what, in this run
+  std::vector<Caller*> log_;  // the caller of each command of this run
   std::size_t to_begin_ = 0;
   std::size_t running_ = 0;
 };

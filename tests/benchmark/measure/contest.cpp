@@ -41,7 +41,7 @@ void measure_by_turns(std::vector<Contestant>& contestants, std::size_t cycles) 
       warm_up(*contestant, size / 10);
       measure(*contestant, size);
     }
-    // Nobody always comes first, nor always after the same one.
+    // No contestant always comes first or always follows the same one.
     std::rotate(order.begin(), order.begin() + 1, order.end());
     if (block % 2 == 1) std::reverse(order.begin(), order.end());
   }

@@ -9,6 +9,7 @@
 
 namespace redlock::benchmark {
 
+/// One of the programs that are compared, for example the library or raw hiredis, and its samples.
 struct Contestant {
   std::string name;
   unsigned nodes;
@@ -17,15 +18,16 @@ struct Contestant {
   Samples samples = {};
 };
 
-/// Runs cycles that are not counted. Throws `std::runtime_error` when one fails.
+/// Runs cycles that are not counted. Throws `std::runtime_error` if one fails.
 void warm_up(const Contestant& contestant, std::size_t cycles);
 
-/// Runs cycles that are counted. Throws `std::runtime_error` when one fails: failing takes another time than
-/// locking.
+/// Runs cycles that are counted. Throws `std::runtime_error` if one fails, because a failure takes another
+/// time than a lock.
 void measure(Contestant& contestant, std::size_t cycles);
 
-/// Lets every contestant run `cycles` cycles, in many short blocks by turns, in changing order: whatever else
-/// the machine does meanwhile hits all alike. Every block starts warm. Throws as `measure` does.
+/// Runs `cycles` cycles of every contestant, in many short alternating blocks whose order changes, so that
+/// other load on the machine affects all contestants alike. Every block begins with a warm-up. Throws as
+/// `measure` does.
 void measure_by_turns(std::vector<Contestant>& contestants, std::size_t cycles);
 
 }  // namespace redlock::benchmark

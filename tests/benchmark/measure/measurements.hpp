@@ -1,4 +1,4 @@
-// The questions that the benchmark answers, each on servers that it starts and ends itself.
+// The measurements of the benchmark. Each starts and stops its own servers.
 #pragma once
 
 #include <cstddef>
@@ -7,29 +7,28 @@
 
 namespace redlock::benchmark {
 
-/// How long one caller takes for a cycle, beside the raw floor, on all nodes and on one.
+/// The cycle time of one caller compared with raw hiredis, on all nodes and on one.
 Report latency(unsigned nodes, std::size_t cycles);
 
-/// How many cycles many callers get done, beside the raw floor.
+/// The cycle rate of many callers compared with raw hiredis.
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles);
 
 enum class Outage { stop, kill };
 
-/// What a cycle takes once the client has noticed that some nodes hang or are dead. Requires that a majority
-/// is left.
-Report degraded(unsigned nodes, Outage outage, unsigned hit, std::size_t cycles);
+/// The cycle time once the client has noticed that `failed` nodes hang or are dead. A majority must be left.
+Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycles);
 
-/// How long `redlock run -n x -- true` takes from its start to its end, beside a process that does nothing, and the
+/// The run time of `redlock run -n x -- true` compared with a process that does nothing, and the time of the
 /// first lock and release of a new client.
 Report start(unsigned nodes, std::size_t cycles);
 
-/// How long after the deadline of a lease that renews itself its loss is told, when a majority hangs, beside a thread that
-/// sleeps until the deadline, and so many threads that leave nobody a core. Then how long after its keys were deleted on a
-/// majority.
+/// The time from the deadline of a lease with automatic renewal to the notification of its loss when a
+/// majority hangs, compared with a thread that sleeps until the deadline, while `busy` threads compete for
+/// the cores. Then the time from the deletion of its keys on a majority to the notification.
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 
-/// What it takes to keep so many leases, with a ttl of 30 s, for so long: time of all the client's threads, memory, and
-/// traffic as a server sees it.
+/// The cost of holding `leases` leases with a ttl of 30 s for `seconds`: the CPU time of all threads of the
+/// client, its memory, and the traffic that one server sees.
 Facts renew(unsigned nodes, unsigned leases, unsigned seconds);
 
 }  // namespace redlock::benchmark

@@ -1,4 +1,4 @@
-// The figures, for people and for programs.
+// The measured figures, and their output as a table or as JSON.
 #pragma once
 
 #include <iosfwd>
@@ -23,7 +23,7 @@ struct Row {
   double ratio;
 };
 
-/// The rows, and what `Row::ratio` is called.
+/// The rows, and the name of `Row::ratio` in the output.
 struct Report {
   std::vector<Row> rows;
   std::string ratio_name = "ratio_to_floor";

@@ -1,4 +1,4 @@
-// Names of resources that nobody else locks.
+// Names of resources that are locked only once.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 
 namespace redlock::benchmark {
 
-/// Fresh names of one length, the same for all contestants, so that all send equally many bytes.
+/// New names of the same length for all contestants, so that all send equally many bytes.
 class ResourceName {
  public:
   static constexpr std::size_t size = sizeof "bench/x/0000/00000000" - 1;
 
-  /// `contestant`: one letter each, so that a straggling release never meets another contestant's lock.
+  /// `contestant`: a different letter for each, so that a late release never meets a lock of another
+  /// contestant.
   ResourceName(char contestant, unsigned caller) {
     text_[6] = contestant;
     write(caller, 8, 4);

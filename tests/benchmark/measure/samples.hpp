@@ -1,4 +1,4 @@
-// What was measured of one contestant.
+// The measured times of one contestant.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@ namespace redlock::benchmark {
 /// CLOCK_MONOTONIC on Linux.
 using Stopwatch = std::chrono::steady_clock;
 
-/// The duration of every cycle, and of all of them together. Not thread safe.
+/// The duration of every cycle, and of all cycles together. Not thread safe.
 class Samples {
  public:
   void add(Stopwatch::duration cycle) { cycles_.push_back(cycle.count()); }
-  /// A cycle that did not lock or did not release. Its time is not a sample; the run has failed.
+  /// Records a cycle that did not lock or did not release. Its time is not a sample, and the run has failed.
   void add_failure(std::string reason);
-  /// Time on the wall in which cycles were run.
+  /// Adds wall time during which cycles ran.
   void add_elapsed(Stopwatch::duration time) { elapsed_ += time; }
-  /// Takes over what another thread of the contestant has measured.
+  /// Adds the samples of another thread of the contestant.
   void merge(const Samples& other);
 
   [[nodiscard]] std::size_t cycles() const noexcept { return cycles_.size(); }
   [[nodiscard]] std::size_t failures() const noexcept { return failures_; }
   [[nodiscard]] const std::string& first_failure() const noexcept { return first_failure_; }
 
-  /// The cycle time that `fraction` of the cycles did not exceed; 0 without cycles.
+  /// The cycle time that `fraction` of the cycles do not exceed; 0 without cycles.
   [[nodiscard]] double percentile_us(double fraction) const;
   [[nodiscard]] double cycles_per_second() const;
 

@@ -1,4 +1,4 @@
-// The addresses of local servers, as the contestants take them.
+// The addresses of local servers in the forms that the contestants take.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::vector<std::uint16_t> ports_of(const testing::LocalNodes& servers) {
   return ports;
 }
 
-/// Has a client's guard mark them all. What their markers begin with.
+/// Makes the restart guard of `client` mark all servers. Returns the beginning of their markers.
 std::string mark(Redlock& client, const testing::LocalNodes& servers);
 
 inline std::vector<Endpoint> endpoints_of(const testing::LocalNodes& servers) {

@@ -34,7 +34,7 @@ Proxy::Duration bounded(Proxy::Duration delay) {
   return std::clamp<Proxy::Duration>(delay, Proxy::Duration::zero(), std::chrono::hours{1});
 }
 
-/// A connection: two sockets, two flows.
+/// A connection with its two sockets and two flows.
 class Link {
  public:
   Link(Fd client, Fd server, Lane& lane_to_server, Lane& lane_to_client)
@@ -45,7 +45,7 @@ class Link {
     if (!server_) to_client_.break_off(ProxyClock::now());
   }
 
-  /// False when the connection is over.
+  /// Returns false if the connection is over.
   bool step(ProxyClock::time_point now) {
     to_server_.take(now);
     to_client_.take(now);
@@ -58,14 +58,14 @@ class Link {
     if (direction != Direction::to_server) to_client_.close_output();
   }
 
-  /// Closing then sends RST.
-  void linger_no_more() {
+  /// Makes closing send RST.
+  void disable_linger() {
     const linger none{1, 0};
     for (const Fd* fd : {&client_, &server_})
       ::setsockopt(fd->get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
   }
 
-  /// Closing then sends FIN: RST is what a socket with unread bytes sends.
+  /// Makes closing send FIN, as a socket with unread bytes would send RST.
   void discard_input() {
     std::array<char, 16384> buffer;
     for (const Fd* fd : {&client_, &server_}) {
@@ -87,12 +87,13 @@ class Link {
   bool pass_on(Flow& flow, Flow& back, ProxyClock::time_point now) {
     const Flow::Progress progress = flow.give(now);
     if (progress == Flow::Progress::receiver_broke) back.break_off(now);
-    if (progress == Flow::Progress::reset_is_due) linger_no_more();
+    if (progress == Flow::Progress::reset_is_due) disable_linger();
     return progress != Flow::Progress::reset_is_due;
   }
 
   static void add(std::vector<pollfd>& polled, const Fd& fd, short events) {
-    // A socket that nothing is wanted from may hang up for long: polling it would never sleep.
+    // Without wanted events the socket is not polled: after a hang-up, poll would return at once again and
+    // again.
     if (events != 0) polled.push_back({fd.get(), events, 0});
   }
 
@@ -104,7 +105,7 @@ class Link {
 
 }  // namespace
 
-/// The thread, and everything that it alone touches.
+/// The thread, and the data that only this thread uses.
 class Proxy::Loop {
  public:
   explicit Loop(std::uint16_t upstream_port);
@@ -114,7 +115,7 @@ class Proxy::Loop {
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
 
-  /// Runs a request on the thread, and returns when that is done. Throws what it throws.
+  /// Runs a request on the thread and waits for its end. Throws what the request throws.
   void perform(std::function<void(Loop&)> request);
 
   // For requests.
@@ -174,7 +175,7 @@ void Proxy::Loop::run() {
     accept_all();
     const auto now = ProxyClock::now();
     links.remove_if([now](Link& link) { return !link.step(now); });
-    // Last, so that a request finds everything done that could be done before it was made.
+    // Last, so that all work that was possible before a request is done when the request runs.
     run_requests();
   }
 }
@@ -257,7 +258,7 @@ void Proxy::refuse(bool on) {
 
 void Proxy::cut(Cut how) {
   loop_->perform([=](Loop& loop) {
-    for (Link& link : loop.links) how == Cut::reset ? link.linger_no_more() : link.discard_input();
+    for (Link& link : loop.links) how == Cut::reset ? link.disable_linger() : link.discard_input();
     loop.links.clear();
   });
 }

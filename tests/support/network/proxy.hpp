@@ -1,4 +1,4 @@
-// A bad network in front of a good server.
+// A TCP proxy that simulates network failures.
 #pragma once
 
 #include <chrono>
@@ -10,35 +10,35 @@ namespace redlock::testing {
 
 enum class Direction : std::uint8_t { to_server, to_client, both };
 
-/// How connections end: `reset` sends RST, `close` sends FIN as a process that exits does.
+/// How connections end: `reset` sends RST; `close` sends FIN, like a process that exits.
 enum class Cut : std::uint8_t { reset, close };
 
 struct ProxyCounters {
   std::uint64_t connections = 0;      ///< Accepted since construction.
-  std::uint64_t open = 0;             ///< Of these, not yet over.
-  std::uint64_t bytes_to_server = 0;  ///< Forwarded, those that still wait not included.
+  std::uint64_t open = 0;             ///< Accepted and not yet ended.
+  std::uint64_t bytes_to_server = 0;  ///< Forwarded, without those that still wait.
   std::uint64_t bytes_to_client = 0;
 };
 
-/// Forwards TCP connections to a port of 127.0.0.1, later or worse than they came:
+/// Forwards TCP connections to a port of 127.0.0.1 and can delay, stall and break them:
 ///
 ///     Proxy proxy{nodes.port(0)};
 ///     proxy.set_delay(0ms, 300ms);      // answers are late
 ///     locks.try_lock("r");
 ///     REQUIRE(proxy.late(300ms) > 0);   // and really were
 ///
-/// Keeps the order of bytes within a connection. The end of a connection, FIN or RST, travels as bytes do:
-/// behind them, delayed, stalled. When the server refuses, a connection is accepted and then reset. At most
-/// about 1 MiB per direction waits in a connection; then its sender is made to wait.
+/// Keeps the order of bytes within a connection. The end of a connection, FIN or RST, follows the bytes and
+/// is delayed and stalled like them. If the server refuses a connection, the proxy accepts and then resets
+/// it. At most about 1 MiB per direction waits in a connection; then the sender has to wait.
 ///
-/// Threads: every call from any thread. All work is done by one thread of the proxy's own, also that of the
-/// calls below: what arrived before one was made has had its turn as things were, and when it returns it is
-/// in effect for all connections made before.
+/// Threads: every call from any thread. One thread of the proxy does all work, including that of the calls
+/// below. Bytes that arrived before a call are handled under the old settings. When the call returns, the new
+/// settings are in effect for all existing connections.
 class Proxy {
  public:
   using Duration = std::chrono::nanoseconds;
 
-  /// Listens on a free port of 127.0.0.1. Throws std::system_error. Nothing needs to listen upstream yet.
+  /// Listens on a free port of 127.0.0.1. The server may start later. Throws std::system_error.
   explicit Proxy(std::uint16_t upstream_port);
   ~Proxy();  ///< Closes all connections.
   Proxy(const Proxy&) = delete;
@@ -47,26 +47,26 @@ class Proxy {
   [[nodiscard]] std::uint16_t port() const noexcept;
   [[nodiscard]] std::string url() const;  ///< `redis://127.0.0.1:PORT`
 
-  /// How long what arrives from now on waits before it is forwarded: 0 to an hour, corrected if it is not.
+  /// Delays all bytes that arrive from now on. Clamped to 0 to 1 h.
   void set_delay(Duration to_server, Duration to_client);
-  /// Adds a random time from 0 to `most` to each delay, the same sequence for the same seed.
+  /// Adds a random time from 0 to `most` to each delay. Equal seeds give equal sequences.
   void set_jitter(Duration most, std::uint64_t seed);
-  /// While on, nothing is forwarded and no connection ends; new ones are accepted.
+  /// While on, nothing is forwarded and no connection ends; new connections are accepted.
   void stall(bool on, Direction = Direction::both);
-  /// While on, every byte is a write of its own.
+  /// While on, every byte is forwarded with a write of its own.
   void single_bytes(bool on);
-  /// While on, new connections are refused (ECONNREFUSED); present ones go on.
+  /// While on, new connections are refused (ECONNREFUSED); existing ones continue.
   void refuse(bool on);
 
-  /// Ends all present connections, on both sides; what waits in them is lost.
+  /// Ends all existing connections on both sides; bytes that wait in them are lost.
   void cut(Cut = Cut::reset);
-  /// Sends FIN in one direction on all present connections. What arrives in that direction later is thrown
-  /// away, the other direction goes on.
+  /// Sends FIN in one direction on all existing connections. Later bytes in that direction are discarded; the
+  /// other direction continues.
   void half_close(Direction = Direction::to_client);
 
   [[nodiscard]] ProxyCounters counters() const;
-  /// How many pieces (what one read returned: one answer or more) were forwarded `bound` or more after they
-  /// had arrived. Whole milliseconds, rounded up, 10 s at most.
+  /// Number of pieces (the result of one read: one answer or more) that were forwarded `bound` or more after
+  /// their arrival. `bound` is rounded up to whole milliseconds and limited to 10 s.
   [[nodiscard]] std::uint64_t late(Duration bound, Direction = Direction::to_client) const;
 
  private:

@@ -71,7 +71,7 @@ Flow::Progress Flow::give(ProxyClock::time_point now) {
     if (piece.kind == Kind::fin) {
       close_output();
       finished_ = true;
-    } else if (!deaf_) {
+    } else if (!output_closed_) {
       const Progress progress = send(piece);
       if (blocked_ || progress != Progress::going_on) return progress;
       const bool all = piece.sent == piece.bytes.size();
@@ -95,8 +95,8 @@ Flow::Progress Flow::send(Piece& piece) {
     return Progress::going_on;
   }
   blocked_ = would_block(errno);
-  deaf_ = !blocked_;
-  return deaf_ ? Progress::receiver_broke : Progress::going_on;
+  output_closed_ = !blocked_;
+  return output_closed_ ? Progress::receiver_broke : Progress::going_on;
 }
 
 void Flow::pop() {
@@ -106,7 +106,7 @@ void Flow::pop() {
 
 void Flow::close_output() {
   ::shutdown(to_, SHUT_WR);
-  deaf_ = true;
+  output_closed_ = true;
   blocked_ = false;
 }
 

@@ -16,7 +16,7 @@ namespace redlock::testing::detail {
 
 using ProxyClock = std::chrono::steady_clock;
 
-/// What the flows of one direction have in common: rules for them, and what became of them.
+/// The settings and counters that all flows of one direction share.
 struct Lane {
   std::chrono::nanoseconds delay{0};
   std::chrono::nanoseconds jitter{0};
@@ -26,15 +26,15 @@ struct Lane {
 
   std::uint64_t bytes = 0;
   std::array<std::uint64_t, 10'001>
-      delays{};  ///< Pieces forwarded, by their delay in ms; the last: and more.
+      delays{};  ///< Number of forwarded pieces by delay in ms; the last entry counts all longer delays.
 
   [[nodiscard]] ProxyClock::duration draw_delay();
   void count_delay(ProxyClock::duration);
   [[nodiscard]] std::uint64_t later_than(std::chrono::nanoseconds bound) const;
 };
 
-/// Takes pieces from one non-blocking socket and gives them to another when they are due, in order. How the
-/// connection ends is the last piece. The sockets belong to others.
+/// Reads pieces from one non-blocking socket and writes them to another when they are due, in order. The last
+/// piece is the end of the connection. Does not own the sockets.
 class Flow {
  public:
   enum class Progress : std::uint8_t { going_on, receiver_broke, reset_is_due };
@@ -44,15 +44,15 @@ class Flow {
   void take(ProxyClock::time_point now);
   [[nodiscard]] Progress give(ProxyClock::time_point now);
 
-  /// The source is broken: the receiver shall see a reset, behind what is queued.
+  /// The source is broken: queues a reset for the receiver.
   void break_off(ProxyClock::time_point now);
-  /// FIN to the receiver at once; what is queued or comes later is thrown away.
+  /// Sends FIN to the receiver at once and discards all queued and later bytes.
   void close_output();
 
   [[nodiscard]] bool finished() const noexcept { return finished_; }
   [[nodiscard]] short input_events() const noexcept { return wants_input() ? POLLIN : 0; }
   [[nodiscard]] short output_events() const noexcept { return blocked_ && !lane_.stalled ? POLLOUT : 0; }
-  /// When `give` has something to do that no socket tells.
+  /// When `give` has to be called without an event of a socket.
   [[nodiscard]] std::optional<ProxyClock::time_point> next() const;
 
  private:
@@ -74,11 +74,11 @@ class Flow {
   int from_;
   int to_;
   std::deque<Piece> pieces_;
-  std::size_t waiting_ = 0;  // bytes in pieces_
-  bool ended_ = false;       // the source has nothing more
-  bool deaf_ = false;        // the receiver takes nothing more
-  bool blocked_ = false;     // the receiver's buffer is full
-  bool finished_ = false;    // the receiver has got the FIN
+  std::size_t waiting_ = 0;     // bytes in pieces_
+  bool ended_ = false;          // the source has nothing more
+  bool output_closed_ = false;  // the receiver takes nothing more
+  bool blocked_ = false;        // the receiver's buffer is full
+  bool finished_ = false;       // the receiver has got the FIN
 };
 
 }  // namespace redlock::testing::detail

@@ -51,7 +51,7 @@ std::string encoded(const std::vector<std::string>& arguments) {
   return text;
 }
 
-/// What follows `start` at the beginning of a line, to the end of the line.
+/// The rest of the line that begins with `start`.
 std::optional<std::string> line_after(const std::string& text, const std::string& start) {
   const std::size_t at = text.find("\n" + start);
   if (at == std::string::npos) return std::nullopt;
@@ -65,7 +65,8 @@ struct RawClient::Reply {
   std::unique_ptr<redisReply, FreeReply> value;
 };
 
-/// One connection. Not hiredis' own: that one raises SIGPIPE on a dead server and has no deadline per call.
+/// One connection. Does not use a connection of hiredis, which raises SIGPIPE on a dead server and has no
+/// deadline per call.
 class RawClient::Connection {
  public:
   explicit Connection(std::uint16_t port)
@@ -134,7 +135,7 @@ RawClient::RawClient(RawClient&&) noexcept = default;
 RawClient& RawClient::operator=(RawClient&&) noexcept = default;
 
 RawClient::Reply RawClient::ask(const std::vector<std::string>& arguments) {
-  // Taken out while in use: after an exception there is none, and the next call dials.
+  // Taken out while in use, so that after an exception the next call connects again.
   std::unique_ptr<Connection> connection = std::move(connection_);
   if (!connection) {
     connection = std::make_unique<Connection>(port_);
@@ -151,7 +152,7 @@ std::string RawClient::command(const std::vector<std::string>& arguments) {
 
 namespace {
 
-/// The reply where it is of the type that the command promises.
+/// Returns the reply if it has the type that the command promises, and throws otherwise.
 const redisReply& expect(const redisReply& reply, int type) {
   if (reply.type != type) throw std::runtime_error{"unexpected reply from a Redis server: " + as_text(reply)};
   return reply;

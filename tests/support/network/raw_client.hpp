@@ -1,4 +1,4 @@
-// A look at one Redis server from outside.
+// A client of one Redis server that is independent of the library.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 
 namespace redlock::testing {
 
-/// A plain blocking client, for tests that look at servers or change them behind the library's back.
+/// A plain blocking client, for tests that inspect servers or change them without the library.
 ///
-/// Dials 127.0.0.1 at the first call, and again at the first call after one that threw. A call takes at most
-/// two seconds and never sends its command twice. Throws `std::runtime_error` when the server does not
-/// answer, and, except from `command()`, when it answers with an error. One thread at a time.
+/// Connects to 127.0.0.1 on the first call and on the first call after one that threw. A call takes at most
+/// two seconds and never sends its command twice. Throws `std::runtime_error` if the server does not answer
+/// or, except from `command()`, answers with an error. Not thread safe.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port, std::string password = {});
@@ -26,23 +26,24 @@ class RawClient {
 
   [[nodiscard]] std::optional<std::string> get(std::string_view key);
   [[nodiscard]] long long pttl(std::string_view key);  ///< -2: no such key; -1: it never expires.
-  bool del(std::string_view key);                      ///< Whether it was there.
+  bool del(std::string_view key);                      ///< Returns true if the key existed.
   [[nodiscard]] std::vector<std::string> keys(std::string_view pattern = "*");  ///< Sorted.
 
-  [[nodiscard]] std::vector<std::string> locks();  ///< The keys that are none of the library's own. Sorted.
+  [[nodiscard]] std::vector<std::string> locks();  ///< All keys except the library's own. Sorted.
 
-  /// The reply as text: strings, states and numbers as they are, `(nil)`, arrays as `[a, b, [c]]`, errors as
-  /// `-ERR what is wrong`.
+  /// Returns the reply as text: strings, statuses and numbers as they are, `(nil)`, arrays as `[a, b, [c]]`,
+  /// errors as `-ERR message`.
   std::string command(const std::vector<std::string>& arguments);
 
-  /// How often the server has executed a command (a subcommand: `client|kill`), by whomever, scripts
-  /// included.
+  /// How often the server has executed a command (a subcommand: `client|kill`) for any client, including from
+  /// scripts.
   [[nodiscard]] std::uint64_t calls(std::string_view command);
-  /// The same for every command that was executed.
+  /// The same for every command that was executed at least once.
   [[nodiscard]] std::map<std::string, std::uint64_t> all_calls();
-  /// How often a lock with a token was asked for: each looks at the counter first. So do confirmations, and `get` here.
+  /// Number of fenced attempts, as each reads the counter with GET. Confirmations and `get` of this class
+  /// count as well.
   [[nodiscard]] std::uint64_t attempts() { return calls("get"); }
-  /// A field of INFO: `info("connected_clients")`. Empty: there is none of that name.
+  /// A field of INFO: `info("connected_clients")`. Empty if there is no such field.
   [[nodiscard]] std::optional<std::string> info(std::string_view field);
 
  private:
