@@ -101,7 +101,7 @@ TEST_CASE("an_operation_starts_at_once_when_a_majority_is_connected") {
   fleet.make_ready(at(0ms));
   // Lost after more than a second: it is being replaced, and there is hope.
   fleet.lose(2, at(2s));
-  REQUIRE(fleet.engine.session(2).hopeful());
+  REQUIRE(fleet.engine.session(2).worth_waiting_for());
   const auto probe = fleet.submit({}, at(2s));
   CHECK(probe->told == Told{"start"});
   CHECK(fleet.take_bytes(0) == "PING");

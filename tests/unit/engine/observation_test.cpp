@@ -199,11 +199,11 @@ TEST_CASE("a_node_is_reported_barred_until_it_may_vote") {
   Notes notes;
   NodeChanges changes{&notes, 1};
   const Trouble bar{NodeStatus::server_error, "for a while"};
-  changes.look(0, session, &bar);
-  changes.look(0, session, &bar);
-  changes.look(0, session);
-  changes.look(0, session, &bar);
-  changes.look(0, session);
+  changes.check(0, session, &bar);
+  changes.check(0, session, &bar);
+  changes.check(0, session);
+  changes.check(0, session, &bar);
+  changes.check(0, session);
   CHECK(states(notes) ==
         std::vector<std::string>{"barred: server error", "ready", "barred: server error", "ready"});
   CHECK(notes.nodes()[0].message == "for a while");

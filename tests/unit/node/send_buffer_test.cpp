@@ -51,13 +51,13 @@ TEST_CASE("the_final_bytes_are_the_rest_of_a_partly_sent_command_and_the_owed_re
       if (cut <= begin && command.owed) expected += command.bytes;
       begin = end;
     }
-    CHECK(out.take_last_words() == expected);
+    CHECK(out.take_releases() == expected);
     CHECK(out.size() == 0);
     CHECK(out.unsent().empty());
     out.add("new", false);
     CHECK(out.unsent() == "new");
     out.sent(1);
-    CHECK(out.take_last_words() == "ew");
+    CHECK(out.take_releases() == "ew");
   }
 }
 
@@ -68,5 +68,5 @@ TEST_CASE("clearing_also_discards_the_rest_of_a_partly_sent_command") {
   out.clear();
   CHECK(out.size() == 0);
   out.add("release", true);
-  CHECK(out.take_last_words() == "release");
+  CHECK(out.take_releases() == "release");
 }

@@ -89,7 +89,7 @@ TEST_CASE("a_good_connection_that_breaks_is_redialled_at_once_and_commands_wait_
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1s) + 1ns);
-  CHECK(line.session.hopeful());
+  CHECK(line.session.worth_waiting_for());
   CHECK(line.session.take_dial());
   CHECK(line.send("SET", 1, at(1s) + 1ns));
   line.greet(at(1001ms));
@@ -127,7 +127,7 @@ TEST_CASE("a_redial_is_requested_once_and_commands_do_not_wait_for_it") {
   CHECK(line.session.take_dial());
   CHECK_FALSE(line.session.take_dial());
   CHECK(line.session.is_dialling());
-  CHECK_FALSE(line.session.hopeful());
+  CHECK_FALSE(line.session.worth_waiting_for());
 }
 
 TEST_CASE("pauses_before_redials_grow_from_25_ms_to_a_second_and_are_jittered") {

@@ -23,7 +23,7 @@ TEST_CASE("nothing_is_dialled_before_the_first_use") {
   CHECK(line.session.timer() == never);
   CHECK_FALSE(line.session.has_errand());
   line.session.wake(at(0ms));
-  CHECK(line.session.hopeful());
+  CHECK(line.session.worth_waiting_for());
   CHECK(line.session.take_dial());
   line.session.wake(at(1ms));
   CHECK_FALSE(line.session.take_dial());
@@ -38,7 +38,7 @@ TEST_CASE("the_handshake_is_sent_first_and_alone") {
   line.session.connected(at(1ms));
   CHECK(line.session.state() == State::handshake);
   CHECK(line.session.unsent() == Handshake{settings.login}.bytes());
-  CHECK(line.session.hopeful());
+  CHECK(line.session.worth_waiting_for());
   line.take_bytes();
   const std::vector<Reply> replies = greeting_replies("run", settings.login);
   for (const Reply& reply : replies) {
@@ -139,7 +139,7 @@ TEST_CASE("a_node_without_a_connection_refuses_commands_with_the_reason") {
   // Also while it is being redialled: that it may come back is no reason to wait.
   line.session.on_time(line.session.timer());
   REQUIRE(line.session.state() == State::dialling);
-  CHECK_FALSE(line.session.hopeful());
+  CHECK_FALSE(line.session.worth_waiting_for());
   CHECK_FALSE(line.send("SET", 1, at(100ms)));
   line.greet(at(101ms));
   CHECK(line.take_bytes().empty());

@@ -262,7 +262,7 @@ class Engine final : public Outbox {
     if (!observer_) return;
     for (NodeIndex node = 0; node < nodes(); ++node) {
       if (guard_ && guard_->is_deciding(node)) continue;
-      node_changes_.look(node, sessions_[node], remark(node));
+      node_changes_.check(node, sessions_[node], remark(node));
     }
   }
 

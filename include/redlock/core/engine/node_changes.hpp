@@ -1,4 +1,4 @@
-// Which changes of nodes are worth telling.
+// Reports changes of node states to the observer.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace redlock::inline v1::core {
 
-/// Tells an observer what has become of the nodes, when it is not what was told last. A node that is redialled again and
-/// again is *down* all the time, however often that fails in the same way.
+/// Reports the state of a node to an observer when it differs from the state reported last. A node that is redialled
+/// repeatedly stays *down* as long as it fails in the same way.
 class NodeChanges {
  public:
-  /// `observer`: may be null, then nothing happens here.
-  NodeChanges(Observer* observer, std::size_t nodes) : observer_{observer}, told_(observer ? nodes : 0) {}
+  /// `observer`: may be null; then this object does nothing.
+  NodeChanges(Observer* observer, std::size_t nodes) : observer_{observer}, reports_(observer ? nodes : 0) {}
 
-  /// Something may have changed. `bar`: why it does not vote although it is connected; null: it votes.
-  void look(NodeIndex node, const Session& session, const Trouble* bar = nullptr) {
+  /// Reports the node if its state has changed. `bar`: why it does not vote although it is connected; null if it votes.
+  void check(NodeIndex node, const Session& session, const Trouble* bar = nullptr) {
     if (!observer_ || session.state() == Session::State::idle) return;
-    Told& told = told_[node];
-    const NodeState state = state_of(session, bar, told.state);
-    const Trouble* const trouble = trouble_of(state, session, bar, told);
+    Report& last = reports_[node];
+    const NodeState state = state_of(session, bar, last.state);
+    const Trouble* const trouble = trouble_of(state, session, bar, last);
     const auto status = trouble ? std::optional{trouble->status} : std::nullopt;
-    if (told.state == state && told.trouble == status) return;
-    const bool was_connected = told.state == NodeState::ready || told.state == NodeState::barred;
-    told.state = state;
-    told.trouble = status;
-    const bool again = session.ready() && !was_connected && std::exchange(told.connected, true);
+    if (last.state == state && last.trouble == status) return;
+    const bool was_connected = last.state == NodeState::ready || last.state == NodeState::barred;
+    last.state = state;
+    last.trouble = status;
+    const bool again = session.ready() && !was_connected && std::exchange(last.connected, true);
     observer_->node_changed({.node = session.name(),
                              .state = state,
                              .trouble = status,
@@ -40,27 +40,27 @@ class NodeChanges {
 
  private:
   using NodeState = Observer::NodeState;
-  struct Told {
+  struct Report {
     std::optional<NodeState> state;
     std::optional<NodeStatus> trouble;
-    bool connected = false;  // it was once
+    bool connected = false;  // the node has been connected before
   };
 
   [[nodiscard]] static NodeState state_of(const Session& session, const Trouble* bar,
                                           std::optional<NodeState> before) noexcept {
     if (session.ready()) return bar ? NodeState::barred : NodeState::ready;
-    const bool hopeful = session.is_dialling() && before != NodeState::down;
-    return hopeful ? NodeState::connecting : NodeState::down;
+    const bool is_connecting = session.is_dialling() && before != NodeState::down;
+    return is_connecting ? NodeState::connecting : NodeState::down;
   }
   [[nodiscard]] static const Trouble* trouble_of(NodeState state, const Session& session, const Trouble* bar,
-                                                 const Told& told) noexcept {
+                                                 const Report& last) noexcept {
     if (state == NodeState::barred) return bar;
-    const bool is_first = state == NodeState::connecting && !told.connected;
+    const bool is_first = state == NodeState::connecting && !last.connected;
     return state == NodeState::ready || is_first ? nullptr : &session.trouble();
   }
 
   Observer* observer_;
-  std::vector<Told> told_;
+  std::vector<Report> reports_;  // the last report, by node
 };
 
 }  // namespace redlock::inline v1::core

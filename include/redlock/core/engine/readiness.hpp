@@ -1,4 +1,4 @@
-// When there are connections enough for an operation.
+// Decides when enough nodes are ready for an operation to start.
 #pragma once
 
 #include <algorithm>
@@ -13,25 +13,27 @@ namespace redlock::inline v1::core {
 
 /// Which nodes one operation could use now, and since when.
 ///
-/// One that comes while connections are being made for the first time waits until enough of them are ready, and then as
-/// long again as that took, so that the slower ones are not left out by a hair; at most the connect timeout. One that
-/// wants grants waits likewise for the guard to admit nodes, on new ones half a second longer.
+/// An operation that is submitted while connections are being made for the first time waits until enough of them are
+/// ready, and then as long again, so that slightly slower nodes are not left out. It waits at most for the connect
+/// timeout. An operation that needs grants waits in the same way for the restart guard to admit nodes; on new nodes,
+/// up to half a second longer.
 class Readiness {
  public:
-  /// `guard`: null, where the operation needs no admission.
+  /// `guard`: null if the operation does not need admitted nodes.
   Readiness(const std::vector<Session>& sessions, const RestartGuard* guard) noexcept
       : sessions_{sessions}, guard_{guard} {}
 
-  /// Of an operation that wants so many connections. `now`, or earlier: it may start.
+  /// When an operation that wants `wanted` connections may start. It may start at once if the result is not after
+  /// `now`.
   [[nodiscard]] Time start_time(std::size_t wanted, Time submitted_at, Span connect_timeout, Time now) const {
-    std::size_t hopeful = 0;
-    for (NodeIndex node = 0; node < sessions_.size(); ++node) hopeful += is_hopeful(node) ? 1 : 0;
-    if (wanted == 0 || hopeful == 0) return now;
+    std::size_t expected = 0;
+    for (NodeIndex node = 0; node < sessions_.size(); ++node) expected += is_expected(node) ? 1 : 0;
+    if (wanted == 0 || expected == 0) return now;
     std::vector<Time> ready;
     for (NodeIndex node = 0; node < sessions_.size(); ++node)
       if (const Time since = usable_since(node); since != never)
         ready.push_back(std::max(since, submitted_at));
-    if (ready.size() + hopeful < wanted) return now;
+    if (ready.size() + expected < wanted) return now;
     const Time latest =
         std::max(later(submitted_at, connect_timeout), guard_ ? guard_->decided_by() : Time::min());
     if (ready.size() < wanted) return latest;
@@ -41,16 +43,17 @@ class Readiness {
   }
 
  private:
-  /// `never`: it is not.
+  /// Since when the node can be used; `never` if it cannot.
   [[nodiscard]] Time usable_since(NodeIndex node) const noexcept {
     const Session& session = sessions_[node];
     if (!session.ready()) return never;
     if (!guard_) return session.ready_at();
     return guard_->admits(node) ? std::max(session.ready_at(), guard_->admitted_at(node)) : never;
   }
-  [[nodiscard]] bool is_hopeful(NodeIndex node) const noexcept {
+  /// The node may become usable soon.
+  [[nodiscard]] bool is_expected(NodeIndex node) const noexcept {
     const Session& session = sessions_[node];
-    return session.hopeful() || (session.ready() && guard_ && guard_->is_deciding(node));
+    return session.worth_waiting_for() || (session.ready() && guard_ && guard_->is_deciding(node));
   }
 
   const std::vector<Session>& sessions_;

@@ -191,7 +191,7 @@ class KeyWatcher final : WatchedLease::Watcher {
   }
   /// A server that greets and refuses will do so again.
   void rest(NodeIndex node, const Trouble& trouble, Time now) {
-    listener(node).rest(later(now, rest_after_refusal));
+    listener(node).postpone_redial(later(now, rest_after_refusal));
     warn(node, trouble);
   }
   void warn(NodeIndex node, const Trouble& trouble) {

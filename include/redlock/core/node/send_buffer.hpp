@@ -1,4 +1,4 @@
-// What is to be sent on one connection.
+// The bytes that are to be sent on one connection.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace redlock::inline v1::core {
 
-/// Commands in order, as one run of bytes to send from, which still knows where each command ends: when the
-/// connection is given up, releases go their way and everything else stays behind.
+/// Commands in order, as one contiguous run of bytes. The buffer remembers where each command ends, so that it can keep
+/// the releases and drop the other commands when the connection is given up.
 class SendBuffer {
  public:
-  /// `owed`: a release.
+  /// `owed`: the command is a release.
   void add(std::string_view command, bool owed) {
     bytes_ += command;
     commands_.push({command.size(), owed});
@@ -26,26 +26,26 @@ class SendBuffer {
     for (count += of_first_; !commands_.empty() && count >= commands_.front().size;)
       count -= commands_.pop().size;
     of_first_ = count;
-    if (sent_ < bytes_.size() - sent_) return;  // moving what is left costs less than sending it did
+    if (sent_ < bytes_.size() - sent_) return;  // moves the rest only when it is no larger than what was sent
     bytes_.erase(0, sent_);
     sent_ = 0;
   }
 
-  /// The rest of a command that was sent in part, and the releases; the others are forgotten. A SET sent now
-  /// would be executed on the old connection after its release on the new one.
-  [[nodiscard]] std::string take_last_words() {
-    std::string words;
+  /// Takes the rest of a partially sent command and all releases, and drops the other commands: a SET sent now on the
+  /// old connection could run after its release on the new one.
+  [[nodiscard]] std::string take_releases() {
+    std::string taken;
     std::string_view rest = unsent();
     std::size_t part = of_first_;
     while (!commands_.empty()) {
       const Command command = commands_.pop();
       const std::size_t size = command.size - part;
-      if (command.owed || part > 0) words += rest.substr(0, size);
+      if (command.owed || part > 0) taken += rest.substr(0, size);
       rest.remove_prefix(size);
       part = 0;
     }
     clear();
-    return words;
+    return taken;
   }
   void clear() noexcept {
     bytes_.clear();
@@ -60,9 +60,9 @@ class SendBuffer {
     bool owed = false;
   };
   std::string bytes_;
-  std::size_t sent_ = 0;      // of bytes_
-  Ring<Command> commands_;    // not sent, or in part
-  std::size_t of_first_ = 0;  // bytes of the first that were sent
+  std::size_t sent_ = 0;      // how many of bytes_ were sent
+  Ring<Command> commands_;    // those not sent completely
+  std::size_t of_first_ = 0;  // how many bytes of the first command were sent
 };
 
 }  // namespace redlock::inline v1::core

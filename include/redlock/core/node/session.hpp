@@ -1,4 +1,4 @@
-// One node's connection: handshake, pending replies, silence, redial.
+// The state of one connection to a node: dialling, handshake, pending replies, timeouts.
 #pragma once
 
 #include <cstdint>
@@ -12,94 +12,87 @@
 #include "redlock/core/base/ring.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/node/send_buffer.hpp"
+#include "redlock/core/node/waiting_commands.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/wire/handshake.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
 namespace redlock::inline v1::core {
 
-/// What is known about a node, and what goes over its connection in which order. Bytes, replies and the time
-/// go in; bytes, errands for the shell and slots for the engine come out.
+/// What is known about a node, and which bytes go over its connection in which order. The inputs are connection events,
+/// replies and the time. The outputs are bytes to send, errands for the shell (close a connection, make a new one) and
+/// slots for the engine (which operation a reply belongs to).
 ///
-///     idle ─ first use ─▶ dialling ─ connected ─▶ handshake ─ understood ─▶ ready
-///                            ▲  └──── refused ────┬──┘ in trouble             │ lost, or silent while
-///                            └───── backoff ──── down ◀───────────────────────┘ answers are due
+///     idle ─ first use ─▶ dialling ─ connected ─▶ handshake ─ succeeded ─▶ ready
+///                            ▲  └──── refused ────┬──┘ failed                │ lost, or silent while
+///                            └───── backoff ──── down ◀──────────────────────┘ replies are due
 ///
-/// Replies come in order, so a queue of slots says whose each is. A slot is never taken out because its
-/// caller has left: its late reply is swallowed in its turn. What was sent and not answered when a connection
-/// breaks is never sent again on another one.
+/// Replies arrive in the order of the commands, so a queue of slots assigns them to operations. A slot stays in the
+/// queue even if its caller has left; the late reply is then ignored when it arrives. Commands that were sent but not
+/// answered when a connection breaks are never sent again on another one.
 class Session {
  public:
   struct Settings {
-    std::string name;  // for messages: the endpoint without credentials
+    std::string name;  // the endpoint without credentials, for messages
     Login login;
     Span connect_timeout{};
-    Span silence{};  // answers are due and not a byte arrives for so long: the connection is given up
+    Span silence{};  // give up the connection if replies are due and no byte arrives for this long
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::commands;
-    bool guarded = false;  // the handshake looks at the node's marker
+    bool guarded = false;  // the handshake reads the node's marker
   };
-  struct Slot {
-    Ref<Operation> operation;  // null: nobody's, the reply is swallowed
-    Step step = 0;
-    bool owed = false;
-    bool heeded = false;
-    bool grants = false;
-  };
+  using Slot = ReplySlot;
   enum class State : std::uint8_t { idle, dialling, handshake, ready, down };
 
   explicit Session(Settings settings) : settings_{std::move(settings)}, random_{settings_.seed} {}
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
-  /// First use: starts dialling.
+  /// Starts dialling on first use.
   void wake(Time now) {
-    if (state_ == State::idle) dial(now, Hope::yes);
+    if (state_ == State::idle) dial(now, DialReason::first_use);
   }
 
-  /// Queues a command behind all earlier ones, or says why not. While a connection that has not failed yet is
-  /// being made, commands wait for it. Releases wait for any connection, but then nobody waits for their
-  /// reply.
+  /// Queues a command behind all earlier ones. Returns null on success, else why the node cannot be used. While a
+  /// connection attempt is worth waiting for, commands wait for it. Releases wait for any connection; if they have to,
+  /// `send` still returns the trouble, and their reply is ignored.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
-    const bool is_waiting = hopeful();
+    const bool is_waiting = worth_waiting_for();
     if (state_ != State::ready && !is_waiting && !slot.owed) return &trouble_;
-    // What sets something leaves room for its release, so that an accepted SET can always be undone.
-    if (out_.size() + waiting_bytes_ + command.size() > (slot.owed ? unsent_limit : unsent_limit / 2))
+    // Other commands leave room for releases, so that an accepted SET can always be undone.
+    if (out_.size() + waiting_.bytes() + command.size() > (slot.owed ? unsent_limit : unsent_limit / 2))
       return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
     if (state_ == State::ready) {
       out_.add(command, slot.owed);
       expect(std::move(slot), now);
       return nullptr;
     }
-    // Behind a SET on the connection that is being left, a release undoes it there; it may also have run.
+    // Also send a release on the connection that is being closed, behind the SET that may still be queued there.
     if (slot.owed && closing_ && closing_->graceful) closing_->unsent += command;
     if (!is_waiting) slot.operation = {};
-    waiting_bytes_ += command.size();
-    waiting_.push_back({std::string{command}, std::move(slot), send_by});
+    waiting_.add(command, std::move(slot), send_by);
     return is_waiting ? nullptr : &trouble_;
   }
 
-  /// While it is down: is not redialled before.
-  void rest(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
-  /// When it has become ready: sends what was waiting for that. Commands that ask for a grant only if the node may grant;
-  /// otherwise their slots are returned, and no reply will come.
+  /// Postpones the next redial. For a session that is down.
+  void postpone_redial(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
+  /// Sends the commands that waited for the connection. Precondition: the session is ready. If the node may not grant,
+  /// commands that ask for a grant are dropped and their slots returned; they get no reply.
   [[nodiscard]] std::vector<Slot> send_waiting(bool may_grant, Time now) {
     std::vector<Slot> refused;
-    for (Waiting& waiting : std::exchange(waiting_, {})) {
-      if (now >= waiting.send_by)
-        continue;  // nobody waits for its answer any more; a release behind it does no harm
+    for (WaitingCommands::Command& waiting : waiting_.take_all()) {
+      if (now >= waiting.send_by) continue;  // its operation is over; a release that follows it does no harm
       if (waiting.slot.grants && !may_grant) {
         refused.push_back(std::move(waiting.slot));
         continue;
       }
-      out_.add(waiting.command, waiting.slot.owed);
+      out_.add(waiting.bytes, waiting.slot.owed);
       expect(std::move(waiting.slot), now);
     }
-    waiting_bytes_ = 0;
     return refused;
   }
 
-  /// The server turned out to be of no use although it greets well.
+  /// The server cannot be used although the handshake succeeded.
   void refuse(Trouble trouble, Time now) { fail(std::move(trouble), Leave::gracefully, now); }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
@@ -112,14 +105,14 @@ class Session {
     out_.add(handshake_->bytes(), false);
     quiet_since_ = now;
   }
-  /// No connection, or no more: refused, reset, closed by the server, or talking nonsense.
+  /// The connection could not be made, was reset or closed by the server, or carries invalid data.
   void disconnected(Trouble trouble, Time now) {
     if (is_open()) fail(std::move(trouble), Leave::at_once, now);
   }
-  /// Bytes arrived; their replies follow one by one.
+  /// Bytes arrived. Their replies are passed to `answered` next.
   void heard(Time now) noexcept { quiet_since_ = now; }
 
-  /// One reply. Returns the slot whose operation it answers; none while handshake, and none for nonsense.
+  /// Takes one reply and returns its slot. Returns none during the handshake, and for an unexpected reply.
   std::optional<Slot> answered(const Reply& reply, Time now) {
     if (state_ == State::handshake) {
       if (auto trouble = handshake_->answered(reply))
@@ -139,17 +132,17 @@ class Session {
     return slot;
   }
 
-  /// Judges silence and redials. Call only after everything readable was read: a process that was paused
-  /// finds its replies in the socket, not missing.
+  /// Handles timeouts and redials. Call only after reading everything readable: after a pause of this process, the
+  /// replies may already be in the socket.
   void on_time(Time now) {
     if (now < timer()) return;
-    if (state_ == State::down) return dial(now, Hope::no);
+    if (state_ == State::down) return dial(now, DialReason::retry);
     const bool pending = state_ == State::ready;
     fail({NodeStatus::timed_out,
           pending ? "the connection stopped responding" : "no connection within the connect timeout"},
          Leave::gracefully, now);
   }
-  /// When `on_time` has something to do.
+  /// When to call `on_time`.
   [[nodiscard]] Time timer() const noexcept {
     switch (state_) {
       case State::idle:
@@ -168,15 +161,15 @@ class Session {
   [[nodiscard]] std::string_view unsent() const noexcept { return out_.unsent(); }
   void sent(std::size_t bytes) { out_.sent(bytes); }
 
-  /// What to do with the old connection, if anything: leave it at once, or hand over what is still to be
-  /// sent, shut down our direction, and read to the end. Closing with unread replies would send RST, and the
-  /// server might drop our last releases. To be done before `take_dial`.
+  /// What to do with the old connection: either close it at once, or gracefully: send the rest, shut down our direction
+  /// and read to the end. Closing with unread replies would send RST, and the server might drop our last releases. Take
+  /// this before `take_dial`.
   struct Closing {
     bool graceful;
     std::string unsent;
   };
   std::optional<Closing> take_closing() { return std::exchange(closing_, std::nullopt); }
-  /// Whether to make a new connection now.
+  /// Returns true, once, if a new connection must be made now.
   bool take_dial() noexcept { return std::exchange(dial_wanted_, false); }
   [[nodiscard]] bool has_errand() const noexcept { return closing_.has_value() || dial_wanted_; }
 
@@ -185,42 +178,39 @@ class Session {
   [[nodiscard]] const std::string& name() const noexcept { return settings_.name; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool ready() const noexcept { return state_ == State::ready; }
-  /// Being connected, and nothing speaks against it: worth a first call's time. A redial after a failure is
-  /// not.
-  [[nodiscard]] bool hopeful() const noexcept { return is_dialling() && hope_ == Hope::yes; }
+  /// A connection is being made, and not because an attempt failed: it is worth an operation's time.
+  [[nodiscard]] bool worth_waiting_for() const noexcept {
+    return is_dialling() && dial_reason_ != DialReason::retry;
+  }
   [[nodiscard]] bool is_dialling() const noexcept {
     return state_ == State::dialling || state_ == State::handshake;
   }
   [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
-  /// Of a connection that listens.
+  /// The server's ID of the connection; only for a listener.
   [[nodiscard]] long long client_id() const noexcept { return client_id_; }
-  /// What `mark_script` answered in the handshake, where restarts are guarded.
+  /// The reply of `mark_script` in the handshake; only with a restart guard.
   [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
-  /// Answers are due that are to be read although nobody may be waiting: to releases, and to extensions.
+  /// Replies are due that must be read even if no operation waits for them: to releases and to extensions.
   [[nodiscard]] bool owes() const noexcept { return heeded_ > 0; }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
-  /// So long unused that the peer may have gone: to be read before it is written to.
+  /// Unused for so long that the server may have closed the connection: read before writing.
   [[nodiscard]] bool stale(Time now) const noexcept {
     return state_ == State::ready && now - quiet_since_ > std::chrono::seconds{1};
   }
 
  private:
-  enum class Hope : bool { no, yes };
+  enum class DialReason : std::uint8_t { first_use, replacement, retry };
   enum class Leave : bool { at_once, gracefully };
-  struct Waiting {
-    std::string command;
-    Slot slot;
-    Time send_by;
-  };
+
   static constexpr std::size_t unsent_limit = std::size_t{1} << 20U;
 
   [[nodiscard]] bool is_open() const noexcept { return is_dialling() || state_ == State::ready; }
 
-  void dial(Time now, Hope hope) {
+  void dial(Time now, DialReason reason) {
     state_ = State::dialling;
-    hope_ = hope;
+    dial_reason_ = reason;
     dial_wanted_ = true;
     dial_until_ = later(now, settings_.connect_timeout);
   }
@@ -245,41 +235,30 @@ class Session {
     return overloaded_;
   }
 
-  /// A good connection that breaks is replaced at once, and hopefully: servers close idle ones. All else
-  /// waits.
+  /// Replaces a connection that worked for a while at once, because servers close idle connections. After any other
+  /// failure waits for the backoff.
   void fail(Trouble trouble, Leave leave, Time now) {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
-    const bool polite = leave == Leave::gracefully && state_ != State::dialling;
-    const bool greeted = state_ == State::ready;
-    std::string last_words = greeted ? out_.take_last_words() : std::string{};
-    if (!closing_) closing_ = Closing{polite, std::move(last_words)};
+    const bool graceful = leave == Leave::gracefully && state_ != State::dialling;
+    std::string releases = state_ == State::ready ? out_.take_releases() : std::string{};
+    if (!closing_) closing_ = Closing{graceful, std::move(releases)};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;
     handshake_.reset();
     pending_.clear();
     heeded_ = 0;
     out_.clear();
-    forget_waiting_but_releases(now);
+    waiting_.keep_only_releases(now);
     if (was_good) backoff_.reset();
-    if (was_good && leave == Leave::at_once) return dial(now, Hope::yes);
+    if (was_good && leave == Leave::at_once) return dial(now, DialReason::replacement);
     state_ = State::down;
     redial_at_ = later(now, backoff_.next(next_random(random_)));
-  }
-
-  void forget_waiting_but_releases(Time now) {
-    std::erase_if(waiting_,
-                  [now](const Waiting& waiting) { return !waiting.slot.owed || now >= waiting.send_by; });
-    waiting_bytes_ = 0;
-    for (Waiting& waiting : waiting_) {
-      waiting.slot.operation = {};
-      waiting_bytes_ += waiting.command.size();
-    }
   }
 
   Settings settings_;
   std::uint64_t random_;
   State state_ = State::idle;
-  Hope hope_ = Hope::no;
+  DialReason dial_reason_ = DialReason::first_use;
   Trouble trouble_;
   Trouble overloaded_;
   std::optional<Handshake> handshake_;
@@ -288,12 +267,11 @@ class Session {
   Reply marker_;
 
   SendBuffer out_;
-  Ring<Slot> pending_;            // whose replies are to come, in the order of out_
-  std::size_t heeded_ = 0;        // of these, those that are read although nobody waits
-  std::vector<Waiting> waiting_;  // for a connection
-  std::size_t waiting_bytes_ = 0;
+  Ring<Slot> pending_;       // replies that are due, in the order of the commands
+  std::size_t heeded_ = 0;   // how many of them must be read even if no operation waits
+  WaitingCommands waiting_;  // for a connection
 
-  Time quiet_since_{};  // the last byte, or the first command after a time without pending replies
+  Time quiet_since_{};  // since the last byte, or since the first command when no replies were pending
   Time ready_at_{};
   Time dial_until_{};
   Time redial_at_{};
