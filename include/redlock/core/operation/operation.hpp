@@ -86,10 +86,10 @@ class Operation : public Counted {
   void set_deadline(Time deadline) noexcept { deadline_ = deadline; }
 
  private:
-  friend class Engine;
+  friend class OperationList;
   bool done_ = false;
   Time deadline_ = never;
-  // The engine's own book-keeping.
+  // For the bookkeeping of `OperationList`.
   bool started_ = false;
   Time submitted_at_{};
   std::size_t position_ = 0;

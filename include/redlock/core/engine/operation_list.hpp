@@ -1,0 +1,82 @@
+// The active operations of an engine and their timers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/ref.hpp"
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/metrics/observer.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Operations from their submission until they are done.
+class OperationList {
+ public:
+  /// `observer`: receives what finished operations report; may be null.
+  explicit OperationList(Observer* observer) noexcept : observer_{observer} {}
+
+  void add(const Ref<Operation>& operation, Time now) {
+    operation->submitted_at_ = now;
+    operation->position_ = active_.size();
+    active_.push_back(operation);
+    wake_by(operation->give_up_at);
+  }
+  /// Starts an operation. Precondition: it was not started before.
+  void start(Operation& operation, Time now, Outbox& outbox) {
+    operation.started_ = true;
+    operation.start(now, outbox);
+    wake_by(operation.deadline());
+  }
+  /// Moves an operation that is done to `finished`. Does nothing if it was moved before.
+  void settle(const Ref<Operation>& operation, Time now) {
+    const std::size_t position = operation->position_;
+    if (!operation->done() || position >= active_.size() || active_[position].get() != operation.get())
+      return;
+    finished_.push_back(operation);
+    if (position + 1 != active_.size()) {
+      active_[position] = std::move(active_.back());
+      active_[position]->position_ = position;
+    }
+    active_.pop_back();
+    if (observer_) finished_.back()->tell(*observer_, now);
+  }
+
+  /// Handles the timers of all operations, then calls `advance(operation)` for each.
+  template <class Advance>
+  void on_time(Time now, Outbox& outbox, Advance&& advance) {
+    timer_ = never;
+    for (const Ref<Operation>& operation : all()) {
+      if (operation->done()) continue;
+      if (now >= operation->give_up_at) operation->abandon(Errc::timed_out, now, outbox);
+      if (operation->started_ && now >= operation->deadline()) operation->timed_out(now, outbox);
+      advance(operation);
+      if (operation->done()) continue;
+      wake_by(operation->give_up_at);
+      if (operation->started_) wake_by(operation->deadline());
+    }
+  }
+  /// No operation has a timer before this time. May be too early, is never too late.
+  [[nodiscard]] Time timer() const noexcept { return timer_; }
+  void wake_by(Time when) noexcept { timer_ = std::min(timer_, when); }
+
+  /// A copy, because the list changes while its operations are handled.
+  [[nodiscard]] std::vector<Ref<Operation>> all() const { return active_; }
+  [[nodiscard]] std::size_t size() const noexcept { return active_.size(); }
+  [[nodiscard]] static bool was_started(const Operation& operation) noexcept { return operation.started_; }
+  [[nodiscard]] static Time submitted_at(const Operation& operation) noexcept {
+    return operation.submitted_at_;
+  }
+  [[nodiscard]] std::vector<Ref<Operation>>& finished() noexcept { return finished_; }
+
+ private:
+  std::vector<Ref<Operation>> active_;
+  std::vector<Ref<Operation>> finished_;
+  Time timer_ = never;
+  Observer* const observer_;
+};
+
+}  // namespace redlock::inline v1::core
