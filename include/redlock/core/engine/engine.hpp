@@ -98,7 +98,7 @@ class Engine final : public Outbox {
   void connected(ConnectionIndex connection, Time now) { session(connection).connected(now); }
   void heard(ConnectionIndex connection, Time now) { session(connection).heard(now); }
   void answered(ConnectionIndex connection, const Reply& reply, Time now) {
-    if (is_listener(connection)) return key_watcher_.told(connection - nodes(), reply, now);
+    if (is_listener(connection)) return key_watcher_.received(connection - nodes(), reply, now);
     now_ = now;
     Session& session = sessions_[connection];
     const Session::State before = session.state();
@@ -107,7 +107,7 @@ class Engine final : public Outbox {
   }
   void disconnected(ConnectionIndex connection, Trouble trouble, Time now) {
     if (is_listener(connection))
-      return key_watcher_.disconnected_listener(connection - nodes(), std::move(trouble), now);
+      return key_watcher_.listener_disconnected(connection - nodes(), std::move(trouble), now);
     now_ = now;
     sessions_[connection].disconnected(std::move(trouble), now);
     changed(connection);

@@ -22,36 +22,37 @@ class LossQueue {
   void add(const std::shared_ptr<Kind>& lease) {
     if (lease->is_watched) return;
     const Time deadline = lease->deadline();  // read once, because it may change at any time
-    looks_.emplace(deadline, lease);
+    checks_.emplace(deadline, lease);
     lease->next_look = deadline;
     lease->is_watched = true;
   }
   /// Removes a lease, if it is in the queue: its loss will not be reported.
   void remove(const std::shared_ptr<Kind>& lease) noexcept {
-    if (std::exchange(lease->is_watched, false)) looks_.erase({lease->next_look, lease});
+    if (std::exchange(lease->is_watched, false)) checks_.erase({lease->next_look, lease});
   }
   [[nodiscard]] bool watches(const Kind& lease) const noexcept { return lease.is_watched; }
   /// The lease was lost before its deadline: `take_lost` returns it at once.
   void lost(const std::shared_ptr<Kind>& lease) noexcept {
-    if (lease->is_watched) look_at(lease, Time::min());
+    if (lease->is_watched) reschedule(lease, Time::min());
   }
 
   /// When `take_lost` may have something to return. May be too early, is never too late.
-  [[nodiscard]] Time timer() const noexcept { return looks_.empty() ? never : looks_.begin()->first; }
+  [[nodiscard]] Time timer() const noexcept { return checks_.empty() ? never : checks_.begin()->first; }
   /// When the caller should wake up next to be punctual for `timer()`. First postpones the checks of leases that were
   /// prolonged.
   [[nodiscard]] Time wake_up(Time now) noexcept {
-    while (timer() <= now + early_wake_ups_begin && has_moved(*looks_.begin()->second, now)) look_again();
+    while (timer() <= now + early_wake_ups_begin && has_moved(*checks_.begin()->second, now))
+      postpone_first();
     return next_wake_up(timer(), now);
   }
   /// Takes a lost lease out of the queue. Returns null if there is none.
   [[nodiscard]] std::shared_ptr<Kind> take_lost(Time now) noexcept {
     while (timer() <= now) {
-      if (has_moved(*looks_.begin()->second, now)) {
-        look_again();
+      if (has_moved(*checks_.begin()->second, now)) {
+        postpone_first();
         continue;
       }
-      std::shared_ptr<Kind> lease = looks_.begin()->second;
+      std::shared_ptr<Kind> lease = checks_.begin()->second;
       remove(lease);
       if (lease->loss(now) != Loss::none) return lease;
     }
@@ -63,17 +64,17 @@ class LossQueue {
     return lease.in_force(now) && lease.deadline() > lease.next_look;
   }
   /// Postpones the first check to the new deadline of its lease.
-  void look_again() noexcept {
-    const std::shared_ptr<Kind> lease = looks_.begin()->second;
-    look_at(lease, lease->deadline());
+  void postpone_first() noexcept {
+    const std::shared_ptr<Kind> lease = checks_.begin()->second;
+    reschedule(lease, lease->deadline());
   }
-  void look_at(const std::shared_ptr<Kind>& lease, Time when) noexcept {
-    auto look = looks_.extract({lease->next_look, lease});
-    look.value().first = lease->next_look = when;
-    looks_.insert(std::move(look));
+  void reschedule(const std::shared_ptr<Kind>& lease, Time when) noexcept {
+    auto check = checks_.extract({lease->next_look, lease});
+    check.value().first = lease->next_look = when;
+    checks_.insert(std::move(check));
   }
 
-  std::set<std::pair<Time, std::shared_ptr<Kind>>> looks_;
+  std::set<std::pair<Time, std::shared_ptr<Kind>>> checks_;
 };
 
 }  // namespace redlock::inline v1::core

@@ -1,4 +1,4 @@
-// Which nodes still have a lease's value, as they tell it without being asked for an extension.
+// Which nodes still have a lease's value, as known from reads of its key.
 #pragma once
 
 #include <bit>
@@ -15,44 +15,45 @@
 
 namespace redlock::inline v1::core {
 
-/// Some of the nodes, a bit for each; there are 31 at most.
+/// A set of nodes with one bit for each; there are at most 31 nodes.
 using NodeSet = std::uint32_t;
 [[nodiscard]] constexpr NodeSet set_of(NodeIndex node) noexcept { return NodeSet{1} << node; }
 
-/// One lease that is watched. It reads the value's beginning, and remembers each node's last word. When so many nodes say
-/// that our value is gone that no majority can have it, the lease is lost. A node that does not answer has said nothing.
+/// One lease whose key is watched. It reads the beginning of the value and remembers the last reply of each node. When
+/// so many nodes have lost our value that no majority can have it, the lease is lost. A missing reply means nothing.
 ///
-/// It is an operation only so that answers find it: it is never started, and never done.
+/// It is an operation only so that replies reach it: it is never started and never done.
 class WatchedLease final : public Operation {
  public:
-  /// Who decides when which node is read.
+  /// Decides when to read which node. Implemented by `KeyWatcher`.
   class Watcher {
    public:
     virtual ~Watcher() = default;
-    /// A command of ours that writes the key was sent to the node.
+    /// This client has sent a command that writes the key to the node.
     virtual void written(WatchedLease&, NodeIndex, Outbox&) = 0;
-    /// The server does not let us hear of changes.
-    virtual void refused(NodeIndex, const Trouble&, Time now) = 0;
+    /// The server refused to send invalidation messages.
+    virtual void tracking_refused(NodeIndex, const Trouble&, Time now) = 0;
     /// The lease has just been lost.
     virtual void lost(WatchedLease&) = 0;
-    /// Forgets the watch, which may be destroyed by that.
+    /// Stops watching the lease. May destroy the `WatchedLease`.
     virtual void stop(WatchedLease&) noexcept = 0;
   };
 
   WatchedLease(std::shared_ptr<LeaseState> lease, std::size_t nodes, Watcher& watcher)
       : watcher_{watcher}, lease_{std::move(lease)}, nodes_{nodes} {}
 
-  /// The lease's own write has taken the server's push away: to be called behind each of them.
+  /// To be called after every command that writes the lease's key, because the server then stops tracking the key for
+  /// this client.
   static void written(const LeaseState& lease, NodeIndex node, Outbox& outbox) {
     if (WatchedLease* const watch = lease.watch) watch->watcher_.written(*watch, node, outbox);
   }
-  /// The lease is over, or about to be released.
+  /// Stops watching the lease, which is over or about to be released.
   static void stop(LeaseState& lease) noexcept {
     if (WatchedLease* const watch = std::exchange(lease.watch, nullptr)) watch->watcher_.stop(*watch);
   }
 
   enum : Step { tracking, caching, value };
-  /// False: it cannot be sent now.
+  /// Returns false if the command cannot be sent now.
   bool send(NodeIndex node, Step step, std::string_view command, Outbox& outbox) {
     return !outbox.send(node, command, *this, {.step = step, .send_by = Time{}, .heeded = step == value});
   }
@@ -62,11 +63,11 @@ class WatchedLease final : public Operation {
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox&) override {
     if (step != value) {
-      if (reply.is(Reply::Kind::error)) watcher_.refused(node, trouble_of_error(reply.text), now);
+      if (reply.is(Reply::Kind::error)) watcher_.tracking_refused(node, trouble_of_error(reply.text), now);
       return;
     }
     if (lease_->watch != this) return;
-    // A key of another type is not ours, so ours is gone.
+    // A key of another type has replaced ours.
     const bool is_string = reply.is(Reply::Kind::string);
     const bool is_other_type =
         reply.is(Reply::Kind::error) && trouble_of_error(reply.text).status == NodeStatus::wrong_type;
@@ -81,8 +82,8 @@ class WatchedLease final : public Operation {
 
   [[nodiscard]] const std::shared_ptr<LeaseState>& lease() const noexcept { return lease_; }
 
-  // The watcher's own book-keeping.
-  NodeSet unread = 0;  // to be read when it is due
+  // For the watcher's bookkeeping.
+  NodeSet unread = 0;  // the nodes to read when the watch is due
   Time due = never;
 
  private:
@@ -96,8 +97,8 @@ class WatchedLease final : public Operation {
   Watcher& watcher_;
   const std::shared_ptr<LeaseState> lease_;
   const std::size_t nodes_;
-  NodeSet gone_ = 0;   // said that our value is not there
-  NodeSet taken_ = 0;  // of these, with something else in its place
+  NodeSet gone_ = 0;   // nodes that do not have our value
+  NodeSet taken_ = 0;  // those of them that have another value instead
 };
 
 }  // namespace redlock::inline v1::core
