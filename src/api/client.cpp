@@ -230,7 +230,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
     return lease;
   }
   if (options.on_lost)
-    loss_notifier_->watch(record);
+    loss_notifier_->add(record);
   else if (events_)
     watch_if_possible(record);
   if (options.auto_renew.value_or(false))
@@ -242,7 +242,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 
 /// No lock fails because it cannot be watched for the observer: then its loss is counted when it is released.
 void Client::watch_if_possible(const Record& record) try {
-  loss_notifier_->watch(record);
+  loss_notifier_->add(record);
 } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
 }
 

@@ -17,43 +17,43 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-/// How long the first note of a batch waits for others.
-constexpr std::chrono::milliseconds gathering{10};
+/// How long the first event of a batch waits for others.
+constexpr std::chrono::milliseconds batch_delay{10};
 
 }  // namespace
 
 struct EventQueue::State {
   using Lock = std::unique_lock<std::mutex>;
-  using Note = std::variant<Attempt, Wait, Hold, Extension, Node>;
+  using Event = std::variant<Attempt, Wait, Hold, Extension, Node>;
 
   State(std::shared_ptr<Observer> to, Report complaints)
       : observer{std::move(to)}, report{std::move(complaints)} {}
 
   void run() {
     for (Lock lock{mutex};;) {
-      called.wait(lock, [&] { return stopping || has_news(); });
-      called.wait_for(lock, gathering, [&] { return stopping || notes.size() >= capacity / 2; });
-      if (abandoned || !has_news()) return;
-      const std::vector<Note> batch = std::exchange(notes, {});
+      called.wait(lock, [&] { return stopping || has_events(); });
+      called.wait_for(lock, batch_delay, [&] { return stopping || events.size() >= capacity / 2; });
+      if (abandoned || !has_events()) return;
+      const std::vector<Event> batch = std::exchange(events, {});
       const std::uint64_t left_out = std::exchange(dropped, 0);
       lock.unlock();
-      for (const Note& note : batch) tell(note);
+      for (const Event& event : batch) deliver(event);
       if (left_out > 0) call_observer([&] { observer->dropped(left_out); });
       lock.lock();
     }
   }
-  [[nodiscard]] bool has_news() const noexcept { return !notes.empty() || dropped > 0; }
+  [[nodiscard]] bool has_events() const noexcept { return !events.empty() || dropped > 0; }
 
-  void tell(const Note& note) {
+  void deliver(const Event& event) {
     struct Call {
       Observer& to;
-      void operator()(const Attempt& event) const { to.attempted(event); }
-      void operator()(const Wait& event) const { to.waited(event); }
-      void operator()(const Hold& event) const { to.ended(event); }
-      void operator()(const Extension& event) const { to.extended(event); }
-      void operator()(const Node& event) const { to.node_changed(event); }
+      void operator()(const Attempt& attempt) const { to.attempted(attempt); }
+      void operator()(const Wait& wait) const { to.waited(wait); }
+      void operator()(const Hold& hold) const { to.ended(hold); }
+      void operator()(const Extension& extension) const { to.extended(extension); }
+      void operator()(const Node& node) const { to.node_changed(node); }
     };
-    call_observer([&] { std::visit(Call{*observer}, note); });
+    call_observer([&] { std::visit(Call{*observer}, event); });
   }
   template <class Call>
   void call_observer(const Call& call) {
@@ -62,19 +62,19 @@ struct EventQueue::State {
   void complain(std::string_view what) noexcept try {
     if (!std::exchange(has_complained, true) && report)
       report("the observer threw: " + std::string{what} + " (further exceptions are not reported)");
-  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to report it to
   }
 
   const std::shared_ptr<Observer> observer;
   const Report report;
-  // Of the thread that tells.
-  bool abandoned = false;  // the event_queue was destroyed in a call of that thread
+  // Only for the thread that delivers the events.
+  bool abandoned = false;  // the queue was destroyed on that thread, by the observer
   bool has_complained = false;
 
   std::mutex mutex;
-  // All that follows is read and written under it.
+  // The mutex guards all members below.
   std::condition_variable called;
-  std::vector<Note> notes;
+  std::vector<Event> events;
   std::uint64_t dropped = 0;
   std::thread thread;
   bool stopping = false;
@@ -96,26 +96,28 @@ EventQueue::~EventQueue() {
 }
 
 template <class Event>
-void EventQueue::note(const Event& event) noexcept {
+void EventQueue::push(const Event& event) noexcept {
   const std::lock_guard lock{state_->mutex};
   State& state = *state_;
-  const std::size_t before = state.notes.size();
+  const std::size_t before = state.events.size();
   if (before < capacity) try {
       Event copy = event;
       if constexpr (requires { copy.resource; }) copy.resource.erase(0, key_prefix_);
       if (!state.thread.joinable()) state.thread = quiet_thread([kept = state_] { kept->run(); });
-      state.notes.emplace_back(std::move(copy));
+      state.events.emplace_back(std::move(copy));
       if (before == 0 || before + 1 == capacity / 2) state.called.notify_one();
       return;
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory, or no thread: counted below
+    } catch (
+        const std::
+            exception&) {  // NOLINT(bugprone-empty-catch): no memory, or no thread: counted below as dropped
     }
   ++state.dropped;
 }
 
-void EventQueue::attempted(const Attempt& event) { note(event); }
-void EventQueue::waited(const Wait& event) { note(event); }
-void EventQueue::ended(const Hold& event) { note(event); }
-void EventQueue::extended(const Extension& event) { note(event); }
-void EventQueue::node_changed(const Node& event) { note(event); }
+void EventQueue::attempted(const Attempt& event) { push(event); }
+void EventQueue::waited(const Wait& event) { push(event); }
+void EventQueue::ended(const Hold& event) { push(event); }
+void EventQueue::extended(const Extension& event) { push(event); }
+void EventQueue::node_changed(const Node& event) { push(event); }
 
 }  // namespace redlock::inline v1::detail

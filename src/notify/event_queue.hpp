@@ -1,4 +1,4 @@
-// Telling a user's observer what happened.
+// A queue of events on their way to the user's observer.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,21 @@
 
 namespace redlock::inline v1::detail {
 
-/// An observer that takes notes, and tells them to another one later: on a thread of its own, one at a time, in their
-/// order. Taking a note never blocks, throws or calls a user's code, so it may be done under the client's mutex. While too
-/// many notes wait, more of them are only counted.
+/// An observer that queues events and delivers them to another observer later: on a thread of its own, one at a time and
+/// in order. Queueing never throws, never calls the user's code and blocks on nothing but a short-lived mutex, so it may
+/// be done under the client's mutex. While the queue is full, further events are only counted.
 ///
-/// Notes are told in batches, some milliseconds after the first of them: a busy client does not wake a thread for each.
+/// Events are delivered in batches, some milliseconds after the first one, so that a busy client does not wake a thread
+/// for each event.
 class EventQueue final : public Observer {
  public:
   using Report = std::function<void(std::string_view)>;
 
-  /// `key_prefix`: so many bytes of each key stand before the resource. `report`: told once, if the observer throws; may be
-  /// empty. No thread is started.
+  /// `key_prefix`: the number of bytes that precede the resource in each key. `report`: called once if the observer
+  /// throws; may be empty. Starts no thread; the first event does.
   EventQueue(std::shared_ptr<Observer>, std::size_t key_prefix, Report report);
-  /// Tells what was noted. On its own thread, which is inside of a user's call, it leaves that out.
+  /// Delivers what is queued, and blocks until that is done. If the destructor runs on the queue's own thread, inside a
+  /// call of the observer, the remaining events are dropped.
   ~EventQueue() override;
 
   void attempted(const Attempt&) override;
@@ -31,16 +33,16 @@ class EventQueue final : public Observer {
   void extended(const Extension&) override;
   void node_changed(const Node&) override;
 
-  /// How many notes may wait.
+  /// How many events may wait.
   static constexpr std::size_t capacity = 8192;
 
  private:
   struct State;
   template <class Event>
-  void note(const Event&) noexcept;
+  void push(const Event&) noexcept;
 
-  const std::shared_ptr<State>
-      state_;  // outlives this object in a thread that destroys it from a user's call
+  // Outlives this object if the observer destroys it on the queue's own thread.
+  const std::shared_ptr<State> state_;
   const std::size_t key_prefix_;
 };
 

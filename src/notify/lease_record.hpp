@@ -1,4 +1,4 @@
-// What the library keeps for one held lock, beside what the core decides about it.
+// One held lock as the library keeps it: the core's state and the user's callback.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace redlock::inline v1::detail {
 
 class LossNotifier;
 
-/// The state of one lease, with what the user wants to be told about it. Shared by the `Lease`, the client's
+/// The state of one lease, with the user's loss callback and stop source. Shared by the `Lease`, the client's
 /// `LeaseRegistry`, the renewals and the `LossNotifier`.
 class LeaseRecord final : public core::LeaseState, public std::enable_shared_from_this<LeaseRecord> {
  public:
@@ -37,25 +37,26 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
         observer_{observer} {}
 
   const std::string resource;
-  std::optional<Release> release_outcome;   // once released; only the thread that owns the `Lease` uses it
-  OnLost on_lost;                           // empty once it was called, or will not be called any more
-  std::stop_source stop{std::nostopstate};  // under the loss notifier's mutex
-  std::atomic<bool> is_in_loss_notifier = false;  // it was added there once
+  std::optional<Release> release_outcome;   // once released; used only by the thread that owns the `Lease`
+  OnLost on_lost;                           // empty once it was called or will not be called any more
+  std::stop_source stop{std::nostopstate};  // guarded by the loss notifier's mutex
+  std::atomic<bool> is_in_loss_notifier = false;  // it was added to the notifier at some time
   LossNotifier& loss_notifier;
-  std::size_t place = static_cast<std::size_t>(-1);  // in the `LeaseRegistry`, under its mutex
+  std::size_t place = static_cast<std::size_t>(-1);  // index in the `LeaseRegistry`, guarded by its mutex
 
-  /// Calls what the user gave us. `to_stop`: a copy of `stop`, as others may ask for their tokens meanwhile.
-  void tell(const std::stop_source& to_stop) {
+  /// Requests the stop and calls the user's callback. `to_stop`: a copy of `stop`, because other threads may use `stop`
+  /// at the same time.
+  void report_loss(const std::stop_source& to_stop) {
     const OnLost call = std::exchange(on_lost, nullptr);
     if (observer_) count(Clock::now(), Release::already_lost);
     to_stop.request_stop();
     if (call) call(loss(Clock::now()));
   }
-  /// Nothing is called any more. What the user gave us is destroyed here, and not under the client's mutex when the last
-  /// reply comes: it may own a lease, or the client.
+  /// Destroys the user's callback; nothing is called any more. This must not happen under the client's mutex, where the
+  /// last reference to this record may be dropped, because the callback may own a lease or the client.
   void retire() noexcept { on_lost = nullptr; }
 
-  /// It is over, in this way: for the observer. Only the first call counts.
+  /// Reports the end of the lease to the observer. Only the first call has an effect.
   void count(core::Time ended, Release how) noexcept try {
     if (!observer_ || is_counted_.exchange(true)) return;
     const core::Span left = how == Release::already_lost
@@ -66,7 +67,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
                       .validity_left = left,
                       .release = how,
                       .loss = loss(ended)});
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is not counted
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the observer misses this lease
   }
 
  private:

@@ -20,8 +20,9 @@ using core::Time;
 
 namespace {
 
-/// Who waits for a loss lets its callback begin first, but not for longer: all threads may hang in those of other leases.
-constexpr core::Span precedence = std::chrono::milliseconds{100};
+/// How long a thread that waits for a loss lets the callback begin first. Not longer, because all notifier threads may
+/// hang in the callbacks of other leases.
+constexpr core::Span callback_head_start = std::chrono::milliseconds{100};
 
 }  // namespace
 
@@ -36,14 +37,14 @@ struct LossNotifier::State {
   using Lock = std::unique_lock<std::mutex>;
   static constexpr std::size_t most_threads = 16;
 
-  void watch(const std::shared_ptr<LeaseRecord>& record, const std::shared_ptr<State>& self) {
-    if (!record->in_force(Clock::now())) return;  // told before, or to nobody
+  void add(const std::shared_ptr<LeaseRecord>& record, const std::shared_ptr<State>& self) {
+    if (!record->in_force(Clock::now())) return;  // over: there is nothing to report any more
     begin(self);
     loss_queue.add(record);
     arm(loss_queue.wake_up(Clock::now()));
     record->is_in_loss_notifier = true;
   }
-  /// Somebody keeps the watch from now on.
+  /// Makes sure that there are a timer and a thread.
   void begin(const std::shared_ptr<State>& self) {
     if (!timer) timer = Descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
     if (!timer) throw std::system_error{errno, std::system_category(), "timerfd_create"};
@@ -52,32 +53,31 @@ struct LossNotifier::State {
   void start_thread(const std::shared_ptr<State>& self) {
     threads.push_back(prompt_thread([self] { run(self); }));
   }
-  /// Sees to it that the watch is relieved when it is given up.
-  void find_relief(const std::shared_ptr<State>& self) noexcept try {
+  /// Makes sure that another thread waits for the next deadline while this one runs a callback.
+  void hand_over_waiting(const std::shared_ptr<State>& self) noexcept try {
     if (idle == 0 && threads.size() < most_threads) start_thread(self);
-    relief.notify_one();
-  } catch (
-      const std::exception&) {  // NOLINT(bugprone-empty-catch): then the watch goes on after the callback
+    may_take_over.notify_one();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the wait continues after the callback
   }
 
-  /// Earlier only: a watch that is woken too early looks again.
+  /// Sets the timer to `when`, unless it is set to an earlier time: a thread that wakes up too early waits again.
   void arm(Time when) {
     if (when >= armed) return;
     armed = when;
     set_boot_timer(timer.get(), when);
   }
-  /// Without the mutex, until the timer comes.
+  /// Blocks without the mutex until the timer fires.
   void sleep(Lock& lock) {
     lock.unlock();
     pollfd polled{timer.get(), POLLIN, 0};
     ::poll(&polled, 1, -1);
     lock.lock();
-    if (polled.revents == 0) return;  // a signal that was not blocked
+    if (polled.revents == 0) return;  // interrupted by a signal
     armed = core::never;
-    set_boot_timer(timer.get(), core::never);  // and no longer readable
+    set_boot_timer(timer.get(), core::never);  // so that it is no longer readable
   }
-  /// Null: there is a warning, or it is over.
-  std::shared_ptr<LeaseRecord> keep_watch(Lock& lock) {
+  /// Blocks until a lease is lost. Returns null if there is a warning to report, or if the notifier is being destroyed.
+  std::shared_ptr<LeaseRecord> wait_for_loss(Lock& lock) {
     for (;;) {
       if (stopping || !warnings.empty()) return nullptr;
       const Time now = Clock::now();
@@ -86,28 +86,28 @@ struct LossNotifier::State {
       sleep(lock);
     }
   }
-  void tell(LeaseRecord& record, Lock& lock) {
+  void report_loss(LeaseRecord& record, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &record);
     changed.notify_all();
     const std::stop_source to_stop = record.stop;
     lock.unlock();
-    run_user_code([&] { record.tell(to_stop); }, [&](std::string_view what) { complain(what); });
+    run_user_code([&] { record.report_loss(to_stop); }, [&](std::string_view what) { complain(what); });
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
     changed.notify_all();
   }
   void complain(std::string_view what) const noexcept try {
     warn("a loss callback threw: " + std::string{what});
-  } catch (...) {  // NOLINT(bugprone-empty-catch): there is no memory
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory
   }
   void warn(std::string_view what) const noexcept try {
     if (report) report(what);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nobody left to tell
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to report it to
   }
-  void tell_warnings(Lock& lock) {
-    const std::vector<std::string> told = std::exchange(warnings, {});
+  void report_warnings(Lock& lock) {
+    const std::vector<std::string> taken = std::exchange(warnings, {});
     lock.unlock();
-    for (const std::string& warning : told) warn(warning);
+    for (const std::string& warning : taken) warn(warning);
     lock.lock();
   }
   [[nodiscard]] bool runs_elsewhere(const LeaseRecord& record) const {
@@ -118,17 +118,17 @@ struct LossNotifier::State {
 
   const Report report;
   std::mutex mutex;
-  // All that follows is read and written under it.
-  std::condition_variable relief;       // the watch is to be taken over
-  std::condition_variable_any changed;  // somebody was lost, released, or told
+  // The mutex guards all members below.
+  std::condition_variable may_take_over;  // no thread waits for the next deadline
+  std::condition_variable_any changed;    // a lease was lost or released, or a callback has begun or ended
   core::LossQueue<LeaseRecord> loss_queue;
-  std::vector<std::pair<std::thread::id, const LeaseRecord*>> running;  // whose callbacks
+  std::vector<std::pair<std::thread::id, const LeaseRecord*>> running;  // callbacks that run, by thread
   Descriptor timer;
   Time armed = core::never;
   std::vector<std::thread> threads;
-  std::vector<std::string> warnings;  // to be told
-  std::size_t idle = 0;
-  bool has_watch = false;
+  std::vector<std::string> warnings;  // to be reported
+  std::size_t idle = 0;               // threads that could take over
+  bool has_waiter = false;            // a thread waits for the next deadline
   bool stopping = false;
 };
 
@@ -142,7 +142,7 @@ LossNotifier::~LossNotifier() {
     const std::lock_guard lock{state_->mutex};
     state_->stopping = true;
     if (state_->timer) state_->arm(Time::min());
-    state_->relief.notify_all();
+    state_->may_take_over.notify_all();
     threads.swap(state_->threads);
   }
   for (std::thread& thread : threads) end_thread(thread);
@@ -152,30 +152,30 @@ void LossNotifier::run(const std::shared_ptr<State>& state) {
   std::unique_lock lock{state->mutex};
   while (!state->stopping) {
     ++state->idle;
-    state->relief.wait(lock, [&] { return state->stopping || !state->has_watch; });
+    state->may_take_over.wait(lock, [&] { return state->stopping || !state->has_waiter; });
     --state->idle;
-    state->has_watch = true;
-    const std::shared_ptr<LeaseRecord> lost = state->keep_watch(lock);
-    state->has_watch = false;
+    state->has_waiter = true;
+    const std::shared_ptr<LeaseRecord> lost = state->wait_for_loss(lock);
+    state->has_waiter = false;
     if (!lost && state->warnings.empty()) break;
-    state->find_relief(state);
+    state->hand_over_waiting(state);
     if (lost)
-      state->tell(*lost, lock);
+      state->report_loss(*lost, lock);
     else
-      state->tell_warnings(lock);
+      state->report_warnings(lock);
   }
 }
 
-void LossNotifier::watch(const std::shared_ptr<LeaseRecord>& record) {
+void LossNotifier::add(const std::shared_ptr<LeaseRecord>& record) {
   const std::lock_guard lock{state_->mutex};
-  state_->watch(record, state_);
+  state_->add(record, state_);
 }
 
 std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& record) {
   const std::lock_guard lock{state_->mutex};
   if (!record->stop.stop_possible()) {
     record->stop = std::stop_source{};
-    state_->watch(record, state_);
+    state_->add(record, state_);
     if (record->loss(Clock::now()) != Loss::none) record->stop.request_stop();
   }
   return record->stop.get_token();
@@ -184,14 +184,15 @@ std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& rec
 bool LossNotifier::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
   const auto in_force = [&] { return record->in_force(Clock::now()); };
   std::unique_lock lock{state_->mutex};
-  state_->watch(record, state_);
+  state_->add(record, state_);
   for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now()) {
     const Time next = std::min(until, core::next_wake_up(record->deadline(), now));
     state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}),
                              [&] { return !in_force(); });
   }
   if (record->loss(Clock::now()) != Loss::none)
-    state_->changed.wait_for(lock, precedence, [&] { return !state_->loss_queue.watches(*record); });
+    state_->changed.wait_for(lock, callback_head_start,
+                             [&] { return !state_->loss_queue.contains(*record); });
   return in_force();
 }
 
@@ -208,7 +209,7 @@ void LossNotifier::warn(std::string what) noexcept try {
   state_->begin(state_);
   state_->warnings.push_back(std::move(what));
   state_->arm(Time::min());
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no thread, no timer, no memory to tell it
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no thread, timer or memory for it
 }
 
 void LossNotifier::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {

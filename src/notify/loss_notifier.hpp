@@ -1,4 +1,4 @@
-// Telling of losses.
+// Reports losses of leases to the users' callbacks.
 #pragma once
 
 #include <condition_variable>
@@ -20,34 +20,36 @@
 
 namespace redlock::inline v1::detail {
 
-/// Calls what users gave us for the loss of a lease, each once, at the lease's deadline at the latest.
+/// Calls each user's callback once when its lease is lost, at the lease's deadline at the latest.
 ///
-/// Threads take turns: one keeps the *watch*, until the earliest deadline or an earlier word, and looks up some times
-/// on the way (`next_wake_up`). Before it calls a user's code it hands the watch over, and so a callback that hangs keeps
-/// nobody else from being told. Nothing here needs the client's mutex, nor holds its own while user code runs.
+/// Threads take turns: one waits for the next deadline or for a lease that is lost earlier, and wakes up some times
+/// beforehand (`next_wake_up`). Before it calls a callback, another thread takes over the waiting, so a callback that
+/// hangs does not delay other reports. At most 16 threads run. Nothing here needs the client's mutex, and no callback
+/// runs under the notifier's own mutex.
 class LossNotifier {
  public:
   using Report = std::function<void(std::string_view)>;
 
-  /// `report`: told of callbacks that throw, and of warnings. May be empty. No thread is started.
+  /// `report`: receives warnings, and a message when a callback throws. May be empty. Starts no thread.
   explicit LossNotifier(Report report);
-  /// Waits for callbacks that run on other threads.
+  /// Blocks while callbacks run on other threads.
   ~LossNotifier();
   LossNotifier(const LossNotifier&) = delete;
   LossNotifier& operator=(const LossNotifier&) = delete;
 
-  /// From now on its loss is told. Throws std::system_error when the system has no thread or timer for it.
-  void watch(const std::shared_ptr<LeaseRecord>&);
-  /// Also watches.
+  /// Adds a lease, whose loss will be reported. Throws std::system_error if the system has no thread or timer for it.
+  void add(const std::shared_ptr<LeaseRecord>&);
+  /// A token that is stopped when the lease is lost. Adds the lease and throws like `add`.
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&);
-  /// Also watches. Blocks until it is lost, released, or the time or a stop request has come; and, when it was lost, up to
-  /// 100 ms longer, until its callback begins. Whether it is still in force.
+  /// Blocks until the lease is lost or released, until `until`, or until a stop request. After a loss, blocks up to
+  /// 100 ms longer until the lease's callback has begun. Returns true if the lease is still in force. Adds the lease and
+  /// throws like `add`.
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&);
-  /// It was lost before its deadline.
+  /// The lease was lost before its deadline: reports that now.
   void lost(const std::shared_ptr<LeaseRecord>&) noexcept;
-  /// Told to `report`, soon.
+  /// Passes a warning to `report` soon, on a thread of the notifier.
   void warn(std::string what) noexcept;
-  /// It was released: nothing of it is called any more. Waits for its callback if that runs on another thread.
+  /// The lease was released: its loss is not reported any more. Blocks while its callback runs on another thread.
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept;
   void close_in_child() const noexcept;
 
@@ -55,7 +57,7 @@ class LossNotifier {
   struct State;
   static void run(const std::shared_ptr<State>&);
 
-  const std::shared_ptr<State> state_;  // outlives this object in a thread that destroys it from a callback
+  const std::shared_ptr<State> state_;  // outlives this object if a callback destroys it
 };
 
 }  // namespace redlock::inline v1::detail

@@ -1,4 +1,4 @@
-// Code that users gave us.
+// Runs the user's callbacks.
 #pragma once
 
 #include <exception>
@@ -6,7 +6,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// Calls it. `complain` is told what it threw.
+/// Runs `call`. If it throws, passes a description of the exception to `complain`.
 template <class Call, class Complain>
 void run_user_code(const Call& call, const Complain& complain) {
   try {

@@ -30,7 +30,7 @@ class LossQueue {
   void remove(const std::shared_ptr<Kind>& lease) noexcept {
     if (std::exchange(lease->is_watched, false)) checks_.erase({lease->next_look, lease});
   }
-  [[nodiscard]] bool watches(const Kind& lease) const noexcept { return lease.is_watched; }
+  [[nodiscard]] bool contains(const Kind& lease) const noexcept { return lease.is_watched; }
   /// The lease was lost before its deadline: `take_lost` returns it at once.
   void lost(const std::shared_ptr<Kind>& lease) noexcept {
     if (lease->is_watched) reschedule(lease, Time::min());
