@@ -1,4 +1,4 @@
-// The thread that looks after connections while nobody waits.
+// The thread that handles connections while no caller waits.
 #pragma once
 
 #include <poll.h>
@@ -15,8 +15,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Sleeps until a time on the clock that also runs while the machine is suspended, or until it is called.
-/// All but `sleep` under the client's mutex.
+/// Sleeps until a time on the clock that also runs while the machine is suspended, or until it is called. Use every
+/// function except `sleep` under the client's mutex.
 class BackgroundThread {
  public:
   BackgroundThread();
@@ -24,27 +24,28 @@ class BackgroundThread {
   BackgroundThread(const BackgroundThread&) = delete;
   BackgroundThread& operator=(const BackgroundThread&) = delete;
 
-  /// Makes sure that the thread runs `body`. Throws std::system_error when none can be had.
+  /// Starts the thread with `body` if it does not run yet. Throws std::system_error if the system has no thread for it.
   void start(const std::function<void()>& body);
-  /// The same, and that it looks about at `when` or earlier. From any thread, without waking it. When no thread can be
-  /// had, the next caller will do the work.
+  /// Starts the thread if needed, and makes sure that it wakes up at `when` or earlier. Does not wake it now. If the
+  /// thread cannot be started, the next caller does the work.
   void wake_by(core::Time when, const std::function<void()>& body) noexcept;
   void arm(core::Time when);
-  /// Ends its poll now: this one, or the next.
+  /// Ends the current poll, or the next one if the thread does not poll now.
   void call() const noexcept { called_.set(); }
-  /// Blocks the background thread, without the mutex, until one of these has something, at the latest. Whether one has.
+  /// Blocks the background thread until the timer, a call, or an event on one of `others`. Call it without the mutex.
+  /// Returns true if one of `others` has an event.
   bool sleep(std::vector<pollfd>& others) const;
-  /// After `sleep`.
+  /// Resets timer and call. To be called after `sleep`.
   void awake();
 
-  /// Readable when it is called: to be polled beside sockets, and cleared by this thread only.
+  /// Readable once `call` was called; for polling along with sockets. Only this thread may clear it.
   [[nodiscard]] const WakeEvent& called() const noexcept { return called_; }
 
   void close_in_child() const noexcept {
     called_.close_in_child();
     timer_.close_in_child();
   }
-  /// Before it is destroyed.
+  /// To be called before the destructor.
   void join() {
     if (thread_.joinable()) thread_.join();
   }

@@ -1,4 +1,4 @@
-// Parking places of waiting threads.
+// Slots in which waiting threads sleep until another thread wakes them.
 #pragma once
 
 #include <linux/futex.h>
@@ -15,15 +15,15 @@
 
 namespace redlock::inline v1::detail {
 
-/// Up to 32 parking places behind one futex word, a bit for each: one system call wakes any number of their
-/// threads. Belongs to the client, never to a stack: the wake-up comes after the mutex was released, and whoever
-/// was woken may have gone by then. A futex of our own: std::atomic's `wait` yields several times before it
-/// sleeps, which many threads on few cores pay for.
+/// Up to 32 slots on one futex word, one bit for each, so that one system call wakes any number of their threads. The
+/// row belongs to the client and not to a thread's stack, because the wake-up happens after the mutex is released, when
+/// the woken thread may have left already. Uses the futex directly, because std::atomic's `wait` yields several times
+/// before it sleeps, which is costly for many threads on few cores.
 class ParkingRow {
  public:
   static constexpr std::size_t size = 32;
 
-  /// Returns after a `wake` of this place, also an earlier one.
+  /// Blocks until a `wake` of this place. Returns at once if that came earlier.
   void sleep(std::uint32_t place) noexcept {
     for (std::uint32_t seen = woken_.load(std::memory_order_acquire); (seen & place) == 0;
          seen = woken_.load(std::memory_order_acquire))
@@ -43,11 +43,11 @@ class ParkingRow {
   std::atomic<std::uint32_t> woken_{0};
 };
 
-/// Where a thread sleeps until another one wakes it.
+/// A place where one thread sleeps until another one wakes it.
 class ParkingSlot {
  public:
   ParkingSlot(ParkingRow& row, std::size_t place) noexcept : row_{&row}, place_{std::uint32_t{1} << place} {}
-  /// Returns after an `unpark`, also an earlier one.
+  /// Blocks until an `unpark`. Returns at once if that came earlier.
   void park() noexcept { row_->sleep(place_); }
   void unpark() noexcept { row_->wake(place_); }
 
@@ -57,18 +57,18 @@ class ParkingSlot {
 
   friend class ParkingList;
   friend class WakeUp;
-  ParkingSlot* before_ = nullptr;  // in the list of the parked
+  ParkingSlot* before_ = nullptr;  // the neighbours in the `ParkingList`
   ParkingSlot* after_ = nullptr;
   bool linked_ = false;
 };
 
-/// Wakes many at once: collected under the client's mutex, sent without it.
+/// Wakes many threads at once. Slots are added under the client's mutex; `send` is called without it.
 class WakeUp {
  public:
   void add(const ParkingSlot& slot) noexcept {
     std::size_t call = 0;
     while (call < size_ && calls_[call].row != slot.row_) ++call;
-    if (call == calls_.size()) return slot.row_->wake(slot.place_);  // of more rows than a batch ever has
+    if (call == calls_.size()) return slot.row_->wake(slot.place_);  // more rows than fit: wake it directly
     if (call == size_) calls_[size_++] = {slot.row_, 0};
     calls_[call].places |= slot.place_;
   }
@@ -86,7 +86,7 @@ class WakeUp {
   std::size_t size_ = 0;
 };
 
-/// The parked, longest first. Under the client's mutex.
+/// The slots of parked threads, in the order in which they parked. Guarded by the client's mutex.
 class ParkingList {
  public:
   void add(ParkingSlot& slot) noexcept {
@@ -97,7 +97,7 @@ class ParkingList {
     (last_ ? last_->after_ : first_) = &slot;
     last_ = &slot;
   }
-  /// Whether it was there.
+  /// Returns true if the slot was in the list.
   bool remove(ParkingSlot& slot) noexcept {
     if (!slot.linked_) return false;
     slot.linked_ = false;
@@ -105,7 +105,7 @@ class ParkingList {
     (slot.after_ ? slot.after_->before_ : last_) = slot.before_;
     return true;
   }
-  /// Null when there is none.
+  /// Removes the slot that has been parked for the longest time. Returns null if the list is empty.
   ParkingSlot* take_first() noexcept {
     ParkingSlot* const slot = first_;
     if (slot) remove(*slot);
@@ -117,7 +117,7 @@ class ParkingList {
   ParkingSlot* last_ = nullptr;
 };
 
-/// Under the client's mutex.
+/// Slots for reuse. Guarded by the client's mutex.
 class ParkingPool {
  public:
   ParkingSlot& take() {

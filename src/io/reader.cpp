@@ -12,7 +12,7 @@ using core::Reply;
 
 struct ReplyInProgress {
   ReplyLimits limits;
-  ReplyLimits left;  // of them, for what is still to come
+  ReplyLimits left;  // what remains of the limits for the rest of the reply
   Reply root;
   const char* refusal = nullptr;
 };
@@ -20,14 +20,14 @@ struct ReplyInProgress {
 namespace {
 
 constexpr const char* too_long = "the reply is larger than 1 MiB";
-constexpr std::size_t longest_framing = 32;  // of a string: its mark, the digits of its length, two line ends
-constexpr int most_levels = 8;               // of arrays in arrays; hiredis before 1.0 refuses more by itself
+constexpr std::size_t longest_framing = 32;  // of a string: type byte, digits of the length, two line ends
+constexpr int most_levels = 8;               // of nested arrays; hiredis before 1.0 itself refuses more
 
 ReplyInProgress& in_progress(const redisReadTask* task) noexcept {
   return *static_cast<ReplyInProgress*>(task->privdata);
 }
 
-/// Null, which ends the reading.
+/// Returns null, which makes hiredis stop reading.
 std::nullptr_t refuse(const redisReadTask* task, const char* why) noexcept {
   in_progress(task).refusal = why;
   return nullptr;
@@ -39,7 +39,7 @@ int level_of(const redisReadTask* task) noexcept {
   return level;
 }
 
-/// Where the reader wants the next object: the root, or its place in the array above. Null refuses it.
+/// The reply that the next object is stored in: the root, or an element of the enclosing array. Null refuses the object.
 Reply* place(const redisReadTask* task) noexcept {
   if (!task->parent) return &in_progress(task).root;
   auto* const parent = static_cast<Reply*>(task->parent->obj);
@@ -48,7 +48,7 @@ Reply* place(const redisReadTask* task) noexcept {
 }
 
 Reply* put(const redisReadTask* task, Reply::Kind kind) noexcept {
-  // The null of RESP3 is a type of its own; ours is a string or an array without a length.
+  // RESP3 has a separate type for null. In RESP2, null is a string or an array of length -1.
   const bool is_resp3 = task->type == REDIS_REPLY_NIL || task->type > REDIS_REPLY_ERROR;
   if (is_resp3) return refuse(task, "the reply is in RESP3, which was not requested");
   Reply* const reply = place(task);
@@ -60,7 +60,7 @@ Reply* put(const redisReadTask* task, Reply::Kind kind) noexcept {
   return reply;
 }
 
-// No exception may pass through the reader, which is C: for lack of memory these return null, as it expects.
+// hiredis is C code, so no exception may pass through it. On lack of memory these functions return null, as it expects.
 
 void* put_string(const redisReadTask* task, char* text, std::size_t size) noexcept try {
   const Reply::Kind kind = task->type == REDIS_REPLY_ERROR    ? Reply::Kind::error
@@ -77,7 +77,7 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
   return nullptr;
 }
 
-// The type of the size changed from int to size_t with hiredis 1.0.
+// A template because the type of the size changed from int to size_t in hiredis 1.0.
 template <class Size>
 void* put_array(const redisReadTask* task, Size size) noexcept try {
   const auto wanted = static_cast<std::size_t>(size);
@@ -142,7 +142,7 @@ const Reply* Reader::next() {
     left = limits;
     return &root;
   }
-  // What will be refused anyway is not waited for.
+  // Refuse a string that is too long before the rest of it arrives.
   if (reader_->len - reader_->pos > left.text + longest_framing) refusal = too_long;
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Bytes to replies, by hiredis' reader.
+// Parses replies with hiredis.
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,24 @@ namespace redlock::inline v1::detail {
 
 struct ReplyInProgress;
 
-/// What one reply may hold, of all strings and of all arrays in it.
+/// The limits of one reply: the sum over all its strings, and over all its arrays.
 struct ReplyLimits {
   std::size_t text = std::size_t{1} << 20U;  // bytes
-  std::size_t elements = 4096;               // a master with hundreds of replicas names them all
+  std::size_t elements = 4096;               // enough for ROLE of a master with hundreds of replicas
 };
 
-/// Parses RESP2 from a server that may be malicious: what is larger than any answer to our commands is
-/// refused before memory is spent on it. How the bytes are cut into pieces makes no difference.
+/// Parses RESP2 from a server that may be malicious: a reply larger than any valid reply to our commands is refused
+/// before memory is allocated for it. The bytes may arrive in pieces of any size.
 class Reader {
  public:
   explicit Reader(ReplyLimits limits = {});
   ~Reader();
 
   void feed(const char* bytes, std::size_t size);
-  /// The next whole reply; null when more bytes are needed, or after nonsense (see `error`). Valid until the
-  /// next call.
+  /// Returns the next complete reply, or null if more bytes are needed or the data is invalid (see `error`). The pointer
+  /// is valid until the next call.
   [[nodiscard]] const core::Reply* next();
-  /// Why the stream cannot be understood any further; null as long as it can.
+  /// Why the stream cannot be parsed any further; null if it can.
   [[nodiscard]] const char* error() const noexcept;
 
  private:
@@ -38,7 +38,8 @@ class Reader {
     void operator()(redisReader*) const noexcept;
   };
   std::unique_ptr<redisReader, Free> reader_;
-  std::unique_ptr<ReplyInProgress> in_progress_;  // at a fixed address: the reader's functions know it
+  std::unique_ptr<ReplyInProgress>
+      in_progress_;  // the address must not change: hiredis passes it to callbacks
 };
 
 }  // namespace redlock::inline v1::detail

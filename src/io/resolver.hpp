@@ -1,4 +1,4 @@
-// Names to addresses, away from whoever waits for locks.
+// Resolves host names on a separate thread.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,14 +18,15 @@ struct Address {
   socklen_t size = 0;
 };
 
-/// One question to the system's resolver, which may block without limit: so it is asked on a thread of its
-/// own, which nobody joins. Whoever loses patience drops the shared pointer.
+/// One query to the system's resolver. The resolver may block without limit, so each query runs on a thread of its own
+/// that nobody joins. To give up on a query, drop the shared pointer.
 class Resolution {
  public:
-  /// Numeric addresses are answered at once. Throws std::system_error when no thread can be made.
+  /// Starts a query. Numeric addresses are resolved at once, without a thread. Throws std::system_error if the system has
+  /// no thread for it.
   static std::shared_ptr<Resolution> start(std::string host, std::uint16_t port);
 
-  /// Readable when the answer is there.
+  /// Readable once the thread has the answer.
   [[nodiscard]] int fd() const noexcept { return answered_.fd(); }
   struct Answer {
     bool there = false;

@@ -1,4 +1,4 @@
-// A timer on the clock that also runs while the machine is suspended.
+// Sets timers on CLOCK_BOOTTIME, the clock that also runs while the machine is suspended.
 #pragma once
 
 #include <sys/timerfd.h>
@@ -10,8 +10,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Lets a timerfd of CLOCK_BOOTTIME become readable at `when`, or at once if that is over; `never` stops it. Only a
-/// system call.
+/// Lets a timerfd of CLOCK_BOOTTIME become readable at `when`, or at once if `when` has passed; `never` stops the timer.
+/// Makes one system call and nothing else.
 inline void set_boot_timer(int timer, core::Time when) noexcept {
   itimerspec spec{};  // all zero: stopped
   if (when != core::never) {

@@ -20,7 +20,7 @@ class Descriptor {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  /// Where the owner is never destroyed: a copy in a child of fork().
+  /// For the copy of an object in a child of fork(), which is never destroyed.
   void close_in_child() const noexcept {
     if (fd_ >= 0) ::close(fd_);
   }

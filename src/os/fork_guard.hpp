@@ -1,18 +1,18 @@
-// Whether this process has forked since something was made.
+// Detects objects that were made before a fork().
 #pragma once
 
 #include <memory>
 
 namespace redlock::inline v1::detail {
 
-/// A number that is another one in a child of fork(). What belongs to one generation, such as a connection,
-/// must not be used in another: two processes would write into one stream. Async-signal safe after the first
-/// call.
+/// Returns a number that differs between a process and its children by fork(). What belongs to one generation, such as a
+/// connection, must not be used in another, or two processes would write to one stream. Async-signal-safe after the
+/// first call.
 [[nodiscard]] unsigned fork_generation();
 
-/// Destroys an object; but in a child of fork() leaves it as it is: another thread of the parent may have been in the middle
-/// of changing it, and what is half changed cannot be taken apart. Only its descriptors are closed, by `close_in_child`,
-/// if it has any.
+/// A deleter that leaves the object alone in a child of fork(), because another thread of the parent may have been
+/// modifying it at the time of the fork. In a child it only calls the object's `close_in_child`, if there is one, to
+/// close its descriptors.
 class EndInOwnProcess {
  public:
   template <class Object>
@@ -27,7 +27,7 @@ class EndInOwnProcess {
   unsigned generation_ = fork_generation();
 };
 
-/// Made in the process that is to destroy the object.
+/// Create it in the process that is to destroy the object.
 template <class Object>
 using OwnProcessPtr = std::unique_ptr<Object, EndInOwnProcess>;
 

@@ -1,4 +1,4 @@
-// A sleep that a stop request ends.
+// A sleep that a stop request interrupts.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +9,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// Blocks until `until`, at the latest until the stop request.
+/// Blocks until `until` or until a stop request.
 inline void pause_until(Clock::time_point until, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never_notified;

@@ -1,4 +1,4 @@
-// Threads that leave the program's signals to the program.
+// Starts threads that do not receive the program's signals.
 #pragma once
 
 #include <csignal>
@@ -9,7 +9,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// Starts a thread with all signals blocked: handlers run on threads that the program made.
+/// Starts a thread with all signals blocked, so that signal handlers run on the program's own threads.
 template <class Body>
 [[nodiscard]] std::thread quiet_thread(Body&& body) {
   struct Blocked {
@@ -24,7 +24,7 @@ template <class Body>
   return std::thread{std::forward<Body>(body)};
 }
 
-/// Likewise, for one that must be there in time although the machine is busy.
+/// Like `quiet_thread`, for a thread that must run punctually even if the machine is busy.
 template <class Body>
 [[nodiscard]] std::thread prompt_thread(Body&& body) {
   return quiet_thread([body = std::forward<Body>(body)] {
@@ -33,7 +33,7 @@ template <class Body>
   });
 }
 
-/// Waits for its end. A thread that ends itself so goes on alone.
+/// Joins the thread. If it is the calling thread, detaches it instead.
 inline void end_thread(std::thread& thread) {
   if (thread.get_id() == std::this_thread::get_id())
     thread.detach();

@@ -13,7 +13,7 @@ namespace redlock::inline v1::detail {
 namespace {
 
 void fill(void* bytes, std::size_t size) {
-  // Requests of up to 256 bytes are answered whole once the kernel's generator is seeded.
+  // Requests of up to 256 bytes are never answered partially once the kernel's generator is seeded.
   ssize_t got = 0;
   do got = getrandom(bytes, size, 0);
   while (got < 0 && errno == EINTR);

@@ -28,7 +28,7 @@ void write_all(const Descriptor& file, std::string_view content, const std::stri
   }
 }
 
-/// Removed in the end, unless it was renamed.
+/// Removes the temporary file on destruction, unless it was renamed.
 struct Draft {
   std::string path;
   bool is_gone = false;

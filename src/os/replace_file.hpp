@@ -1,4 +1,4 @@
-// Writing a file that others read.
+// Atomically replaces a file.
 #pragma once
 
 #include <string>
@@ -6,8 +6,9 @@
 
 namespace redlock::inline v1::detail {
 
-/// Whoever opens the path finds what was there before, or all of this. Written beside it first, to a name that begins with
-/// the path's and a dot. Readable for whom the umask allows. Throws std::system_error, and leaves everything as it was.
+/// Replaces the file at once: a reader finds either the old content or all of the new. The content is first written to
+/// a temporary file in the same directory, whose name is the path with a dot and a random suffix. The umask determines
+/// who may read the file. On failure throws std::system_error and leaves the old file as it was.
 void replace_file(const std::string& path, std::string_view content);
 
 }  // namespace redlock::inline v1::detail

@@ -12,14 +12,15 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-/// As the kernel has it, which the C library does not always declare.
+/// The kernel's `sched_attr`, which not every C library declares.
 struct SchedulingAttributes {
   std::uint32_t size;
   std::uint32_t policy;
   std::uint64_t flags;
   std::int32_t nice;
   std::uint32_t priority;
-  std::uint64_t runtime;  // ns; of ordinary threads the slice, 0 where it cannot be chosen
+  std::uint64_t
+      runtime;  // ns; for ordinary threads the time slice, 0 if the kernel does not let it be chosen
   std::uint64_t deadline;
   std::uint64_t period;
 };
@@ -30,7 +31,7 @@ struct Close {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
 
-/// Then an unusual system call may end the process; reading a file is none.
+/// With a system-call filter (seccomp), an unusual system call may end the process. Reading a file is safe.
 bool has_filtered_system_calls() noexcept {
   const std::unique_ptr<std::FILE, Close> status{std::fopen("/proc/thread-self/status", "re")};
   char line[256];
@@ -45,7 +46,7 @@ void take_short_slices() noexcept {
   if (has_filtered_system_calls()) return;
   SchedulingAttributes attributes{};
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  // A thread of somebody's higher priority would not hand that on to its children any more.
+  // With reset_on_fork, children would no longer inherit a raised priority; so leave such threads alone.
   if (attributes.policy != SCHED_OTHER || attributes.nice < 0 || attributes.runtime <= short_slice) return;
   attributes.runtime = short_slice;
   attributes.flags |= reset_on_fork;

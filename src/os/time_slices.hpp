@@ -1,12 +1,12 @@
-// How soon a thread runs on a busy machine.
+// Shorter time slices for a thread that must run punctually on a busy machine.
 #pragma once
 
 namespace redlock::inline v1::detail {
 
-/// Asks for short time slices for this thread, not for those that it starts: when it has slept and is woken it runs as a
-/// rule at once, instead of when the slice of a thread that computes is over, some milliseconds later. Its share of the
-/// processors stays the same. On Linux 6.12 and later, for a thread of the ordinary kind; elsewhere, and where system calls
-/// are filtered, as containers' often are, nothing changes.
+/// Requests short time slices for the calling thread, not for threads that it starts. When it is woken it then usually
+/// runs at once, instead of some milliseconds later, when the time slice of a computing thread ends. Its share of the
+/// processor time stays the same. Works on Linux 6.12 and later, for threads of the ordinary scheduling class. Does
+/// nothing elsewhere, or if system calls are filtered, as they often are in containers.
 void take_short_slices() noexcept;
 
 }  // namespace redlock::inline v1::detail

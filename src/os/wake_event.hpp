@@ -1,4 +1,4 @@
-// A way out of poll() for a thread that another one needs.
+// An event that wakes a thread in poll().
 #pragma once
 
 #include <sys/eventfd.h>
@@ -11,7 +11,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// Stays readable from `set` to `clear`, so that no wake-up is lost between a look and the poll.
+/// Stays readable from `set` to `clear`, so no wake-up is lost between a check and the poll.
 class WakeEvent {
  public:
   WakeEvent() : fd_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
@@ -20,12 +20,13 @@ class WakeEvent {
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   void set() const noexcept {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(fd(), &one, sizeof one);  // full means set already
+    [[maybe_unused]] const auto written = ::write(fd(), &one, sizeof one);  // fails only if it is set already
   }
   void close_in_child() const noexcept { fd_.close_in_child(); }
   void clear() const noexcept {
     std::uint64_t count = 0;
-    [[maybe_unused]] const auto read = ::read(fd(), &count, sizeof count);  // empty means clear already
+    [[maybe_unused]] const auto read =
+        ::read(fd(), &count, sizeof count);  // fails only if it is clear already
   }
 
  private:

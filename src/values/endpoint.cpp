@@ -21,7 +21,7 @@ constexpr std::uint32_t largest_port = 65535;
 constexpr std::uint32_t largest_db = std::numeric_limits<std::int32_t>::max();  // SELECT takes an int
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-// No byte of the text goes into a message: where text is malformed, any part of it can be the password.
+// Messages never quote the text: any part of a malformed endpoint may be the password.
 [[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, "endpoint: " + why); }
 
 bool is_space_or_control(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
@@ -118,7 +118,7 @@ std::string parse_name(std::string_view text) {
   return name;
 }
 
-// With a zone for link-local addresses, as in fe80::1%eth0.
+// Link-local addresses may have a zone, as in fe80::1%eth0.
 std::string parse_ipv6(std::string_view text) {
   auto host = decode(text);
   const auto percent = host.find('%');
@@ -168,7 +168,7 @@ struct Parts {
   Credentials credentials{};
 };
 
-// The last '@' ends the password, which may thus contain others.
+// The last '@' ends the password, so the password may contain others.
 Parts parse_tcp(Endpoint::Transport transport, std::string_view text) {
   Parts parts{.transport = transport};
   if (const auto at = text.rfind('@'); at != text.npos) {
@@ -182,7 +182,7 @@ Parts parse_tcp(Endpoint::Transport transport, std::string_view text) {
   return parts;
 }
 
-// An '@' behind the first '/' belongs to the path.
+// An '@' after the first '/' belongs to the path.
 Parts parse_unix(std::string_view text) {
   Parts parts{.transport = Endpoint::Transport::unix_socket, .address = {.port = 0}};
   const auto slash = std::min(text.find('/'), text.size());

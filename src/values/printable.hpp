@@ -1,4 +1,4 @@
-// Bytes of others, for people.
+// Makes untrusted bytes safe to print.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Servers choose their words, and other programs owner values and resources: none may break a line, or a terminal.
+/// Escapes control characters and truncates long text. Servers choose their messages, and other programs owner values
+/// and resources; none of these may break a line or control a terminal.
 [[nodiscard]] inline std::string printable(std::string_view bytes, std::size_t longest_shown = 200) {
   std::string shown;
   for (const char byte : bytes.substr(0, longest_shown)) {
