@@ -19,7 +19,7 @@ using redlock::Options;
 using redlock::RestartGuard;
 using redlock::detail::Timing;
 
-// What is said against the call; empty when it is accepted.
+// The reason why the call is refused; empty if it is accepted.
 std::string refusal(const std::function<void()>& call) {
   try {
     call();
@@ -193,12 +193,11 @@ TEST_CASE("a_resource_is_1_to_4096_arbitrary_bytes") {
 }
 
 TEST_CASE("no_lock_key_starts_with_the_reserved_prefix") {
-  const std::string why =
-      " starts with \"redlock:\", which is reserved for the library's own keys";
+  const std::string why = " starts with \"redlock:\", which is reserved for the library's own keys";
   CHECK(refusal(with_prefix("redlock:app:")) == "key_prefix" + why);
   CHECK(refusal("", "redlock:node") == "the resource" + why);
   CHECK(refusal("app:", "redlock:node") == "the resource" + why);
-  // Neither part of the key has the name, but both together do.
+  // Neither part alone has the reserved prefix, but the whole key has it.
   CHECK(refusal("red", "lock:node") == "key_prefix and resource together form a key that" + why);
   CHECK(refusal("redlock", ":") == "key_prefix and resource together form a key that" + why);
   CHECK(refusal(with_prefix("redlock")).empty());

@@ -15,7 +15,7 @@ TEST_CASE("a_ring_returns_elements_in_order_while_it_wraps_and_grows") {
   std::mt19937 random{1};
   int next = 0;
   for (int i = 0; i < 20'000; ++i) {
-    // Runs of pushes and of pops, so that it grows at every position of its head.
+    // Mostly pushes or mostly pops by turns, so that the ring grows at every position of its head.
     if (random() % 100 < (i / 500 % 2 == 0 ? 60U : 40U)) {
       ring.push(next);
       expected.push_back(next++);

@@ -1,4 +1,4 @@
-// When an operation starts: at once, or when the connections that are being made for the first time are there.
+// When an operation starts: at once, or after a wait for connections that are being made for the first time.
 #include <string>
 
 #include "redlock/core/engine/engine.hpp"
@@ -25,7 +25,7 @@ TEST_CASE("the_first_operation_waits_for_a_majority_and_then_as_long_again_for_t
   fleet.engine.on_time(at(40ms));
   CHECK(probe->told == Told{"start"});
   CHECK(fleet.take_bytes(1) == "PING");
-  // Whose connection is still being made is asked as soon as it is there.
+  // A node that connects later gets the command as soon as it is ready.
   fleet.greet(0, at(60ms));
   CHECK(fleet.take_bytes(0) == "PING");
   fleet.greet(2, at(90ms));
@@ -99,7 +99,7 @@ TEST_CASE("an_operation_that_wants_no_connection_starts_at_once_and_its_commands
 TEST_CASE("an_operation_starts_at_once_when_a_majority_is_connected") {
   Fleet fleet{3};
   fleet.make_ready(at(0ms));
-  // Lost after more than a second: it is being replaced, and there is hope.
+  // Lost after more than a second: the connection is replaced at once, and commands wait for it.
   fleet.lose(2, at(2s));
   REQUIRE(fleet.engine.session(2).worth_waiting_for());
   const auto probe = fleet.submit({}, at(2s));

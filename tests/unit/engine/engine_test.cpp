@@ -1,4 +1,4 @@
-// Who is told what, and when.
+// Which operation is called when, and when the engine needs attention.
 #include "redlock/core/engine/engine.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
     fleet.make_ready(at(0ms));
     Time now = at(10s);
     std::vector<std::pair<std::string, Ref<Probe>>> probes;
-    std::vector<std::deque<std::string>> arrived(3);  // at the servers: to be answered with the same words
+    std::vector<std::deque<std::string>> arrived(3);  // at the servers, which answer with the command itself
     for (int step = 0; step < 5'000; ++step) {
       now += std::chrono::microseconds{random() % 3000};
       const NodeIndex node = below(3);
@@ -172,7 +172,7 @@ TEST_CASE("one_server_under_two_names_is_used_once_and_its_second_name_refused")
   CHECK(probe->told == Told{"start", "refused 2 same node"});
   CHECK(fleet.take_bytes(2).empty());
 
-  // When the first name is gone, the second one may serve.
+  // Once the connection under the first name is lost, the second name may be used.
   fleet.engine.on_time(fleet.engine.session(2).timer());
   fleet.greet(2, at(60ms), "same");
   CHECK(fleet.engine.session(2).state() == State::down);
@@ -219,7 +219,7 @@ TEST_CASE("the_engine_wakes_at_each_deadline_and_when_a_caller_gives_up") {
   fleet.engine.on_time(at(60ms));
   CHECK(late->told == Told{"start", "timed out"});
   CHECK(fleet.engine.finished().size() == 3);
-  // What is left is the silence of the connections.
+  // Only the timer for silent connections is left.
   CHECK(fleet.engine.timer() == at(200ms));
 }
 
@@ -270,13 +270,13 @@ TEST_CASE("the_engine_needs_attention_while_an_operation_runs_or_a_release_or_an
   fleet.answer(0, "OK", at(3ms));
   CHECK_FALSE(fleet.engine.needs_attention());
   fleet.lose(0, at(4ms));
-  CHECK(fleet.engine.needs_attention());  // a closing
+  CHECK(fleet.engine.needs_attention());  // to close
   fleet.engine.session(0).take_closing();
   CHECK_FALSE(fleet.engine.needs_attention());
   fleet.engine.on_time(fleet.engine.timer());
   CHECK(fleet.engine.needs_attention());  // to dial
   fleet.engine.session(0).take_dial();
-  CHECK(fleet.engine.needs_attention());  // to greet
+  CHECK(fleet.engine.needs_attention());  // the handshake
   fleet.greet(0, at(100ms));
   CHECK_FALSE(fleet.engine.needs_attention());
 }
@@ -326,7 +326,7 @@ TEST_CASE("shutting_down_cancels_acquisitions_and_loses_the_leases_in_force") {
   CHECK(held->loss(at(5ms)) == redlock::Loss::shut_down);
   CHECK(released->loss(at(5ms)) == redlock::Loss::none);
   CHECK(past->loss(at(5ms)) == redlock::Loss::deadline_passed);
-  // What the acquisition may have got; what is held its holder releases.
+  // The release of the acquisition; leases that are held are released by their holders.
   for (NodeIndex node = 0; node < 3; ++node)
     CHECK(fleet.take_bytes(node) == example_claim().release_command());
 

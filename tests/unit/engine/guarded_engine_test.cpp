@@ -1,4 +1,4 @@
-// What the guard changes for operations.
+// The effects of the restart guard on operations.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -18,12 +18,12 @@ using namespace redlock::core;
 using redlock::Errc;
 using redlock::NodeStatus;
 
-/// An engine with a guard, and servers that answer it about their markers.
+/// An engine with a restart guard, and servers that answer the guard's commands.
 struct GuardedFleet {
   explicit GuardedFleet(std::size_t nodes = 3)
       : servers{fresh_servers(nodes)}, fleet{nodes, example_guard(nodes)}, texts(nodes) {}
 
-  /// From now on the servers have been marked, long ago.
+  /// Marks the servers as of 24 hours ago.
   void mark() {
     Watchman first{servers, example_guard()};
     first.greet_all(at(-24h));
@@ -42,7 +42,7 @@ struct GuardedFleet {
   void greet_all(Time now) {
     for (NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
   }
-  /// Answers what the guard asked, and leaves all else for `take_bytes`.
+  /// Answers the guard's commands, and leaves all other bytes for `take_bytes`.
   void serve(Time now) {
     for (NodeIndex node = 0; node < servers.size(); ++node) {
       std::string bytes = fleet.take_bytes(node);
@@ -74,7 +74,7 @@ TEST_CASE("a_first_call_on_new_nodes_waits_for_their_markers_and_requests_guarde
   for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node).empty());
   CHECK(nodes.fleet.engine.timer() == at(201ms));
   nodes.fleet.engine.on_time(at(201ms));
-  nodes.serve(at(202ms));  // they are looked at again
+  nodes.serve(at(202ms));  // the second look at the markers
   CHECK(attempt->deadline() == never);
   nodes.serve(at(203ms));
   const Claim expected = marked_claim(nodes);

@@ -1,4 +1,4 @@
-// What an observer is told, and when it is told nothing.
+// Which events an observer gets.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ using redlock::NodeStatus;
 using redlock::Observer;
 using NodeState = Observer::NodeState;
 
-/// Connected nodes, and an observer who hears of what follows.
+/// An engine with connected nodes and an observer.
 struct Story {
   explicit Story(std::size_t nodes) : fleet{nodes, std::nullopt, &notes} { fleet.make_ready(at(0ms)); }
 

@@ -1,4 +1,4 @@
-// The SQL that docs/fencing.md shows, word by word, in SQLite.
+// Runs the SQL of docs/fencing.md unchanged in SQLite.
 #include <sqlite3.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// The document's blocks of SQL, in their order.
+/// The SQL blocks of the document, in order.
 std::vector<std::string> documented() {
   const std::string text = redlock::testing::read_project_file("docs/fencing.md");
   const std::string opening = "\n```sql\n";

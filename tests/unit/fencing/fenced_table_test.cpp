@@ -1,4 +1,4 @@
-// The example's table, and the statements that docs/fencing.md shows, on a real database file.
+// The table of the example, with the statements of docs/fencing.md, on a real database file.
 #include "../../../examples/fencing/fenced_table.hpp"
 
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 constexpr FencingToken token(std::uint64_t value) { return FencingToken{value}; }
 constexpr FencingToken greatest_of_all{9007199254740991};
 
-/// A file that is not there yet.
+/// The path of a database file that does not exist yet.
 class DatabaseFile {
  public:
   DatabaseFile() { REQUIRE(mkdtemp(folder_.data()) != nullptr); }

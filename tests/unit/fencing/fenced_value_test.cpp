@@ -8,7 +8,7 @@ using redlock::fenced_value_token_key;
 
 namespace {
 
-/// What Redis Cluster hashes of a key.
+/// The part of a key that Redis Cluster hashes.
 std::string hashed(const std::string& key) {
   const auto open = key.find('{');
   if (open == key.npos) return key;

@@ -70,7 +70,7 @@ TEST_CASE("no_later_holder_writes_between_the_comparison_and_the_write") {
   constexpr std::uint64_t holders = 8;
   constexpr std::uint64_t holds = 2000;
   HighWaterMark mark;
-  std::vector<std::uint64_t> written;  // not atomic: two writes at once are seen by the thread sanitizer
+  std::vector<std::uint64_t> written;  // not atomic, so that the thread sanitizer reports concurrent writes
   std::vector<std::uint64_t> refused(holders);
   {
     std::vector<std::jthread> threads;

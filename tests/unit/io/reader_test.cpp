@@ -13,13 +13,13 @@ using redlock::core::Reply;
 using redlock::detail::Reader;
 
 constexpr std::size_t limit = std::size_t{1} << 20U;
-constexpr std::size_t chunk = 16384;  // as connections read
+constexpr std::size_t chunk = 16384;  // the size of a read from a connection
 
 std::string bulk(std::size_t size) {
   return "$" + std::to_string(size) + "\r\n" + std::string(size, 'x') + "\r\n";
 }
 
-/// Whether the stream is one whole reply; if not, why.
+/// Empty if the stream is one whole reply; otherwise the reason why it is not.
 std::string refusal(const std::string& stream, std::size_t piece) {
   Reader reader;
   const Reply* reply = nullptr;
@@ -48,7 +48,7 @@ TEST_CASE("the_length_limit_applies_to_all_strings_of_a_reply_together") {
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2), chunk).empty());
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "the reply is larger than 1 MiB");
 
-  // The announced gigabytes are not taken in: what is sent beyond the limit is refused at once.
+  // A reply beyond the limit is refused before all its announced strings have arrived.
   Reader reader;
   std::string_view header = "*4000\r\n";
   reader.feed(header.data(), header.size());

@@ -1,4 +1,4 @@
-// Copies that are lost, put back, and count again: the extensions of one lease, one after the other.
+// Copies that are lost, put back and count again in successive extensions of one lease.
 #include "redlock/core/lease/copies.hpp"
 
 #include <chrono>
@@ -23,7 +23,7 @@ using Outcome = Extension::Outcome;
 
 enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
 
-/// A lease on some nodes, valid until 500 ms, and all extensions of it.
+/// A lease on some nodes, valid until 500 ms, and all its extensions.
 class Story {
  public:
   explicit Story(std::size_t nodes, Claim held = example_claim())
@@ -35,11 +35,11 @@ class Story {
     outbox.take();
     return *rounds_.back();
   }
-  /// To the latest extension.
+  /// Passes a reply to the latest extension.
   void answer(NodeIndex node, Step step, const Reply& reply, Span after = 1ms) {
     rounds_.back()->answered(node, step, reply, at(after), outbox);
   }
-  /// A whole extension: each node says `y`es or `n`o, or is `-` silent.
+  /// Runs a whole extension. Each node answers `y`es or `n`o, or is silent (`-`).
   Outcome round(std::string_view answers) {
     Extension& extension = begin();
     for (NodeIndex node = 0; node < nodes_; ++node)
@@ -47,7 +47,7 @@ class Story {
     extension.timed_out(at(50ms), outbox);
     return extension.outcome();
   }
-  /// The nodes that are asked to take the copy back since the last question; nothing else may have been sent.
+  /// The nodes on which the copy was to be put back since the last call; checks that nothing else was sent.
   std::string put_back_on() {
     std::string nodes;
     for (const Sent& sent : outbox.take()) {
@@ -79,7 +79,7 @@ TEST_CASE("copies_lost_by_a_minority_are_put_back_once_a_majority_is_extended") 
   CHECK(story.put_back_on().empty());
   story.answer(3, extended, number(1));
   CHECK(story.put_back_on() == "0");
-  story.answer(4, extended, number(0));  // heard after the verdict
+  story.answer(4, extended, number(0));  // after the extension is decided
   CHECK(story.put_back_on() == "4");
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("a_copy_that_was_put_back_counts_after_a_later_round_succeeded_without
     REQUIRE(story.round("yyy") == Outcome::extended);
     CHECK(story.round("yy-") == Outcome::extended);
   }
-  SECTION("although it did not speak in that round") {
+  SECTION("even if the node was silent in that round") {
     REQUIRE(story.round("-yy") == Outcome::extended);
     CHECK(story.round("yy-") == Outcome::extended);
   }
@@ -112,7 +112,7 @@ TEST_CASE("a_copy_that_was_put_back_counts_after_a_later_round_succeeded_without
 TEST_CASE("a_round_that_began_before_the_copy_was_seen_does_not_make_it_count") {
   Story story{3};
   REQUIRE(story.round("nyy") == Outcome::extended);
-  // Nobody heard whether the copy was put back. In the next round the node has it.
+  // The reply to the put-back never arrived. In the next round the node has the copy.
   REQUIRE(story.round("yyy") == Outcome::extended);
   CHECK(story.round("yy-") == Outcome::in_doubt);
   REQUIRE(story.round("yyy") == Outcome::extended);
@@ -134,13 +134,13 @@ TEST_CASE("a_copy_that_is_put_back_twice_starts_over_even_if_its_second_loss_wen
   for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
   Extension& second = story.begin();
   for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
-  // Both hear late that node 0 has no copy, and both put it back.
+  // Both extensions learn late that node 0 has no copy, and both put it back.
   first.answered(0, extended, number(0), at(2ms), story.outbox);
   second.answered(0, extended, number(0), at(2ms), story.outbox);
   CHECK(story.put_back_on() == "00");
   first.answered(0, put_back, ok(), at(3ms), story.outbox);
   REQUIRE(story.round("-yy") == Outcome::extended);
-  // The copy vanished, somebody else had the lock there, and went: now the second one arrives.
+  // The copy vanished, and another owner locked and released that node before the second put-back arrived.
   second.answered(0, put_back, ok(), at(4ms), story.outbox);
   CHECK(story.round("yy-") == Outcome::in_doubt);
 }

@@ -1,4 +1,4 @@
-// What the enumeration of an extension's outcomes does not vary: bytes, moments and the deadlines.
+// Details of extensions that the enumeration of outcomes does not cover: bytes, times and deadlines.
 #include <chrono>
 #include <string>
 #include <vector>

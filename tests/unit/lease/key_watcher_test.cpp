@@ -1,4 +1,4 @@
-// What is heard of copies that are gone: stories told to an engine.
+// How the key watcher notices copies that are gone.
 #include "redlock/core/lease/key_watcher.hpp"
 
 #include <chrono>
@@ -39,7 +39,8 @@ std::string tracking(int id) {
   return command({"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(id), "OPTIN", "NOLOOP"});
 }
 
-/// Three nodes, whose listeners have the numbers 100, 101 and 102 there; one lease, watched from the beginning.
+/// Three nodes, whose listeners have the client ids 100, 101 and 102, and one lease that is watched from the
+/// start.
 struct Story {
   explicit Story(Claim claim = example_claim(), Span lasts = 1h) {
     fleet.make_ready(at(0ms));
@@ -49,7 +50,7 @@ struct Story {
 
   [[nodiscard]] ConnectionIndex listener(NodeIndex node) const { return engine.nodes() + node; }
   std::string take_bytes(ConnectionIndex connection) { return fleet.take_bytes(connection); }
-  /// What waits for a node is answered: all of it has this value under the key.
+  /// Answers all commands sent to a node; the key has this value.
   std::string answer(NodeIndex node, const std::string& value, Time now) {
     std::string sent = take_bytes(node);
     for (std::string_view rest = sent; !rest.empty();) {
@@ -72,7 +73,7 @@ struct Story {
     engine.answered(listener(node), subscribed(), now);
     CHECK(session.ready());
   }
-  /// Every node has our value, and will tell of the next change.
+  /// Every node has our value and will report the next change.
   void arm(Time now) {
     engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node) answer(node, "me", now);
@@ -81,7 +82,7 @@ struct Story {
     for (NodeIndex node = 0; node < 3; ++node)
       CHECK(answer(node, "me", now) == tracking(100 + static_cast<int>(node)) + arming);
   }
-  /// Somebody has changed the key, and this is what is found there.
+  /// Reports a change of the key, and answers the read that follows with `found`.
   void change(NodeIndex node, const Reply& found, Time now) {
     engine.answered(listener(node), push("key"), now);
     engine.on_time(now);
@@ -126,7 +127,7 @@ TEST_CASE("a_watched_lease_is_read_first_and_armed_once_the_listeners_are_ready"
   s.greet_lookout(1, at(7ms));
   s.engine.on_time(at(7ms));
   CHECK(s.answer(1, "me", at(8ms)) == tracking(101) + arming);
-  // The others are still blind.
+  // The other nodes have no listener yet.
   for (const NodeIndex node : {0U, 2U}) CHECK(s.answer(node, "me", at(8ms)) == reading);
   CHECK(s.is_quiet());
   CHECK(s.lease->state(at(8ms)) == State::held);
@@ -193,7 +194,7 @@ TEST_CASE("errors_and_silence_are_no_votes") {
   Story s;
   s.arm(at(5ms));
   for (const NodeIndex node : {1U, 2U}) s.change(node, loading(), at(11ms));
-  s.engine.answered(s.listener(0), push("key"), at(11ms));  // and nothing more
+  s.engine.answered(s.listener(0), push("key"), at(11ms));  // without a reply to the read
   s.engine.on_time(at(11ms));
   CHECK(s.lease->state(at(11ms)) == State::held);
 }
@@ -236,7 +237,7 @@ TEST_CASE("an_extension_arms_its_lease_again_in_the_same_batch") {
     s.engine.answered(node, ok(), at(11ms));
     s.engine.answered(node, string_reply(node == 0 ? "" : "me"), at(11ms));
   }
-  // And behind the copy that is put back.
+  // The lease is also armed after its copy is put back.
   CHECK(s.answer(0, "me", at(12ms)) == s.lease->claim.put_back_command() + arming);
   s.change(1, "", at(13ms));
   CHECK(s.lease->state(at(13ms)) == State::held);
@@ -245,7 +246,7 @@ TEST_CASE("an_extension_arms_its_lease_again_in_the_same_batch") {
 TEST_CASE("a_read_that_does_not_fit_into_the_buffer_is_sent_later") {
   Story s;
   s.arm(at(5ms));
-  // Half a mebibyte may wait: what is left is room for the extension, and no more.
+  // At most half a mebibyte may wait. The remaining room is just enough for the extension.
   const std::size_t room = (std::size_t{1} << 19U) - s.lease->claim.extend_command().size();
   s.fleet.submit({.nodes = 1, .command = std::string(room, 'x')}, at(10ms));
   s.engine.submit(Ref<Operation>{new Extension{s.lease, 3}}, at(10ms));
@@ -285,7 +286,7 @@ TEST_CASE("a_reply_that_arrives_after_the_release_is_ignored") {
 TEST_CASE("losing_either_connection_of_a_node_arms_its_leases_again") {
   Story s;
   s.arm(at(5ms));
-  SECTION("the one for commands") {
+  SECTION("the command connection") {
     s.fleet.lose(1, at(2s));
     s.engine.on_time(at(2s));
     CHECK(s.take_bytes(1).empty());
@@ -315,7 +316,7 @@ TEST_CASE("a_listener_that_dies_silently_is_detected_by_a_ping") {
     for (NodeIndex node = 0; node < 3; ++node) {
       const std::string sent = s.take_bytes(s.listener(node));
       CHECK((sent.empty() || sent == ping));
-      // Node 0 does not answer any more.
+      // Node 0 no longer answers.
       if (sent.empty() || node == 0) continue;
       s.engine.heard(s.listener(node), now);
       s.engine.answered(s.listener(node), array({string_reply("pong"), string_reply("")}), now);

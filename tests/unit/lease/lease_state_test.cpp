@@ -1,4 +1,4 @@
-// What a lease is at which time, and what may end it.
+// The state of a lease over time, and the events that may end it.
 #include "redlock/core/lease/lease_state.hpp"
 
 #include <atomic>
@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 using redlock::Loss;
 using redlock::State;
 
-/// Counts what it is told.
-struct Noting final : LeaseState {
+/// Counts the notifications of an early loss.
+struct CountingLeaseState final : LeaseState {
   using LeaseState::LeaseState;
-  int told = 0;
+  int early_losses = 0;
 
  private:
-  void lost_early() noexcept override { ++told; }
+  void lost_early() noexcept override { ++early_losses; }
 };
 
 }  // namespace
@@ -47,13 +47,13 @@ TEST_CASE("a_deadline_is_rounded_down_by_less_than_16_ns") {
 
 TEST_CASE("a_deadline_that_was_observed_as_passed_never_moves_again") {
   LeaseState lease{example_claim(), at(500ms)};
-  SECTION("seen") {
+  SECTION("observed") {
     CHECK_FALSE(lease.in_force(at(500ms)));
     CHECK_FALSE(lease.prolong(at(900ms), at(499ms)));
     CHECK(lease.state(at(499ms)) == State::lost);
     CHECK(lease.deadline() == at(500ms));
   }
-  SECTION("not seen, but over") {
+  SECTION("not observed, but passed") {
     CHECK_FALSE(lease.prolong(at(900ms), at(500ms)));
     CHECK(lease.loss(at(500ms)) == Loss::deadline_passed);
   }
@@ -95,7 +95,7 @@ TEST_CASE("a_lease_is_extended_to_its_latest_end_and_no_further") {
 }
 
 TEST_CASE("the_first_end_of_a_lease_is_final") {
-  Noting lease{example_claim(), at(500ms)};
+  CountingLeaseState lease{example_claim(), at(500ms)};
   SECTION("lost") {
     CHECK(lease.lose(Loss::taken, at(100ms)));
     CHECK_FALSE(lease.lose(Loss::deleted, at(100ms)));
@@ -104,7 +104,7 @@ TEST_CASE("the_first_end_of_a_lease_is_final") {
     CHECK_FALSE(lease.doubt(at(100ms)));
     CHECK(lease.state(at(100ms)) == State::lost);
     CHECK(lease.loss(at(600ms)) == Loss::taken);
-    CHECK(lease.told == 1);
+    CHECK(lease.early_losses == 1);
   }
   SECTION("released") {
     CHECK(lease.release(at(100ms)));
@@ -112,13 +112,13 @@ TEST_CASE("the_first_end_of_a_lease_is_final") {
     CHECK_FALSE(lease.prolong(at(900ms), at(100ms)));
     CHECK(lease.state(at(600ms)) == State::released);
     CHECK(lease.loss(at(600ms)) == Loss::none);
-    CHECK(lease.told == 0);
+    CHECK(lease.early_losses == 0);
   }
   SECTION("at its deadline") {
     CHECK_FALSE(lease.release(at(500ms)));
     CHECK_FALSE(lease.lose(Loss::deleted, at(500ms)));
     CHECK(lease.loss(at(500ms)) == Loss::deadline_passed);
-    CHECK(lease.told == 0);
+    CHECK(lease.early_losses == 0);
   }
 }
 

@@ -1,4 +1,4 @@
-// Whose loss is told when, and how often.
+// When and how often the loss of a lease is reported.
 #include "redlock/core/lease/loss_queue.hpp"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Which lease is extended when, and which never.
+// When leases are renewed, and when renewal ends.
 #include "redlock/core/lease/renewals.hpp"
 
 #include <chrono>
@@ -29,7 +29,7 @@ std::shared_ptr<LeaseState> tenure_of(std::chrono::milliseconds ttl, Time ends_a
 /// The commands that wait to be sent to a node.
 std::string sent_to(Fleet& fleet, NodeIndex node) { return fleet.take_bytes(node); }
 
-/// Lets the time come, and all nodes answer what they are asked with this number.
+/// Advances the time to `now`; all nodes answer their commands with this number.
 void renew(Fleet& fleet, Time now, std::int64_t answer) {
   fleet.engine.on_time(now);
   for (NodeIndex node = 0; node < fleet.engine.nodes(); ++node) {
@@ -151,7 +151,7 @@ TEST_CASE("nothing_is_renewed_once_a_release_is_submitted") {
   fleet.engine.submit(release_operation, due);
   for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node) == lease->claim.release_command());
   CHECK(fleet.engine.background_timer() == never);
-  // The late answers to the renewal change nothing, and send nothing.
+  // Late replies to the renewal change nothing and send nothing.
   if (is_under_way)
     for (NodeIndex node = 0; node < 3; ++node) fleet.engine.answered(node, number(0), due + 1ms);
   for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());

@@ -1,4 +1,4 @@
-// What the enumeration does not vary: bytes, options, moments, and what comes when nobody waits any more.
+// Details of attempts that the enumeration does not cover: bytes, options, times, and late replies.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ using Purpose = Acquisition::Purpose;
 
 enum : Step { asked, timed, released, released_again };
 
-/// An attempt at three nodes that was started and has sent its three SETs.
+/// An attempt at three nodes that has sent its three SET commands.
 struct Started {
   explicit Started(Purpose purpose = Purpose::try_once) : attempt{example_claim(), 3, purpose}, outbox{3} {
     attempt.start(at(0ms), outbox);
@@ -106,7 +106,7 @@ TEST_CASE("a_majority_is_too_slow_as_soon_as_no_validity_is_left") {
   for (const Span late : {Span{-1}, Span{0}, Span{1}}) {
     Started started;
     started.answer(0, asked, ok(), 1ms);
-    // The process was paused: the reply was there in time, but is read only now.
+    // The process was paused: the reply arrived in time, but is read only now.
     started.answer(1, asked, ok(), 988ms + late);
     REQUIRE(started.attempt.done());
     CHECK(started.attempt.granted() == (late < Span::zero()));
@@ -258,7 +258,7 @@ TEST_CASE("a_reply_that_is_neither_ok_nor_nil_is_no_vote") {
   Started started;
   started.answer(0, asked, number(1));
   started.answer(1, asked, string_reply("OK"));
-  CHECK_FALSE(started.attempt.done());  // there will be no quorum, and the report is not complete
+  CHECK_FALSE(started.attempt.done());  // no quorum is possible, but the report is not complete
   started.answer(2, asked, ok());
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::no_quorum);

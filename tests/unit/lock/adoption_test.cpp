@@ -1,4 +1,4 @@
-// The taking over of a lock from its owner: what differs from the acquisition of a free one.
+// Taking over a lock from its owner: the differences from the acquisition of a free lock.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ Reply somebody_elses() {
   return reply;
 }
 
-/// An adoption of a lock without a token, of which nothing is decided yet.
+/// An adoption that has sent its commands and has no replies yet.
 struct Story {
   explicit Story(std::size_t nodes, Claim claim = example_claim())
       : outbox{nodes}, adoption{adopting(std::move(claim)), nodes, Acquisition::Purpose::try_once} {
@@ -45,7 +45,7 @@ struct Story {
   std::vector<Sent> first;
 };
 
-/// On every node, once, in such a way that it also reaches those who come back.
+/// Checks that every node gets `undo` once, and that nodes that are down get it when they come back.
 void check_sent_everywhere(const std::vector<Sent>& sent, std::size_t nodes, const std::string& undo) {
   REQUIRE(sent.size() == nodes);
   for (NodeIndex node = 0; node < nodes; ++node) {

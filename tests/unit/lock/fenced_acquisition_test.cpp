@@ -1,4 +1,4 @@
-// What an attempt with a fencing token does beside what every attempt does.
+// Attempts with a fencing token: the differences from attempts without one.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -27,7 +27,7 @@ Reply denial(std::string owner, long long ttl) {
 }
 Reply bad_counter() { return error_reply("BADCOUNTER redlock:f:{key} is not a number below 2^53-1"); }
 
-/// An attempt at so many nodes that has asked them all.
+/// An attempt that has sent its first command to every node.
 struct Started {
   explicit Started(std::size_t nodes, Purpose purpose = Purpose::try_once)
       : attempt{example_fenced_claim(), nodes, purpose}, outbox{nodes} {
@@ -38,7 +38,7 @@ struct Started {
     attempt.answered(node, step, reply, at(after), outbox);
   }
   void grant(NodeIndex node, long long counter) { answer(node, asked, number(counter)); }
-  /// The node and command of each confirmation asked for since the last call; nothing else may have been sent.
+  /// The node and command of each confirmation sent since the last call; checks that nothing else was sent.
   std::vector<std::pair<NodeIndex, std::string>> confirmations() {
     std::vector<std::pair<NodeIndex, std::string>> list;
     for (const Sent& sent : outbox.take()) {
@@ -240,7 +240,7 @@ TEST_CASE("a_grant_that_arrives_while_the_attempt_is_released_is_not_confirmed")
   started.answer(0, confirmed, number(0));
   started.answer(1, confirmed, number(0));
   started.answer(3, asked, denial("them", 700));
-  CHECK_FALSE(started.outbox.take().empty());  // the release went out to all
+  CHECK_FALSE(started.outbox.take().empty());  // the releases
   if (!started.attempt.done()) started.grant(4, 3);
   CHECK(started.outbox.sent().empty());
 }

@@ -25,7 +25,7 @@ Tally denied_for(std::optional<std::chrono::milliseconds> ttl) {
   return tally;
 }
 
-/// When a majority could grant: the first of these moments at which so many nodes are free.
+/// When a majority could grant: the first of these times at which a majority of the nodes is free.
 std::optional<Span> plainly_free_in(const Tally& tally) {
   for (const Span moment : {Span{0ms}, Span{100ms}, Span{200ms}, Span{300ms}}) {
     std::size_t free = 0;
@@ -39,7 +39,7 @@ std::optional<Span> plainly_free_in(const Tally& tally) {
 }  // namespace
 
 TEST_CASE("a_majority_is_free_when_enough_of_the_holders_copies_have_expired") {
-  // What became of a node: granted, denied for 100, 200 or 300 ms or for an unknown time, no vote.
+  // The vote of a node: granted; denied for 100, 200 or 300 ms or for an unknown time; no vote.
   constexpr std::size_t fates = 6;
   for (std::size_t nodes : {1U, 2U, 3U, 5U}) {
     std::size_t vectors = 1;
@@ -97,7 +97,7 @@ TEST_CASE("no_pause_exceeds_the_holders_remaining_ttl_by_more_than_10_ms") {
 }
 
 TEST_CASE("a_ttl_of_centuries_does_not_overflow_into_a_short_pause") {
-  // In nanoseconds they do not fit, do not fit with a jitter, or come out as half a millisecond.
+  // In nanoseconds these ttls overflow, overflow with jitter added, or wrap around to half a millisecond.
   for (const auto ttl :
        {std::chrono::milliseconds::max(), 9'223'372'036'855ms, 9'223'372'036'854ms, 18'446'744'073'710ms}) {
     CAPTURE(ttl.count());
@@ -131,7 +131,7 @@ TEST_CASE("misconfiguration_cancellation_and_the_deadline_end_the_retries") {
 }
 
 TEST_CASE("the_last_attempt_leaves_enough_time_for_its_replies") {
-  // An attempt takes 3 ms: who retries 6 ms before the end has twice the time that it takes.
+  // An attempt takes 3 ms, so the last retry is at least 6 ms, twice that time, before the end.
   for (Span left = 1ms; left < 60ms; left += 1ms) {
     CAPTURE(left.count());
     const Time now = at(3ms);

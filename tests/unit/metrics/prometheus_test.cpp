@@ -1,4 +1,4 @@
-// What is counted, and how it is printed.
+// Which events are counted, and the format of the metrics.
 #include "redlock/metrics/prometheus.hpp"
 
 #include <sys/stat.h>
@@ -42,8 +42,8 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// Something of everything.
-void tell_all(Prometheus& metrics) {
+/// Reports events of every kind.
+void report_all(Prometheus& metrics) {
   metrics.attempted({.resource = "r", .failure = {}, .took = 2ms, .second_round = true});
   metrics.waited({.resource = "r", .failure = Errc::timed_out, .waited = 3s});
   metrics.ended({.resource = "r", .held = 1s, .validity_left = 9s, .release = Release::released});
@@ -59,11 +59,11 @@ void tell_all(Prometheus& metrics) {
 
 }  // namespace
 
-// ── what is counted ────────────────────────────────────────────────────────────────────────────────────────
+// ── counting ───────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("every_event_is_counted_under_its_metric_name") {
   Prometheus metrics;
-  tell_all(metrics);
+  report_all(metrics);
   const MetricsText text{metrics.text()};
   CHECK(text["redlock_attempt_duration_seconds_count{outcome=\"acquired\"}"] == 1);
   CHECK(text["redlock_attempt_duration_seconds_sum{outcome=\"acquired\"}"] == 0.002);
@@ -128,7 +128,7 @@ TEST_CASE("a_duration_is_counted_in_every_bucket_whose_bound_it_does_not_exceed"
 
 TEST_CASE("custom_labels_appear_in_every_line") {
   Prometheus metrics{{{"job", "nightly"}, {"a_1", "x"}}};
-  tell_all(metrics);
+  report_all(metrics);
   const MetricsText text{metrics.text()};
   CHECK(text.values().size() > 50);
   for (const auto& [series, value] : text.values())
@@ -177,10 +177,11 @@ TEST_CASE("the_file_is_replaced_as_a_whole_and_no_temporary_file_is_left") {
   metrics.write(path);
   CHECK(read_file(path) == metrics.text());
   std::filesystem::create_hard_link(path, group.folder() + "/before");
-  tell_all(metrics);
+  report_all(metrics);
   metrics.write(path);
   CHECK(read_file(path) == metrics.text());
-  CHECK_FALSE(read_file(group.folder() + "/before") == metrics.text());  // who had it open reads on
+  CHECK_FALSE(read_file(group.folder() + "/before") ==
+              metrics.text());  // readers of the old file are undisturbed
   CHECK(names_in(folder) == std::vector<std::string>{"a.prom"});
 }
 

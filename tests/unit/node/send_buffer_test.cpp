@@ -12,7 +12,7 @@ TEST_CASE("bytes_sent_in_portions_of_any_size_are_the_bytes_added") {
   for (std::size_t portion = 1; portion <= 16; ++portion) {
     SendBuffer out;
     std::string sent;
-    // Added between the portions, so that old bytes are moved away under new ones.
+    // Commands are added between the portions, so that the buffer moves its unsent bytes.
     for (int round = 0; round < 20; ++round) {
       for (const std::string& command : commands) out.add(command, false);
       const std::string part{out.unsent().substr(0, portion)};
@@ -31,7 +31,7 @@ TEST_CASE("bytes_sent_in_portions_of_any_size_are_the_bytes_added") {
 }
 
 TEST_CASE("the_final_bytes_are_the_rest_of_a_partly_sent_command_and_the_owed_releases") {
-  // Two commands for the record and two releases, cut at every byte.
+  // Three commands and two releases, cut at every byte.
   const struct {
     std::string bytes;
     bool owed;

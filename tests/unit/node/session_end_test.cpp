@@ -1,4 +1,4 @@
-// How connections end: loss, silence, closing, redial.
+// The end of connections: loss, silence, closing and redial.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ using State = Session::State;
 
 const Trouble duplicate{NodeStatus::same_node, "the same server as another"};
 
-/// The pauses before the redials of a node that is never there.
+/// The pauses before the redials of a node that never accepts a connection.
 std::vector<Span> pauses(std::uint64_t seed, int count) {
   Session::Settings settings = example_settings();
   settings.seed = seed;
@@ -155,12 +155,12 @@ TEST_CASE("a_good_connection_resets_the_redial_pauses") {
     now = line.session.timer();
     line.session.on_time(now);
   }
-  SECTION("a connection that broke early does not") {
+  SECTION("a connection that ended within a second does not reset them") {
     line.greet(now);
     line.session.refuse(duplicate, now + 1s);
     CHECK(line.session.timer() - (now + 1s) >= 500ms);
   }
-  SECTION("one that lasted does") {
+  SECTION("a connection that lasted longer resets them") {
     line.greet(now);
     line.session.refuse(duplicate, now + 1s + 1ns);
     CHECK(line.session.timer() - (now + 1s + 1ns) <= 50ms);
@@ -176,7 +176,7 @@ TEST_CASE("a_server_that_fails_the_handshake_is_left_and_tried_again_later") {
   CHECK_FALSE(line.session.answered(noauth(), at(2ms)));
   CHECK(line.session.state() == State::down);
   CHECK(line.session.trouble().status == NodeStatus::auth_required);
-  // The other replies of this handshake, which are on their way.
+  // The other replies of this handshake, which still arrive.
   CHECK_FALSE(line.session.answered(noauth(), at(2ms)));
   CHECK(line.session.state() == State::down);
   CHECK(line.session.timer() > at(2ms));
@@ -213,7 +213,8 @@ TEST_CASE("a_partly_sent_command_is_completed_before_the_releases") {
 }
 
 TEST_CASE("a_release_that_is_queued_before_the_closing_goes_to_both_connections") {
-  // On the old connection it undoes a SET that was sent there; the old connection may never be read again.
+  // On the old connection the release undoes a SET that was sent there. As that connection may be broken, the
+  // release is also sent on the next one.
   Line line;
   line.make_ready(at(0ms));
   line.send("SET", 1, at(1ms));
@@ -232,7 +233,7 @@ TEST_CASE("a_lost_connection_is_closed_at_once_and_sends_nothing") {
   Line line;
   line.make_ready(at(0ms));
   line.lose(at(1ms));
-  // A release behind it has nowhere to go but to the next connection.
+  // A later release can go to the next connection only.
   line.release("RELEASE", 1, at(1ms));
   const auto closing = line.session.take_closing();
   REQUIRE(closing);
@@ -268,7 +269,7 @@ TEST_CASE("a_connection_closed_during_its_handshake_sends_no_password_and_no_rel
   CHECK(closing->unsent.empty());
 }
 
-// ── what is known ──────────────────────────────────────────────────────────────────────────────────────────
+// ── queries ────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a_connection_unused_for_more_than_a_second_is_stale") {
   Line line;

@@ -1,4 +1,4 @@
-// What goes over a node's connection, in which order, and whose reply it is.
+// Which bytes go over a connection, in which order, and which command each reply belongs to.
 #include "redlock/core/node/session.hpp"
 
 #include <string>
@@ -136,7 +136,7 @@ TEST_CASE("a_node_without_a_connection_refuses_commands_with_the_reason") {
   const Trouble* trouble = line.session.send("SET", {}, never, at(1ms));
   REQUIRE(trouble);
   CHECK(trouble->status == NodeStatus::unreachable);
-  // Also while it is being redialled: that it may come back is no reason to wait.
+  // Commands are also refused during a redial, as the node may stay down.
   line.session.on_time(line.session.timer());
   REQUIRE(line.session.state() == State::dialling);
   CHECK_FALSE(line.session.worth_waiting_for());
@@ -206,7 +206,7 @@ TEST_CASE("commands_leave_room_in_the_buffer_for_their_releases") {
   if (!connected) line.greet(at(2ms));
   CHECK(line.session.unsent().size() == mebi);
   CHECK(line.session.pending() == 2);
-  // What the kernel has taken does not count.
+  // Bytes that the kernel has taken no longer count.
   line.session.sent(mebi / 2 + 1);
   CHECK(line.send("y", 4, at(3ms)));
   CHECK(line.take_bytes() == std::string(mebi / 2 - 1, 'r') + "y");

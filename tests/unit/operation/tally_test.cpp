@@ -18,7 +18,7 @@ using Mark = Tally::Mark;
 
 constexpr Mark all_marks[] = {Mark::pending, Mark::yes, Mark::no, Mark::unknown};
 
-/// Every vector of marks for so many nodes.
+/// Every vector of marks for this number of nodes.
 std::vector<std::vector<Mark>> all_vectors(std::size_t nodes) {
   std::vector<std::vector<Mark>> vectors{{}};
   for (std::size_t node = 0; node < nodes; ++node) {
@@ -33,7 +33,7 @@ std::vector<std::vector<Mark>> all_vectors(std::size_t nodes) {
   return vectors;
 }
 
-/// Whether some, or every, way in which the pending nodes may still answer leads to a majority for `mark`.
+/// Whether some or all combinations of votes of the pending nodes lead to a majority for `mark`.
 struct Outlook {
   bool some = false;
   bool every = true;
@@ -81,7 +81,7 @@ TEST_CASE("a_tally_knows_which_majorities_are_certain_or_possible") {
         const Outlook expected = outlook(marks, mark);
         if (tally.majority(mark) != expected.every || tally.majority_possible(mark) != expected.some)
           FAIL("wrong about a majority of " << nodes);
-        // So many say so that the others are no majority, even if they agree.
+        // Prevents a majority: the other nodes are no majority, even if they agree.
         const auto count = static_cast<std::size_t>(std::count(marks.begin(), marks.end(), mark));
         if (tally.prevents_majority(mark) != (2 * (nodes - count) <= nodes)) FAIL("wrong about " << nodes);
         if (tally.count(mark) != count) FAIL("miscounted");

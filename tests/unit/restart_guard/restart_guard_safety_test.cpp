@@ -1,4 +1,4 @@
-// What a guard must never do, whatever happens in whatever order.
+// The safety of the restart guard under random events.
 #include <chrono>
 #include <memory>
 #include <random>
@@ -16,10 +16,10 @@ using namespace redlock::core;
 
 constexpr Span max_ttl = 60s;
 
-/// Some clients with their connections, and nodes that lose their data now and then.
-class Weather {
+/// Several clients, and nodes that lose their data at random.
+class RandomEvents {
  public:
-  Weather(unsigned seed, bool strict)
+  RandomEvents(unsigned seed, bool strict)
       : random_{seed},
         servers_{fresh_servers(nodes)},
         lost_at_(nodes, at(-24h)),
@@ -29,7 +29,7 @@ class Weather {
     for (int i = 0; i < 3; ++i) clients_.push_back(newcomer());
   }
 
-  void go_on() {
+  void step() {
     now_ += std::chrono::milliseconds{random_() % 4 == 0 ? random_() % 30000 : random_() % 300};
     const NodeIndex node = random_() % nodes;
     auto& client = clients_[random_() % clients_.size()];
@@ -72,7 +72,7 @@ class Weather {
     for (const auto& client : clients_) client->lose(node, now_);
   }
 
-  /// What a client believes, and what the node's grant script does.
+  /// Checks that no node grants to this client too soon after losing its data.
   void look(const Watchman& client) {
     for (NodeIndex node = 0; node < nodes; ++node) {
       if (!client.guard.admits(node) || !servers_[node].grants(client.guard.beginning(), now_)) continue;
@@ -99,9 +99,9 @@ TEST_CASE("no_node_grants_within_max_ttl_of_losing_its_data_whatever_happens") {
   std::size_t grants = 0;
   for (unsigned seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
-    Weather weather{seed, true};
-    for (int step = 0; step < 300; ++step) weather.go_on();
-    grants += weather.grants();
+    RandomEvents events{seed, true};
+    for (int step = 0; step < 300; ++step) events.step();
+    grants += events.grants();
   }
   CHECK(grants > 500);
 }

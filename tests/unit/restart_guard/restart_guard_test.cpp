@@ -14,7 +14,7 @@ using namespace redlock::testing;
 using namespace redlock::core;
 using redlock::NodeStatus;
 
-/// Marked long ago.
+/// Servers that were marked 24 hours ago.
 std::vector<MarkedServer> marked_servers(std::size_t count = 3) {
   std::vector<MarkedServer> servers = fresh_servers(count);
   Watchman first{servers, example_guard(count)};
@@ -93,7 +93,7 @@ TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
 }
 
 TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deployment") {
-  // In every order of their marks on the three nodes, none is quarantined.
+  // No node is quarantined for any order of the clients' marks on the three nodes.
   for (unsigned order = 0; order < 8; ++order) {
     CAPTURE(order);
     std::vector<MarkedServer> servers = fresh_servers();
@@ -165,7 +165,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
   CHECK(one.serve(at(501ms) + quarantine) == 2);
   CHECK(one.admitted() == 2);
 
-  // The one that comes later is treated as one that lost its data.
+  // A node that connects later is treated as one that lost its data.
   one.greet(2, at(2min));
   one.settle(at(2min));
   CHECK(one.admitted() == 2);
@@ -185,7 +185,7 @@ TEST_CASE("a_node_that_connects_while_the_others_wait_for_it_counts_as_new") {
   CHECK(one.admitted() == 3);
 }
 
-// ── data that is lost ──────────────────────────────────────────────────────────────────────────────────────
+// ── lost data ──────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   std::vector<MarkedServer> servers = marked_servers();
@@ -204,7 +204,7 @@ TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   CHECK(servers[2].is_quarantined(at(10200ms) + quarantine - 1ms));
   CHECK_FALSE(servers[2].grants(one.guard.beginning(), at(70s)));
 
-  // Nobody has to be there when it ends, and who comes meanwhile does not begin it anew.
+  // The quarantine ends without any client, and a client that connects in the meantime does not restart it.
   Watchman two = watchman(servers);
   two.greet_all(at(60s));
   two.settle(at(60s));
@@ -227,7 +227,7 @@ TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
   one.greet_all(at(0ms));
   CHECK(one.admitted() == 2);
   one.guard.want(at(0ms), one.outbox);
-  CHECK(one.serve(at(0ms)) == 1);  // there is no doubt
+  CHECK(one.serve(at(0ms)) == 1);  // without a second look, as there is no doubt
   CHECK(one.admitted() == 2);
   CHECK(servers[1].data.quarantined_until == at(0ms) + quarantine);
   CHECK(servers[1].data.marker ==
@@ -313,7 +313,7 @@ TEST_CASE("durable_nodes_vote_at_once_after_a_restart_unless_they_lost_their_dat
   CHECK(servers[1].is_quarantined(at(60s)));
 }
 
-// ── what people have to look at ────────────────────────────────────────────────────────────────────────────
+// ── cases for the administrator ────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("clients_that_disagree_on_the_nodes_or_max_ttl_report_both_values") {
   std::vector<MarkedServer> servers = marked_servers();
@@ -341,7 +341,7 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   other.settle(at(0ms));
   servers[0] = others[0];
   Watchman one = watchman(servers);
-  one.greet_all(at(1s));  // the first that is seen is the wrong one
+  one.greet_all(at(1s));  // the marker that is read first is of the wrong deployment
   one.settle(at(1s));
   CHECK(one.admitted() == 2);
   CHECK_FALSE(one.guard.admits(0));
@@ -360,7 +360,7 @@ TEST_CASE("nothing_is_written_while_no_deployment_has_a_majority") {
   servers[1] = others[1];
   Watchman one = watchman(servers);
   one.guard.want(at(0ms), one.outbox);
-  // The first that is seen names the deployment, until more is known.
+  // The first marker names the deployment until a majority is known.
   one.greet_all(at(1s));
   CHECK(one.outbox.sent().empty());
   CHECK(one.admitted() == 2);

@@ -1,4 +1,4 @@
-// Servers that remember a marker and a quarantine, or lose them.
+// Servers that keep or lose a marker and a quarantine, and a client with a restart guard.
 #pragma once
 
 #include <charconv>
@@ -18,7 +18,7 @@ inline core::RestartGuard::Settings example_guard(std::size_t nodes = 3) {
   return {.nodes = nodes, .max_ttl = 60s, .quarantine = 60602ms, .discovery_time = 500ms};
 }
 
-/// What `mark_script` sees on one server, and does to it.
+/// The data of one server that `mark_script` reads and writes.
 struct MarkedServer {
   struct Data {
     std::string marker;
@@ -29,7 +29,7 @@ struct MarkedServer {
   Data data;
 
   [[nodiscard]] bool is_quarantined(core::Time now) const { return now < data.quarantined_until; }
-  /// What a grant script decides.
+  /// The decision of a grant script.
   [[nodiscard]] bool grants(std::string_view beginning, core::Time now) const {
     return data.marker.starts_with(beginning) && !is_quarantined(now);
   }
@@ -42,7 +42,7 @@ struct MarkedServer {
     reply.elements = {string_reply(data.marker), number(left)};
     return reply;
   }
-  /// The words of a `look_command` or a `mark_command`.
+  /// Executes a `look_command` or a `mark_command`, given as words.
   core::Reply execute(const std::vector<std::string>& words, core::Time now) {
     const std::string& expected = words.at(5);
     const std::string& marker = words.at(6);
@@ -55,7 +55,7 @@ struct MarkedServer {
   }
 };
 
-/// Of one command as it is sent.
+/// The words of one encoded command.
 inline std::vector<std::string> words_of(std::string_view bytes) {
   std::vector<std::string> words;
   const auto take_line = [&bytes] {
@@ -74,7 +74,7 @@ inline std::vector<std::string> words_of(std::string_view bytes) {
   return words;
 }
 
-/// One client's guard, and its connections to some servers.
+/// The restart guard of one client, and its connections to some servers.
 struct Watchman {
   explicit Watchman(std::vector<MarkedServer>& all, const core::RestartGuard::Settings& settings)
       : guard{settings}, outbox{all.size()}, servers{all} {}
@@ -88,7 +88,8 @@ struct Watchman {
   void lose(core::NodeIndex node, core::Time now) {
     guard.disconnected(node, lost_connection(), now, outbox);
   }
-  /// What the guard has sent since the last call is executed and answered, and what it sends then. How many commands.
+  /// Executes and answers all commands that the guard has sent since the last call, and those that it sends
+  /// in response. Returns the number of commands.
   std::size_t serve(core::Time now) {
     std::size_t count = 0;
     for (auto sent = outbox.take(); !sent.empty(); sent = outbox.take())
@@ -98,13 +99,13 @@ struct Watchman {
       }
     return count;
   }
-  /// The guard's timer is due, and all that follows from it happens at once.
+  /// Calls the guard if its timer is due, and serves all commands that follow. Returns their number.
   std::size_t on_time(core::Time now) {
     if (now < guard.deadline()) return 0;
     guard.timed_out(now, outbox);
     return serve(now);
   }
-  /// Somebody wants grants, and whatever the guard waits for is waited for.
+  /// Asks the guard for grants and lets all its waits of less than a second pass.
   void settle(core::Time now) {
     guard.want(now, outbox);
     serve(now);
@@ -128,7 +129,7 @@ struct Watchman {
   std::vector<MarkedServer>& servers;
 };
 
-/// Named "run 0", "run 1", …
+/// Servers without a marker, with the run ids "run0", "run1", …
 inline std::vector<MarkedServer> fresh_servers(std::size_t count = 3) {
   std::vector<MarkedServer> servers;
   for (std::size_t i = 0; i < count; ++i) servers.push_back({"run" + std::to_string(i), {}});

@@ -1,4 +1,4 @@
-// What a server that is well answers to the handshake.
+// The replies of a healthy server to the handshake.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 using redlock::Endpoint;
 using namespace std::string_literals;
 
-// What parsing says against the text; empty when it is accepted.
+// The reason why the text is refused; empty if it is accepted.
 std::string refusal(const std::string& text) {
   try {
     const Endpoint accepted{text};
@@ -135,7 +135,7 @@ TEST_CASE("malformed_text_is_refused_with_the_matching_reason") {
   };
   for (const auto& row : rows) {
     CAPTURE(row.text, refusal(row.text));
-    // Tells an accepted text (no reason at all) from one refused for another reason.
+    // Distinguishes an accepted text, which has no reason, from one that is refused for another reason.
     REQUIRE_FALSE(refusal(row.text).empty());
     CHECK(contains(refusal(row.text), row.reason));
   }
@@ -220,7 +220,7 @@ TEST_CASE("random_text_never_crashes_and_never_shows_its_password") {
       REQUIRE_FALSE(contains(error.what(), secret));
     }
   }
-  // Both ways were walked.
+  // Both cases occurred often.
   CHECK(accepted > 500);
   CHECK(refused > 5000);
 }

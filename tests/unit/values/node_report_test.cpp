@@ -67,7 +67,7 @@ TEST_CASE("every_status_has_a_name_and_says_if_it_is_a_misconfiguration") {
     CHECK(to_string(row.status) == row.name);
     CHECK(is_misconfiguration(row.status) == row.misconfiguration);
   }
-  // The list above is complete: what follows the last status has no name.
+  // The list above is complete: the number after the last status has no name.
   CHECK(to_string(static_cast<NodeStatus>(all_statuses.size())) == "unknown status");
 }
 

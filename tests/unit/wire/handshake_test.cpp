@@ -24,7 +24,8 @@ std::string after_login() {
          command({"SCRIPT", "LOAD", swap_script.source});
 }
 
-/// The trouble with the handshake when the reply at `position` is replaced; none may come before.
+/// The trouble after the reply at `position` is replaced by `reply`; checks that no earlier reply causes
+/// trouble.
 std::optional<Trouble> trouble_with(const Login& login, std::size_t position, const Reply& reply) {
   std::vector<Reply> replies = greeting_replies("run", login);
   replies.at(position) = reply;

@@ -109,7 +109,7 @@ TEST_CASE("error_replies_are_classified_by_the_servers_wording") {
       {"WRONGTYPE Operation against a key holding the wrong kind of value", NodeStatus::wrong_type},
       {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
        NodeStatus::replica},
-      // Servers before 7.0 wrap what a command in a script says.
+      // Servers before 7.0 wrap the error of a command in a script.
       {"ERR Error running script (call to f_5c71): @user_script:1: WRONGTYPE Operation against a key",
        NodeStatus::wrong_type},
       {"ERR ACL failure in script: User app has no permissions to run the 'set' command script: 5c71, on "
@@ -126,7 +126,7 @@ TEST_CASE("error_replies_are_classified_by_the_servers_wording") {
        NodeStatus::read_only},
       {"ERR Error running script (call to f_5c71): @user_script:1: user_script:1: out of luck",
        NodeStatus::server_error},
-      // A code is a whole first word.
+      // An error code is the whole first word.
       {"ERR unknown command 'SET'", NodeStatus::server_error},
       {"ERR something: OOM is mentioned", NodeStatus::server_error},
       {"OOMPH", NodeStatus::server_error},

@@ -27,7 +27,7 @@ TEST_CASE("digests_are_40_lower_case_hex_digits") {
 }
 
 TEST_CASE("no_script_that_may_follow_a_release_can_set_a_value") {
-  // So each may follow a release of its owner value.
+  // Therefore each of them may follow a release of the same owner value.
   for (const Script& script : {release_script, extend_script})
     for (const auto* const writes : {"'SET", "'GETSET", "'APPEND", "'RESTORE", "'RENAME", "'COPY"})
       CHECK(script.source.find(writes) == script.source.npos);
