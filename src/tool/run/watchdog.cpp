@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "os/boot_timer.hpp"
-#include "redlock/core/lease/early_wake_up.hpp"
+#include "redlock/core/base/early_wake_up.hpp"
 
 namespace redlock::tool {
 namespace {

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "redlock/core/base/early_wake_up.hpp"
 #include "redlock/core/base/time.hpp"
-#include "redlock/core/lease/early_wake_up.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 
 namespace redlock::inline v1::core {
