@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "redlock/core/lease/lease_state.hpp"
-#include "redlock/lease.hpp"
 #include "redlock/metrics/observer.hpp"
 
 namespace redlock::inline v1::detail {

@@ -78,21 +78,23 @@ inline const Rules& house_rules() {
 
               // The shell does it: sockets, timers and threads.
               {"os", {"src/os"}, {"values", "core/base"}},
-              {"src/values", {"src/values"}, {"values", "errors", "observer", "public"}},
+              {"src/values",
+               {"src/values"},
+               {"values", "errors", "observer", "public", "core/base", "core/wire"}},
               {"io",
                {"src/io"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "core/engine", "os"}},
-              {"notify", {"src/notify"}, {"values", "errors", "observer", "public", "core/lease", "os"}},
+              {"notify", {"src/notify"}, {"values", "observer", "core/lease", "os"}},
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},
               {"api",
                {"src/api"},
                {"values", "errors", "observer", "public", "core/lock", "core/lease", "os", "io", "notify"}},
 
               // Beside the library: servers for tests, and the command.
-              {"testing", {"src/testing"}, {"public"}},
+              {"testing", {"src/testing"}, {"public", "core/base"}},
               {"tool",
                {"src/tool", "src/tool/run"},
-               {"values", "errors", "observer", "public", "core/base", "core/lease", "os", "src/values"}},
+               {"values", "errors", "observer", "public", "core/base", "os", "src/values"}},
           },
       .reserved = {{"hiredis/", {"src/io"}}},
       .pure = "include/redlock/core",

@@ -9,7 +9,6 @@
 #include "redlock/clock.hpp"
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
-#include "redlock/lease.hpp"
 #include "redlock/node_report.hpp"
 #include "redlock/status.hpp"
 
