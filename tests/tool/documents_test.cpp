@@ -1,4 +1,4 @@
-// What is said of the command redlock beside its --help: the man page, and the completions of three shells.
+// The man page and the shell completions of the command redlock agree with its --help.
 #include <regex>
 #include <set>
 #include <string>
@@ -11,7 +11,7 @@ using namespace redlock::testing;
 
 namespace {
 
-/// The long options that a help text lists, without their dashes.
+/// The long options in a help text, without their dashes.
 std::set<std::string> options_in(const std::string& help) {
   std::set<std::string> options;
   const std::regex listed{R"(\n  (?:-\w,)?--([a-z-]+))"};
@@ -20,7 +20,7 @@ std::set<std::string> options_in(const std::string& help) {
   return options;
 }
 
-/// What bash offers for the last of these words.
+/// What bash offers as completion of the last word.
 std::string completed(const std::string& words) {
   const std::string script = "source " REDLOCK_SOURCE_DIR "/src/tool/completion/redlock.bash; COMP_WORDS=(" +
                              words +

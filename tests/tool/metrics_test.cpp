@@ -1,4 +1,4 @@
-// redlock run --metrics: what is counted, in a file.
+// redlock run --metrics: the metrics file.
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -34,7 +34,7 @@ double attempts(const MetricsText& text, const std::string& outcome) {
   return text.has(series) ? text[series] : 0;
 }
 
-/// A folder for files.
+/// A temporary folder.
 struct Fixture {
   detail::ProcessGroup group;
   std::string file = group.folder() + "/a.prom";

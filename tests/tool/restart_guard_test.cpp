@@ -1,4 +1,4 @@
-// What the users of some nodes agree on, as the command is told it.
+// The restart guard settings of the command.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ using namespace redlock::testing;
 
 namespace {
 
-/// The command with these variables beside the nodes.
+/// Runs the command with these variables and the nodes in its environment.
 Program::Ending run_with(std::vector<std::string> variables, const std::vector<std::string>& arguments,
                          const LocalNodes& nodes) {
   variables.push_back(nodes_variable(nodes.urls()));

@@ -1,4 +1,4 @@
-// redlock run: what flock(1) does, on several machines.
+// redlock run: like flock(1), for several machines.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -22,7 +22,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-/// The value of a variable among lines of `env`'s.
+/// The value of a variable in the output of `env`.
 std::string variable(const std::string& lines, const std::string& name) {
   const std::size_t at = ("\n" + lines).find("\n" + name + "=");
   REQUIRE(at != std::string::npos);
@@ -34,7 +34,7 @@ bool all_is_released(const LocalNodes& nodes) {
   return eventually([&] { return Observers{nodes}.empty() == nodes.size(); });
 }
 
-/// A hundred processes that each add one to a number in a file, by a shell that reads and writes it.
+/// Runs a hundred shells that each add one to a number in a file, and returns the final number.
 long count_of_a_hundred(const Words& before_the_shell, const std::string& nodes) {
   const detail::ProcessGroup group;
   const std::string file = group.folder() + "/f";
@@ -104,7 +104,7 @@ TEST_CASE("n_w_and_E_mean_the_same_as_with_flock") {
   const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
   CHECK(at_once.code == 1);
   CHECK(at_once.output.empty());
-  CHECK(at_once.errors.empty());  // nothing that a nightly job would mail
+  CHECK(at_once.errors.empty());  // a cron job would mail any output
   CHECK(run_tool({"run", "-w", "0.2", "-E", "99", "r", "--", "true"}, nodes.urls()).code == 99);
   CHECK(run_tool({"run", "-w", "0", "-E", "0", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK(run_tool({"run", "-n", "another", "--", "true"}, nodes.urls()).code == 0);
@@ -169,7 +169,7 @@ TEST_CASE("a_signal_ends_the_wait_for_the_lock") {
   const Program::Ending ending = waiting.wait();
   CHECK(ending.code == 128 + SIGTERM);
   CHECK(ending.output.empty());
-  CHECK(Observers{nodes}.having("r") == 3);  // the holder's
+  CHECK(Observers{nodes}.having("r") == 3);  // the copies of the holder
 }
 
 TEST_CASE("private_servers_live_as_long_as_the_command_and_are_in_its_environment") {
@@ -193,7 +193,7 @@ TEST_CASE("a_whole_run_takes_three_round_trips_and_a_tcp_connect") {
     REQUIRE(run_tool({"run", "-n", "r", "--", "true"}, urls).code == 0);
     return redlock::Clock::now() - begun;
   };
-  // A machine that is busy elsewhere may delay many of them, but not all.
+  // The best of many, as a busy machine may delay some of them.
   std::chrono::nanoseconds best = 1h;
   for (int attempt = 0; attempt < 30 && best >= 4 * round_trip; ++attempt) {
     const auto without = time_with(0ms);

@@ -16,7 +16,7 @@ using namespace redlock::testing;
 
 namespace {
 
-/// For locks that last long.
+/// Allows long ttls.
 const redlock::Options unguarded{.restart_guard = redlock::RestartGuard::off};
 
 }  // namespace

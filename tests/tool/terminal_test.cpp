@@ -21,7 +21,7 @@ constexpr const char* ctrl_c = "\x03";
 constexpr const char* ctrl_d = "\x04";
 constexpr const char* ctrl_z = "\x1a";
 
-/// An interactive shell on a terminal of its own.
+/// An interactive shell on its own terminal.
 class Shell {
  public:
   explicit Shell(const LocalNodes& nodes) : variable_{nodes_variable(nodes.urls())} {
@@ -36,14 +36,14 @@ class Shell {
     REQUIRE(sees("> "));
   }
   ~Shell() {
-    terminal_.reset();  // SIGHUP for all of them
+    terminal_.reset();  // sends SIGHUP to all processes of the terminal
     ::waitpid(pid_, nullptr, 0);
   }
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;
 
   void type(const std::string& keys) { REQUIRE(::write(terminal_.get(), keys.data(), keys.size()) > 0); }
-  /// Whether it appears; then it and what was before it is forgotten.
+  /// Waits until the text appears on the screen. Discards it and everything before it.
   bool sees(const std::string& text) {
     for (;;) {
       if (const std::size_t at = screen_.find(text); at != std::string::npos) {
@@ -70,13 +70,13 @@ class Shell {
 };
 
 const std::string run = std::string{REDLOCK_TOOL} + " run ";
-/// Starts nothing: a shell that is stopped in the middle of a vfork() never is.
+/// Starts no further program: a shell in the middle of a vfork() cannot be stopped.
 const std::string reader = "r -- sh -c 'echo go''ing; read line; echo re''ad $line'";
-/// Reads the empty line that is typed behind it first: from then on it has the terminal, and is not stopped. A ^Z that
-/// is hit between the lending of the terminal and the SIGCONT goes under, as with every shell.
+/// Reads the empty line that is typed after it first. From then on it has the terminal and runs. A ^Z between the transfer of
+/// the terminal and the SIGCONT gets lost, as in every shell.
 const std::string holder = "r -- sh -c 'read none; echo go''ing; read line; echo re''ad $line'";
 
-/// Before the next prompt a shell says nothing of jobs in the background.
+/// A shell reports background jobs only before its next prompt, so this waits for the job to stop.
 constexpr const char* until_stopped = "until jobs | grep Stop''ped; do sleep 0.02; done\n";
 
 }  // namespace
@@ -122,7 +122,7 @@ TEST_CASE("a_job_stopped_past_its_deadline_never_continues") {
   REQUIRE(shell.sees("going\r\n"));
   shell.type(ctrl_z);
   REQUIRE(shell.sees("Stopped"));
-  shell.type(run + "-w 60 r -- echo next''one\n");  // has it when the first one's lock is over
+  shell.type(run + "-w 60 r -- echo next''one\n");  // gets the lock after the deadline of the first one
   REQUIRE(shell.sees("nextone\r\n"));
   shell.type("fg\n");
   CHECK(shell.sees("the lock r could not be kept, so the command was terminated"));
@@ -137,7 +137,7 @@ TEST_CASE("a_job_continued_in_the_background_leaves_the_terminal_to_the_shell") 
   REQUIRE(shell.sees("going\r\n"));
   shell.type(ctrl_z);
   REQUIRE(shell.sees("Stopped"));
-  shell.type("bg\n");  // it wants to read, and so is stopped again
+  shell.type("bg\n");  // tries to read, so it is stopped again
   shell.type(until_stopped);
   CHECK(shell.sees("Stopped"));
   shell.type("fg\n");

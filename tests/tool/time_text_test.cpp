@@ -1,4 +1,4 @@
-// Spans of time as people write and read them.
+// Parsing and formatting of times.
 #include "tool/time_text.hpp"
 
 #include <chrono>

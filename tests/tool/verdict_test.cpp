@@ -1,4 +1,4 @@
-// What the nodes say together.
+// The verdict from the reports of all nodes.
 #include "tool/verdict.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ char kind_of(const std::string& picture) {
   return '?';
 }
 
-/// By trying out everything that the silent nodes might say.
+/// Tries every possible report of the silent nodes.
 char possible_kind(const std::string& picture) {
   const std::size_t silent_one = picture.find('?');
   if (silent_one == std::string::npos) {
@@ -86,7 +86,7 @@ TEST_CASE("a_lock_is_held_while_a_majority_has_it") {
   const Verdict verdict = verdict_of(reports);
   CHECK(verdict.kind == Verdict::Kind::held);
   CHECK(verdict.owner == "a");
-  CHECK(verdict.ttl == 5s);  // then 7 s and 9 s are left, which are no majority
+  CHECK(verdict.ttl == 5s);  // after that only the copies with 7 s and 9 s exist, which are no majority
 }
 
 TEST_CASE("each_verdict_is_a_sentence") {

@@ -1,4 +1,4 @@
-// Ways to reach nodes, and how many of them there may be.
+// Ways to connect to nodes, and the allowed numbers of nodes.
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -24,8 +24,8 @@ using redlock::Release;
 using redlock::SingleNodeLock;
 using redlock::State;
 
-/// Every call once, with what it is to come to on healthy nodes.
-void use(LockClient& locks) {
+/// Makes every call once and checks its outcome on healthy nodes.
+void check_every_call(LockClient& locks) {
   auto lease = locks.try_lock("r");
   REQUIRE(lease);
   CHECK(lease->state() == State::held);
@@ -51,19 +51,19 @@ std::string on_port(const LocalNodes& nodes, const std::string& host) {
 TEST_CASE("nodes_are_reached_over_unix_sockets") {
   LocalNodes nodes{3};
   Redlock locks{{"unix://" + nodes.socket_path(0), "unix://" + nodes.socket_path(1), nodes.url(2)}};
-  use(locks);
+  check_every_call(locks);
 }
 
 TEST_CASE("a_node_is_reached_over_ipv6") {
   LocalNodes nodes{1, {.arguments = {"--bind", "127.0.0.1", "::1"}}};
   SingleNodeLock locks{on_port(nodes, "[::1]")};
-  use(locks);
+  check_every_call(locks);
 }
 
 TEST_CASE("a_node_is_reached_by_name_even_if_the_first_address_refuses") {
   LocalNodes nodes{1};
   SingleNodeLock locks{on_port(nodes, "localhost")};
-  use(locks);
+  check_every_call(locks);
 }
 
 TEST_CASE("locks_in_different_databases_are_independent") {
@@ -72,7 +72,7 @@ TEST_CASE("locks_in_different_databases_are_independent") {
   SingleNodeLock four{"unix://" + nodes.socket_path(0) + "?db=4"};
   const auto lease = three.try_lock("r");
   REQUIRE(lease);
-  use(four);
+  check_every_call(four);
   CHECK(RawClient{nodes.port(0)}.info("db3").has_value());
 }
 
@@ -82,21 +82,21 @@ TEST_CASE("nodes_with_a_user_and_a_password_are_logged_in_over_tcp_and_unix_sock
   RawClient{nodes.port(0)}.command({"ACL", "SETUSER", "default", "off"});
   SingleNodeLock over_tcp{on_port(nodes, "app:s3cret@127.0.0.1")};
   SingleNodeLock over_socket{"unix://app:s3cret@" + nodes.socket_path(0) + "?db=2"};
-  use(over_tcp);
-  use(over_socket);
+  check_every_call(over_tcp);
+  check_every_call(over_socket);
 }
 
 TEST_CASE("one_node_is_a_quorum_of_one") {
   LocalNodes nodes{1};
   Redlock locks{endpoints(nodes)};
-  use(locks);
+  check_every_call(locks);
 }
 
 TEST_CASE("three_five_and_seven_nodes_work_the_same_way") {
   const int count = GENERATE(3, 5, 7);
   LocalNodes nodes{count};
   Redlock locks{endpoints(nodes)};
-  use(locks);
+  check_every_call(locks);
 }
 
 TEST_CASE("an_even_number_of_nodes_works_and_warns_once") {
@@ -106,7 +106,7 @@ TEST_CASE("an_even_number_of_nodes_works_and_warns_once") {
   Redlock locks{endpoints(nodes), {.on_warning = note}};
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], contains("4 nodes tolerate no more failures than 3"));
-  use(locks);
+  check_every_call(locks);
   CHECK(warnings.size() == 1);
 
   warnings.clear();
@@ -129,7 +129,7 @@ TEST_CASE("half_of_the_nodes_are_not_a_majority") {
 TEST_CASE("a_single_node_lock_has_the_same_interface") {
   LocalNodes nodes{1};
   SingleNodeLock locks{nodes.url(0)};
-  use(locks);
+  check_every_call(locks);
   CHECK(std::is_base_of_v<LockClient, SingleNodeLock>);
   CHECK(std::is_base_of_v<LockClient, Redlock>);
 }
@@ -166,7 +166,7 @@ TEST_CASE("a_client_can_be_moved_while_leases_are_alive") {
   Redlock third{endpoints(nodes)};
   third = std::move(second);
   CHECK(lease->release() == Release::released);
-  use(third);
+  check_every_call(third);
   CHECK_FALSE(std::is_copy_constructible_v<Redlock>);
   CHECK_FALSE(std::is_copy_assignable_v<Redlock>);
 }

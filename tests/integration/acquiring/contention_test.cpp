@@ -1,4 +1,4 @@
-// Many who want the same.
+// Many contenders for one lock.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/exclusion_checker.hpp"
 #include "integration/support/observers.hpp"
-#include "integration/support/witness.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -19,7 +19,7 @@ using namespace redlock::testing;
 
 namespace {
 
-/// Runs `each(number)` on so many threads, all of which begin together.
+/// Runs `each(number)` on this many threads, which start at the same time.
 template <class Each>
 void together(int threads, Each each) {
   std::latch start{threads};
@@ -36,41 +36,41 @@ void together(int threads, Each each) {
 TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_the_lock") {
   LocalNodes nodes{5};
   InspectableLock locks{endpoints(nodes)};
-  Witness<1> witness;
-  int unguarded = 0;  // by anything but the lock
+  ExclusionChecker<1> checker;
+  int unguarded = 0;  // protected only by the lock
   together(16, [&](int) {
     for (int turn = 0; turn < 10; ++turn) {
       auto lease = locks.lock("resource", {.ttl = 60s});
-      witness.acquired(0, lease);
+      checker.acquired(0, lease);
       ++unguarded;
-      witness.leaving(0, lease);
+      checker.releasing(0, lease);
     }
   });
-  CHECK(witness.overlaps() == 0);
-  CHECK(witness.leases() == 16 * 10);
+  CHECK(checker.overlaps() == 0);
+  CHECK(checker.leases() == 16 * 10);
   CHECK(unguarded == 16 * 10);
   CHECK(eventually([&] { return Observers{nodes}.empty() == 5; }));
 }
 
-// Commands of several clients meet in any order, on every node in another one: votes are split.
+// Commands of several clients arrive in a different order on every node, so that votes are split.
 TEST_CASE("clients_exclude_each_other_and_all_get_the_lock") {
   LocalNodes nodes{5};
-  Witness<1> witness;
+  ExclusionChecker<1> checker;
   together(8, [&](int) {
     InspectableLock locks{endpoints(nodes)};
     for (int turn = 0; turn < 10; ++turn) {
       auto lease = locks.lock("resource", {.ttl = 60s});
-      witness.acquired(0, lease);
-      std::this_thread::sleep_for(500us);  // the others come and find it taken
-      witness.leaving(0, lease);
+      checker.acquired(0, lease);
+      std::this_thread::sleep_for(500us);  // the others find the lock taken
+      checker.releasing(0, lease);
     }
   });
-  CHECK(witness.overlaps() == 0);
-  CHECK(witness.leases() == 8 * 10);
+  CHECK(checker.overlaps() == 0);
+  CHECK(checker.leases() == 8 * 10);
   CHECK(eventually([&] { return Observers{nodes}.empty() == 5; }));
 }
 
-// A call with an end: it must come out with the lock long before that, however the votes fall.
+// Every call has a time limit, and must get the lock long before it, however the votes are split.
 TEST_CASE("no_contender_starves") {
   LocalNodes nodes{5};
   std::atomic<int> granted{0};
@@ -85,8 +85,8 @@ TEST_CASE("no_contender_starves") {
   CHECK(granted == 8 * 4);
 }
 
-// Three contenders for three nodes get one each now and then. Kept until the next attempt, those copies
-// would stall all three for a ttl; here it is longer than any test.
+// Sometimes each of three contenders gets one of three nodes. If they kept these copies until the next attempt,
+// all three would wait for a ttl, which is longer than any test here.
 TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
   LocalNodes nodes{3};
   std::atomic<int> granted{0};
@@ -102,15 +102,15 @@ TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
     });
   CHECK(granted == 10 * 3 * 5);
   const int warm_ups = 10 * 3;
-  CHECK(Observers{nodes}.attempts() > static_cast<std::uint64_t>(3 * (granted + warm_ups)));  // in vain
+  CHECK(Observers{nodes}.attempts() > static_cast<std::uint64_t>(3 * (granted + warm_ups)));  // some failed
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }
 
-// Without pauses between attempts the vote is split for certain, and nothing may stay behind.
+// Without pauses between attempts votes are certainly split. No copies may be left behind.
 TEST_CASE("failed_attempts_leave_the_lock_available_to_the_next_caller") {
   LocalNodes nodes{3};
   std::atomic<int> held{0};
-  Witness<1> witness;
+  ExclusionChecker<1> checker;
   together(6, [&](int) {
     InspectableLock locks{endpoints(nodes)};
     for (int attempt = 0; attempt < 150; ++attempt) {
@@ -118,13 +118,13 @@ TEST_CASE("failed_attempts_leave_the_lock_available_to_the_next_caller") {
       auto lease = locks.try_lock("resource", {.ttl = 60s}, ec);
       held += ec == redlock::Errc::held ? 1 : 0;
       if (!lease) continue;
-      witness.acquired(0, *lease);
-      witness.leaving(0, *lease);
+      checker.acquired(0, *lease);
+      checker.releasing(0, *lease);
     }
   });
-  CHECK(witness.overlaps() == 0);
-  CHECK(witness.leases() > 0);
-  CHECK(witness.leases() + held == 6 * 150);
+  CHECK(checker.overlaps() == 0);
+  CHECK(checker.leases() > 0);
+  CHECK(checker.leases() + held == 6 * 150);
   InspectableLock after{endpoints(nodes)};
   CHECK(after.try_lock_for("resource", 50s, {.ttl = 60s}));
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));

@@ -1,4 +1,4 @@
-// Who owns a lock, as the servers see it: an owner whose time is over, other clients, attempts that failed.
+// Ownership of a lock on the servers: late owners, other clients, failed attempts.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -24,7 +24,7 @@ using redlock::Redlock;
 using redlock::Release;
 using redlock::State;
 
-/// A lease that has ended, and whose copies are gone from the servers.
+/// A lost lease whose copies have expired on the servers.
 Lease expired_lease(Redlock& locks, Observers& servers) {
   Lease lease = locks.lock("r", {.ttl = 200ms});  // with so short a ttl the first try may fail
   REQUIRE(eventually([&] { return !lease.valid() && servers.having("r") == 0; }));
@@ -33,8 +33,8 @@ Lease expired_lease(Redlock& locks, Observers& servers) {
   return lease;
 }
 
-/// A client whose lease on "r" has ended, and another one who has it now, on all nodes.
-struct Succession {
+/// A client whose lease on "r" has ended, and a successor that holds the lock on all nodes.
+struct LateOwner {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -42,12 +42,12 @@ struct Succession {
   Lease late = expired_lease(locks, servers);
   std::optional<Lease> successor = others.try_lock("r", {.ttl = 60s});
 
-  Succession() {
+  LateOwner() {
     REQUIRE(successor);
     REQUIRE(eventually([&] { return servers.holding("r", successor->owner_value()) == 5; }));
   }
-  /// What the late owner has sent is executed when a look, behind it on each connection, is answered.
-  void wait_until_all_is_executed() {
+  /// Waits for an inspection, which each node answers after the earlier commands of the late owner.
+  void wait_until_all_commands_are_executed() {
     REQUIRE(eventually([&] {
       const auto reports = locks.inspect("r");
       return std::all_of(reports.begin(), reports.end(), [](const auto& report) {
@@ -60,14 +60,14 @@ struct Succession {
 }  // namespace
 
 TEST_CASE("a_late_release_leaves_the_successor_alone") {
-  Succession s;
+  LateOwner s;
   CHECK(s.late.release() == Release::already_lost);
-  s.wait_until_all_is_executed();
+  s.wait_until_all_commands_are_executed();
   CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
 }
 
 TEST_CASE("a_late_extension_leaves_the_successor_alone") {
-  Succession s;
+  LateOwner s;
   s.servers.command({"PEXPIRE", "r", "30000"});
   const auto before = s.late.deadline();
   std::error_code ec;
@@ -76,15 +76,15 @@ TEST_CASE("a_late_extension_leaves_the_successor_alone") {
   CHECK_FALSE(s.late.extend());
   CHECK(s.late.deadline() == before);
   CHECK(s.late.state() == State::lost);
-  s.wait_until_all_is_executed();
+  s.wait_until_all_commands_are_executed();
   CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
   for (auto& server : s.servers) CHECK(server.pttl("r") <= 30000);
 }
 
 TEST_CASE("a_lease_destroyed_after_its_deadline_leaves_the_successor_alone") {
-  Succession s;
+  LateOwner s;
   { const Lease gone{std::move(s.late)}; }
-  s.wait_until_all_is_executed();
+  s.wait_until_all_commands_are_executed();
   CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
 }
 

@@ -1,4 +1,4 @@
-// Counters that are ahead, behind, missing, no numbers, at the end of their range; and clocks that are wrong.
+// Counters that are ahead, behind, missing, invalid or at the end of their range, and wrong clocks.
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -29,10 +29,10 @@ struct Fixture {
   explicit Fixture(int count = 3) : nodes{count}, servers{nodes}, locks{endpoints(nodes)} {}
 
   void set_counters(const std::string& value) { servers.command({"SET", counter_key, value}); }
-  /// The token of one lock, which is released and gone from all nodes afterwards.
+  /// Takes a lock and returns its token. Afterwards the lock is released on all nodes.
   std::uint64_t token() {
     const std::uint64_t value = locks.lock("r").fencing_token().value();
-    REQUIRE(eventually([&] { return locks.pending() == 0; }));  // also those who were not needed have granted
+    REQUIRE(eventually([&] { return locks.pending() == 0; }));  // nodes beyond the majority have answered too
     REQUIRE(servers.empty() == static_cast<int>(servers.size()));
     return value;
   }
@@ -78,7 +78,7 @@ TEST_CASE("a_lock_with_a_token_takes_one_command_per_node_while_the_counters_agr
   f.servers.command({"CONFIG", "RESETSTAT"});
   const Lease lease = f.locks.lock("r");
   REQUIRE(eventually([&] { return f.servers.calls("set") == 10; }));
-  // The script's own commands are among them: a look at marker and quarantine, GET of the counter, and SET of both.
+  // This includes the commands of the script: reads of marker and quarantine, GET of the counter, and SET of both keys.
   for (RawClient& server : f.servers) {
     const auto calls = server.all_calls();
     CHECK(calls == std::map<std::string, std::uint64_t>{{"config|resetstat", 1},
@@ -235,7 +235,7 @@ TEST_CASE("a_client_clock_in_the_year_2300_does_not_exhaust_the_tokens") {
     latest = next;
   }
   CHECK(latest < now_us() + 25 * std::uint64_t{3'600'000'000});
-  // Everybody else goes on from there.
+  // Other clients continue from there.
   Redlock others{endpoints(f.nodes)};
   CHECK(others.lock("r").fencing_token().value() > latest);
 }

@@ -1,4 +1,4 @@
-// Answers, and requests, that are later than the node timeout.
+// Answers and requests that arrive after the node timeout.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -23,10 +23,10 @@ using redlock::Redlock;
 using redlock::Release;
 
 constexpr auto node_timeout = 150ms;
-// Beyond the node timeout, and short of the silence after which a connection is given up.
+// Longer than the node timeout, and shorter than the silence after which a connection is given up.
 constexpr auto late = 400ms;
 
-/// Five nodes behind proxies, and a client whose connections are made.
+/// Five nodes behind proxies, and a connected client.
 struct Fixture {
   LocalNodes nodes{5};
   Observers servers{nodes};
@@ -104,9 +104,9 @@ TEST_CASE("late_answers_are_attributed_to_the_operations_that_asked") {
   Fixture f;
   f.servers.command({"SET", "taken", "somebody"});
   f.proxies.set_delay(0ms, late);
-  f.expect_no_quorum("free");  // five grants, on their way
+  f.expect_no_quorum("free");  // five grants are on their way
   f.proxies.set_delay(0ms, 0ms);
-  // Grants must not be read as answers about "taken", nor denials as answers about "free".
+  // Grants must not be taken for answers about "taken", or denials for answers about "free".
   for (int i = 0; i < 20; ++i) {
     std::error_code ec;
     CHECK_FALSE(f.locks.try_lock("taken", {}, ec));
@@ -127,7 +127,7 @@ TEST_CASE("a_late_release_on_a_slow_connection_does_not_release_a_later_lock") {
   const auto successor = Redlock{endpoints(f.nodes)}.try_lock_for("r", 20s, {.ttl = 60s});
   REQUIRE(successor);
   f.proxies.set_delay(0ms, 0ms);
-  // What is asked over the slow connections now is answered behind the late releases.
+  // Requests on the slow connections are now answered after the late releases.
   REQUIRE(eventually([&] {
     const auto reports = f.locks.inspect("r");
     return std::all_of(reports.begin(), reports.end(),

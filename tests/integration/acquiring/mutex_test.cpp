@@ -1,4 +1,4 @@
-// The standard's guards over a lock on real servers.
+// Standard lock guards with a lock on real servers.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -79,7 +79,7 @@ TEST_CASE("std_lock_locks_two_mutexes_in_any_order_without_deadlock") {
   const auto add = [&counter](Mutex& one, Mutex& two) {
     for (int i = 0; i < 10; ++i) {
       const std::scoped_lock both{one, two};
-      counter = counter + 1;  // in two steps: guarded by the locks on the servers alone
+      counter = counter + 1;  // not atomic as a whole: protected only by the locks on the servers
     }
   };
   std::thread thread{[&] { add(b_elsewhere, a_elsewhere); }};
@@ -179,7 +179,7 @@ TEST_CASE("an_unlock_after_a_loss_reports_it_and_leaves_the_successor_alone") {
   REQUIRE(eventually([&] { return !mutex.lease()->valid() && f.servers.having("r") == 0; }));
   const auto successor = f.others.try_lock("r");
   REQUIRE(successor);
-  std::thread{[&] { CHECK_FALSE(mutex.try_lock()); }}.join();  // the local mutex is kept
+  std::thread{[&] { CHECK_FALSE(mutex.try_lock()); }}.join();  // the local mutex is still locked
   mutex.unlock();
   CHECK(mutex.last_release() == Release::already_lost);
   CHECK(f.servers.holding("r", successor->owner_value()) >= 2);

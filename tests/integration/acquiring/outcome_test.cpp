@@ -1,4 +1,4 @@
-// The outcomes that are not a lock, each brought about by real servers.
+// Every outcome other than a lock, with real servers.
 #include <pthread.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ using redlock::NodeStatus;
 using redlock::Redlock;
 using redlock::State;
 
-/// Three nodes on which somebody else has "r".
+/// Three nodes on which another owner has "r".
 struct Held {
   LocalNodes nodes{3};
   Observers servers{nodes};
@@ -42,10 +42,10 @@ struct Held {
   }
 };
 
-/// Keeps a thread from running, as long as it lives: inside a signal handler, wherever the thread is.
-class Standstill {
+/// Suspends a thread until the destructor, in a signal handler.
+class SuspendedThread {
  public:
-  explicit Standstill(std::thread& thread) {
+  explicit SuspendedThread(std::thread& thread) {
     over = entered = false;
     std::signal(SIGUSR1, [](int) {
       entered = true;
@@ -55,9 +55,9 @@ class Standstill {
     ::pthread_kill(thread.native_handle(), SIGUSR1);
     while (!entered) std::this_thread::yield();
   }
-  Standstill(const Standstill&) = delete;
-  Standstill& operator=(const Standstill&) = delete;
-  ~Standstill() { over = true; }
+  SuspendedThread(const SuspendedThread&) = delete;
+  SuspendedThread& operator=(const SuspendedThread&) = delete;
+  ~SuspendedThread() { over = true; }
 
  private:
   static inline std::atomic<bool> entered;
@@ -89,7 +89,7 @@ TEST_CASE("timed_out_yields_an_empty_optional_when_the_time_is_over") {
   Held f;
   std::error_code ec;
   const auto taken = time_of([&] { CHECK_FALSE(f.locks.try_lock_for("r", 150ms, {}, {}, ec)); });
-  CHECK(taken >= 100ms);  // the last attempt is made a little earlier, so that it is heard
+  CHECK(taken >= 100ms);  // the last attempt begins a little earlier, so that its answers arrive in time
   CHECK(ec == Errc::timed_out);
   CHECK(ec == std::errc::timed_out);
   CHECK(ec.message() == "timed out: the lock was still held when the wait ended");
@@ -145,7 +145,7 @@ TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // also on the slowest
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // including the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
 
   std::optional<Error> error;
@@ -158,7 +158,7 @@ TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   }};
   const bool executed = eventually([&] { return servers.attempts() == 6; });
   {
-    const Standstill standstill{caller};  // as when the machine gives the thread no time
+    const SuspendedThread suspended{caller};  // as if the thread got no processor time
     const auto until = Clock::now() + 1500ms;
     for (const auto& proxy : proxies) proxy->stall(false, Direction::to_client);
     std::this_thread::sleep_until(until);
@@ -210,7 +210,7 @@ TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_releases_its_
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // also on the slowest
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // including the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
   std::stop_source stop;
   std::error_code ec;
@@ -220,7 +220,7 @@ TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_releases_its_
     stop.request_stop();
     waiter.join();
   });
-  CHECK(taken < 15s);  // it does not wait for the nodes
+  CHECK(taken < 15s);  // does not wait for the nodes
   CHECK(ec == Errc::cancelled);
   CHECK(eventually([&] { return servers.having("r") == 0; }));
 }
@@ -231,7 +231,7 @@ TEST_CASE("a_stop_request_between_two_attempts_ends_the_pause") {
   std::error_code ec;
   const auto sets = f.servers.attempts();
   std::thread waiter{[&] { (void)f.locks.try_lock_for("r", 600s, {}, stop.get_token(), ec); }};
-  // By then pauses are much longer than attempts.
+  // By now pauses are much longer than attempts.
   REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 3 * 6; }));
   stop.request_stop();
   waiter.join();

@@ -1,4 +1,4 @@
-// Eight processes of eight threads, and one counter in a file that none of them may lose an addition to.
+// Eight processes with eight threads each add to one counter in a file. No addition may get lost.
 #include <sys/types.h>
 
 #include <string>
@@ -21,7 +21,7 @@ constexpr int threads_each = 8;
 constexpr int additions_each = 12;
 constexpr int all_additions = processes * threads_each * additions_each;
 
-/// Lets all processes add, and returns what the counter says in the end.
+/// Runs all processes and returns the final counter.
 long count_of_all(const std::vector<std::string>& nodes) {
   const detail::ProcessGroup group;
   const std::string path = group.folder() + "/counter";

@@ -1,4 +1,4 @@
-// Arguments that are refused, and the same outcome from both forms of every call.
+// Refused arguments, and the same outcome from both forms of every call.
 #include <chrono>
 #include <stop_token>
 #include <string>
@@ -22,7 +22,7 @@ using redlock::Options;
 using redlock::Redlock;
 using redlock::SingleNodeLock;
 
-/// What a call comes to: `{}` for a lock, else the code. An empty optional is the one that `empty` names.
+/// The outcome of a call: `{}` for a lock, otherwise the code. `empty`: the code for an empty optional.
 template <class Call>
 std::error_code outcome_of(Call&& call, Errc empty) {
   try {
@@ -32,7 +32,7 @@ std::error_code outcome_of(Call&& call, Errc empty) {
   }
 }
 
-/// Every call of a client, in the form that throws and in the one with a code.
+/// Makes every call of a client in the form that throws and in the form with a code.
 void check_forms_agree(redlock::LockClient& locks, const std::string& resource, const LockOptions& options) {
   std::stop_source stop;
   std::error_code ec = Errc::lost;
@@ -50,7 +50,7 @@ void check_forms_agree(redlock::LockClient& locks, const std::string& resource, 
   (void)locks.try_lock_for(resource, -1s, options, {}, ec);
   CHECK(ec == thrown);
 
-  stop.request_stop();  // else some of them would never return
+  stop.request_stop();  // otherwise some calls would never return
   ec = Errc::lost;
   thrown = outcome_of([&] { return locks.lock(resource, options, stop.get_token()).valid(); }, Errc::held);
   (void)locks.lock(resource, options, stop.get_token(), ec);

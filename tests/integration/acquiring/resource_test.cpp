@@ -1,4 +1,4 @@
-// What stands on the servers: the key, byte for byte, and its time.
+// The key on the servers, byte for byte, and its ttl.
 #include <chrono>
 #include <string>
 #include <system_error>

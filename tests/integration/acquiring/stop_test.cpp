@@ -1,4 +1,4 @@
-// Stop requests that race everything else.
+// Stop requests that race with calls.
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -27,7 +27,7 @@ void spin_for(std::chrono::nanoseconds time) {
   while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
-/// Both ends of a race, met by a stop request somewhere in the middle, many times over.
+/// Races stop requests with calls many times.
 struct Race {
   explicit Race(redlock::LockClient& with, std::string resource) : locks{with}, name{std::move(resource)} {}
 

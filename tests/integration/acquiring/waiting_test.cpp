@@ -1,4 +1,4 @@
-// Calls that wait: when they get the lock, and what they cost the servers meanwhile.
+// Waiting calls: when they get the lock, and how many requests they send.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -20,7 +20,7 @@ using redlock::Clock;
 using redlock::Redlock;
 using redlock::Release;
 
-/// Pauses between attempts grow up to 400 ms; the rest is for a machine that is busy.
+/// Pauses between attempts grow up to 400 ms; the rest is tolerance for a busy machine.
 constexpr auto soon = 5s;
 
 struct Fixture {
@@ -69,7 +69,7 @@ TEST_CASE("a_waiter_sends_few_requests") {
   const auto each = static_cast<double>(f.servers.attempts() - sets) / 3;
   CAPTURE(each, seconds.count());
   CHECK(each >= 2);
-  // Pauses of 10, 20, … ms, half of that at worst, up to 400: 7 in the first third of a second, then 5 a second.
+  // Pauses of 10, 20, … up to 400 ms, at least half of that: 7 in the first third of a second, then 5 per second.
   CHECK(each <= 8 + 5 * seconds.count());
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("contenders_with_a_split_vote_all_get_the_lock_eventually") {
 
 TEST_CASE("waiters_never_hold_the_lock_together") {
   Fixture f;
-  std::atomic<int> counter{0};  // guarded by the lock on the servers: added to in two steps
+  std::atomic<int> counter{0};  // protected by the lock on the servers: additions are not atomic
   std::vector<std::future<void>> workers;
   for (int i = 0; i < 4; ++i)
     workers.push_back(std::async(std::launch::async, [&, i] {

@@ -1,4 +1,4 @@
-// The script that guards a value, in a real server.
+// The script of the fenced value, on a real server.
 #include "redlock/fencing/fenced_value.hpp"
 
 #include <string>
@@ -22,7 +22,7 @@ std::string refusal(const std::string& token, const std::string& greatest) {
       .append(", which was here before");
 }
 
-/// One value in a server of its own, and what the script says to whom.
+/// One value on its own server, and the replies of the script.
 class Value {
  public:
   std::string write(const std::string& token, const std::string& value) { return run({token, value}); }
@@ -40,7 +40,7 @@ class Value {
     return server.command(words);
   }
 
-  /// All that is in the server: `value/token`, a `-` for what is not there.
+  /// The content of the server as `value/token`, with `-` for a missing key.
   [[nodiscard]] std::string state() {
     return server.get(key).value_or("-") + "/" + server.get(token_key).value_or("-");
   }
@@ -144,7 +144,7 @@ TEST_CASE("a_ttl_applies_to_the_value_alone_and_the_token_outlives_it") {
   CHECK(value.server.pttl(value.key) <= 60000);
   CHECK(value.server.pttl(value.token_key) == -1);
 
-  value.server.del(value.key);  // as if its time had come
+  value.server.del(value.key);  // as if it had expired
   CHECK(value.write("33", "late") == refusal("33", "34"));
 
   CHECK(value.write("34", "for long", last_token) == "OK");

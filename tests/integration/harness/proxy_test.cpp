@@ -1,4 +1,4 @@
-// That the bad network of the other tests is bad in the way that those tests say.
+// The proxy simulates the network faults that other tests rely on.
 #include <cerrno>
 #include <chrono>
 #include <stdexcept>
@@ -28,7 +28,7 @@ namespace {
 struct Path {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
-  RawClient server{nodes.port(0)};  // Not through the proxy.
+  RawClient server{nodes.port(0)};  // without the proxy
 };
 
 const std::string kPong = "+PONG\r\n";
@@ -74,7 +74,7 @@ TEST_CASE("a_delayed_answer_is_late_and_counted_as_late") {
 
 TEST_CASE("jitter_keeps_the_order_of_answers") {
   Path path;
-  path.proxy.set_jitter(3ms, 42);  // Whose first draw is 1.7 ms.
+  path.proxy.set_jitter(3ms, 42);  // the first delay is 1.7 ms
   Wire wire{path.proxy.port()};
   std::string expected;
   for (int i = 100; i < 300; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("a_stall_toward_the_server_lets_earlier_answers_through") {
   Path path;
   path.proxy.set_delay(0ms, 100ms);
   Wire wire{path.proxy.port()};
-  const auto pings = path.server.calls("ping");  // the server was asked before whether it is up
+  const auto pings = path.server.calls("ping");  // the fixture has already sent some
   wire.send("PING");
   REQUIRE(eventually([&] { return path.server.calls("ping") > pings; }));
   path.proxy.stall(true, Direction::to_server);
@@ -147,7 +147,7 @@ TEST_CASE("a_stalled_connection_stays_when_its_server_dies") {
   REQUIRE(path.proxy.counters().open == 1);
   REQUIRE(wire.silent());
   path.proxy.stall(false);
-  (void)wire.end();  // FIN or RST, as the kernel chose for the dead process.
+  (void)wire.end();  // FIN or RST, depending on the kernel
 }
 
 TEST_CASE("cut_connections_end_as_requested_and_new_ones_work") {
@@ -158,7 +158,7 @@ TEST_CASE("cut_connections_end_as_requested_and_new_ones_work") {
   wire.send("SET key value");
   REQUIRE(eventually([&] { return path.server.get("key") == "value"; }));
   path.proxy.cut(how);
-  REQUIRE(wire.end() == expected);  // And not the answer, which was on its way.
+  REQUIRE(wire.end() == expected);  // without the answer that was on its way
   REQUIRE(path.proxy.counters().open == 0);
   path.proxy.set_delay(0ms, 0ms);
   REQUIRE(RawClient{path.proxy.port()}.command({"PING"}) == "PONG");
@@ -223,7 +223,7 @@ TEST_CASE("single_bytes_are_written_separately_and_all_arrive") {
   path.proxy.single_bytes(true);
   wire.send("GET key");
   REQUIRE(wire.receive(5'009) == "$5000\r\n" + value + "\r\n");
-  // TCP may join writes while the receiver is behind, but not the ten that it sends before the first
+  // TCP may merge writes while the receiver is behind, but not the first ten, which are sent before the first
   // acknowledgement.
   REQUIRE(wire.segments_received() - before >= 10);
 }

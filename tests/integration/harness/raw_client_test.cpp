@@ -1,4 +1,4 @@
-// That what the other tests see of their servers is what is there.
+// The raw client reports the real state of servers, which other tests rely on.
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// That the servers under the other tests do what those tests take for granted.
+// The local nodes behave as other tests rely on.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -46,7 +46,7 @@ bool refuses_connections(std::uint16_t port) {
   return (polled.revents & POLLERR) != 0;
 }
 
-/// The state of a process as the kernel names it, 'T' for stopped; '-' where there is none.
+/// The state of a process as in /proc, for example 'T' for stopped; '-' if there is no such process.
 char state_of(pid_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
   std::string text;
@@ -118,7 +118,7 @@ TEST_CASE("a_persistent_node_keeps_every_acknowledged_write_after_a_kill") {
   nodes.kill(0);
   nodes.restart_with_data(0);
   REQUIRE(RawClient{nodes.port(0)}.get("key") == "value");
-  nodes.restart_with_data(0);  // Kills it itself.
+  nodes.restart_with_data(0);  // kills the node first
   REQUIRE(RawClient{nodes.port(0)}.get("key") == "value");
 
   nodes.restart_empty(0);
@@ -204,13 +204,13 @@ TEST_CASE("the_environment_chooses_the_server_program") {
 
 TEST_CASE("servers_inherit_no_descriptor_from_the_program") {
   std::array<int, 2> ends{};
-  REQUIRE(::pipe(ends.data()) == 0);  // On purpose without close-on-exec.
+  REQUIRE(::pipe(ends.data()) == 0);  // intentionally without close-on-exec
   const Fd reading{ends[0]};
   Fd writing{ends[1]};
   const LocalNodes nodes{1};
   writing.reset();
   char byte = 0;
-  REQUIRE(::read(reading.get(), &byte, 1) == 0);  // Hangs if a server, or the watchdog, has the writing end.
+  REQUIRE(::read(reading.get(), &byte, 1) == 0);  // hangs if a server or the watchdog has the writing end
 }
 
 TEST_CASE("servers_outlive_the_thread_that_started_them") {
@@ -227,7 +227,7 @@ TEST_CASE("threads_may_kill_pause_and_restart_nodes_at_the_same_time") {
     threads.emplace_back([&nodes, node = i % 2] {
       for (int round = 0; round < 5; ++round) {
         nodes.restart_empty(node);
-        // Another thread may have killed it in between: then pausing says so.
+        // Pausing throws if another thread has killed the node in between.
         (void)message_of([&] { nodes.pause(node); });
         (void)message_of([&] { nodes.resume(node); });
         (void)nodes.running(1 - node);

@@ -1,4 +1,4 @@
-// A minute on nodes that fail one after the other.
+// Renewal for a minute on nodes that fail one after another.
 #include <chrono>
 #include <cstdint>
 #include <random>
@@ -20,7 +20,7 @@ using redlock::Lease;
 using redlock::Redlock;
 using redlock::State;
 
-/// On how many of the nodes, but for one, the lease's copy lives until the deadline that the lease reports.
+/// Number of nodes, not counting `but_for`, whose copy lives at least until the deadline of the lease.
 int honest_nodes(LocalNodes& nodes, int but_for, const Lease& lease) {
   int honest = 0;
   for (int node = 0; node < nodes.size(); ++node) {
@@ -35,10 +35,10 @@ int honest_nodes(LocalNodes& nodes, int but_for, const Lease& lease) {
   return honest;
 }
 
-/// Something that one node does not survive, or survives for a while only.
-class Mishap {
+/// A fault of one node: killed, paused or restarted.
+class Fault {
  public:
-  Mishap(LocalNodes& nodes, int victim, unsigned kind) : nodes_{nodes}, victim_{victim}, kind_{kind % 3} {
+  Fault(LocalNodes& nodes, int victim, unsigned kind) : nodes_{nodes}, victim_{victim}, kind_{kind % 3} {
     if (kind_ == 0) nodes_.kill(victim_);
     if (kind_ == 1) nodes_.pause(victim_);
     if (kind_ == 2) nodes_.restart_with_data(victim_);
@@ -71,10 +71,10 @@ TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a
     const auto kind = static_cast<unsigned>(random());
     const auto begin = Clock::now();
     const auto lasts = std::chrono::milliseconds{random() % 2500};
-    Mishap mishap{nodes, victim, kind};
+    Fault fault{nodes, victim, kind};
     for (bool over = false; Clock::now() < begin + 3s; ++samples) {
       if (!over && Clock::now() >= begin + lasts) {
-        mishap.end();
+        fault.end();
         over = true;
       }
       REQUIRE(lease->state() == State::held);
@@ -95,7 +95,7 @@ TEST_CASE("after_a_thousand_cycles_only_held_leases_are_renewed") {
   REQUIRE(lease);
   const std::uint64_t before = servers.calls("pttl");
   std::this_thread::sleep_for(3s);
-  // Each extension asks once for the PTTL: every 450 to 500 ms, on three nodes.
+  // Each extension reads PTTL once per node: every 450 to 500 ms, on three nodes.
   const std::uint64_t renewals = servers.calls("pttl") - before;
   CHECK(renewals >= std::uint64_t{3} * 4);
   CHECK(renewals <= std::uint64_t{3} * 8);

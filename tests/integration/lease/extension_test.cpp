@@ -1,4 +1,4 @@
-// Extending a lease, with all, most and few of the nodes, in time and too late.
+// Extensions with all, most or few of the nodes, in time and too late.
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -126,14 +126,14 @@ TEST_CASE("a_lease_in_doubt_is_lost_at_its_old_deadline") {
 TEST_CASE("an_extension_after_the_deadline_is_refused_even_if_the_copies_exist") {
   LocalNodes nodes{3};
   Observers servers{nodes};
-  Redlock locks{endpoints(nodes), {.drift = 19s}};  // and so the deadline comes long before the copies expire
+  Redlock locks{endpoints(nodes), {.drift = 19s}};  // so the deadline is long before the copies expire
   Lease lease = lease_everywhere(locks, servers, 20s);
   servers.command({"PEXPIRE", "r", "60000"});
   REQUIRE(eventually([&] { return !lease.valid(); }));
   REQUIRE(servers.holding("r", lease.owner_value()) == 3);
   CHECK_FALSE(lease.extend());
   CHECK(lease.state() == State::lost);
-  CHECK(eventually([&] { return servers.empty() == 3; }));  // and nobody has to wait for them
+  CHECK(eventually([&] { return servers.empty() == 3; }));  // the copies were released
 }
 
 TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_releases_the_rest") {
@@ -149,7 +149,7 @@ TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_releases_the_re
   CHECK_FALSE(lease.valid());
   CHECK(lease.remaining() == 0ns);
   CHECK(eventually([&] { return servers.empty() == 5; }));
-  CHECK_FALSE(lease.extend());  // for ever
+  CHECK_FALSE(lease.extend());  // the loss is final
   CHECK(lease.release() == Release::already_lost);
 }
 

@@ -1,4 +1,4 @@
-// A lease as a value: moves, lifetimes, and whether it tells the truth about its time.
+// A lease as a value: moves, lifetimes, and a truthful deadline.
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -24,8 +24,8 @@ using redlock::Redlock;
 using redlock::Release;
 using redlock::State;
 
-/// On how many servers the copy lives as long as the lease claims. A PTTL is taken somewhere between two reads
-/// of the clock, and cuts off what is less than a millisecond.
+/// Number of servers whose copy lives at least until the deadline of the lease. The server reads PTTL at some time
+/// between two reads of the clock, and truncates it to milliseconds.
 int confirming(Observers& servers, const std::string& key, Clock::time_point deadline) {
   int count = 0;
   for (auto& server : servers) {
@@ -46,7 +46,7 @@ TEST_CASE("a_lease_reports_its_resource_state_and_deadline") {
   CHECK(lease->resource() == "invoice/42");
   CHECK(lease->state() == State::held);
   CHECK(lease->valid());
-  // The ttl less the drift allowance, 1/100 and 2 ms, counted from before the first byte was written.
+  // The ttl minus the drift allowance of 1/100 and 2 ms, counted from before the first byte was written.
   CHECK(lease->deadline() >= before + 19798ms);
   CHECK(lease->deadline() <= Clock::now() + 19798ms);
   CHECK((lease->remaining() > 0s && lease->remaining() <= 19798ms));
@@ -69,7 +69,7 @@ TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_servers_grants") 
   const auto sample = [&] {
     const auto deadline = lease.deadline();
     const int honest = confirming(servers, "r", deadline);
-    if (Clock::now() >= deadline) return;  // nothing was promised at the end of the sample
+    if (Clock::now() >= deadline) return;  // the lease ended during the sample
     CHECK(honest >= 3);
     ++samples;
   };
@@ -158,7 +158,7 @@ TEST_CASE("leases_of_one_client_may_end_on_any_thread_in_any_order") {
   for (std::thread& thread : threads) thread.join();
   leases.clear();
   CHECK(eventually([&] { return servers.empty() == 3; }));
-  for (auto& server : servers)  // and the last one took the connections with it
+  for (auto& server : servers)  // the last lease has closed the connections
     CHECK(eventually([&] { return server.info("connected_clients") == "1"; }));
 }
 

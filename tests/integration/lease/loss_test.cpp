@@ -1,4 +1,4 @@
-// How the loss of a lease is told: when, how often, and to whom.
+// How the loss of a lease is reported: when, how often, and in which ways.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "integration/support/listener.hpp"
+#include "integration/support/loss_recorder.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -43,16 +43,16 @@ struct Fixture {
   Redlock locks;
 };
 
-/// More callbacks than there are threads for, which do not return before the gate is open.
-struct Hanging {
-  Hanging(Redlock& locks, std::chrono::milliseconds ttl) {
+/// More callbacks than there are threads for them. They block until the gate is open.
+struct HangingCallbacks {
+  HangingCallbacks(Redlock& locks, std::chrono::milliseconds ttl) {
     for (int i = 0; i < 20; ++i)
       leases.push_back(
           locks.lock("hanging " + std::to_string(i), {.ttl = ttl, .on_lost = [this](Loss) { gate.pass(); }}));
   }
-  ~Hanging() { gate.open(); }
-  Hanging(const Hanging&) = delete;
-  Hanging& operator=(const Hanging&) = delete;
+  ~HangingCallbacks() { gate.open(); }
+  HangingCallbacks(const HangingCallbacks&) = delete;
+  HangingCallbacks& operator=(const HangingCallbacks&) = delete;
 
   Gate gate;
   std::vector<Lease> leases;
@@ -62,8 +62,8 @@ struct Hanging {
 
 TEST_CASE("a_loss_is_reported_in_every_way_at_the_deadline_and_not_before") {
   Fixture f;
-  Listener listener;
-  const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = recorder.callback()});
   REQUIRE(lease);
   const std::stop_token token = lease->stop_token();
   CHECK_FALSE(token.stop_requested());
@@ -71,26 +71,26 @@ TEST_CASE("a_loss_is_reported_in_every_way_at_the_deadline_and_not_before") {
   CHECK_FALSE(lease->wait_lost(10ms));
   CHECK(lease->wait_lost());
   CHECK(Clock::now() >= deadline);
-  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
-  CHECK(listener.told() == std::vector{Loss::deadline_passed});
-  CHECK(listener.at() >= deadline);
+  REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
+  CHECK(recorder.losses() == std::vector{Loss::deadline_passed});
+  CHECK(recorder.at() >= deadline);
   CHECK(token.stop_requested());
   CHECK(lease->stop_token().stop_requested());
   std::this_thread::sleep_for(100ms);
-  CHECK(listener.told().size() == 1);
+  CHECK(recorder.losses().size() == 1);
 }
 
 TEST_CASE("a_lease_released_in_time_is_never_reported_lost") {
   Fixture f;
-  Listener listener;
-  auto lease = f.locks.try_lock("r", {.ttl = 200ms, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  auto lease = f.locks.try_lock("r", {.ttl = 200ms, .on_lost = recorder.callback()});
   REQUIRE(lease);
   const std::stop_token token = lease->stop_token();
   CHECK(lease->release() == Release::released);
   CHECK(lease->loss() == Loss::none);
   CHECK_FALSE(lease->wait_lost(1s));
   std::this_thread::sleep_for(300ms);
-  CHECK(listener.told().empty());
+  CHECK(recorder.losses().empty());
   CHECK_FALSE(token.stop_requested());
 }
 
@@ -111,49 +111,49 @@ TEST_CASE("a_wait_for_a_loss_ends_with_a_release_or_a_stop_request") {
 
 TEST_CASE("a_loss_found_by_a_renewal_is_reported_before_the_deadline") {
   Fixture f;
-  Listener listener;
+  LossRecorder recorder;
   const bool taken = GENERATE(false, true);
-  const auto lease = f.locks.try_lock("r", {.ttl = 3s, .auto_renew = true, .on_lost = listener.callback()});
+  const auto lease = f.locks.try_lock("r", {.ttl = 3s, .auto_renew = true, .on_lost = recorder.callback()});
   REQUIRE(lease);
   f.servers.command({"DEL", "r"});
   if (taken) f.servers.command({"SET", "r", "somebody else"});
-  REQUIRE(eventually([&] { return !listener.told().empty(); }));
-  CHECK(listener.at() < lease->deadline());
-  CHECK(listener.told() == std::vector{taken ? Loss::taken : Loss::deleted});
-  CHECK(lease->loss() == listener.told()[0]);
+  REQUIRE(eventually([&] { return !recorder.losses().empty(); }));
+  CHECK(recorder.at() < lease->deadline());
+  CHECK(recorder.losses() == std::vector{taken ? Loss::taken : Loss::deleted});
+  CHECK(lease->loss() == recorder.losses()[0]);
   CHECK(lease->state() == State::lost);
   CHECK(lease->remaining() == Clock::duration::zero());
 }
 
 TEST_CASE("a_loss_found_by_an_explicit_extension_is_reported") {
   Fixture f;
-  Listener listener;
-  auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  auto lease = f.locks.try_lock("r", {.ttl = 60s, .on_lost = recorder.callback()});
   REQUIRE(lease);
   f.servers.command({"DEL", "r"});
   CHECK_FALSE(lease->extend());
-  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
-  CHECK(listener.told() == std::vector{Loss::deleted});
+  REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
+  CHECK(recorder.losses() == std::vector{Loss::deleted});
 }
 
 TEST_CASE("a_renewed_lease_is_lost_at_its_deadline_when_a_majority_hangs") {
   Fixture f;
-  Listener listener;
-  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = recorder.callback()});
   REQUIRE(lease);
   std::this_thread::sleep_for(500ms);
   f.nodes.pause(0);
   f.nodes.pause(1);
   REQUIRE(eventually([&] { return lease->state() == State::in_doubt; }));
-  REQUIRE(eventually([&] { return !listener.told().empty(); }));
-  CHECK(listener.told() == std::vector{Loss::no_quorum});
-  CHECK(listener.at() >= lease->deadline());
+  REQUIRE(eventually([&] { return !recorder.losses().empty(); }));
+  CHECK(recorder.losses() == std::vector{Loss::no_quorum});
+  CHECK(recorder.at() >= lease->deadline());
   f.nodes.resume(0);
   f.nodes.resume(1);
   CHECK(lease->state() == State::lost);
   std::this_thread::sleep_for(300ms);
   CHECK(lease->state() == State::lost);
-  CHECK(listener.told().size() == 1);
+  CHECK(recorder.losses().size() == 1);
 }
 
 TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
@@ -167,11 +167,11 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   std::vector<Lease> blockers;
   for (int i = 0; i < 3; ++i)
     blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i), {.ttl = 200ms, .on_lost = block}));
-  Listener listener;
-  const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = recorder.callback()});
   const auto renewed = f.locks.try_lock("renewed", {.ttl = 1s, .auto_renew = true});
   REQUIRE((lease && renewed));
-  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
   CHECK(blocked == 3);
   std::this_thread::sleep_for(2s);
   CHECK(renewed->state() == State::held);
@@ -180,23 +180,23 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
 
 TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_called") {
   Fixture f;
-  CHECK(eventually([&] {  // as long as nothing stands still for long
-    Hanging others{f.locks, 300ms};
-    Listener listener;
-    std::optional<Lease> lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = listener.callback()});
+  CHECK(eventually([&] {  // repeated in case the machine was too busy
+    HangingCallbacks others{f.locks, 300ms};
+    LossRecorder recorder;
+    std::optional<Lease> lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = recorder.callback()});
     const std::jthread opener{[&others, opens_at = lease->deadline() + 20ms] {
       std::this_thread::sleep_until(opens_at);
       others.gate.open();
     }};
     lease->wait_lost();
     lease.reset();
-    return listener.told().size() == 1;
+    return recorder.losses().size() == 1;
   }));
 }
 
 TEST_CASE("a_wait_for_a_loss_returns_even_if_all_threads_hang_in_callbacks") {
   Fixture f;
-  const Hanging others{f.locks, 300ms};
+  const HangingCallbacks others{f.locks, 300ms};
   const Lease lease = f.locks.lock("r", {.ttl = 600ms});
   CHECK(lease.wait_lost());
   CHECK(Clock::now() < lease.deadline() + 10s);
@@ -213,17 +213,17 @@ TEST_CASE("a_throwing_callback_is_reported_and_affects_nothing_else") {
     const std::lock_guard lock{mutex};
     warnings.emplace_back(warning);
   }}};
-  Listener listener;
+  LossRecorder recorder;
   const auto first =
       f.locks.try_lock("a", {.ttl = 100ms, .on_lost = [](Loss) { throw std::runtime_error{"oh no"}; }});
   const auto other = f.locks.try_lock("b", {.ttl = 100ms, .on_lost = [](Loss) { throw 42; }});  // NOLINT
-  const auto last = f.locks.try_lock("c", {.ttl = 300ms, .on_lost = listener.callback()});
-  REQUIRE(eventually([&] { return listener.told().size() == 1; }));
+  const auto last = f.locks.try_lock("c", {.ttl = 300ms, .on_lost = recorder.callback()});
+  REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
   REQUIRE(eventually([&] {
     const std::lock_guard lock{mutex};
     return warnings.size() == 2;
   }));
-  std::sort(warnings.begin(), warnings.end());  // each came on a thread of its own
+  std::sort(warnings.begin(), warnings.end());  // they come from different threads
   CHECK(warnings[0] == "a loss callback threw: oh no");
   CHECK(warnings[1] == "a loss callback threw: an exception that is not a std::exception");
 }
@@ -266,7 +266,7 @@ TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
       lease = locks.try_lock("r", {.ttl = 100ms, .on_lost = let_go});
     }
     REQUIRE(eventually([&] { return ended.load(); }));
-    const std::lock_guard lock{mutex};  // the callback has left it
+    const std::lock_guard lock{mutex};  // waits for the end of the callback
   }
 }
 
@@ -280,7 +280,7 @@ TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost
       const LockOptions options{.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }};
       std::error_code ec;
       auto lease = locks.try_lock(resource, options, ec);
-      if (!lease) continue;  // too slow, on a busy machine
+      if (!lease) continue;  // too slow on a busy machine
       const std::stop_callback callback{lease->stop_token(), [&] { ++told; }};
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
       if (round % 3 == 0) lease->release();
@@ -297,7 +297,7 @@ TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost
 TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
   Fixture f;
   std::atomic<bool> is_gone = false;
-  f.nodes.pause(2);  // whose answers come when nobody waits any more
+  f.nodes.pause(2);  // its answers arrive after the calls
   {
     struct Owner {
       Owner(Lease&& held, std::atomic<bool>& gone) : lease{std::move(held)}, is_gone{gone} {}

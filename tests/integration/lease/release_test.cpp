@@ -1,4 +1,4 @@
-// What a release finds, and what it leaves.
+// The results of releases, and their effect on the nodes.
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -51,7 +51,7 @@ TEST_CASE("a_second_release_returns_the_same_result_and_contacts_no_node") {
   REQUIRE(eventually([&] { return f.servers.calls("evalsha") == 10; }));  // five grants, five releases
   CHECK(lease.release() == Release::released);
   const auto next =
-      f.locks.try_lock("r", {.fencing = false});  // behind whatever a second release might have sent
+      f.locks.try_lock("r", {.fencing = false});  // would follow any command of the second release
   REQUIRE(next);
   CHECK(f.servers.calls("evalsha") == 15);
 }
@@ -115,7 +115,7 @@ TEST_CASE("a_release_for_a_disconnected_node_is_delivered_when_it_is_back") {
   REQUIRE(lease);
   REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == 3; }));
   nodes.kill(2);
-  // The release must not be what finds out: sent and unanswered, it would not be sent again.
+  // The client must notice the dead node before the release: a release that was sent is not sent again.
   REQUIRE(eventually([&] { return locks.inspect("r")[2].status == redlock::NodeStatus::unreachable; }));
   CHECK(lease->release() == Release::released);
   nodes.restart_with_data(2);

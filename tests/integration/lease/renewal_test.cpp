@@ -1,4 +1,4 @@
-// Leases that extend themselves, on real servers.
+// Automatic renewal of leases, on real servers.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -28,10 +28,10 @@ using redlock::State;
 
 const LockOptions renewing{.ttl = 1s, .auto_renew = true};
 
-/// Each extension asks once for the PTTL, and nothing else does once the nodes are marked.
+/// Each extension reads PTTL once per node. After the nodes are marked, nothing else reads it.
 std::uint64_t extensions(Observers& servers) { return servers.calls("pttl"); }
 
-/// So long it is held, and each look finds it so: by the lease's word, and on a majority of the servers.
+/// Whether the lease is held for this time, by its own state and on a majority of the servers.
 bool stays_held(const Lease& lease, Observers& servers, Clock::duration time) {
   const auto end = Clock::now() + time;
   while (Clock::now() < end) {
@@ -144,7 +144,7 @@ TEST_CASE("max_hold_ends_and_releases_a_lease_however_often_it_is_extended") {
   CHECK(over - begun >= 990ms);
   CHECK(lease->loss() == Loss::max_hold);
   CHECK(lease->deadline() <= begun + 1100ms);
-  // The copies would have lived for up to half a second more.
+  // Without a release the copies would live up to half a second longer.
   CHECK(eventually([&] { return servers.having("r") == 0; }));
 }
 

@@ -1,4 +1,4 @@
-// The end of all that a client holds.
+// Shutting down a client.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "integration/support/listener.hpp"
+#include "integration/support/loss_recorder.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/mutex.hpp"
 #include "redlock/redlock.hpp"
@@ -39,10 +39,10 @@ struct Fixture {
 
 TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_holders") {
   Fixture f;
-  Listener listener;
+  LossRecorder recorder;
   auto plain = f.locks.try_lock("plain", {.ttl = 60s});
   auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
-  auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = listener.callback()});
+  auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = recorder.callback()});
   auto released = f.locks.try_lock("released", {.ttl = 60s});
   auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
   REQUIRE((plain && renewed && told && released && orphaned));
@@ -54,12 +54,12 @@ TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_
   for (const auto* const lease : {&plain, &renewed, &told}) {
     CHECK((*lease)->state() == State::lost);
     CHECK((*lease)->loss() == Loss::shut_down);
-    CHECK(f.servers.having((*lease)->resource()) > 1);  // nobody else gets it before its holder has stopped
+    CHECK(f.servers.having((*lease)->resource()) > 1);  // others do not get it before its holder has stopped
   }
-  CHECK(
-      eventually([&] { return token.stop_requested() && listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(eventually(
+      [&] { return token.stop_requested() && recorder.losses() == std::vector{Loss::shut_down}; }));
   CHECK(plain->wait_lost());
-  f.locks.shut_down();  // once is enough
+  f.locks.shut_down();  // has no further effect
 
   CHECK_FALSE(renewed->extend());
   for (auto* const lease : {&plain, &renewed, &told}) CHECK((*lease)->release() == Release::already_lost);
@@ -94,7 +94,7 @@ TEST_CASE("shut_down_ends_calls_that_wait_for_a_lock") {
   Redlock other{endpoints(nodes)};
   const auto held = other.try_lock("r", {.ttl = 60s});
   REQUIRE(held);
-  REQUIRE(locks.try_lock("another"));  // there are connections
+  REQUIRE(locks.try_lock("another"));  // connects
   const bool in_an_attempt = GENERATE(false, true);
   if (in_an_attempt) nodes.pause(1), nodes.pause(2);
   const std::uint64_t before = servers[0].attempts();
@@ -108,7 +108,7 @@ TEST_CASE("shut_down_ends_calls_that_wait_for_a_lock") {
   REQUIRE(eventually([&] { return servers[0].attempts() >= before + 4; }));
   locks.shut_down();
   for (auto& each : waiting) {
-    // Far less than the node timeout.
+    // Much less than the node timeout.
     CHECK(each.wait_for(5s) == std::future_status::ready);
     CHECK(each.get() == Errc::cancelled);
   }
@@ -116,11 +116,11 @@ TEST_CASE("shut_down_ends_calls_that_wait_for_a_lock") {
 
 TEST_CASE("a_loss_callback_may_shut_its_client_down") {
   Fixture f;
-  Listener listener;
-  const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = listener.callback()});
+  LossRecorder recorder;
+  const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = recorder.callback()});
   const auto lease = f.locks.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { f.locks.shut_down(); }});
   REQUIRE((other && lease));
-  CHECK(eventually([&] { return listener.told() == std::vector{Loss::shut_down}; }));
+  CHECK(eventually([&] { return recorder.losses() == std::vector{Loss::shut_down}; }));
   CHECK(lease->loss() == Loss::deadline_passed);
 }
 
@@ -137,9 +137,9 @@ TEST_CASE("no_lease_survives_a_shut_down_that_races_acquisitions") {
         std::error_code ec;
         auto lease = locks.try_lock(resource, {.ttl = 60s, .auto_renew = caller == 0}, ec);
         if (ec == Errc::cancelled) break;
-        if (!lease) continue;  // too slow, on a busy machine
+        if (!lease) continue;  // too slow on a busy machine
         ++leases;
-        last.at(caller) = std::move(lease);  // which releases the one before
+        last.at(caller) = std::move(lease);  // releases the previous one
       }
     };
     std::vector<std::thread> threads;

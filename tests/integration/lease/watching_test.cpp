@@ -1,4 +1,4 @@
-// A lease whose copies are gone is lost at once, long before anybody extends it.
+// A lease whose copies are deleted is lost at once, long before the next extension.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "integration/support/listener.hpp"
+#include "integration/support/loss_recorder.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -26,19 +26,19 @@ using redlock::Options;
 using redlock::Redlock;
 using redlock::State;
 
-/// Of leases that live for an hour nobody hears by an extension or at the deadline.
+/// The ttl is so long that neither a renewal nor the deadline can report the loss first.
 struct Fixture {
   explicit Fixture(int count = 3, Options options = {})
       : nodes{count}, locks{endpoints(nodes), std::move(options)} {}
   LocalNodes nodes;
   Observers servers{nodes};
   InspectableLock locks;
-  Listener listener;
+  LossRecorder recorder;
 
   Lease hold(bool auto_renew = false) {
-    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = listener.callback()});
+    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = recorder.callback()});
   }
-  /// All nodes will tell of the next change.
+  /// Whether all nodes will report the next change.
   [[nodiscard]] bool is_armed() {
     return eventually([&] {
       for (RawClient& server : servers)
@@ -46,34 +46,34 @@ struct Fixture {
       return true;
     });
   }
-  [[nodiscard]] bool is_told(Loss loss) {
-    return eventually([&] { return !listener.told().empty(); }) && listener.told() == std::vector{loss};
+  [[nodiscard]] bool is_reported(Loss loss) {
+    return eventually([&] { return !recorder.losses().empty(); }) && recorder.losses() == std::vector{loss};
   }
 };
 
-/// How many connections of clients listen to a server.
+/// Number of listener connections to a server.
 std::size_t listening(RawClient& server) {
   const std::string clients = server.command({"CLIENT", "LIST", "TYPE", "pubsub"});
   return static_cast<std::size_t>(std::count(clients.begin(), clients.end(), '\n'));
 }
 
-/// What the user is told.
+/// Records warnings. Thread-safe.
 class Warnings {
  public:
   [[nodiscard]] Options options() {
     return {.on_warning = [this](std::string_view warning) {
       const std::lock_guard lock{mutex_};
-      told_.emplace_back(warning);
+      texts_.emplace_back(warning);
     }};
   }
-  [[nodiscard]] std::vector<std::string> told() {
+  [[nodiscard]] std::vector<std::string> texts() {
     const std::lock_guard lock{mutex_};
-    return told_;
+    return texts_;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::string> told_;
+  std::vector<std::string> texts_;
 };
 
 }  // namespace
@@ -84,9 +84,9 @@ TEST_CASE("a_lease_whose_keys_are_deleted_on_a_majority_is_lost_at_once") {
   REQUIRE(f.is_armed());
   f.servers[0].del("r");
   f.servers[1].del("r");
-  REQUIRE(f.is_told(Loss::deleted));
+  REQUIRE(f.is_reported(Loss::deleted));
   CHECK(lease.loss() == Loss::deleted);
-  // What is left of it is given back.
+  // The remaining copy is released.
   CHECK(eventually([&] { return f.servers.having("r") == 0; }));
 }
 
@@ -100,9 +100,9 @@ TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_as_taken") {
     f.servers[node].command(is_data ? std::vector<std::string>{"RENAME", "data", "r"}
                                     : std::vector<std::string>{"SET", "r", "somebody else's"});
   }
-  REQUIRE(f.is_told(Loss::taken));
+  REQUIRE(f.is_reported(Loss::taken));
   CHECK(lease.loss() == Loss::taken);
-  // Ours is given back, and only ours.
+  // Only our copy is released.
   CHECK(eventually([&] { return f.servers.having("r") == 2; }));
   CHECK(f.servers[0].get("r") == std::nullopt);
 }
@@ -118,7 +118,7 @@ TEST_CASE("a_lease_on_flushed_nodes_is_lost_at_once") {
   f.servers[4].command({"FLUSHALL"});
   f.servers[2].command({"FLUSHDB"});
   f.servers[0].command({"FLUSHALL"});
-  REQUIRE(f.is_told(Loss::deleted));
+  REQUIRE(f.is_reported(Loss::deleted));
   const auto is_lost = [](const Lease& lease) { return lease.loss() == Loss::deleted; };
   CHECK(eventually([&] { return std::all_of(held.begin(), held.end(), is_lost); }));
 }
@@ -141,30 +141,30 @@ TEST_CASE("a_lease_is_watched_again_after_each_of_its_own_writes") {
   Lease lease = f.hold();
   REQUIRE(f.is_armed());
   for (int round = 0; round < 5; ++round) REQUIRE(lease.extend());
-  // Its copy on this node is put back by an extension: also a write.
+  // The extension restores the copy on this node, which is another write.
   f.servers[0].del("r");
   REQUIRE(lease.extend());
   REQUIRE(eventually([&] { return f.servers.holding("r", lease.owner_value()) == 3; }));
   REQUIRE(f.is_armed());
-  CHECK(f.listener.told().empty());
+  CHECK(f.recorder.losses().empty());
   f.servers[0].del("r");
   f.servers[1].del("r");
-  REQUIRE(f.is_told(Loss::deleted));
+  REQUIRE(f.is_reported(Loss::deleted));
 }
 
 TEST_CASE("a_single_deleted_copy_is_not_a_loss_and_is_restored") {
   Fixture f;
-  const Lease lease = f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.listener.callback()});
+  const Lease lease = f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.recorder.callback()});
   for (int round = 0; round < 6; ++round) {
     REQUIRE(f.is_armed());
     f.servers[static_cast<std::size_t>(round % 3)].del("r");
     REQUIRE(eventually([&] { return f.servers.holding("r", lease.owner_value()) == 3; }));
-    // A copy that was put back counts after two more rounds.
+    // A restored copy counts after two more rounds.
     const auto deadline = lease.deadline();
     REQUIRE(eventually([&] { return lease.deadline() >= deadline + 1s; }));
   }
   CHECK(lease.state() == State::held);
-  CHECK(f.listener.told().empty());
+  CHECK(f.recorder.losses().empty());
 }
 
 TEST_CASE("a_lease_is_lost_when_a_majority_restarts_without_its_keys") {
@@ -173,7 +173,7 @@ TEST_CASE("a_lease_is_lost_when_a_majority_restarts_without_its_keys") {
   REQUIRE(f.is_armed());
   f.nodes.restart_empty(0);
   f.nodes.restart_empty(1);
-  REQUIRE(f.is_told(Loss::deleted));
+  REQUIRE(f.is_reported(Loss::deleted));
   CHECK(lease.state() == State::lost);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("a_listener_that_loses_its_connection_reconnects_and_reports_changes")
     REQUIRE(f.is_armed());
     for (const std::size_t node : {0U, 1U}) f.servers[node].del("r");
   }
-  REQUIRE(f.is_told(Loss::deleted));
+  REQUIRE(f.is_reported(Loss::deleted));
 }
 
 TEST_CASE("a_server_that_refuses_listeners_is_polled_with_one_warning") {
@@ -208,16 +208,16 @@ TEST_CASE("a_server_that_refuses_listeners_is_polled_with_one_warning") {
     endpoints.emplace_back("redis://app:secret@127.0.0.1:" + std::to_string(nodes.port(node)));
   Warnings warnings;
   Redlock locks{endpoints, warnings.options()};
-  Listener listener;
-  const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = listener.callback()});
-  REQUIRE(eventually([&] { return warnings.told().size() == 1; }));
-  CHECK(warnings.told()[0].find("sends no invalidation messages") != std::string::npos);
-  CHECK(warnings.told()[0].find("NOPERM") != std::string::npos);
+  LossRecorder recorder;
+  const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = recorder.callback()});
+  REQUIRE(eventually([&] { return warnings.texts().size() == 1; }));
+  CHECK(warnings.texts()[0].find("sends no invalidation messages") != std::string::npos);
+  CHECK(warnings.texts()[0].find("NOPERM") != std::string::npos);
   for (const std::size_t node : {0U, 1U}) servers[node].del("r");
-  REQUIRE(eventually([&] { return !listener.told().empty(); }));
-  CHECK(listener.told() == std::vector{Loss::deleted});
-  CHECK(listener.at() < lease.deadline());
-  CHECK(warnings.told().size() == 1);
+  REQUIRE(eventually([&] { return !recorder.losses().empty(); }));
+  CHECK(recorder.losses() == std::vector{Loss::deleted});
+  CHECK(recorder.at() < lease.deadline());
+  CHECK(warnings.texts().size() == 1);
 }
 
 TEST_CASE("a_released_lease_is_no_longer_watched") {
@@ -229,7 +229,7 @@ TEST_CASE("a_released_lease_is_no_longer_watched") {
     f.servers.command({"SET", "r", "somebody else's"});
     CHECK(f.locks.look([](const auto& engine) { return engine.watched(); }) == 0);
   }
-  CHECK(f.listener.told().empty());
+  CHECK(f.recorder.losses().empty());
 }
 
 TEST_CASE("a_lease_without_loss_notification_needs_no_second_connection") {

@@ -1,4 +1,4 @@
-// Connections that are not made, break, or do not keep up.
+// Connections that cannot be made, break, or do not keep up.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +25,8 @@ using redlock::Redlock;
 using redlock::Release;
 using redlock::SingleNodeLock;
 
-/// A node behind a proxy, and an attempt whose connection breaks when the SET was executed and not answered.
-struct Breaking {
+/// A node behind a proxy. The connection breaks after the node executed the SET and before the answer arrives.
+struct BreakingConnection {
   LocalNodes nodes{1};
   RawClient server{nodes.port(0)};
   Proxy proxy{nodes.port(0)};
@@ -64,7 +64,7 @@ TEST_CASE("a_missing_socket_is_unreachable") {
 }
 
 TEST_CASE("a_nonexistent_host_name_is_unreachable") {
-  // A label of 64 bytes, one too many: no name server needs to be asked.
+  // A label of 64 bytes is invalid, so that no name server is asked.
   SingleNodeLock locks{"redis://" + std::string(64, 'x') + ".invalid", {.connect_timeout = 20s}};
   check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "cannot resolve the host name: ");
 }
@@ -88,19 +88,19 @@ TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_its_connection_is
 
 TEST_CASE("a_connection_that_breaks_before_the_answer_is_connection_lost") {
   const Cut how = GENERATE(Cut::reset, Cut::close);
-  Breaking b;
+  BreakingConnection b;
   const Error error = b.break_an_attempt(600s, how);
   CHECK(error.code() == Errc::no_quorum);
   CHECK(error.nodes()[0].status == NodeStatus::connection_lost);
   CHECK_THAT(error.what(),
              contains(how == Cut::reset ? "connection lost (Connection reset by peer)"
                                         : "connection lost (the server closed the connection)"));
-  // The release waited for the next connection.
+  // The release was sent on the next connection.
   CHECK(eventually([&] { return b.server.locks().empty(); }));
 }
 
 TEST_CASE("a_copy_on_a_node_that_stays_unreachable_expires") {
-  Breaking b;
+  BreakingConnection b;
   CHECK(b.break_an_attempt(1500ms, Cut::reset, true).code() == Errc::no_quorum);
   CHECK(eventually([&] { return b.server.locks().empty(); }));
   CHECK(b.server.calls("evalsha") == b.scripts + 1);  // the grant
@@ -114,18 +114,18 @@ TEST_CASE("a_half_closed_connection_is_replaced") {
   proxy.half_close();
   std::error_code ec;
   (void)locks.try_lock("r", {}, ec);
-  CHECK((!ec || ec == Errc::no_quorum));  // it depends on whether the FIN was there before the call
+  CHECK((!ec || ec == Errc::no_quorum));  // depends on whether the FIN arrived before the call
   CHECK(eventually([&] { return locks.try_lock("r", {}, ec).has_value(); }));
 }
 
 TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_others") {
   LocalNodes nodes{3};
-  Redlock locks{endpoints(nodes), {.node_timeout = 20s}};  // and so 80 s of silence
+  Redlock locks{endpoints(nodes), {.node_timeout = 20s}};  // so the connection is given up after 80 s
   const std::string resource(4096, 'x');
   const auto cycle = [&] { return locks.lock(resource).release(); };
   REQUIRE(cycle() == Release::released);
   nodes.pause(1);
-  // The kernel's buffers take some megabytes before the library's own begins to fill.
+  // The kernel buffers some megabytes before the library's buffer begins to fill.
   bool all_released = true;
   for (int i = 0; i < 3000; ++i) all_released = cycle() == Release::released && all_released;
   CHECK(all_released);

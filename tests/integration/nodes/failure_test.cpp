@@ -1,4 +1,4 @@
-// Nodes that die or hang: what locks cost meanwhile, what is reported, and how they come back.
+// Nodes that die or hang: the cost of locks meanwhile, the reports, and the return of the nodes.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -35,7 +35,7 @@ void fail(LocalNodes& nodes, int node, Failure how) {
     nodes.pause(node);
 }
 
-/// One lock, prolonged and released: every kind of round that there is.
+/// Acquires, extends and releases a lock.
 void cycle(Redlock& locks, const std::string& resource) {
   auto lease = locks.try_lock(resource);
   REQUIRE(lease);
@@ -43,8 +43,8 @@ void cycle(Redlock& locks, const std::string& resource) {
   CHECK(lease->release() == Release::released);
 }
 
-/// A lock that all nodes granted, as the servers say. Each time another one: a node that dies before it has
-/// executed a release comes back with that copy.
+/// Whether all nodes grant a lock. Each call uses another resource, as a node that dies before it executes a release
+/// comes back with the copy.
 bool all_vote(Redlock& locks, Observers& servers) {
   static int number = 0;
   const std::string resource = "vote/" + std::to_string(++number);
@@ -74,7 +74,7 @@ void check_has_a_line_for_each(const Error& error, const LocalNodes& nodes) {
 enum class Back { resumed, empty, with_data };
 constexpr std::array majority{0, 2, 4};
 
-/// So long that the connections are given up and dialled anew, in vain and ever more seldom.
+/// Fails a majority for so long that connections are given up and reconnects fail with growing pauses.
 void lose_majority(LocalNodes& nodes, Redlock& locks, Back how) {
   for (const int node : majority) fail(nodes, node, how == Back::resumed ? Failure::hung : Failure::dead);
   std::set<NodeStatus> seen;
@@ -101,7 +101,7 @@ TEST_CASE("a_dead_or_hung_minority_does_not_slow_locks_down") {
   const int gone = GENERATE(1, 2);
   CAPTURE(static_cast<int>(how), gone);
   LocalNodes nodes{5};
-  // So long that waiting for a hung node, even once, could not be taken for a slow machine.
+  // So long that a single wait for a hung node cannot be mistaken for a slow machine.
   Redlock locks{endpoints(nodes), Options{.node_timeout = 30s}};
   cycle(locks, "r");
   for (int node = 0; node < gone; ++node) fail(nodes, node, how);
@@ -138,7 +138,7 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
     fastest = std::min(fastest, taken);
     for (const int node : majority) nodes.resume(node);
   }
-  // The best of five: a machine that is busy elsewhere may delay some of them, but not all.
+  // The best of five, as a busy machine may delay some of them.
   CHECK(fastest <= node_timeout + slack);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
     fastest = std::min(fastest, taken);
   }
   CHECK(fastest <= node_timeout + slack);
-  REQUIRE(eventually([&] {  // and soon everybody knows why
+  REQUIRE(eventually([&] {  // soon all reports have the reason
     return count(error_of([&] { (void)locks.try_lock("r"); }), NodeStatus::unreachable) == 3;
   }));
   CHECK_THAT(error_of([&] { (void)locks.try_lock("r"); }).what(),
@@ -189,7 +189,7 @@ TEST_CASE("returned_nodes_are_used_again_within_two_seconds") {
   Redlock locks{endpoints(nodes), Options{.node_timeout = 100ms, .restart_guard = RestartGuard::off}};
   const auto survivor = locks.lock("survivor", {.ttl = 60s});
   auto fastest = Clock::duration::max();
-  // A machine that is busy elsewhere may delay one return, but not three.
+  // The best of three, as a busy machine may delay some of them.
   for (int round = 0; round < 3 && fastest > 2s + slack; ++round) {
     Observers servers{nodes};
     REQUIRE(eventually([&] { return all_vote(locks, servers); }));
@@ -214,7 +214,7 @@ TEST_CASE("a_briefly_hung_node_keeps_its_connection_and_votes_again") {
   for (int i = 0; i < 20; ++i) cycle(locks, "r");
   nodes.resume(0);
   REQUIRE(eventually([&] { return all_vote(locks, servers); }));
-  // The observer's and the library's, and no other ever.
+  // One connection of the observer and one of the library on each node.
   CHECK(servers[0].info("total_connections_received") == servers[1].info("total_connections_received"));
   REQUIRE(eventually([&] { return servers.empty() == 3; }));
 }

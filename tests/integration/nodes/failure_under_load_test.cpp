@@ -23,14 +23,14 @@ using redlock::Clock;
 using redlock::Errc;
 using redlock::Redlock;
 
-/// When somebody held a resource, by his own account: not longer than his lease promised.
+/// The time in which a thread held a resource, at most until the deadline of its lease.
 struct Hold {
   std::size_t resource;
   Clock::time_point from;
   Clock::time_point to;
 };
 
-/// Threads that lock all the time, every third time what all of them want.
+/// Threads that lock continuously, every third time a resource that all threads use.
 class Workers {
  public:
   static constexpr int threads = 16;
@@ -47,11 +47,11 @@ class Workers {
     stopping_ = true;
     for (std::thread& thread : std::exchange(threads_, {})) thread.join();
   }
-  /// Every thread gets this many more locks, or has no quorum so many more times.
+  /// Waits until every thread got this many more locks, or failed this many more times without a quorum.
   [[nodiscard]] bool all_get(std::uint64_t more) { return all_count(locked_, more); }
   [[nodiscard]] bool all_fail(std::uint64_t more) { return all_count(without_quorum_, more); }
   [[nodiscard]] int unexpected() const { return unexpected_; }
-  /// Once stopped.
+  /// To be called after `stop()`.
   [[nodiscard]] std::vector<Hold> holds() const {
     std::vector<Hold> all;
     for (const auto& some : holds_) all.insert(all.end(), some.begin(), some.end());
@@ -99,11 +99,11 @@ class Workers {
   std::atomic<int> unexpected_{0};
   Counters locked_{};
   Counters without_quorum_{};
-  std::vector<Hold> holds_[threads];  // each written by one thread, read when they have ended
+  std::vector<Hold> holds_[threads];  // each written by one thread, read after the threads have ended
   std::vector<std::thread> threads_;
 };
 
-/// How many holds of a resource begin before the one before it has ended.
+/// Number of holds that begin before the previous hold of the same resource has ended.
 std::size_t overlaps(std::vector<Hold> holds) {
   std::sort(holds.begin(), holds.end(), [](const Hold& one, const Hold& other) {
     return std::pair{one.resource, one.from} < std::pair{other.resource, other.from};
@@ -114,7 +114,7 @@ std::size_t overlaps(std::vector<Hold> holds) {
   return found;
 }
 
-/// Every node executes more SETs.
+/// Waits until every node has executed another attempt.
 bool all_are_asked(const LocalNodes& nodes) {
   Observers servers{nodes};
   std::vector<std::uint64_t> before;
@@ -130,14 +130,14 @@ bool all_are_asked(const LocalNodes& nodes) {
 }  // namespace
 
 TEST_CASE("sixteen_threads_keep_locking_while_a_minority_fails_and_after_a_majority_returns") {
-  // With data on disk: a node that forgets its locks breaks exclusion, and is not what this is about.
+  // The nodes persist, as a node that forgets its locks may break exclusion, which is not tested here.
   LocalNodes nodes{5, {.persist = true}};
   Redlock locks{endpoints(nodes), {.node_timeout = 100ms, .restart_guard = redlock::RestartGuard::off}};
   Workers workers{locks};
   REQUIRE(workers.all_get(5));
 
   auto fastest = Clock::duration::max();
-  // A machine that is busy elsewhere may delay one return, but not three.
+  // The best of three, as a busy machine may delay some of them.
   for (int round = 0; round < 3 && fastest > 2s + slack; ++round) {
     nodes.kill(0);
     REQUIRE(workers.all_get(5));
@@ -159,7 +159,7 @@ TEST_CASE("sixteen_threads_keep_locking_while_a_minority_fails_and_after_a_major
   const auto holds = workers.holds();
   CHECK_FALSE(holds.empty());
   CHECK(overlaps(holds) == 0);
-  // Releases that were lost with their connections leave copies, and no copy outlives its ttl.
+  // Releases lost with their connections leave copies, which expire.
   Observers servers{nodes};
   CHECK(eventually([&] { return servers.empty() == 5; }));
 }

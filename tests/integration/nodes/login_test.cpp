@@ -1,4 +1,4 @@
-// Nodes that want a password, and users who may not do everything. No password is ever shown.
+// Nodes with passwords, and users with limited permissions. No password is ever shown.
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -141,7 +141,7 @@ TEST_CASE("a_user_without_a_command_or_key_has_no_permission") {
   SingleNodeLock locks{f.url};
   check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "NOPERM");
 
-  f.set_user({"~*", "+@all"});  // and once that is mended the same client goes on
+  f.set_user({"~*", "+@all"});  // afterwards the same client gets the lock
   CHECK(eventually([&] {
     std::error_code ec;
     return locks.try_lock("r", {}, ec).has_value();

@@ -1,4 +1,4 @@
-// Nodes that lose their data, and with it locks that are still held.
+// Nodes that lose their data, including locks that are still held.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/exclusion_checker.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
-#include "integration/support/witness.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -77,16 +77,16 @@ TEST_CASE("a_node_restarted_without_data_votes_after_max_ttl_and_not_before") {
   const NodeReport report = locks.inspect("r")[1];
   CHECK(report.status == NodeStatus::quarantined);
   CHECK_THAT(report.message, contains("restarted without its data ") && contains(" ago, votes again in "));
-  REQUIRE(locks.try_lock("r", brief));  // the majority goes on
+  REQUIRE(locks.try_lock("r", brief));  // from the majority
 
-  // No newcomer begins it anew.
+  // New clients do not restart the quarantine.
   while (Clock::now() < restarted + 1s) {
     Redlock newcomer{endpoints(nodes), Options{.max_ttl = 2s}};
     REQUIRE(newcomer.try_lock("r", brief));
   }
   REQUIRE(eventually([&] { return voters(locks) == 3; }, 10s));
   CHECK(Clock::now() >= restarted + 2s);
-  // The node that did not grant is needed now.
+  // Now the restarted node is needed for a majority.
   nodes.kill(0);
   REQUIRE(eventually([&] {
     std::error_code ec;
@@ -236,7 +236,7 @@ std::size_t rounds() {
   return text ? std::stoul(text) : 50;
 }
 
-/// Five nodes, eight clients that fight, and one that reaches three of the nodes only.
+/// Five nodes, eight clients that contend, and one client that reaches only three of the nodes.
 class Contest {
  public:
   Contest(RestartGuard policy, std::uint64_t seed)
@@ -250,7 +250,7 @@ class Contest {
     for (RawClient& server : servers_) keep_no_more(server);
   }
 
-  /// How many leases overlapped.
+  /// Returns the number of leases that overlapped.
   int round(int number) {
     const std::string resource = "r" + std::to_string(number);
     const std::size_t first = random_() % 5;
@@ -263,42 +263,42 @@ class Contest {
     Redlock holder{proxies.endpoints(), options_};
     const LockOptions options{.ttl = ttl, .fencing = random_() % 2 == 0};
     std::optional<Lease> lease;
-    REQUIRE(eventually([&] {  // a busy machine may be too slow for one node timeout
+    REQUIRE(eventually([&] {  // repeated, as a busy machine may be too slow for one node timeout
       std::error_code ec;
       lease = holder.try_lock(resource, options, ec);
       return lease.has_value();
     }));
-    Witness<1> witness;
-    witness.acquired(0, *lease);
+    ExclusionChecker<1> checker;
+    checker.acquired(0, *lease);
     const auto loss = static_cast<Loss>(random_() % 3);
     for (std::size_t node = 0; node < 5; ++node)
       if (!is_away(node)) lose(static_cast<int>(node), loss);
 
-    std::vector<std::jthread> fighters;
+    std::vector<std::jthread> contenders;
     for (const auto& client : clients_)
-      fighters.emplace_back([&witness, &resource, &options, &client = *client] {
+      contenders.emplace_back([&checker, &resource, &options, &client = *client] {
         std::error_code ec;
         const auto won = client.try_lock_for(resource, 3 * ttl, options, {}, ec);
         if (!won) return;
-        witness.acquired(0, *won);
+        checker.acquired(0, *won);
         std::this_thread::sleep_for(2ms);
-        witness.leaving(0, *won);
+        checker.releasing(0, *won);
       });
-    fighters.clear();
-    leases_ += witness.leases();
-    return witness.overlaps();
+    contenders.clear();
+    leases_ += checker.leases();
+    return checker.overlaps();
   }
   [[nodiscard]] int leases() const noexcept { return leases_; }
 
  private:
-  /// As somebody sees it who knows of nothing yet, and lets nodes that are not marked be marked.
+  /// Whether all nodes vote for a new client, which also marks unmarked nodes.
   [[nodiscard]] bool all_vote() {
     Redlock newcomer{endpoints(nodes_), options_};
     std::error_code ec;
     return newcomer.try_lock("between", {.ttl = ttl}, ec) && voters(newcomer) == 5;
   }
 
-  /// What is on its disk becomes an old snapshot, without the locks to come.
+  /// Stops persistence, so that the data on disk becomes an old snapshot without later locks.
   static void keep_no_more(RawClient& server) { server.command({"CONFIG", "SET", "appendonly", "no"}); }
 
   void lose(int node, Loss how) {
@@ -333,7 +333,7 @@ TEST_CASE("nodes_that_forget_a_lease_do_not_grant_a_second_one_before_it_ends") 
     CAPTURE(round);
     REQUIRE(contest.round(static_cast<int>(round)) == 0);
   }
-  // The holder's, and as a rule somebody's after it.
+  // The lease of the holder, and usually another one after it.
   CHECK(contest.leases() > static_cast<int>(rounds()));
 }
 

@@ -1,4 +1,4 @@
-// One server under two names: a majority of names would not be a majority of servers.
+// One server under two names. A majority of names would not be a majority of servers.
 #include <chrono>
 #include <string>
 #include <system_error>
@@ -21,7 +21,7 @@ using redlock::Error;
 using redlock::NodeStatus;
 using redlock::Redlock;
 
-/// The first server under two names, and two more.
+/// The first server under two names, and two other servers.
 std::vector<Endpoint> one_twice(const LocalNodes& nodes, const std::string& second_name) {
   return {nodes.url(0), second_name, nodes.url(1), nodes.url(2)};
 }
@@ -30,7 +30,7 @@ std::string second_name(const LocalNodes& nodes, const std::string& kind) {
   const std::string port = std::to_string(nodes.port(0));
   if (kind == "name") return "redis://localhost:" + port;
   if (kind == "socket") return "unix://" + nodes.socket_path(0);
-  return "redis://127.0.0.1:" + port + "/1";  // another db is another key space of the same memory
+  return "redis://127.0.0.1:" + port + "/1";  // another database of the same server
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ TEST_CASE("a_server_under_two_names_is_a_configuration_error") {
     (void)locks.try_lock("r", {}, ec);
     return ec == Errc::misconfigured;
   };
-  // The first of its connections to be ready may win a vote; the second one is found out.
+  // The first connection to become ready may vote; the second one is detected.
   REQUIRE(eventually(refused));
   const Error error = error_of([&] { (void)locks.try_lock("r"); });
   CHECK(error.code() == Errc::misconfigured);

@@ -1,4 +1,4 @@
-// Servers that answer with errors: each is told apart, and is used again when it is well.
+// Servers that answer with errors. Each error has its own status, and the server is used again afterwards.
 #include <unistd.h>
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct Fixture {
   void config(const std::string& name, const std::string& value) {
     REQUIRE(server.command({"CONFIG", "SET", name, value}) == "OK");
   }
-  /// The same client gets the lock, sooner or later.
+  /// Checks that the same client gets the lock again.
   void check_well_again() {
     CHECK(eventually([&] {
       std::error_code ec;
@@ -47,14 +47,14 @@ struct Fixture {
   }
 };
 
-/// A command that takes long, on a connection and a thread of its own.
+/// Runs a long command on its own connection and thread.
 class Background {
  public:
   Background(const LocalNodes& nodes, std::vector<std::string> command)
       : thread_{[port = nodes.port(0), command = std::move(command)] {
           try {
             RawClient{port}.command(command);
-          } catch (const std::runtime_error&) {  // no answer within its patience: not what is tested
+          } catch (const std::runtime_error&) {  // no answer in time, which does not matter here
           }
         }} {}
 
@@ -79,7 +79,7 @@ TEST_CASE("a_master_that_becomes_a_replica_on_a_live_connection_is_read_only") {
   Fixture f;
   auto lease = f.locks.try_lock("held", {.ttl = 60s});
   REQUIRE(lease);
-  f.server.command({"PEXPIRE", "held", "50000"});  // so that there is something to prolong
+  f.server.command({"PEXPIRE", "held", "50000"});  // so that the extension must write
   f.server.command({"REPLICAOF", "127.0.0.1", "1"});
   check_refused(f.locks, Errc::misconfigured, NodeStatus::read_only, "READONLY");
   const Error error = error_of([&] { lease->extend(); });
@@ -148,7 +148,7 @@ TEST_CASE("a_server_reading_its_data_is_loading_on_old_and_new_connections") {
   Fixture f;
   SingleNodeLock newcomer{f.nodes.url(0), {.node_timeout = 500ms}};
   REQUIRE(f.locks.try_lock("warm-up"));
-  // A thousand keys of 20 ms and 2 KiB each, and a look at the connections after every KiB. Ended below.
+  // A thousand keys of 2 KiB, each of which takes 20 ms to load. The server handles connections after every KiB.
   f.config("rdbcompression", "no");
   f.config("loading-process-events-interval-bytes", "1024");
   f.config("key-load-delay", "20000");
@@ -181,7 +181,7 @@ TEST_CASE("scripts_forgotten_by_the_server_are_sent_again") {
   CHECK(first->extend());
   CHECK(first->extend());
   CHECK(first->release() == Release::released);
-  CHECK(f.server.calls("eval") == 2);  // each once: then the server knows them again
+  CHECK(f.server.calls("eval") == 2);  // each script once
   CHECK(second->release() == Release::released);
   f.server.command({"SET", "r", "somebody"});
   f.server.command({"SCRIPT", "FLUSH"});

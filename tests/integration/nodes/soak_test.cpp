@@ -1,4 +1,4 @@
-// Thousands of random cycles in bad weather, and nothing may be left of them.
+// Thousands of random cycles with random faults must leave nothing behind.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/exclusion_checker.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
-#include "integration/support/weather.hpp"
-#include "integration/support/witness.hpp"
+#include "integration/support/random_faults.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -31,10 +31,11 @@ using redlock::LockOptions;
 namespace {
 
 constexpr std::size_t resources = 60;
-constexpr std::size_t clients = 3;  // on connections of their own: their commands arrive in any order
+constexpr std::size_t clients = 3;  // with separate connections, so their commands arrive in any order
 constexpr int threads_at_work = 12;
-const LockOptions brief{.ttl = 1s};     // and so a node timeout of 100 ms
-constexpr auto slow = 250ms;            // beyond that, and far from the second after which nodes are given up
+const LockOptions brief{.ttl = 1s};  // so the node timeout is 100 ms
+constexpr auto slow =
+    250ms;  // longer than that, and much shorter than the second after which nodes are given up
 const LockOptions lasting{.ttl = 60s};  // only a release ends it
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
@@ -45,8 +46,8 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
 /// One thread's share of the cycles.
 class Worker {
  public:
-  Worker(InspectableLock& locks, Witness<resources>& witness, std::uint64_t seed)
-      : locks_{locks}, witness_{witness}, random_{seed} {}
+  Worker(InspectableLock& locks, ExclusionChecker<resources>& checker, std::uint64_t seed)
+      : locks_{locks}, checker_{checker}, random_{seed} {}
 
   void cycle() {
     const Clock::time_point begin = Clock::now();
@@ -62,9 +63,9 @@ class Worker {
     static_cast<void>(locks_.try_lock("last " + std::to_string(number), lasting, ec));
   }
 
-  static inline std::atomic<int> overlong{0};   // cycles after which a copy may have expired
-  static inline std::atomic<int> misread{0};    // reports of answers that no such question gets
-  static inline std::atomic<int> cancelled{0};  // of calls that ended so
+  static inline std::atomic<int> overlong{0};   // cycles so long that a copy may have expired
+  static inline std::atomic<int> misread{0};    // reports with answers to other questions
+  static inline std::atomic<int> cancelled{0};  // cancelled calls
 
  private:
   std::optional<Lease> acquire(const std::string& resource) {
@@ -79,7 +80,7 @@ class Worker {
     }
   }
 
-  /// Another thread changes its mind.
+  /// Another thread requests a stop.
   std::optional<Lease> acquire_or_stop(const std::string& resource) {
     std::stop_source stop;
     std::jthread other{[&, time = std::chrono::microseconds{draw(3000)}] {
@@ -93,9 +94,9 @@ class Worker {
   }
 
   void use(std::size_t resource, Lease& lease) {
-    witness_.acquired(resource, lease);
+    checker_.acquired(resource, lease);
     if (draw(4) == 0) std::this_thread::sleep_for(std::chrono::microseconds{draw(2000)});
-    witness_.leaving(resource, lease);
+    checker_.releasing(resource, lease);
     if (draw(2) == 0) lease.release();
   }
 
@@ -110,7 +111,7 @@ class Worker {
   std::size_t draw(std::size_t end) { return random_() % end; }
 
   InspectableLock& locks_;
-  Witness<resources>& witness_;
+  ExclusionChecker<resources>& checker_;
   std::mt19937_64 random_;
 };
 
@@ -134,7 +135,7 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
   LocalNodes nodes{5, {.persist = true}};
   Proxies proxies{nodes};
   Observers steady{nodes, {0, 1}};
-  REQUIRE(steady.empty() == 2);  // dials
+  REQUIRE(steady.empty() == 2);  // connects
   const std::size_t descriptors = count_descriptors();
   const std::set<pid_t> running = threads();
   {
@@ -143,12 +144,12 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
       locks.emplace_back(proxies.endpoints(), redlock::Options{.durable_nodes = true});
       REQUIRE(locks.back().try_lock("warm up", lasting));
     }
-    Witness<resources> witness;
+    ExclusionChecker<resources> checker;
     {
-      const Weather weather{nodes, proxies, seed, slow};
+      const RandomFaults faults{nodes, proxies, seed, slow};
       std::atomic<std::uint64_t> left{cycles};
       on_all_threads([&](int number) {
-        Worker worker{locks[static_cast<std::size_t>(number) % clients], witness,
+        Worker worker{locks[static_cast<std::size_t>(number) % clients], checker,
                       seed + static_cast<std::uint64_t>(number) + 1};
         for (std::uint64_t now = left; now > 0;)
           if (left.compare_exchange_weak(now, now - 1)) worker.cycle();
@@ -156,7 +157,7 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
           worker.last_cycle(static_cast<std::size_t>(number) * 5 + last);
       });
     }
-    // No copy on a node whose connection never broke, and not because it expired.
+    // No copy is left on the nodes whose connections never broke, and none has expired.
     CHECK(proxies[0].counters().connections == clients);
     CHECK(proxies[1].counters().connections == clients);
     CHECK(eventually([&] { return steady.empty() == 2; }));
@@ -164,20 +165,20 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
                             proxies[1].late(2 * slow, Direction::both) == 0;
     CHECK((!as_planned || expired_keys(steady[0]) + expired_keys(steady[1]) == 0));
 
-    // No reply to the wrong operation, though they were late.
-    CHECK(witness.overlaps() == 0);
+    // No reply went to the wrong operation, although replies were late.
+    CHECK(checker.overlaps() == 0);
     CHECK(Worker::misread == 0);
     CHECK(proxies.late(100ms) > 0);
     for (const InspectableLock& client : locks) CHECK(client.late_replies() > 0);
-    CHECK(witness.leases() > static_cast<int>(cycles / 20));
+    CHECK(checker.leases() > static_cast<int>(cycles / 20));
     CHECK(Worker::cancelled > 0);
 
-    // Nothing under way.
+    // No operation and no reply is pending.
     for (const InspectableLock& client : locks) {
       CHECK(eventually([&] { return client.active() == 0 && client.pending() == 0; }));
       CHECK(eventually([&] { return client.ready_nodes() == 5; }));
     }
-    std::cout << "soak: " << witness.leases() << " leases, " << Worker::overlong << " overlong cycles"
+    std::cout << "soak: " << checker.leases() << " leases, " << Worker::overlong << " overlong cycles"
               << std::endl;
   }
   CHECK(eventually([&] { return count_descriptors() == descriptors; }));

@@ -1,4 +1,4 @@
-// How an observer is called: in which order, by whom, and what it may do.
+// How an observer is called: in which order, on which thread, and what it may do.
 #include "notify/event_queue.hpp"
 
 #include <atomic>
@@ -27,11 +27,11 @@ using namespace redlock::testing;
 using redlock::Observer;
 using redlock::detail::EventQueue;
 
-/// Calls what it was given for every attempt.
-class Calling final : public Observer {
+/// Calls a function for every attempt.
+class CallingObserver final : public Observer {
  public:
   using Call = std::function<void(const Attempt&)>;
-  explicit Calling(Call call) : call_{std::move(call)} {}
+  explicit CallingObserver(Call call) : call_{std::move(call)} {}
   void attempted(const Attempt& event) override { call_(event); }
   void dropped(std::uint64_t events) override { drops += events; }
 
@@ -84,9 +84,9 @@ TEST_CASE("the_observer_receives_resources_and_not_keys") {
 TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
   std::vector<std::thread::id> threads;
   {
-    EventQueue event_queue{
-        std::make_shared<Calling>([&](const auto&) { threads.push_back(std::this_thread::get_id()); }), 0,
-        nullptr};
+    EventQueue event_queue{std::make_shared<CallingObserver>(
+                               [&](const auto&) { threads.push_back(std::this_thread::get_id()); }),
+                           0, nullptr};
     std::vector<std::thread> writers;
     for (int i = 0; i < 4; ++i)
       writers.emplace_back([&] {
@@ -102,7 +102,7 @@ TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
 TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
   Gate gate;
   std::atomic<std::size_t> told = 0;
-  const auto observer = std::make_shared<Calling>([&](const auto&) {
+  const auto observer = std::make_shared<CallingObserver>([&](const auto&) {
     if (told++ == 0) gate.pass();
   });
   {
@@ -124,7 +124,7 @@ TEST_CASE("a_throwing_observer_is_reported_once_and_receives_the_remaining_event
   std::vector<std::string> warnings;
   int told = 0;
   {
-    EventQueue event_queue{std::make_shared<Calling>([&](const auto&) {
+    EventQueue event_queue{std::make_shared<CallingObserver>([&](const auto&) {
                              if (++told == 2) throw std::runtime_error{"oh no"};
                              if (told == 3) throw 42;  // NOLINT(hicpp-exception-baseclass)
                            }),
@@ -141,7 +141,7 @@ TEST_CASE("a_throwing_or_missing_report_callback_does_no_harm") {
   int told = 0;
   {
     const EventQueue::Report report = [](std::string_view) { throw std::runtime_error{"and I, too"}; };
-    EventQueue event_queue{std::make_shared<Calling>([&](const auto&) {
+    EventQueue event_queue{std::make_shared<CallingObserver>([&](const auto&) {
                              ++told;
                              throw std::runtime_error{"oh no"};
                            }),
@@ -158,7 +158,7 @@ TEST_CASE("an_observer_may_destroy_the_queue_and_receives_nothing_more") {
   std::atomic<bool> ended = false;
   std::weak_ptr<Observer> watched;
   {
-    const auto observer = std::make_shared<Calling>([&](const auto&) {
+    const auto observer = std::make_shared<CallingObserver>([&](const auto&) {
       const std::lock_guard lock{mutex};
       ++told;
       event_queue.reset();

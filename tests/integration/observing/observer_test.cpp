@@ -1,4 +1,4 @@
-// What an observer hears of a client at work on real servers.
+// The events that an observer receives from a client on real servers.
 #include "redlock/metrics/observer.hpp"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ using redlock::RestartGuard;
 using redlock::State;
 using NodeState = Observer::NodeState;
 
-/// A client whose observer remembers. Everything was told when the client has gone: `end()`.
+/// A client whose observer records all events. After `end()` all events have been delivered.
 struct Fixture {
   explicit Fixture(int count = 3) : nodes{count} {}
   void end() { locks.reset(); }
@@ -115,7 +115,7 @@ TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
 
 TEST_CASE("a_second_round_is_reported") {
   Fixture f;
-  // No two of them agree.
+  // All counters differ.
   for (std::size_t node = 0; node < 3; ++node)
     f.servers[node].command(
         {"SET", "redlock:f:{app:r}", std::to_string(4'000'000'000'000'000 + 1000 * node)});

@@ -1,4 +1,4 @@
-// What happens although nobody calls, and what does not.
+// The background thread: what it does between calls, and when it sleeps.
 #include <chrono>
 #include <future>
 #include <optional>
@@ -21,14 +21,14 @@ namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
 
-/// The threads that were not there before.
+/// The threads that did not exist before.
 std::set<pid_t> new_threads(const std::set<pid_t>& before) {
   std::set<pid_t> result = threads();
   for (const pid_t thread : before) result.erase(thread);
   return result;
 }
 
-/// How often threads wake in a time that is long beside the pauses of something that polls.
+/// How often threads wake in a time that is long compared with the pauses of a polling loop.
 std::uint64_t wakes(const std::set<pid_t>& watched, std::chrono::milliseconds time = 500ms) {
   std::uint64_t sum = 0;
   for (const pid_t thread : watched) sum -= sleeps_of(thread);
@@ -37,7 +37,7 @@ std::uint64_t wakes(const std::set<pid_t>& watched, std::chrono::milliseconds ti
   return sum;
 }
 
-/// One node answers only after the caller has left.
+/// One node answers only after the call has returned.
 void leave_a_release_to_the_background(InspectableLock& locks, LocalNodes& nodes) {
   REQUIRE(locks.try_lock("warm up", lasting));
   REQUIRE(eventually([&] { return locks.ready(0); }));
@@ -48,7 +48,7 @@ void leave_a_release_to_the_background(InspectableLock& locks, LocalNodes& nodes
   REQUIRE(eventually([&] { return locks.pending() == 0; }));
 }
 
-/// A call that ends before any answer, and leaves a release behind.
+/// Makes a call that ends before any answer and leaves a release to be sent.
 void give_up_soon(InspectableLock& locks, const std::string& resource) {
   std::error_code ec;
   REQUIRE_FALSE(locks.try_lock_for(resource, 1ms, lasting, {}, ec));
@@ -65,7 +65,7 @@ TEST_CASE("a_release_pending_for_a_dead_node_is_delivered_without_further_calls"
     REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
     nodes.kill(2);
     REQUIRE(eventually([&] {
-      static_cast<void>(locks.inspect("resource"));  // which notices
+      static_cast<void>(locks.inspect("resource"));  // notices the dead node
       return !locks.ready(2);
     }));
   }
@@ -124,7 +124,7 @@ TEST_CASE("the_background_thread_sleeps_while_a_caller_polls") {
   std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient};
   REQUIRE(locks->try_lock("resource", lasting));
   nodes.pause(0);
-  // Its release is still owed when it leaves: the background is started to see to that.
+  // The release is still pending when the call returns, so the background thread starts.
   give_up_soon(*locks, "resource");
   REQUIRE(eventually([&] { return !new_threads(before).empty(); }));
   const std::set<pid_t> background = new_threads(before);

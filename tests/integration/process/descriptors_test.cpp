@@ -1,4 +1,4 @@
-// Descriptors: bounded while connections break, refused by the kernel, and all given back.
+// Descriptors: their number while connections break, refusals by the kernel, and their release.
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -28,10 +28,10 @@ using namespace redlock::testing;
 namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
-/// Per client: two to be woken by, and a timer.
+/// Per client: two for wake-ups and a timer.
 constexpr std::size_t own_descriptors = 3;
 
-/// The lowest descriptors that are free when it is made: all later ones are higher.
+/// Occupies the lowest free descriptors, so that all later ones are higher.
 class Placeholders {
  public:
   Placeholders() {
@@ -43,7 +43,7 @@ class Placeholders {
   std::array<detail::Fd, 16> places_;  // poll() refuses longer lists than the limit
 };
 
-/// While it lives this process can open no descriptor.
+/// The process cannot open any descriptor until the destructor.
 class NoMoreDescriptors {
  public:
   explicit NoMoreDescriptors(const Placeholders& taken) {
@@ -83,7 +83,7 @@ TEST_CASE("connections_that_keep_breaking_use_no_more_descriptors") {
     }
     over = true;
     callers.clear();
-    // Each connection, and its predecessor that is being read to the end.
+    // Each connection, and the previous one, which is still read to its end.
     CHECK(most <= before + own_descriptors + 2 * 3);
     CHECK(eventually([&] { return locks.ready_nodes() == 3; }));
     CHECK(eventually([&] { return count_descriptors() == before + own_descriptors + 3; }));
@@ -124,7 +124,7 @@ TEST_CASE("a_process_without_descriptors_gets_an_error_and_continues_when_some_a
     std::error_code ec;
     CHECK_FALSE(locks.try_lock("resource", lasting, ec));
     CHECK(ec == redlock::Errc::no_quorum);
-    std::this_thread::sleep_for(300ms);  // the background tries as well
+    std::this_thread::sleep_for(300ms);  // the background thread tries as well
   }
   CHECK(eventually([&] {
     std::error_code ec;
@@ -145,10 +145,10 @@ TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") 
     REQUIRE(lease);
     REQUIRE(eventually([&] { return !lease->valid(); }));
     std::error_code ec;
-    CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // that needs a timer
+    CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // needs a timer
     CHECK(ec == std::errc::too_many_files_open);
   }
   REQUIRE(notes->holds().size() == 2);
   CHECK(notes->holds()[0].resource == "told");
-  CHECK(notes->holds()[1].loss == redlock::Loss::deadline_passed);  // told when it was released
+  CHECK(notes->holds()[1].loss == redlock::Loss::deadline_passed);  // reported by the release
 }

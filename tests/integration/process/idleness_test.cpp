@@ -1,4 +1,4 @@
-// Servers that close connections which nobody has used for a while.
+// Servers that close idle connections.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ using redlock::Clock;
 using redlock::Redlock;
 using redlock::Release;
 
-/// Clients of the library: the observers' own connections are called `observer`.
+/// Whether no client of the library is connected. The connections of the observers are named `observer`.
 bool nobody_is_connected(Observers& servers) {
   for (RawClient& server : servers) {
     server.command({"CLIENT", "SETNAME", "observer"});
@@ -91,7 +91,7 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
   REQUIRE(locks.try_lock("warm-up"));
-  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections are made
+  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections exist
   proxies[2].set_delay(0ms, 300ms);
   auto lease = locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
@@ -100,6 +100,6 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   be_idle_for_more_than_a_second();
   for (const auto& proxy : proxies) proxy->cut(Cut::close);
   CHECK(lease->release() == Release::released);
-  // Sent over the old connection, the release would be lost, and the copy there for a minute.
+  // On the old connection the release would be lost, and the copy would stay for a minute.
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }

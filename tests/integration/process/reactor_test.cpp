@@ -1,4 +1,4 @@
-// One thread polls for all: what the others need of it meanwhile.
+// One thread polls for all threads that wait.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -22,7 +22,7 @@ using redlock::NodeReport;
 
 namespace {
 
-/// Longer than any test takes: what ends earlier has not waited for it.
+/// Timeouts longer than any test: a call that ends earlier did not wait for them.
 const redlock::Options patient = [] {
   redlock::Options options;
   options.connect_timeout = 60s;
@@ -32,19 +32,19 @@ const redlock::Options patient = [] {
 const LockOptions lasting{.ttl = 60s};
 constexpr auto soon = 20s;
 
-/// Makes all connections, and leaves nothing under way.
+/// Makes all connections and waits until no reply is pending.
 void warm_up(InspectableLock& locks, std::size_t nodes) {
   REQUIRE(locks.try_lock("warm up", lasting));
   REQUIRE(eventually([&] { return locks.ready_nodes() == nodes && locks.pending() == 0; }));
 }
 
-/// A call that has no time for an answer.
+/// Whether a call without time for an answer fails.
 bool gives_up_after(std::chrono::milliseconds time, InspectableLock& locks, const std::string& resource) {
   std::error_code ec;
   return !locks.try_lock_for(resource, time, lasting, {}, ec);
 }
 
-/// Sends more and more to a node that takes nothing, until its socket is full.
+/// Sends commands to a node that reads nothing, until its socket is full.
 void fill_socket(InspectableLock& locks, redlock::core::NodeIndex node) {
   const std::string longest(4096, 'x');
   constexpr std::size_t more_than_one_call_leaves = 16 * 4096;
@@ -107,7 +107,7 @@ TEST_CASE("a_driver_that_is_stopped_hands_over_to_a_parked_waiter") {
   CHECK(eventually([&] { return RawClient{nodes.port(0)}.locks().empty(); }));
 }
 
-// Every thread is driver, parked and successor in turn, and no wake-up may be lost on the way.
+// Every thread drives, is parked and takes over in turn. No wake-up may get lost.
 TEST_CASE("every_one_of_many_short_calls_gets_its_lock") {
   LocalNodes nodes{3};
   InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
@@ -120,7 +120,7 @@ TEST_CASE("every_one_of_many_short_calls_gets_its_lock") {
     for (int caller = 0; caller < threads; ++caller)
       callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
         for (int cycle = 0; cycle < cycles; ++cycle) {
-          // A token makes a call leave the mutex once more, before it waits and after.
+          // With a stop token a call releases the mutex once more before and after it waits.
           const std::stop_token token = cycle % 2 == 0 ? never.get_token() : std::stop_token{};
           const auto lease = locks.try_lock_for(name, 60s, {.ttl = 60s}, token);
           granted += lease ? 1 : 0;
@@ -133,8 +133,8 @@ TEST_CASE("every_one_of_many_short_calls_gets_its_lock") {
   for (int node = 0; node < 3; ++node) CHECK(RawClient{nodes.port(node)}.locks().empty());
 }
 
-// The one who polls watches sockets for input only. Another thread fills one of them, and needs to hear of
-// room.
+// The polling thread watches sockets for input only. Another thread fills one of them, so that it must be watched for
+// output too.
 TEST_CASE("a_socket_filled_by_another_thread_is_flushed_by_the_polling_thread") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
@@ -145,7 +145,7 @@ TEST_CASE("a_socket_filled_by_another_thread_is_flushed_by_the_polling_thread") 
   auto driver = in_background([&] { return locks.inspect("resource").front().status; });
   REQUIRE(eventually([&] { return locks.active() == 1; }));
   fill_socket(locks, 0);
-  // No reply comes that would wake it for another reason.
+  // No reply arrives that would wake the thread for another reason.
   proxy.stall(false, redlock::testing::Direction::to_server);
   CHECK(eventually([&] { return locks.unsent(0) == 0; }));
   CHECK_FALSE(is_over(driver, 0ms));
@@ -153,7 +153,7 @@ TEST_CASE("a_socket_filled_by_another_thread_is_flushed_by_the_polling_thread") 
   CHECK(driver.get() == redlock::NodeStatus::free);
 }
 
-// Room in one socket is waited for; commands to the others do not wait with it.
+// Commands to other nodes do not wait for room in one full socket.
 TEST_CASE("a_full_socket_does_not_delay_other_nodes") {
   LocalNodes nodes{3};
   Proxy full{nodes.port(0)};
@@ -162,7 +162,8 @@ TEST_CASE("a_full_socket_does_not_delay_other_nodes") {
   full.stall(true);
   fill_socket(locks, 0);
 
-  std::vector<std::future<std::vector<NodeReport>>> waiting;  // for all nodes; more than send for themselves
+  std::vector<std::future<std::vector<NodeReport>>>
+      waiting;  // for all nodes; not all of them send themselves
   for (std::size_t caller = 0; caller < 5; ++caller) {
     waiting.push_back(in_background([&] { return locks.inspect("resource"); }));
     REQUIRE(eventually([&] { return locks.active() == caller + 1; }));

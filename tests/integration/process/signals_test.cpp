@@ -1,4 +1,4 @@
-// Signals, which belong to the program: they neither cancel a call nor reach the library's own thread.
+// Signals belong to the program. They neither cancel a call nor reach the library's thread.
 #include <sys/time.h>
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace {
 const redlock::LockOptions lasting{.ttl = 60s};
 
 std::atomic<int> handled{0};
-std::atomic<int> handled_elsewhere{0};  // not on a thread of the program
+std::atomic<int> handled_elsewhere{0};  // signals handled on threads that are not the program's
 thread_local volatile std::sig_atomic_t is_of_the_program = 0;
 
 void note(int) {
@@ -34,8 +34,8 @@ void note(int) {
   handled_elsewhere += is_of_the_program ? 0 : 1;
 }
 
-/// While it lives a handler without SA_RESTART notes the signal: every system call under way fails with
-/// EINTR.
+/// Installs a handler without SA_RESTART until the destructor, so that the signal makes running system calls fail
+/// with EINTR.
 class Handler {
  public:
   explicit Handler(int signal) : signal_{signal} {
@@ -55,13 +55,13 @@ class Handler {
   struct sigaction before_ {};
 };
 
-/// SIGALRM to any thread of the process that lets it through, a thousand times a second.
-class Storm {
+/// Sends SIGALRM to the process a thousand times a second. Any thread that does not block it may get it.
+class SignalSource {
  public:
-  Storm() { set({0, 1000}); }
-  Storm(const Storm&) = delete;
-  Storm& operator=(const Storm&) = delete;
-  ~Storm() { set({0, 0}); }
+  SignalSource() { set({0, 1000}); }
+  SignalSource(const SignalSource&) = delete;
+  SignalSource& operator=(const SignalSource&) = delete;
+  ~SignalSource() { set({0, 0}); }
 
  private:
   static void set(timeval period) {
@@ -70,7 +70,7 @@ class Storm {
   }
 };
 
-/// The thread that the client made. Requires: it is the only new one.
+/// The background thread of the client, which must be the only new thread.
 pid_t background_of(const InspectableLock&, const std::set<pid_t>& before) {
   std::optional<pid_t> found;
   REQUIRE(eventually([&] {
@@ -89,7 +89,7 @@ TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
   Proxy slower{nodes.port(2)};
   InspectableLock locks{{nodes.url(0), slow.url(), slower.url()}};
   REQUIRE(locks.try_lock("warm up", lasting));
-  slow.set_delay(1ms, 2ms);  // callers wait in their polls, and in their parking places
+  slow.set_delay(1ms, 2ms);  // so that callers poll or are parked
   slower.set_delay(1ms, 4ms);
 
   const Handler handler{SIGALRM};
@@ -111,7 +111,7 @@ TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
         ++finished;
       });
     marked.arrive_and_wait();
-    const Storm storm;
+    const SignalSource signals;
     while (finished < 4)
       for (std::jthread& caller : callers) {
         ::pthread_kill(caller.native_handle(), SIGALRM);
@@ -132,7 +132,7 @@ TEST_CASE("a_signal_does_not_shorten_a_pause_between_attempts") {
   std::optional<redlock::Lease> lease = locks.lock("resource", lasting);
 
   const Handler handler{SIGALRM};
-  const Storm storm;
+  const SignalSource signals;
   const auto begin = redlock::Clock::now();
   CHECK_FALSE(locks.try_lock_for("resource", 300ms, lasting));
   CHECK(redlock::Clock::now() - begin >= 300ms);
@@ -147,7 +147,7 @@ TEST_CASE("the_background_thread_handles_no_signals") {
   REQUIRE(locks.try_lock("resource", lasting));
   nodes.kill(0);
   std::error_code ec;
-  static_cast<void>(locks.try_lock("resource", lasting, ec));  // to be redialled
+  static_cast<void>(locks.try_lock("resource", lasting, ec));  // leaves a reconnect to the background thread
   const pid_t background = background_of(locks, before);
 
   const std::uint64_t blocked = std::stoull(status_of(background, "SigBlk"), nullptr, 16);

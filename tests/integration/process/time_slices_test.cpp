@@ -1,4 +1,4 @@
-// How soon threads run on a busy machine.
+// Scheduling of time-critical threads on a busy machine.
 #include "os/time_slices.hpp"
 
 #include <sched.h>
@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 
-/// A thread's time slice in nanoseconds, as `sched_getattr` tells; 0 where the kernel does not. 0: this thread's.
+/// Time slice of a thread in nanoseconds, from `sched_getattr`, or 0 if the kernel does not report it. `thread` 0: the calling one.
 std::uint64_t slice_of(pid_t thread = 0) {
   std::array<std::uint64_t, 6> attributes{};
   ::syscall(SYS_sched_getattr, thread, attributes.data(), sizeof attributes, 0);
@@ -39,7 +39,7 @@ bool has_filtered_system_calls() {
     if (line == "Seccomp:\t0") return false;
   return true;
 }
-/// Of a thread that asked for short ones.
+/// The time slice of a thread that requested a short one.
 std::uint64_t expected_slice() {
   const bool is_ordinary = ::sched_getscheduler(0) == SCHED_OTHER && ::getpriority(PRIO_PROCESS, 0) >= 0;
   return is_ordinary && !has_filtered_system_calls() ? std::min<std::uint64_t>(slice_of(), 500'000)
@@ -50,7 +50,7 @@ std::uint64_t expected_slice() {
 
 TEST_CASE("the_notifying_thread_wakes_a_few_times_before_the_deadline") {
   const LocalNodes nodes{3};
-  CHECK(eventually([&] {  // not where the machine stands still all the while
+  CHECK(eventually([&] {  // repeated in case the machine was too busy
     redlock::Redlock locks{endpoints(nodes)};
     std::promise<std::uint64_t> slept;
     const redlock::Lease lease = locks.lock(
@@ -83,7 +83,7 @@ TEST_CASE("time_critical_threads_have_short_time_slices_that_are_not_inherited")
   };
   const redlock::Lease lease =
       locks.lock("r", {.ttl = 1s, .auto_renew = true, .max_hold = 1s, .on_lost = on_lost});
-  CHECK(eventually([&] {  // one that renews, one that tells
+  CHECK(eventually([&] {  // one renews, one notifies
     const std::set<pid_t> now = threads();
     return std::count_if(now.begin(), now.end(), [&](pid_t thread) {
              return !before.contains(thread) && slice_of(thread) == expected;

@@ -1,4 +1,4 @@
-// What a call does: how long it takes, and what it throws.
+// Measures how long a call takes, and catches what it throws.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,7 @@ inline constexpr bool sanitized =
     false;
 #endif
 
-/// How much later than promised a call may return. Under a sanitizer every memory access is checked, and the
-/// same work takes up to fifteen times as long.
+/// Tolerance for the time of a call. Under a sanitizer the same work takes up to fifteen times as long.
 inline constexpr std::chrono::milliseconds slack{sanitized ? 500 : 50};
 
 template <class Call>
@@ -30,7 +29,7 @@ template <class Call>
   return Clock::now() - before;
 }
 
-/// The error that a call throws. Another exception, or none, ends the test.
+/// The error that a call throws. The test fails if it throws another exception or none.
 template <class Call>
 [[nodiscard]] Error error_of(Call&& call) {
   try {
@@ -38,7 +37,7 @@ template <class Call>
   } catch (const Error& error) {
     return error;
   }
-  throw std::logic_error{"the call was to throw redlock::Error, and threw nothing"};
+  throw std::logic_error{"the call threw nothing instead of redlock::Error"};
 }
 
 }  // namespace redlock::testing

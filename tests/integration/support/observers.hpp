@@ -1,4 +1,4 @@
-// A look at several servers at once, from outside of the library.
+// Plain clients that observe several servers without the library.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace redlock::testing {
 
-/// The nodes as a lock wants them.
+/// The nodes as endpoints for a lock client.
 [[nodiscard]] inline std::vector<Endpoint> endpoints(const LocalNodes& nodes) {
   const std::vector<std::string> urls = nodes.urls();
   return {urls.begin(), urls.end()};
 }
 
-/// A plain client for each of some nodes. What it says is what the servers say, whatever the library thinks.
+/// A plain client per node. Reports what the servers store, independently of the library.
 class Observers {
  public:
   explicit Observers(const LocalNodes& nodes) {
@@ -36,31 +36,31 @@ class Observers {
   auto begin() { return clients_.begin(); }
   auto end() { return clients_.end(); }
 
-  /// On how many of them the key has this value.
+  /// Number of servers on which the key has this value.
   [[nodiscard]] int holding(std::string_view key, std::string_view value) {
     return count([&](RawClient& client) { return client.get(key) == value; });
   }
-  /// On how many of them the key is there, whoever put it.
+  /// Number of servers on which the key exists, with any value.
   [[nodiscard]] int having(std::string_view key) {
     return count([&](RawClient& client) { return client.command({"EXISTS", std::string{key}}) == "1"; });
   }
-  /// How many of them have no lock at all. What remains of locks, their counters, does not matter.
+  /// Number of servers without any lock. Counters of former locks do not matter.
   [[nodiscard]] int empty() {
     return count([](RawClient& client) { return client.locks().empty(); });
   }
-  /// How often a command was executed, on all of them together.
+  /// How often a command was executed, summed over all servers.
   [[nodiscard]] std::uint64_t calls(std::string_view command) {
     std::uint64_t sum = 0;
     for (RawClient& client : clients_) sum += client.calls(command);
     return sum;
   }
-  /// How often a lock with a token was asked for, granted or denied, on all of them together.
+  /// Number of requests for a lock with a token, granted or denied, summed over all servers.
   [[nodiscard]] std::uint64_t attempts() {
     std::uint64_t sum = 0;
     for (RawClient& client : clients_) sum += client.attempts();
     return sum;
   }
-  /// The same command to each.
+  /// Sends the same command to every server.
   void command(const std::vector<std::string>& arguments) {
     for (RawClient& client : clients_) client.command(arguments);
   }

@@ -1,4 +1,4 @@
-// A bad network in front of several servers.
+// Simulates a bad network in front of several servers.
 #pragma once
 
 #include <chrono>

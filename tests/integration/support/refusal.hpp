@@ -1,4 +1,4 @@
-// A node that does not vote, and says why.
+// Checks for nodes that refuse to vote.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace redlock::testing {
 
-/// A try for "r" fails with this code, and each node of this client reports this status and these words.
+/// Checks that locking "r" fails with this code, and that each node reports this status and these words.
 inline void check_refused(LockClient& locks, Errc code, NodeStatus status, const std::string& words) {
   const Error error = error_of([&] { (void)locks.try_lock("r"); });
   CAPTURE(error.what());
@@ -23,7 +23,7 @@ inline void check_refused(LockClient& locks, Errc code, NodeStatus status, const
   }
 }
 
-/// Whether a look at "r" finds this status on the node.
+/// Whether `inspect("r")` reports this status for the node.
 [[nodiscard]] inline bool inspection_finds(LockClient& locks, std::size_t node, NodeStatus status) {
   return locks.inspect("r").at(node).status == status;
 }

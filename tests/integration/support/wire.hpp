@@ -1,4 +1,4 @@
-// A TCP connection without any protocol.
+// A raw TCP connection.
 #pragma once
 
 #include <linux/tcp.h>
@@ -16,7 +16,7 @@
 
 namespace redlock::testing {
 
-/// A connection of which a test sees every byte and how it ends.
+/// Shows a test every received byte and how the connection ends.
 class Wire {
  public:
   explicit Wire(std::uint16_t port) : fd_{detail::connect_to_loopback(port)} {}
@@ -26,7 +26,7 @@ class Wire {
     REQUIRE(::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == std::ssize(bytes));
   }
 
-  /// Exactly so many bytes.
+  /// Receives exactly this many bytes.
   std::string receive(std::size_t size) {
     std::string all;
     while (all.size() < size) {
@@ -38,7 +38,7 @@ class Wire {
     return all;
   }
 
-  /// What the connection ends with: 0 for FIN, else the error.
+  /// How the connection ends: 0 for FIN, otherwise the errno.
   int end() {
     std::string byte(1, '\0');
     const ssize_t count = next(byte);

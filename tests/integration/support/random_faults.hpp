@@ -1,4 +1,4 @@
-// Everything that can happen to five nodes, at random.
+// Random faults of five nodes and their connections.
 #pragma once
 
 #include <chrono>
@@ -13,45 +13,45 @@
 
 namespace redlock::testing {
 
-/// A thread that treats nodes badly, one mishap after the other, until it is destroyed; then all is well
-/// again. Nodes 0 and 1 are only ever slow, never so slow that a client gives their connections up. The
-/// others are cut off, hang, and die and come back with their data. The same seed gives the same mishaps.
-class Weather {
+/// A thread that injects one fault after another. The destructor ends the last one. Nodes 0 and 1 are only slow,
+/// never so slow that a client gives up their connections. The others are cut off, hang, or die and come back with
+/// their data. A seed determines the faults.
+class RandomFaults {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /// `slow`: the longest delay; all others are shorter.
-  Weather(LocalNodes& nodes, Proxies& proxies, std::uint64_t seed, Milliseconds slow)
+  /// `slow`: the longest delay.
+  RandomFaults(LocalNodes& nodes, Proxies& proxies, std::uint64_t seed, Milliseconds slow)
       : nodes_{nodes}, proxies_{proxies}, random_{seed}, slow_{slow} {
     thread_ = std::jthread{[this](const std::stop_token& stop) {
-      while (!stop.stop_requested()) mishap();
+      while (!stop.stop_requested()) inject_fault();
     }};
   }
 
  private:
-  void mishap() {
+  void inject_fault() {
     delay_steady_nodes();
     const int victim = 2 + draw(3);
     Proxy& proxy = proxies_[static_cast<std::size_t>(victim)];
     switch (draw(7)) {
       case 0:
-        return proxy.cut(Cut::reset), last(40);
+        return proxy.cut(Cut::reset), sleep_up_to(40);
       case 1:
-        return proxy.cut(Cut::close), last(40);
+        return proxy.cut(Cut::close), sleep_up_to(40);
       case 2:
-        return proxy.stall(true), last(120), proxy.stall(false);
+        return proxy.stall(true), sleep_up_to(120), proxy.stall(false);
       case 3:
-        return proxy.refuse(true), proxy.cut(), last(60), proxy.refuse(false);
+        return proxy.refuse(true), proxy.cut(), sleep_up_to(60), proxy.refuse(false);
       case 4:
-        return nodes_.pause(victim), last(150), nodes_.resume(victim);
+        return nodes_.pause(victim), sleep_up_to(150), nodes_.resume(victim);
       case 5:
-        return nodes_.kill(victim), last(40), nodes_.restart_with_data(victim);
+        return nodes_.kill(victim), sleep_up_to(40), nodes_.restart_with_data(victim);
       default:
-        return last(40);
+        return sleep_up_to(40);
     }
   }
 
-  /// Mostly one of them: with both late and a third one gone there is no majority in time.
+  /// Mostly delays only one of them: with both late and a third one down there is no majority in time.
   void delay_steady_nodes() {
     const int late = draw(8);
     for (const int node : {0, 1}) {
@@ -63,13 +63,13 @@ class Weather {
   }
 
   int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
-  void last(int most) { std::this_thread::sleep_for(Milliseconds{1 + draw(most)}); }
+  void sleep_up_to(int most) { std::this_thread::sleep_for(Milliseconds{1 + draw(most)}); }
 
   LocalNodes& nodes_;
   Proxies& proxies_;
   std::mt19937_64 random_;
   const Milliseconds slow_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last, as it uses the other members
 };
 
 }  // namespace redlock::testing

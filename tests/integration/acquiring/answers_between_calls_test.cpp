@@ -1,4 +1,4 @@
-// Answers that come when nobody looks.
+// Answers that arrive while no call is running.
 #include <chrono>
 #include <optional>
 
@@ -17,7 +17,7 @@ namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
 
-/// Three nodes that answer at once, two that answer late.
+/// Three nodes that answer at once and two that answer late.
 struct SlowMinority {
   LocalNodes nodes{5};
   Proxy fourth{nodes.port(3)};
@@ -36,8 +36,8 @@ struct SlowMinority {
 
 }  // namespace
 
-// Two grants come after the lease is there, into sockets that nobody reads. The next call asks something
-// else over the same connections: had it taken the grants for its own answers, its report would be nonsense.
+// Two grants arrive after the call has returned, while no thread reads the sockets. The next call uses the same
+// connections and must not take these grants for its own answers.
 TEST_CASE("answers_that_arrived_between_calls_are_consumed_by_the_next_call") {
   SlowMinority network;
   InspectableLock& locks = network.locks;
@@ -71,7 +71,7 @@ TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   network.delay_answers(150ms);
   CHECK_FALSE(locks.try_lock("resource", lasting));
   taken.reset();
-  // The slow nodes' denials are still on their way, and have to be read before their grants.
+  // The denials of the slow nodes are still on their way and must be read before their grants.
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 0; }));
   network.nodes.pause(0);
   const std::size_t late_before = locks.late_replies();

@@ -1,4 +1,4 @@
-// Mutual exclusion as seen from inside one process.
+// Checks mutual exclusion within one process.
 #pragma once
 
 #include <array>
@@ -10,20 +10,20 @@
 
 namespace redlock::testing {
 
-/// Is told of every lease and of its end, and notices when two were in force at once. Any thread.
+/// Counts leases that overlap. Every lease and its end must be passed to it. Thread-safe.
 template <std::size_t Resources>
-class Witness {
+class ExclusionChecker {
  public:
-  /// After the call that returned the lease. A former holder that overran its deadline is no witness: from
-  /// there on the lock is anybody's.
+  /// To be called after the call that returned the lease. A former holder past its deadline does not count as an
+  /// overlap, as others may have the lock by then.
   void acquired(std::size_t resource, const Lease& lease) {
     const Clock::rep now = Clock::now().time_since_epoch().count();
     const Clock::rep until = until_[resource].exchange(deadline_of(lease));
     if (until > now) ++overlaps_;
     ++leases_;
   }
-  /// Before the call that gives the lock back.
-  void leaving(std::size_t resource, const Lease& lease) {
+  /// To be called before the release.
+  void releasing(std::size_t resource, const Lease& lease) {
     Clock::rep mine = deadline_of(lease);
     until_[resource].compare_exchange_strong(mine, 0);
   }

@@ -1,4 +1,4 @@
-// Who hears of a loss.
+// Records the losses reported to a callback.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace redlock::testing {
 
-/// Notes what it is told, and when.
-class Listener {
+/// Records the reported losses and the time of the last one. Thread-safe.
+class LossRecorder {
  public:
   [[nodiscard]] std::function<void(Loss)> callback() {
     return [this](Loss loss) {
       const std::lock_guard lock{mutex_};
-      told_.push_back(loss);
+      losses_.push_back(loss);
       at_ = Clock::now();
     };
   }
-  [[nodiscard]] std::vector<Loss> told() {
+  [[nodiscard]] std::vector<Loss> losses() {
     const std::lock_guard lock{mutex_};
-    return told_;
+    return losses_;
   }
   [[nodiscard]] Clock::time_point at() {
     const std::lock_guard lock{mutex_};
@@ -31,7 +31,7 @@ class Listener {
 
  private:
   std::mutex mutex_;
-  std::vector<Loss> told_;
+  std::vector<Loss> losses_;
   Clock::time_point at_{};
 };
 

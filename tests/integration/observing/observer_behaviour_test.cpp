@@ -1,4 +1,4 @@
-// What an observer may do, and whom it harms: nobody.
+// What an observer may do without affecting the client.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -29,8 +29,8 @@ using redlock::Options;
 using redlock::Redlock;
 using redlock::State;
 
-/// Does as it is told for every attempt.
-class Calling final : public Observer {
+/// Calls a function for every attempt.
+class CallingObserver final : public Observer {
  public:
   std::function<void()> call;
   void attempted(const Attempt&) override { call(); }
@@ -41,7 +41,7 @@ class Calling final : public Observer {
 TEST_CASE("a_blocking_observer_delays_nothing_else") {
   LocalNodes nodes{3};
   Gate gate;
-  const auto observer = std::make_shared<Calling>();
+  const auto observer = std::make_shared<CallingObserver>();
   observer->call = [&] { gate.pass(); };
   Redlock locks{endpoints(nodes), {.observer = observer}};
   std::atomic<bool> lost = false;
@@ -60,7 +60,7 @@ TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {
   std::mutex mutex;
   std::vector<std::string> warnings;
   {
-    const auto observer = std::make_shared<Calling>();
+    const auto observer = std::make_shared<CallingObserver>();
     observer->call = [] { throw std::runtime_error{"oh no"}; };
     Redlock locks{endpoints(nodes),
                   {.on_warning =
@@ -77,7 +77,7 @@ TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {
 
 TEST_CASE("an_observer_may_use_the_client") {
   LocalNodes nodes{3};
-  const auto observer = std::make_shared<Calling>();
+  const auto observer = std::make_shared<CallingObserver>();
   std::optional<Redlock> locks;
   std::atomic<int> calls = 0;
   std::atomic<int> got = 0;
@@ -97,7 +97,7 @@ TEST_CASE("an_observer_may_destroy_the_lease_and_the_client") {
     std::optional<Redlock> locks;
     std::optional<Lease> lease;
     std::atomic<bool> ended = false;
-    const auto observer = std::make_shared<Calling>();
+    const auto observer = std::make_shared<CallingObserver>();
     observer->call = [&] {
       const std::lock_guard lock{mutex};
       lease.reset();
@@ -111,6 +111,6 @@ TEST_CASE("an_observer_may_destroy_the_lease_and_the_client") {
       REQUIRE(lease);
     }
     REQUIRE(eventually([&] { return ended.load(); }));
-    const std::lock_guard lock{mutex};  // the call has left it
+    const std::lock_guard lock{mutex};  // waits for the end of the call
   }
 }

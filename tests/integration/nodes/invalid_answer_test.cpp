@@ -1,4 +1,4 @@
-// What answers is no Redis server, or a malicious one.
+// Servers that are not Redis, or malicious.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -31,10 +31,10 @@ using redlock::Redlock;
 using redlock::Release;
 using redlock::SingleNodeLock;
 
-/// Listens on a port, and says the same bytes on every connection as soon as something was said to it.
-class Impostor {
+/// Listens on a port and sends the same bytes in reply to anything, on every connection.
+class FakeServer {
  public:
-  explicit Impostor(std::string answer) : answer_{std::move(answer)} {
+  explicit FakeServer(std::string answer) : answer_{std::move(answer)} {
     thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
   }
 
@@ -71,7 +71,7 @@ class Impostor {
   std::jthread thread_;
 };
 
-struct Nonsense {
+struct InvalidAnswer {
   std::string answer;
   std::string words;
 };
@@ -79,18 +79,19 @@ struct Nonsense {
 }  // namespace
 
 TEST_CASE("an_answer_that_is_not_valid_resp_is_a_protocol_error") {
-  const auto [answer, words] =
-      GENERATE(Nonsense{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "Protocol error"},
-               Nonsense{"SSH-2.0-OpenSSH_9.2\r\n", "Protocol error"}, Nonsense{"\0\0\0\0"s, "Protocol error"},
-               Nonsense{"\x15\x03\x01\0\x02\x02\x50"s, "Protocol error"},  // what TLS servers answer
-               Nonsense{"*1000000000\r\n", ""}, Nonsense{"*5000\r\n", ""}, Nonsense{"$-2\r\n", ""},
-               Nonsense{":12x\r\n", ""}, Nonsense{"+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n", ""},
-               Nonsense{":1\r\n", "the reply is not"}, Nonsense{"$-1\r\n", "the reply is not"},
-               Nonsense{"*0\r\n", "the reply is not"}, Nonsense{"*-1\r\n", "the reply is not"},
-               Nonsense{std::string(2000, '*') + "\r\n", ""});
+  const auto [answer, words] = GENERATE(
+      InvalidAnswer{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "Protocol error"},
+      InvalidAnswer{"SSH-2.0-OpenSSH_9.2\r\n", "Protocol error"},
+      InvalidAnswer{"\0\0\0\0"s, "Protocol error"},
+      InvalidAnswer{"\x15\x03\x01\0\x02\x02\x50"s, "Protocol error"},  // a TLS alert
+      InvalidAnswer{"*1000000000\r\n", ""}, InvalidAnswer{"*5000\r\n", ""}, InvalidAnswer{"$-2\r\n", ""},
+      InvalidAnswer{":12x\r\n", ""}, InvalidAnswer{"+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n", ""},
+      InvalidAnswer{":1\r\n", "the reply is not"}, InvalidAnswer{"$-1\r\n", "the reply is not"},
+      InvalidAnswer{"*0\r\n", "the reply is not"}, InvalidAnswer{"*-1\r\n", "the reply is not"},
+      InvalidAnswer{std::string(2000, '*') + "\r\n", ""});
   CAPTURE(answer);
-  const Impostor impostor{answer};
-  SingleNodeLock locks{impostor.url()};
+  const FakeServer fake{answer};
+  SingleNodeLock locks{fake.url()};
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
 }
 
@@ -99,23 +100,23 @@ TEST_CASE("an_oversized_answer_is_a_protocol_error") {
   for (int i = 0; i < 2000; ++i) nested += "*1\r\n";
   const std::string much(1'500'000, 'x');
   const auto [answer, words] =
-      GENERATE_COPY(Nonsense{"$2000000000\r\n" + much, "the reply is larger than 1 MiB"},
-                    Nonsense{"+" + much, "the reply is larger than 1 MiB"}, Nonsense{nested, ""});
-  const Impostor impostor{answer};
-  SingleNodeLock locks{impostor.url(), {.connect_timeout = 20s}};
+      GENERATE_COPY(InvalidAnswer{"$2000000000\r\n" + much, "the reply is larger than 1 MiB"},
+                    InvalidAnswer{"+" + much, "the reply is larger than 1 MiB"}, InvalidAnswer{nested, ""});
+  const FakeServer fake{answer};
+  SingleNodeLock locks{fake.url(), {.connect_timeout = 20s}};
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
 }
 
 TEST_CASE("an_answer_that_only_announces_its_size_times_out_like_any_other") {
-  const Impostor impostor{"$2000000000\r\n"};
-  SingleNodeLock locks{impostor.url(), {.connect_timeout = 100ms}};
+  const FakeServer fake{"$2000000000\r\n"};
+  SingleNodeLock locks{fake.url(), {.connect_timeout = 100ms}};
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
 }
 
 TEST_CASE("a_server_that_is_not_redis_among_the_nodes_does_not_prevent_locking") {
-  const Impostor impostor{"-ERR unknown command\r\n:1\r\n+OK\r\n"};
+  const FakeServer fake{"-ERR unknown command\r\n:1\r\n+OK\r\n"};
   LocalNodes nodes{2};
-  Redlock locks{{nodes.url(0), impostor.url(), nodes.url(1)}, {.restart_guard = redlock::RestartGuard::off}};
+  Redlock locks{{nodes.url(0), fake.url(), nodes.url(1)}, {.restart_guard = redlock::RestartGuard::off}};
   for (int i = 0; i < 10; ++i) {
     auto lease = locks.try_lock("r");
     REQUIRE(lease);
