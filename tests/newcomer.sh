@@ -7,14 +7,14 @@
 # Each document gets a shell and a home of its own, and begins in the checkout. What happens to a fenced block is said
 # by the last line before it, or else by its language:
 #
-#   … `path/to/file`:      it is written to that file
-#   <!-- path/to/file -->  it is that file of the checkout, letter by letter
-#   <!-- lines of path/to/file -->  its lines follow each other in that file of the checkout, indented or not
-#   ```sh                  it is run; lines that begin with #> are among those that it prints, in their order, but for
-#                          times, ports, owner values and tokens; and no compiler may warn meanwhile
-#   ```text ```console ```cmake   it is there to be read
+#   … `path/to/file`:      the block is written to that file
+#   <!-- path/to/file -->  the block must equal that file of the checkout
+#   <!-- lines of path/to/file -->  the block must be consecutive lines of that file of the checkout, in any indentation
+#   ```sh                  the block is run; it must print the lines that begin with #>, in this order, except that times,
+#                          ports, owner values and tokens may differ; compilers must not warn
+#   ```text ```console ```cmake   the block is not executed
 #
-# All else is refused: what nobody tries goes wrong one day. Ends at the first failure and says where it was.
+# Any other block is an error, so that every block is checked. Stops at the first failure and prints its line.
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 checkout=$PWD
