@@ -6,35 +6,40 @@
 
 namespace redlock::layers {
 
-/// A folder of code (without its subfolders) or some files of one, which stand on one layer.
+/// A folder of code, or some files of a folder. Files of one room may include each other.
 struct Room {
   std::string name;
-  std::vector<std::string>
-      places;  // folders and files; the room of a file is the one that names it most exactly
-  std::vector<std::string> may_include;  // names of rooms further up in the list, which is ordered bottom-up
+  /// Folders, without their subfolders, and files. A file that is listed does not belong to its folder's room.
+  std::vector<std::string> places;
+  /// The names of the rooms whose files it may include. They stand before it in the list of rooms.
+  std::vector<std::string> may_include;
 };
 
-/// A header that is not the project's own: `name` is its whole name, or its folder with a slash at the end.
-struct ForeignHeader {
-  std::string name;
-  std::vector<std::string> places;  // the folders that may include it, with their subfolders
+/// A header that is not the project's own, and that only some places may include.
+struct ReservedHeader {
+  std::string name;                 ///< The whole name, or a folder with a slash at the end.
+  std::vector<std::string> places;  ///< Folders, with their subfolders.
 };
 
 struct Rules {
+  /// Bottom-up.
   std::vector<Room> rooms;
-  std::vector<ForeignHeader> reserved;  // headers that only some places may include
-  std::string pure;                     // a folder that does no I/O, and starts no thread
-  std::vector<std::string>
-      impure;  // standard headers that it must not include; nor any header with a slash or `.h`
-  std::vector<std::string> roots;    // the folders in which at most `folder_files` files lie in each folder
-  std::vector<std::string> product;  // the folders whose headers and functions are measured
+  std::vector<ReservedHeader> reserved;
+  /// A folder that does no I/O and starts no thread: it includes none of the `impure` headers, and no header
+  /// with a slash or a dot in its name, as those of the system have.
+  std::string pure;
+  std::vector<std::string> impure;
+  /// At or below these, each folder has at most `folder_files` headers and source files.
+  std::vector<std::string> roots;
+  /// Includes, headers and functions are checked at or below these.
+  std::vector<std::string> product;
   std::vector<std::string> include_directories;
   int folder_files = 15;
   int header_lines = 300;
   int function_lines = 60;
 };
 
-/// The rules of this project. Files of one room may include each other.
+/// The rules of this project.
 inline const Rules& house_rules() {
   static const Rules rules{
       .rooms =
@@ -42,8 +47,7 @@ inline const Rules& house_rules() {
               // Numbers, times and enums, which everything may use.
               {"values",
                {"include/redlock/clock.hpp", "include/redlock/duration.hpp", "include/redlock/export.hpp",
-                "include/redlock/fencing_token.hpp", "include/redlock/status.hpp",
-                "include/redlock/version.hpp"},
+                "include/redlock/fencing_token.hpp", "include/redlock/status.hpp"},
                {}},
               {"errors", {"include/redlock/error.hpp", "include/redlock/node_report.hpp"}, {"values"}},
               // What users implement, and the core calls.

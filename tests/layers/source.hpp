@@ -31,10 +31,10 @@ std::vector<Include> includes_of(const std::string& text);
 /// Blanks out comments, preprocessor lines and the contents of literals. Keeps the line breaks.
 std::string without_comments_and_literals(const std::string& text);
 
-/// The function definitions at the scope of namespaces and types, found by matching braces. Throws std::runtime_error
-/// if the braces do not match. Relies on the project's format: a space precedes the opening brace of a body, and none
-/// precedes that of a member initializer. A lambda is part of the function around it; outside of functions it is a
-/// function of its own. So is a requires-expression.
+/// The function definitions at the scope of namespaces and types, found by matching braces. Throws
+/// std::runtime_error if the braces do not match. Relies on the project's format: a space precedes the opening
+/// brace of a body, and none precedes that of a member initializer. A lambda is part of the function around it;
+/// outside of functions it is a function of its own. So is a requires-expression.
 std::vector<Function> functions_of(const std::string& text);
 
 }  // namespace redlock::layers
