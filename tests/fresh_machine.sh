@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Commands in a checkout of this project on a Debian with nothing installed, one after the other:
+# Runs commands in a checkout of this project on a minimal Debian system, one after the other:
 #
 #   tests/fresh_machine.sh [bookworm|trixie|… [COMMAND…]]
 #
-# `tests/fresh_machine.sh` runs the README's two commands on Debian 12. Makes a minimal system in a temporary folder,
-# from the mirror that this machine's apt uses, and works in it by chroot. Needs root. Leaves nothing behind, however
-# it ends: mounts and processes live in namespaces of their own. In the folder REDLOCK_DEBIAN_CACHE, where it is set,
-# minimal systems are kept for the next time.
+# `tests/fresh_machine.sh` runs the two commands of the README on Debian 12. Creates a minimal system in a temporary
+# folder, from the mirror that apt uses on this machine, and runs the commands there with chroot. Needs root. Mounts and
+# processes are in namespaces of their own, so nothing is left behind however the script ends. If REDLOCK_DEBIAN_CACHE is
+# set, minimal systems are kept in that folder for the next run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ "$(id -u)" -eq 0 ] || { echo "tests/fresh_machine.sh needs root" >&2; exit 1; }
@@ -38,17 +38,17 @@ kept=${REDLOCK_DEBIAN_CACHE:-$work}/$suite
 if [ ! -d "$kept" ]; then
   echo "##### Making a fresh Debian ($suite)"
   .ci/install debootstrap
-  # The archive's address, without those of updates and security, which debootstrap has no use for.
+  # The address of the archive, without those for updates and security, which debootstrap does not need.
   mirror=$(apt-get indextargets --format '$(LABEL)|$(ORIGIN)|$(SUITE)|$(REPO_URI)' 'Created-By: Packages' |
     sed -n 's/^Debian|Debian|[^|-]*|//p' | head -n 1)
   [ -n "$mirror" ] || { echo "apt knows no Debian mirror; try apt-get update" >&2; exit 1; }
   debootstrap --variant=minbase "$suite" "$root" "$mirror"
-  # What an installed machine has and a chroot lacks; and no services, which would be this machine's.
+  # A hosts file, which a chroot lacks; and a policy that starts no services, as they would run on this machine.
   echo '127.0.0.1 localhost' >"$root/etc/hosts"
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
   chmod +x "$root/usr/sbin/policy-rc.d"
   apt-config dump Acquire | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/proxy" || true
-  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/throwaway"  # what does not live long needs not survive a crash
+  echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/throwaway"  # a temporary system need not survive a crash
   mv "$root" "$kept"
   echo "##### Made in $SECONDS s"
 fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Follows documents word by word, as somebody does who has just arrived:
+# Executes the commands of documents exactly as a new user would:
 #
 #   tests/newcomer.sh [--built] [DOCUMENT…]     README.md and then docs/guide.md, unless others are named
 #
-# --built leaves out the README's two commands, which take minutes, because they have been run here before.
-# Each document gets a shell and a home of its own, and begins in the checkout. What happens to a fenced block is said
-# by the last line before it, or else by its language:
+# --built skips the two commands of the README, which take minutes, if they have been run here before.
+# Each document gets a shell and a home folder of its own, and starts in the checkout. The last line before a fenced block,
+# or else the language of the block, determines what happens to it:
 #
 #   … `path/to/file`:      the block is written to that file
 #   <!-- path/to/file -->  the block must equal that file of the checkout
@@ -31,7 +31,7 @@ trap 'exit 130' INT TERM
 printed=$work/printed
 : >"$printed"
 
-# The document as a script, line by line, so that bash itself knows where in the document it is.
+# The document as a script with the same line numbers, so that bash reports the line of the document.
 as_script() {
   awk -v left_out="$left_out" '
     function name_in_lead(before, after) { return substr(lead, RSTART + before, RLENGTH - before - after) }
@@ -53,7 +53,7 @@ as_script() {
     END              { if (inside) print end "\nrefuse \"The last block has no end.\" || false" }' "$1"
 }
 
-# Around what is run. What it prints is shown when it has ended.
+# Run before and after each sh block. The output of a block is shown after its end.
 begin() {
   exec >"$printed" 2>&1
   set -x
@@ -103,7 +103,7 @@ follow() {
   source "$work/$name"
   followed_to_the_end=yes
 }
-# Also after an `exit`, or an error for which bash itself ends the shell, and tells the line.
+# Also runs after an `exit` or an error for which bash ends the shell, and prints the line.
 leave() {
   { set +x; } 4>/dev/null
   show
@@ -112,7 +112,7 @@ leave() {
   exit 1
 }
 
-# A newcomer with strict habits: nothing that redlock gives them to compile may warn.
+# Strict warnings: no code of the documents or of redlock's headers may cause one.
 export CXXFLAGS='-Wall -Wextra -Wpedantic -Wconversion -Wshadow'
 for document in "$@"; do
   (follow)

@@ -1,4 +1,4 @@
-# A guest brings its libraries and nothing else, and leaves its host's variables alone.
+# redlock as part of another project must add only its libraries and must not change the project's variables.
 function(check_targets folder)
   get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
   list(REMOVE_ITEM targets redlock redlock-inside redlock-testing redlock-testing-inside)

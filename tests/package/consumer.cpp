@@ -1,4 +1,4 @@
-// A lock is refused by a node that is not there: proves that headers and libraries fit together.
+// Tries to lock on an unreachable node: proves that the headers and libraries fit together.
 #include <redlock/redlock.hpp>
 
 #include <iostream>

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# hiredis, in every way in which a machine or a project has it; to be sourced after tools.sh.
-hiredis=$work/hiredis  # an installation of its own, in which nothing looks for it unless told
+# Tests every way in which a machine or a project can have hiredis. Source this file after tools.sh.
+hiredis=$work/hiredis  # a separate installation that is found only if it is named explicitly
 
 make_hiredis() {
   mkdir -p "$hiredis/lib/pkgconfig" "$hiredis/include" "$work/hiredis-config" "$work/hiredis-source"
@@ -33,7 +33,7 @@ no_config=-DCMAKE_DISABLE_FIND_PACKAGE_hiredis=ON
 no_hiredis=("$no_config" -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DCMAKE_FIND_ROOT_PATH="$work/nowhere"
   -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
 
-# The finder that is installed beside the config of a static redlock; a shared one needs none.
+# Checks the find module that is installed with a static redlock; a shared one does not need it.
 check_finder() {
   local static=$1 shared=$2
   say "hiredis: a target that the project has"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Uses redlock as other projects do: installed, static and shared, by find_package and by pkg-config; and as a part of
-# the project, by add_subdirectory and by FetchContent. Works in a folder of its own, which goes again.
+# Uses redlock as other projects do: installed as a static and as a shared library, through find_package and pkg-config;
+# and as part of a project, through add_subdirectory and FetchContent. Works in a temporary folder.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 "$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev \
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 source "$source_dir/tests/package/tools.sh"
 source "$source_dir/tests/package/hiredis.sh"
 
-# Installs into one folder and moves it to another: install_redlock KIND [arguments for cmake…]
+# Installs into one folder and moves the installation to another: install_redlock KIND [arguments for cmake…]
 install_redlock() {
   say "$1: install"
   quietly cmake -S "$source_dir" -B "$work/build-$1" -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF \
@@ -21,7 +21,7 @@ install_redlock() {
   mv "$work/staging" "$work/$1"
 }
 
-# Builds and runs both programs by a plain call of the compiler.
+# Builds both programs with a plain call of the compiler and runs them.
 use_pkgconfig() {
   local kind=$1 program library
   local -x PKG_CONFIG_PATH=$work/$kind/lib/pkgconfig LD_LIBRARY_PATH=$work/$kind/lib
@@ -65,7 +65,8 @@ if grep -ri hiredis "$work/static/include"; then fail "a public header mentions 
 for library in redlock:v1 redlock-testing:testing; do
   file=$work/shared/lib/lib${library%:*}.so
   names=$(nm --dynamic --defined-only --demangle "$file" | cut -d ' ' -f 2-)
-  # Weak ones are instances of the standard library's templates, which every C++ library has, if not of our types.
+  # Weak symbols are instances of templates of the standard library, which every C++ library exports; those of our own
+  # internal types are errors.
   if grep '^[A-TX-Z] ' <<<"$names" | grep -v "^T redlock::${library#*:}::"; then fail "exported by $file"; fi
   if grep -E '^. ([a-z ]* for )?redlock::(core|v1::detail|testing::detail)::' <<<"$names"; then fail "exported by $file"; fi
   grep -q '^T ' <<<"$names" || fail "$file exports nothing"

@@ -1,4 +1,4 @@
-// Starts servers and asks one whether it is there: redlock::testing alone, without the library.
+// Starts servers and checks their states: uses redlock::testing alone, without the library.
 #include <redlock/testing/local_nodes.hpp>
 
 #include <iostream>

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
-# How the package is tried out, to be sourced. Expects `work`, a temporary folder, and `source_dir`, the project's.
+# Functions for the tests of the package. Source this file with `work`, a temporary folder, and `source_dir`, the folder
+# of the project, set.
 here=$source_dir/tests/package
 
-# What a strict project says to its compiler; CXXFLAGS of whoever runs this would mix with it.
+# The compiler flags of a strict project. Flags from the environment are unset, as they would be added.
 own_flags='-O1 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -fvisibility=hidden'
 unset CXXFLAGS CFLAGS LDFLAGS
 
@@ -23,7 +24,7 @@ build_consumer() {
   done
 }
 
-# The compiler hears what the project itself says, where the headers are, and the standard: no word more.
+# The compiler gets the flags of the project, the folder of the headers and the language standard, and nothing else.
 check_flags() {
   diff - <(sed -n '/^CXX_/ { s/ *$//; s/  */ /g; s|-I[^ ]*/include$|-I…/include|; p }' "$1") <<END
 CXX_DEFINES =
@@ -32,7 +33,7 @@ CXX_FLAGS = $own_flags -std=gnu++20
 END
 }
 
-# Configuring fails with these words: refuse_consumer WORDS [arguments for cmake…]
+# Checks that configuring fails with these words: refuse_consumer WORDS [arguments for cmake…]
 refuse_consumer() {
   local words=$1 said=$work/said
   if configure_consumer "$work/refused" "${@:2}" >"$said" 2>&1; then fail "configured: ${*:2}"; fi
@@ -41,5 +42,5 @@ refuse_consumer() {
   tr -s ' \n' ' ' <"$said" | grep -qF "$words" || { cat "$said"; fail "it does not say: $words"; }
 }
 
-# What a program is linked with: linked_with FOLDER FILE
+# Checks that the program is linked with FILE: linked_with FOLDER FILE
 linked_with() { grep -qF " $2" "$1/CMakeFiles/consumer.dir/link.txt" || fail "$1 does not link $2"; }
