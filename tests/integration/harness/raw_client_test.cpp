@@ -5,12 +5,12 @@
 
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
-#include "support/message_of.hpp"
+#include "support/exception_message.hpp"
 #include "support/network/raw_client.hpp"
 
 using redlock::testing::contains;
+using redlock::testing::exception_message;
 using redlock::testing::LocalNodes;
-using redlock::testing::message_of;
 using redlock::testing::RawClient;
 
 TEST_CASE("a_raw_client_reads_and_changes_the_data_of_a_server") {
@@ -41,7 +41,7 @@ TEST_CASE("a_raw_client_writes_replies_as_text") {
           "[1, a, [(nil), OK]]");
   REQUIRE_THAT(client.command({"NONSENSE"}), contains("-ERR unknown command"));
   client.command({"LPUSH", "list", "x"});
-  REQUIRE_THAT(message_of([&] { (void)client.get("list"); }), contains("WRONGTYPE"));
+  REQUIRE_THAT(exception_message([&] { (void)client.get("list"); }), contains("WRONGTYPE"));
   REQUIRE(client.command({"PING"}) == "PONG");
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("a_raw_client_does_not_wait_forever") {
   LocalNodes nodes{1};
   RawClient client{nodes.port(0)};
   nodes.pause(0);
-  REQUIRE_THAT(message_of([&] { client.command({"PING"}); }), contains("no answer within 2 s"));
+  REQUIRE_THAT(exception_message([&] { client.command({"PING"}); }), contains("no answer within 2 s"));
   nodes.resume(0);
   REQUIRE(client.command({"PING"}) == "PONG");
 }

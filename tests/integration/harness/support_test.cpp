@@ -22,7 +22,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/message_of.hpp"
+#include "support/exception_message.hpp"
 #include "support/network/raw_client.hpp"
 #include "testing/fd.hpp"
 #include "testing/loopback_port.hpp"
@@ -30,8 +30,8 @@
 using namespace std::chrono_literals;
 using redlock::testing::contains;
 using redlock::testing::eventually;
+using redlock::testing::exception_message;
 using redlock::testing::LocalNodes;
-using redlock::testing::message_of;
 using redlock::testing::RawClient;
 using redlock::testing::detail::connect_to_loopback;
 using redlock::testing::detail::Fd;
@@ -185,19 +185,19 @@ TEST_CASE("arguments_reach_the_server_and_debug_is_allowed") {
 
 TEST_CASE("a_server_that_cannot_start_is_reported_with_the_end_of_its_log") {
   const auto start = [] { LocalNodes{2, {.arguments = {"--no-such-option", "1"}}}; };
-  REQUIRE_THAT(message_of(start), contains("exited during startup") && contains("no-such-option"));
+  REQUIRE_THAT(exception_message(start), contains("exited during startup") && contains("no-such-option"));
 }
 
 TEST_CASE("a_missing_server_program_is_reported_with_the_names_tried") {
   const auto start = [] { LocalNodes{1, {.server = "no-such-server"}}; };
-  REQUIRE_THAT(message_of(start), contains("tried: no-such-server") && contains("REDLOCK_SERVER"));
+  REQUIRE_THAT(exception_message(start), contains("tried: no-such-server") && contains("REDLOCK_SERVER"));
 }
 
 TEST_CASE("the_environment_chooses_the_server_program") {
   const char* before = std::getenv("REDLOCK_SERVER");
   const std::string kept = before != nullptr ? before : "";
   ::setenv("REDLOCK_SERVER", "/no/such/server", 1);
-  const std::string message = message_of([] { LocalNodes{1}; });
+  const std::string message = exception_message([] { LocalNodes{1}; });
   before != nullptr ? ::setenv("REDLOCK_SERVER", kept.c_str(), 1) : ::unsetenv("REDLOCK_SERVER");
   REQUIRE_THAT(message, contains("tried: /no/such/server"));
 }
@@ -228,8 +228,8 @@ TEST_CASE("threads_may_kill_pause_and_restart_nodes_at_the_same_time") {
       for (int round = 0; round < 5; ++round) {
         nodes.restart_empty(node);
         // Pausing throws if another thread has killed the node in between.
-        (void)message_of([&] { nodes.pause(node); });
-        (void)message_of([&] { nodes.resume(node); });
+        (void)exception_message([&] { nodes.pause(node); });
+        (void)exception_message([&] { nodes.resume(node); });
         (void)nodes.running(1 - node);
         nodes.kill(node);
       }

@@ -19,8 +19,8 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/gate.hpp"
 #include "support/network/raw_client.hpp"
+#include "support/one_shot_event.hpp"
 #include "support/own_process.hpp"
 
 namespace {
@@ -43,18 +43,18 @@ struct Fixture {
   Redlock locks;
 };
 
-/// More callbacks than there are threads for them. They block until the gate is open.
+/// More callbacks than there are threads for them. They block until the event is set.
 struct HangingCallbacks {
   HangingCallbacks(Redlock& locks, std::chrono::milliseconds ttl) {
     for (int i = 0; i < 20; ++i)
-      leases.push_back(
-          locks.lock("hanging " + std::to_string(i), {.ttl = ttl, .on_lost = [this](Loss) { gate.pass(); }}));
+      leases.push_back(locks.lock("hanging " + std::to_string(i),
+                                  {.ttl = ttl, .on_lost = [this](Loss) { event.wait(); }}));
   }
-  ~HangingCallbacks() { gate.open(); }
+  ~HangingCallbacks() { event.set(); }
   HangingCallbacks(const HangingCallbacks&) = delete;
   HangingCallbacks& operator=(const HangingCallbacks&) = delete;
 
-  Gate gate;
+  OneShotEvent event;
   std::vector<Lease> leases;
 };
 
@@ -158,11 +158,11 @@ TEST_CASE("a_renewed_lease_is_lost_at_its_deadline_when_a_majority_hangs") {
 
 TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   Fixture f;
-  Gate gate;
+  OneShotEvent event;
   std::atomic<int> blocked = 0;
   const auto block = [&](Loss) {
     ++blocked;
-    gate.pass();
+    event.wait();
   };
   std::vector<Lease> blockers;
   for (int i = 0; i < 3; ++i)
@@ -175,7 +175,7 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   CHECK(blocked == 3);
   std::this_thread::sleep_for(2s);
   CHECK(renewed->state() == State::held);
-  gate.open();
+  event.set();
 }
 
 TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_called") {
@@ -186,7 +186,7 @@ TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_call
     std::optional<Lease> lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = recorder.callback()});
     const std::jthread opener{[&others, opens_at = lease->deadline() + 20ms] {
       std::this_thread::sleep_until(opens_at);
-      others.gate.open();
+      others.event.set();
     }};
     lease->wait_lost();
     lease.reset();
@@ -230,12 +230,12 @@ TEST_CASE("a_throwing_callback_is_reported_and_affects_nothing_else") {
 
 TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
   Fixture f;
-  Gate gate;
+  OneShotEvent event;
   std::atomic<bool> begun = false;
   std::atomic<bool> ended = false;
   auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) {
                                         begun = true;
-                                        gate.pass();
+                                        event.wait();
                                         ended = true;
                                       }});
   REQUIRE(lease);
@@ -245,7 +245,7 @@ TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
     return ended.load();
   });
   CHECK(released.wait_for(100ms) == std::future_status::timeout);
-  gate.open();
+  event.set();
   CHECK(released.get());
 }
 

@@ -17,8 +17,8 @@
 
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/gate.hpp"
-#include "support/notes.hpp"
+#include "support/one_shot_event.hpp"
+#include "support/recording_observer.hpp"
 
 namespace {
 
@@ -48,37 +48,37 @@ void note(EventQueue& event_queue, const std::string& resource) {
 }  // namespace
 
 TEST_CASE("the_queue_delivers_all_events_in_order_before_it_ends") {
-  const auto notes = std::make_shared<Notes>();
+  const auto recorder = std::make_shared<RecordingObserver>();
   {
-    EventQueue event_queue{notes, 0, nullptr};
+    EventQueue event_queue{recorder, 0, nullptr};
     for (int i = 0; i < 1000; ++i) note(event_queue, std::to_string(i));
   }
-  REQUIRE(notes->attempts().size() == 1000);
-  for (std::size_t i = 0; i < 1000; ++i) CHECK(notes->attempts()[i].resource == std::to_string(i));
+  REQUIRE(recorder->attempts().size() == 1000);
+  for (std::size_t i = 0; i < 1000; ++i) CHECK(recorder->attempts()[i].resource == std::to_string(i));
 }
 
 TEST_CASE("events_are_delivered_soon_without_further_calls") {
-  const auto notes = std::make_shared<Notes>();
-  EventQueue event_queue{notes, 0, nullptr};
+  const auto recorder = std::make_shared<RecordingObserver>();
+  EventQueue event_queue{recorder, 0, nullptr};
   for (std::size_t round = 1; round <= 3; ++round) {
     event_queue.node_changed({.node = "n"});
-    REQUIRE(eventually([&] { return notes->nodes().size() == round; }));
+    REQUIRE(eventually([&] { return recorder->nodes().size() == round; }));
   }
 }
 
 TEST_CASE("the_observer_receives_resources_and_not_keys") {
-  const auto notes = std::make_shared<Notes>();
+  const auto recorder = std::make_shared<RecordingObserver>();
   {
-    EventQueue event_queue{notes, 4, nullptr};
+    EventQueue event_queue{recorder, 4, nullptr};
     event_queue.attempted({.resource = "app:a"});
     event_queue.waited({.resource = "app:b"});
     event_queue.ended({.resource = "app:c"});
     event_queue.extended({.resource = "app:d"});
   }
-  CHECK(notes->attempts().at(0).resource == "a");
-  CHECK(notes->waits().at(0).resource == "b");
-  CHECK(notes->holds().at(0).resource == "c");
-  CHECK(notes->extensions().at(0).resource == "d");
+  CHECK(recorder->attempts().at(0).resource == "a");
+  CHECK(recorder->waits().at(0).resource == "b");
+  CHECK(recorder->holds().at(0).resource == "c");
+  CHECK(recorder->extensions().at(0).resource == "d");
 }
 
 TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
@@ -100,10 +100,10 @@ TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
 }
 
 TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
-  Gate gate;
+  OneShotEvent event;
   std::atomic<std::size_t> told = 0;
   const auto observer = std::make_shared<CallingObserver>([&](const auto&) {
-    if (told++ == 0) gate.pass();
+    if (told++ == 0) event.wait();
   });
   {
     EventQueue event_queue{observer, 0, nullptr};
@@ -111,7 +111,7 @@ TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
     REQUIRE(eventually([&] { return told == 1; }));
     for (std::size_t i = 0; i < EventQueue::capacity + 17; ++i) note(event_queue, "more");
     CHECK(observer->drops == 0);
-    gate.open();
+    event.set();
     REQUIRE(eventually([&] { return observer->drops == 17; }));
     CHECK(told == 1 + EventQueue::capacity);
     note(event_queue, "last");

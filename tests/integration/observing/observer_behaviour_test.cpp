@@ -16,7 +16,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
-#include "support/gate.hpp"
+#include "support/one_shot_event.hpp"
 
 namespace {
 
@@ -40,9 +40,9 @@ class CallingObserver final : public Observer {
 
 TEST_CASE("a_blocking_observer_delays_nothing_else") {
   LocalNodes nodes{3};
-  Gate gate;
+  OneShotEvent event;
   const auto observer = std::make_shared<CallingObserver>();
-  observer->call = [&] { gate.pass(); };
+  observer->call = [&] { event.wait(); };
   Redlock locks{endpoints(nodes), {.observer = observer}};
   std::atomic<bool> lost = false;
   const auto lease = locks.try_lock("short", {.ttl = 100ms, .on_lost = [&](Loss) { lost = true; }});
@@ -52,7 +52,7 @@ TEST_CASE("a_blocking_observer_delays_nothing_else") {
   REQUIRE(eventually([&] { return lost.load(); }));
   std::this_thread::sleep_for(1s);
   CHECK(renewed->state() == State::held);
-  gate.open();
+  event.set();
 }
 
 TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {

@@ -18,8 +18,8 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/metrics_text.hpp"
-#include "support/notes.hpp"
 #include "support/own_process.hpp"
+#include "support/recording_observer.hpp"
 
 namespace {
 
@@ -44,10 +44,10 @@ struct Fixture {
 
   LocalNodes nodes;
   Observers servers{nodes};
-  std::shared_ptr<Notes> notes = std::make_shared<Notes>();
+  std::shared_ptr<RecordingObserver> recorder = std::make_shared<RecordingObserver>();
   std::optional<Redlock> locks{
       std::in_place, endpoints(nodes),
-      Options{.restart_guard = RestartGuard::off, .key_prefix = "app:", .observer = notes}};
+      Options{.restart_guard = RestartGuard::off, .key_prefix = "app:", .observer = recorder}};
 };
 
 template <class Event, class Predicate>
@@ -72,7 +72,7 @@ TEST_CASE("attempts_are_reported_with_their_outcomes") {
     CHECK(ec == Errc::no_quorum);
   }
   f.end();
-  const auto attempts = f.notes->attempts();
+  const auto attempts = f.recorder->attempts();
   REQUIRE(attempts.size() == 3);
   CHECK(attempts[0].resource == "r");
   CHECK(attempts[0].failure == std::nullopt);
@@ -83,7 +83,7 @@ TEST_CASE("attempts_are_reported_with_their_outcomes") {
     CHECK(attempt.took > 0ns);
     CHECK(attempt.took < Clock::now() - before);
   }
-  CHECK(f.notes->waits().empty());
+  CHECK(f.recorder->waits().empty());
 }
 
 TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
@@ -99,7 +99,7 @@ TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
   std::error_code ec;
   REQUIRE_FALSE(f.locks->lock("r", {}, stopped.get_token(), ec));
   f.end();
-  const auto waits = f.notes->waits();
+  const auto waits = f.recorder->waits();
   REQUIRE(waits.size() == 3);
   CHECK(waits[0].resource == "r");
   CHECK(waits[0].failure == Errc::timed_out);
@@ -109,8 +109,8 @@ TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
   CHECK(waits[1].waited >= 300ms);
   CHECK(waits[1].waited <= after - between);
   CHECK(waits[2].failure == Errc::cancelled);
-  CHECK(count(f.notes->attempts(), [](const auto& attempt) { return !attempt.failure; }) == 1);
-  CHECK(f.notes->attempts().size() >= 2);
+  CHECK(count(f.recorder->attempts(), [](const auto& attempt) { return !attempt.failure; }) == 1);
+  CHECK(f.recorder->attempts().size() >= 2);
 }
 
 TEST_CASE("a_second_round_is_reported") {
@@ -121,8 +121,8 @@ TEST_CASE("a_second_round_is_reported") {
         {"SET", "redlock:f:{app:r}", std::to_string(4'000'000'000'000'000 + 1000 * node)});
   REQUIRE(f.locks->try_lock("r"));
   f.end();
-  REQUIRE(f.notes->attempts().size() == 1);
-  CHECK(f.notes->attempts()[0].second_round);
+  REQUIRE(f.recorder->attempts().size() == 1);
+  CHECK(f.recorder->attempts()[0].second_round);
 }
 
 // ── holds and losses ───────────────────────────────────────────────────────────────────────────────────────
@@ -140,7 +140,7 @@ TEST_CASE("a_released_lease_is_reported_with_its_hold_time_and_remaining_validit
   const auto released = Clock::now();
   lease.reset();
   f.end();
-  const auto holds = f.notes->holds();
+  const auto holds = f.recorder->holds();
   REQUIRE(holds.size() == 1);
   CHECK(holds[0].resource == "r");
   CHECK(holds[0].release == Release::released);
@@ -155,11 +155,11 @@ TEST_CASE("a_loss_is_reported_once_at_the_deadline_even_without_listeners") {
   Fixture f;
   auto lease = f.locks->try_lock("r", {.ttl = 200ms});
   REQUIRE(lease);
-  REQUIRE(eventually([&] { return f.notes->holds().size() == 1; }));
+  REQUIRE(eventually([&] { return f.recorder->holds().size() == 1; }));
   CHECK(Clock::now() >= lease->deadline());
   lease.reset();
   f.end();
-  const auto holds = f.notes->holds();
+  const auto holds = f.recorder->holds();
   REQUIRE(holds.size() == 1);
   CHECK(holds[0].release == Release::already_lost);
   CHECK(holds[0].loss == Loss::deadline_passed);
@@ -176,10 +176,10 @@ TEST_CASE("a_loss_is_reported_with_its_reason") {
   f.servers.command({"DEL", "app:r"});
   if (taken) f.servers.command({"SET", "app:r", "somebody else"});
   REQUIRE_FALSE(lease->extend());
-  REQUIRE(eventually([&] { return f.notes->holds().size() == 1; }));
-  CHECK(f.notes->holds()[0].loss == (taken ? Loss::taken : Loss::deleted));
-  CHECK(f.notes->holds()[0].held < 60s);
-  CHECK(f.notes->extensions().at(0).state == State::lost);
+  REQUIRE(eventually([&] { return f.recorder->holds().size() == 1; }));
+  CHECK(f.recorder->holds()[0].loss == (taken ? Loss::taken : Loss::deleted));
+  CHECK(f.recorder->holds()[0].held < 60s);
+  CHECK(f.recorder->extensions().at(0).state == State::lost);
 }
 
 TEST_CASE("a_release_without_answers_is_reported_as_unknown") {
@@ -190,9 +190,9 @@ TEST_CASE("a_release_without_answers_is_reported_as_unknown") {
   CHECK(lease->release() == Release::unknown);
   lease.reset();
   f.end();
-  REQUIRE(f.notes->holds().size() == 1);
-  CHECK(f.notes->holds()[0].release == Release::unknown);
-  CHECK(f.notes->holds()[0].validity_left > 0ns);
+  REQUIRE(f.recorder->holds().size() == 1);
+  CHECK(f.recorder->holds()[0].release == Release::unknown);
+  CHECK(f.recorder->holds()[0].validity_left > 0ns);
 }
 
 // ── extensions ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,11 +203,11 @@ TEST_CASE("renewals_are_reported_with_their_lateness_and_explicit_extensions_wit
   auto by_hand = f.locks->try_lock("by hand");
   REQUIRE((lease && by_hand));
   REQUIRE(by_hand->extend());
-  REQUIRE(eventually([&] { return f.notes->extensions().size() >= 5; }));
+  REQUIRE(eventually([&] { return f.recorder->extensions().size() >= 5; }));
   lease.reset();
   by_hand.reset();
   f.end();
-  const auto extensions = f.notes->extensions();
+  const auto extensions = f.recorder->extensions();
   for (const Observer::Extension& extension : extensions) {
     CHECK(extension.late.has_value() == (extension.resource == "r"));
     CHECK(extension.late.value_or(0ns) >= 0ns);
@@ -223,9 +223,9 @@ TEST_CASE("a_renewal_without_a_majority_is_reported_in_doubt") {
   const auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
   REQUIRE(lease);
   for (const int node : {0, 1}) f.nodes.pause(node);
-  REQUIRE(eventually([&] { return !f.notes->holds().empty(); }));
-  CHECK(f.notes->holds()[0].loss == Loss::no_quorum);
-  CHECK(count(f.notes->extensions(), [](const auto& one) { return one.state == State::in_doubt; }) > 0);
+  REQUIRE(eventually([&] { return !f.recorder->holds().empty(); }));
+  CHECK(f.recorder->holds()[0].loss == Loss::no_quorum);
+  CHECK(count(f.recorder->extensions(), [](const auto& one) { return one.state == State::in_doubt; }) > 0);
   for (const int node : {0, 1}) f.nodes.resume(node);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("connections_and_reconnections_are_reported_per_node") {
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
   const auto ready = [&](bool again) {
-    return count(f.notes->nodes(), [&](const Observer::Node& one) {
+    return count(f.recorder->nodes(), [&](const Observer::Node& one) {
       return one.state == NodeState::ready && one.reconnected == again;
     });
   };
@@ -251,13 +251,13 @@ TEST_CASE("connections_and_reconnections_are_reported_per_node") {
 
 TEST_CASE("a_node_that_lost_its_data_is_reported_as_barred") {
   LocalNodes nodes{3};
-  const auto notes = std::make_shared<Notes>();
-  Redlock locks{endpoints(nodes), {.observer = notes}};
+  const auto recorder = std::make_shared<RecordingObserver>();
+  Redlock locks{endpoints(nodes), {.observer = recorder}};
   REQUIRE(locks.try_lock("r"));
   nodes.restart_empty(1);
   CHECK(eventually([&] {
     static_cast<void>(locks.try_lock("r"));
-    return count(notes->nodes(), [&](const Observer::Node& one) {
+    return count(recorder->nodes(), [&](const Observer::Node& one) {
              return one.node == nodes.url(1) && one.state == NodeState::barred &&
                     one.trouble == redlock::NodeStatus::quarantined;
            }) == 1;
@@ -268,7 +268,8 @@ TEST_CASE("a_node_that_dies_and_returns_is_reported_down_with_a_reason_and_then_
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
   const auto told = [&](auto what) {
-    return count(f.notes->nodes(), [&](const auto& one) { return one.node == f.nodes.url(2) && what(one); });
+    return count(f.recorder->nodes(),
+                 [&](const auto& one) { return one.node == f.nodes.url(2) && what(one); });
   };
   REQUIRE(
       eventually([&] { return told([](const auto& one) { return one.state == NodeState::ready; }) == 1; }));
@@ -280,7 +281,7 @@ TEST_CASE("a_node_that_dies_and_returns_is_reported_down_with_a_reason_and_then_
   }));
   f.nodes.restart_empty(2);
   REQUIRE(eventually([&] { return told([](const auto& one) { return one.reconnected; }) == 1; }));
-  const auto nodes = f.notes->nodes();
+  const auto nodes = f.recorder->nodes();
   const auto down = std::find_if(nodes.begin(), nodes.end(), is_down);
   CHECK(down->trouble);
   CHECK_FALSE(down->message.empty());
@@ -317,13 +318,13 @@ TEST_CASE("nothing_is_reported_in_a_forked_child") {
   Fixture f;
   auto lease = f.locks->try_lock("r");
   REQUIRE(lease);
-  REQUIRE(eventually([&] { return f.notes->attempts().size() == 1 && f.notes->nodes().size() == 6; }));
+  REQUIRE(eventually([&] { return f.recorder->attempts().size() == 1 && f.recorder->nodes().size() == 6; }));
   CHECK(in_child([&] {
           lease.reset();
           f.end();
-          return f.notes->holds().empty() ? 17 : 1;
+          return f.recorder->holds().empty() ? 17 : 1;
         }) == 17);
   lease.reset();
   f.end();
-  CHECK(f.notes->holds().size() == 1);
+  CHECK(f.recorder->holds().size() == 1);
 }

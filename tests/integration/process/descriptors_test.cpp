@@ -18,8 +18,8 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/inspectable_lock.hpp"
-#include "support/notes.hpp"
 #include "support/own_process.hpp"
+#include "support/recording_observer.hpp"
 #include "testing/fd.hpp"
 
 using namespace std::chrono_literals;
@@ -135,9 +135,9 @@ TEST_CASE("a_process_without_descriptors_gets_an_error_and_continues_when_some_a
 TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") {
   LocalNodes nodes{3};
   const Placeholders taken;
-  const auto notes = std::make_shared<Notes>();
+  const auto recorder = std::make_shared<RecordingObserver>();
   {
-    InspectableLock locks{endpoints(nodes), {.observer = notes}};
+    InspectableLock locks{endpoints(nodes), {.observer = recorder}};
     static_cast<void>(locks.inspect("resource"));  // connects
     REQUIRE(locks.ready_nodes() == 3);
     const NoMoreDescriptors none{taken};
@@ -148,7 +148,7 @@ TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") 
     CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // needs a timer
     CHECK(ec == std::errc::too_many_files_open);
   }
-  REQUIRE(notes->holds().size() == 2);
-  CHECK(notes->holds()[0].resource == "told");
-  CHECK(notes->holds()[1].loss == redlock::Loss::deadline_passed);  // reported by the release
+  REQUIRE(recorder->holds().size() == 2);
+  CHECK(recorder->holds()[0].resource == "told");
+  CHECK(recorder->holds()[1].loss == redlock::Loss::deadline_passed);  // reported by the release
 }

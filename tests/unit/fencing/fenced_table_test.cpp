@@ -8,11 +8,11 @@
 #include <string>
 
 #include "support/catch.hpp"
-#include "support/message_of.hpp"
+#include "support/exception_message.hpp"
 
 using redlock::FencingToken;
 using redlock::testing::contains;
-using redlock::testing::message_of;
+using redlock::testing::exception_message;
 
 namespace {
 
@@ -40,7 +40,7 @@ TEST_CASE("a_row_refuses_a_smaller_token_names_both_tokens_and_keeps_its_text") 
   FencedTable table{file.path()};
   table.write("invoice/42", "paid", token(34));
   CHECK_THROWS_AS(table.write("invoice/42", "open", token(33)), StaleToken);
-  CHECK(message_of([&] { table.write("invoice/42", "open", token(33)); }) ==
+  CHECK(exception_message([&] { table.write("invoice/42", "open", token(33)); }) ==
         "token 33 is smaller than 34, which was here before");
   CHECK(table.find("invoice/42") == "paid");
   table.write("invoice/42", "sent", token(34));
@@ -86,9 +86,9 @@ TEST_CASE("a_row_refuses_an_invalid_token_and_changes_nothing") {
   FencedTable table{file.path()};
   for (const std::uint64_t none : {0ull, 9007199254740992ull, ~0ull}) {
     CAPTURE(none);
-    CHECK_THAT(message_of([&] { table.write("new", "x", token(none)); }),
+    CHECK_THAT(exception_message([&] { table.write("new", "x", token(none)); }),
                contains("CHECK constraint failed"));
-    CHECK_THAT(message_of([&] { (void)table.read("new", token(none)); }),
+    CHECK_THAT(exception_message([&] { (void)table.read("new", token(none)); }),
                contains("CHECK constraint failed"));
     CHECK_FALSE(table.find("new"));
   }
@@ -110,6 +110,6 @@ TEST_CASE("a_database_file_keeps_tokens_across_connections_and_reopening") {
 }
 
 TEST_CASE("a_database_file_that_cannot_be_opened_is_refused") {
-  CHECK_THAT(message_of([] { FencedTable{"/no/such/folder/fenced.db"}; }),
+  CHECK_THAT(exception_message([] { FencedTable{"/no/such/folder/fenced.db"}; }),
              contains("unable to open database file"));
 }

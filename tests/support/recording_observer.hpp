@@ -1,4 +1,4 @@
-// An observer that remembers.
+// An observer that records all events.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace redlock::testing {
 
 /// Threads: every call from any thread.
-class Notes final : public Observer {
+class RecordingObserver final : public Observer {
  public:
   void attempted(const Attempt& event) override { add(attempts_, event); }
   void waited(const Wait& event) override { add(waits_, event); }

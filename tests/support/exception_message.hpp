@@ -1,4 +1,4 @@
-// What an exception says.
+// The message of an exception.
 #pragma once
 
 #include <exception>
@@ -6,9 +6,10 @@
 
 namespace redlock::testing {
 
-/// The text of what a call throws: `REQUIRE_THAT(message_of([&] { locks.lock("r"); }), contains("quorum"))`.
+/// The message of the exception that a call throws: `REQUIRE_THAT(exception_message([&] { locks.lock("r");
+/// }), contains("quorum"))`.
 template <class Call>
-std::string message_of(Call call) {
+std::string exception_message(Call call) {
   try {
     call();
   } catch (const std::exception& error) {
