@@ -52,7 +52,7 @@ class RandomEvents {
       default:
         break;
     }
-    client->guard.want(now_, client->outbox);
+    client->guard.want_grants(now_, client->outbox);
     client->serve(now_);
     client->on_time(now_);
     look(*client);

@@ -42,7 +42,7 @@ constexpr auto quarantine = 60602ms;
 TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   one.greet_all(at(1ms));
   CHECK(one.outbox.sent().empty());
   CHECK(one.guard.is_deciding(0));
@@ -66,9 +66,9 @@ TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
   one.greet_all(at(0ms));
   one.settle(at(0ms));
   CHECK(one.admitted() == 0);
-  one.guard.want(at(200ms) + quarantine, one.outbox);
+  one.guard.want_grants(at(200ms) + quarantine, one.outbox);
   CHECK(one.admitted() == 0);
-  one.guard.want(at(202ms) + quarantine, one.outbox);
+  one.guard.want_grants(at(202ms) + quarantine, one.outbox);
   CHECK(one.admitted() == 3);
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
     Watchman one = watchman(servers);
     Watchman two = watchman(servers);
     for (Watchman* const client : {&one, &two}) {
-      client->guard.want(at(0ms), client->outbox);
+      client->guard.want_grants(at(0ms), client->outbox);
       client->greet_all(at(0ms));
       client->guard.timed_out(at(200ms), client->outbox);
       const std::vector<Sent> looks = client->outbox.take();
@@ -131,8 +131,8 @@ TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
   Watchman two = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
-  two.guard.want(at(0ms), two.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
+  two.guard.want_grants(at(0ms), two.outbox);
   one.greet_all(at(0ms));
   two.greet_all(at(0ms));
   one.guard.timed_out(at(200ms), one.outbox);
@@ -151,7 +151,7 @@ TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked
 TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quarantined") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   one.greet(0, at(0ms));
   one.greet(1, at(0ms));
   CHECK(one.on_time(at(200ms)) == 2);
@@ -161,7 +161,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
         "quarantined: restarted without its data 0 ms ago, votes again in 61 s");
   CHECK(servers[0].data.marker ==
         "redlock 1 deployment=none nodes=3 max_ttl=60000 node=" + name_of({"run0"}) + " run_id=run0");
-  one.guard.want(at(501ms) + quarantine, one.outbox);
+  one.guard.want_grants(at(501ms) + quarantine, one.outbox);
   CHECK(one.serve(at(501ms) + quarantine) == 2);
   CHECK(one.admitted() == 2);
 
@@ -176,7 +176,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
 TEST_CASE("a_node_that_connects_while_the_others_wait_for_it_counts_as_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   Watchman one = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   one.greet(0, at(0ms));
   one.greet(1, at(0ms));
   one.on_time(at(200ms));
@@ -210,7 +210,7 @@ TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   two.settle(at(60s));
   CHECK(two.admitted() == 2);
   CHECK(servers[2].data.quarantined_until == at(10200ms) + quarantine);
-  two.guard.want(at(10202ms) + quarantine, two.outbox);
+  two.guard.want_grants(at(10202ms) + quarantine, two.outbox);
   CHECK(two.admitted() == 3);
   CHECK(servers[2].grants(two.guard.beginning(), at(10202ms) + quarantine));
   Watchman three = watchman(servers);
@@ -226,7 +226,7 @@ TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
   Watchman one = watchman(servers);
   one.greet_all(at(0ms));
   CHECK(one.admitted() == 2);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   CHECK(one.serve(at(0ms)) == 1);  // without a second look, as there is no doubt
   CHECK(one.admitted() == 2);
   CHECK(servers[1].data.quarantined_until == at(0ms) + quarantine);
@@ -253,7 +253,7 @@ TEST_CASE("a_majority_that_lost_its_data_is_quarantined_and_rejoins_the_deployme
   std::vector<MarkedServer> servers = marked_servers(5);
   for (const NodeIndex node : {0U, 1U, 2U}) restart(servers[node]);
   Watchman one = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   for (const NodeIndex node : {0U, 1U, 2U}) one.greet(node, at(0ms));
   one.settle(at(0ms));
   CHECK(one.guard.beginning().empty());
@@ -275,8 +275,8 @@ TEST_CASE("a_node_flushed_under_a_live_connection_is_detected_when_it_refuses_a_
   one.settle(at(0ms));
   servers[0].data = {};
   REQUIRE_FALSE(servers[0].grants(one.guard.beginning(), at(1s)));
-  one.guard.doubt(0, at(1s), one.outbox);
-  one.guard.doubt(0, at(1s), one.outbox);
+  one.guard.grant_refused(0, at(1s), one.outbox);
+  one.guard.grant_refused(0, at(1s), one.outbox);
   CHECK(one.admitted() == 2);
   CHECK(one.serve(at(1s)) == 1);
   one.settle(at(1s));
@@ -290,7 +290,7 @@ TEST_CASE("nodes_that_are_all_flushed_under_live_connections_are_quarantined") {
   one.settle(at(0ms));
   for (NodeIndex node = 0; node < 3; ++node) {
     servers[node].data = {};
-    one.guard.doubt(node, at(1s), one.outbox);
+    one.guard.grant_refused(node, at(1s), one.outbox);
   }
   one.settle(at(1s));
   CHECK(one.admitted() == 0);
@@ -359,7 +359,7 @@ TEST_CASE("nothing_is_written_while_no_deployment_has_a_majority") {
   servers[0] = others[0];
   servers[1] = others[1];
   Watchman one = watchman(servers);
-  one.guard.want(at(0ms), one.outbox);
+  one.guard.want_grants(at(0ms), one.outbox);
   // The first marker names the deployment until a majority is known.
   one.greet_all(at(1s));
   CHECK(one.outbox.sent().empty());
@@ -387,11 +387,11 @@ TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_aft
   Watchman one = watchman(servers);
   one.greet(0, at(0ms));
   one.greet(1, at(0ms));
-  one.guard.greeted(2, "run2", error_reply("NOPERM no permissions"), at(0ms), one.outbox);
-  one.guard.want(at(999ms), one.outbox);
+  one.guard.connected(2, "run2", error_reply("NOPERM no permissions"), at(0ms), one.outbox);
+  one.guard.want_grants(at(999ms), one.outbox);
   CHECK(one.outbox.sent().empty());
   CHECK(one.objection(2, at(1s)) == "no permission: NOPERM no permissions");
-  one.guard.want(at(1s), one.outbox);
+  one.guard.want_grants(at(1s), one.outbox);
   CHECK(one.serve(at(1s)) == 1);
   CHECK(one.admitted() == 3);
 }
@@ -418,7 +418,7 @@ TEST_CASE("a_quarantine_without_an_expiry_names_the_key_to_delete") {
   Watchman one = watchman(servers);
   Reply reply = servers[0].look(at(0ms));
   reply.elements[1].integer = -1;
-  one.guard.greeted(0, "run0", reply, at(0ms), one.outbox);
+  one.guard.connected(0, "run0", reply, at(0ms), one.outbox);
   CHECK(one.objection(0, at(0ms)) ==
         "quarantined: votes again once redlock:quarantine, which has no ttl, is deleted");
 }

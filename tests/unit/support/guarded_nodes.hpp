@@ -80,7 +80,7 @@ struct Watchman {
       : guard{settings}, outbox{all.size()}, servers{all} {}
 
   void greet(core::NodeIndex node, core::Time now) {
-    guard.greeted(node, servers[node].run_id, servers[node].look(now), now, outbox);
+    guard.connected(node, servers[node].run_id, servers[node].look(now), now, outbox);
   }
   void greet_all(core::Time now) {
     for (core::NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
@@ -107,7 +107,7 @@ struct Watchman {
   }
   /// Asks the guard for grants and lets all its waits of less than a second pass.
   void settle(core::Time now) {
-    guard.want(now, outbox);
+    guard.want_grants(now, outbox);
     serve(now);
     while (guard.deadline() < now + std::chrono::seconds{1}) {
       now = std::max(now, guard.deadline());

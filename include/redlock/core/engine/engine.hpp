@@ -57,7 +57,7 @@ class Engine final : public Outbox {
   void submit(const Ref<Operation>& operation, Time now) {
     now_ = now;
     for (Session& session : sessions_) session.wake(now);
-    if (guard_ && operation->wants_grants()) guard_->want(now, *this);
+    if (guard_ && operation->wants_grants()) guard_->want_grants(now, *this);
     report_nodes();
     operations_.add(operation, now);
     if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled, now);
@@ -198,7 +198,7 @@ class Engine final : public Outbox {
     operations_.settle(slot.operation, now_);
     if (!key_watcher_.lost().empty()) release_lost();
     if (!guard_) return;
-    if (is_unmarked(reply)) guard_->doubt(node, now_, *this);
+    if (is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
     if (slot.operation.get() == guard_.get()) start_waiting();
   }
 
@@ -228,7 +228,7 @@ class Engine final : public Outbox {
   /// Sends what was waiting for the connection.
   void open(NodeIndex node) {
     Session& session = sessions_[node];
-    if (guard_) guard_->greeted(node, session.run_id(), session.marker(), now_, *this);
+    if (guard_) guard_->connected(node, session.run_id(), session.marker(), now_, *this);
     const Trouble* const found = grant_objection(node);
     const std::optional<Trouble> objection = found ? std::optional{*found} : std::nullopt;
     for (const Session::Slot& refused : session.send_waiting(!objection, now_)) {

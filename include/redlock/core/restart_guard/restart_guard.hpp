@@ -51,8 +51,8 @@ class RestartGuard final : public Operation {
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
   /// An operation needs grants. Starts whatever is missing for the nodes to be admitted.
-  void want(Time now, Outbox& outbox) {
-    is_wanted_ = true;
+  void want_grants(Time now, Outbox& outbox) {
+    grants_wanted_ = true;
     if (all_admitted_) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::failed && now >= later(nodes_[node].read_at, retry_after))
@@ -60,14 +60,14 @@ class RestartGuard final : public Operation {
     decide(now, outbox);
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
-  void greeted(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
+  void connected(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
     nodes_[node] = Node{};
     nodes_[node].run_id = run_id;
     nodes_[node].read(marker, settings_.durable, now);
     decide(now, outbox);
   }
   /// The node has refused a grant because of its marker: reads the marker again.
-  void doubt(NodeIndex node, Time now, Outbox& outbox) {
+  void grant_refused(NodeIndex node, Time now, Outbox& outbox) {
     if (nodes_[node].standing == Standing::asked) return;
     ask(node, look_command(), now, outbox);
     decide(now, outbox);
@@ -79,7 +79,7 @@ class RestartGuard final : public Operation {
   /// Returns true if the node may be admitted soon.
   [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
     const Standing standing = nodes_[node].standing;
-    return is_wanted_ && (standing == Standing::asked || standing == Standing::lost);
+    return grants_wanted_ && (standing == Standing::asked || standing == Standing::lost);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
@@ -164,7 +164,7 @@ class RestartGuard final : public Operation {
       all_admitted_ = all_admitted_ && node.standing == Standing::admitted;
     }
     set_deadline(never);
-    if (!is_wanted_) return;
+    if (!grants_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
     for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) mark_if_needed(node, now, outbox);
     for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look()));
@@ -268,7 +268,7 @@ class RestartGuard final : public Operation {
   std::string beginning_;
   Trouble objection_;
   Time discovery_ends_at_ = never;
-  bool is_wanted_ = false;
+  bool grants_wanted_ = false;
   bool all_admitted_ = false;
 };
 
