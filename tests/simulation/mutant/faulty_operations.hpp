@@ -129,7 +129,7 @@ class NothingIsGivenBack final : public FaultyAcquisition {
 
  private:
   const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
-    return options.owed ? nullptr : forward(node, command, options);
+    return options.is_release ? nullptr : forward(node, command, options);
   }
 };
 
@@ -140,7 +140,7 @@ class ReleasesOvertake final : public FaultyAcquisition {
 
  private:
   const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
-    if (!options.owed) return forward(node, command, options);
+    if (!options.is_release) return forward(node, command, options);
     aside(node, command);
     return nullptr;
   }
@@ -154,7 +154,7 @@ class GrantsBehindReleases final : public FaultyAcquisition {
  private:
   const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
     if (options.step == first_step) grant_command_ = command;
-    is_given_back_ = is_given_back_ || options.owed;
+    is_given_back_ = is_given_back_ || options.is_release;
     return forward(node, command, options);
   }
   void change_reply(NodeIndex node, Step step, Reply& reply) override {

@@ -81,7 +81,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return send_command(node, command, options);
   }
   [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
-  [[nodiscard]] const core::Trouble* remark(core::NodeIndex node) override { return outbox_->remark(node); }
+  [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
 
   core::Ref<core::Operation> inner_;
   core::Outbox* outbox_ = nullptr;  // of the current event

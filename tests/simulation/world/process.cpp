@@ -170,7 +170,8 @@ std::optional<std::string> Process::left_over() const {
   if (loss_queue_.timer() != core::never) return "a lease whose loss is to be told";
   for (std::size_t node = 0; node < engine_.nodes(); ++node) {
     const core::Session& session = engine_.session(node);
-    if (session.pending() > 0 || session.owes()) return "replies that are due from " + session.name();
+    if (session.pending() > 0 || session.must_read())
+      return "replies that are due from " + session.name();
     if (!session.unsent().empty()) return "bytes for " + session.name();
   }
   if (engine_.timer() != core::never) return "a timer";

@@ -116,10 +116,10 @@ TEST_CASE("the_release_of_an_abandoned_attempt_is_queued_behind_its_set_on_every
   fleet.engine.abandon(operation, Errc::cancelled, at(2ms));
   for (NodeIndex node = 0; node < 3; ++node) {
     CHECK(fleet.take_bytes(node) == example_claim().set_command() + example_claim().release_command());
-    CHECK(fleet.engine.session(node).owes());
+    CHECK(fleet.engine.session(node).must_read());
     fleet.engine.answered(node, ok(), at(3ms));
     fleet.engine.answered(node, number(1), at(3ms));
-    CHECK_FALSE(fleet.engine.session(node).owes());
+    CHECK_FALSE(fleet.engine.session(node).must_read());
   }
   CHECK(attempt->failure() == Errc::cancelled);
   CHECK(fleet.engine.late_replies() == 6);
@@ -261,7 +261,7 @@ TEST_CASE("the_engine_needs_attention_while_an_operation_runs_or_a_release_or_an
   CHECK_FALSE(fleet.engine.needs_attention());
   fleet.make_ready(at(0ms));
   CHECK_FALSE(fleet.engine.needs_attention());
-  const auto probe = fleet.submit({.nodes = 1, .connections = 1, .owed = true}, at(1ms));
+  const auto probe = fleet.submit({.nodes = 1, .connections = 1, .is_release = true}, at(1ms));
   CHECK(fleet.engine.needs_attention());
   fleet.abandon(probe, at(2ms));
   CHECK(fleet.engine.needs_attention());  // bytes

@@ -53,7 +53,7 @@ class Story {
     for (const Sent& sent : outbox.take()) {
       CHECK(sent.command == claim.put_back_command());
       CHECK(sent.options.step == put_back);
-      CHECK_FALSE(sent.options.owed);
+      CHECK_FALSE(sent.options.is_release);
       nodes += std::to_string(sent.node);
     }
     return nodes;

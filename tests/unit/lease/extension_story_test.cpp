@@ -29,7 +29,7 @@ TEST_CASE("an_extension_requests_the_whole_ttl_and_is_not_sent_after_its_deadlin
         "*6\r\n$7\r\nEVALSHA\r\n$40\r\n20147b82a203305e1a8843d3dfe31a277668e089\r\n$1\r\n1\r\n$3\r\nkey\r\n"
         "$2\r\nme\r\n$4\r\n1000\r\n");
   CHECK(outbox.sent()[0].options.send_by == at(50ms));
-  CHECK_FALSE(outbox.sent()[0].options.owed);
+  CHECK_FALSE(outbox.sent()[0].options.is_release);
 }
 
 TEST_CASE("an_extension_waits_until_the_node_timeout_or_the_old_deadline_whichever_comes_first") {
@@ -70,7 +70,7 @@ TEST_CASE("an_extension_started_after_the_deadline_only_releases_on_every_node")
   for (NodeIndex node = 0; node < 3; ++node) {
     CHECK(outbox.sent()[node].node == node);
     CHECK(outbox.sent()[node].command == example_claim().release_command());
-    CHECK(outbox.sent()[node].options.owed);
+    CHECK(outbox.sent()[node].options.is_release);
     CHECK(outbox.sent()[node].options.send_by == at(1500ms));
   }
 }
@@ -111,7 +111,7 @@ TEST_CASE("after_a_loss_nothing_is_extended_and_an_unknown_release_script_is_sen
   extension.answered(2, released, noscript(), at(3ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
   CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
-  CHECK(outbox.sent()[0].options.owed);
+  CHECK(outbox.sent()[0].options.is_release);
 }
 
 TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {

@@ -148,10 +148,11 @@ class Play {
 
   /// `E`xtend, `e`xtend with the source, `R`elease, put `B`ack.
   [[nodiscard]] char letter(const Sent& sent) const {
-    if (sent.command == extend_) return sent.options.step == extended && !sent.options.owed ? 'E' : '#';
+    if (sent.command == extend_) return sent.options.step == extended && !sent.options.is_release ? 'E' : '#';
     if (sent.command == extend_whole_) return sent.options.step == extended_again ? 'e' : '#';
-    if (sent.command == put_back_) return sent.options.step == put_back && !sent.options.owed ? 'B' : '#';
-    return sent.command == release_ && sent.options.owed ? 'R' : '#';
+    if (sent.command == put_back_)
+      return sent.options.step == put_back && !sent.options.is_release ? 'B' : '#';
+    return sent.command == release_ && sent.options.is_release ? 'R' : '#';
   }
   void note(const std::string& what) {
     if (complaint_.empty()) complaint_ = told(scenario_, name) + ": " + what;

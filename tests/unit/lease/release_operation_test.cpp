@@ -139,7 +139,7 @@ TEST_CASE("releases_are_owed_for_one_ttl_even_to_unreachable_nodes") {
   CHECK(release_operation.deadline() == at(60ms));
   REQUIRE(outbox.sent().size() == 3);
   for (const Sent& sent : outbox.sent()) {
-    CHECK(sent.options.owed);
+    CHECK(sent.options.is_release);
     CHECK(sent.options.send_by == at(1010ms));
   }
   CHECK(release_operation.tally()[1].trouble.status == NodeStatus::unreachable);
@@ -180,7 +180,7 @@ TEST_CASE("an_unknown_script_is_sent_as_source_even_after_the_release_is_decided
   release_operation.answered(0, released, noscript(), at(2ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
   CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
-  CHECK(outbox.sent()[0].options.owed);
+  CHECK(outbox.sent()[0].options.is_release);
 }
 
 TEST_CASE("a_deletion_still_counts_after_its_connection_was_lost") {

@@ -57,7 +57,7 @@ TEST_CASE("the_first_command_is_set_nx_px_and_is_not_sent_after_the_deadline") {
     CHECK(sent.command ==
           "*6\r\n$3\r\nSET\r\n$3\r\nkey\r\n$2\r\nme\r\n$2\r\nNX\r\n$2\r\nPX\r\n$4\r\n1000\r\n");
     CHECK(sent.options.send_by == at(50ms));
-    CHECK_FALSE(sent.options.owed);
+    CHECK_FALSE(sent.options.is_release);
   }
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("a_failed_waiting_attempt_asks_the_denying_nodes_for_the_ttl_and_relea
     CHECK(sent[i].node == to[i]);
     CHECK(sent[i].options.step == steps[i]);
     CHECK(sent[i].command == (steps[i] == timed ? "*2\r\n$4\r\nPTTL\r\n$3\r\nkey\r\n" : release));
-    CHECK(sent[i].options.owed == (steps[i] == released));
+    CHECK(sent[i].options.is_release == (steps[i] == released));
     CHECK(sent[i].options.send_by == (steps[i] == timed ? at(50ms) : at(1005ms)));
   }
 }
@@ -169,7 +169,7 @@ TEST_CASE("an_unknown_script_is_sent_as_source_and_no_set_follows_a_release") {
   REQUIRE(sent.size() == 1);
   CHECK(sent[0].node == 0);
   CHECK(sent[0].command == release_script.call({"key"}, {"me"}, Form::source));
-  CHECK(sent[0].options.owed);
+  CHECK(sent[0].options.is_release);
   started.answer(1, released, number(0));
   CHECK_FALSE(started.attempt.done());
   started.answer(0, sent[0].options.step, number(0));

@@ -51,7 +51,7 @@ void check_sent_everywhere(const std::vector<Sent>& sent, std::size_t nodes, con
   for (NodeIndex node = 0; node < nodes; ++node) {
     CHECK(sent[node].node == node);
     CHECK(sent[node].command == undo);
-    CHECK(sent[node].options.owed);
+    CHECK(sent[node].options.is_release);
   }
 }
 const std::string swap_back = swap_script.call({"key"}, {"me", "before", "1000"});
@@ -146,7 +146,7 @@ TEST_CASE("a_server_without_the_scripts_gets_their_source_for_the_swap_and_the_s
   story.answer(0, noscript(), released);
   REQUIRE(story.outbox.sent().size() == 1);
   CHECK(story.outbox.sent()[0].command == adopting(example_claim()).undo_command(Form::source));
-  CHECK(story.outbox.sent()[0].options.owed);
+  CHECK(story.outbox.sent()[0].options.is_release);
 }
 
 TEST_CASE("nothing_is_swapped_after_the_swap_back") {

@@ -43,7 +43,7 @@ struct Started {
     std::vector<std::pair<NodeIndex, std::string>> list;
     for (const Sent& sent : outbox.take()) {
       CHECK(sent.options.step == confirmed);
-      CHECK_FALSE(sent.options.owed);
+      CHECK_FALSE(sent.options.is_release);
       list.emplace_back(sent.node, sent.command);
     }
     return list;

@@ -106,7 +106,7 @@ TEST_CASE("an_inspection_asks_each_node_for_the_counter_the_owner_value_and_the_
     CHECK(sent.node == i / 3);
     CHECK(sent.command == questions[i % 3]);
     CHECK(sent.options.send_by == at(50ms));
-    CHECK_FALSE(sent.options.owed);
+    CHECK_FALSE(sent.options.is_release);
   }
 }
 

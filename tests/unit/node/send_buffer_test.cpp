@@ -34,21 +34,21 @@ TEST_CASE("the_final_bytes_are_the_rest_of_a_partly_sent_command_and_the_owed_re
   // Three commands and two releases, cut at every byte.
   const struct {
     std::string bytes;
-    bool owed;
+    bool is_release;
   } commands[] = {{"set1", false}, {"RELEASE1", true}, {"set2", false}, {"RELEASE2", true}, {"set3", false}};
   std::string all;
   for (const auto& command : commands) all += command.bytes;
   for (std::size_t cut = 0; cut <= all.size(); ++cut) {
     CAPTURE(cut);
     SendBuffer out;
-    for (const auto& command : commands) out.add(command.bytes, command.owed);
+    for (const auto& command : commands) out.add(command.bytes, command.is_release);
     out.sent(cut);
     std::string expected;
     std::size_t begin = 0;
     for (const auto& command : commands) {
       const std::size_t end = begin + command.bytes.size();
       if (cut > begin && cut < end) expected += command.bytes.substr(cut - begin);
-      if (cut <= begin && command.owed) expected += command.bytes;
+      if (cut <= begin && command.is_release) expected += command.bytes;
       begin = end;
     }
     CHECK(out.take_releases() == expected);

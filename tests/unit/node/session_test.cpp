@@ -110,7 +110,7 @@ TEST_CASE("replies_match_commands_in_the_order_of_queueing") {
     const auto slot = line.session.answered(ok(), at(3ms));
     REQUIRE(slot);
     CHECK(slot->step == step);
-    CHECK(slot->owed == (step == 2));
+    CHECK(slot->is_release == (step == 2));
     CHECK(slot->operation.get() == line.probe.get());
   }
   CHECK(line.session.pending() == 0);
@@ -156,11 +156,11 @@ TEST_CASE("releases_for_a_node_that_is_down_are_kept_and_sent_when_it_is_back") 
   line.session.on_time(line.session.timer());
   line.greet(at(300ms));
   CHECK(line.take_bytes() == "RELEASE");
-  CHECK(line.session.owes());
+  CHECK(line.session.must_read());
   const auto slot = line.session.answered(number(1), at(301ms));
   REQUIRE(slot);
   CHECK_FALSE(slot->operation);
-  CHECK_FALSE(line.session.owes());
+  CHECK_FALSE(line.session.must_read());
 }
 
 TEST_CASE("a_failed_connection_drops_its_waiting_commands_but_keeps_its_releases") {
@@ -185,7 +185,7 @@ TEST_CASE("nothing_queued_on_a_broken_connection_is_sent_on_the_next_one") {
   line.release("UNSENT TOO", 4, at(2s));
   line.lose(at(2s));
   CHECK(line.session.pending() == 0);
-  CHECK_FALSE(line.session.owes());
+  CHECK_FALSE(line.session.must_read());
   line.session.take_closing();
   line.greet(at(2001ms));
   CHECK(line.take_bytes().empty());

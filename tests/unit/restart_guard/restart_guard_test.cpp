@@ -79,7 +79,7 @@ TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
   CHECK(one.outbox.sent().empty());
   CHECK(one.guard.deadline() == never);
   CHECK_FALSE(one.guard.is_deciding(0));
-  CHECK(one.guard.remark(0, at(0ms)) == nullptr);
+  CHECK(one.guard.caveat(0, at(0ms)) == nullptr);
   CHECK(one.objection(0, at(0ms)) == "quarantined: the node has no marker: it lost its data or is new");
 
   std::vector<MarkedServer> others = marked_servers();
@@ -87,9 +87,9 @@ TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
   Watchman another = watchman(others);
   another.greet_all(at(0ms));
   CHECK(another.outbox.sent().empty());
-  CHECK(another.guard.remark(0, at(0ms)) == nullptr);
-  REQUIRE(another.guard.remark(1, at(0ms)));
-  CHECK(another.guard.remark(1, at(0ms))->status == NodeStatus::quarantined);
+  CHECK(another.guard.caveat(0, at(0ms)) == nullptr);
+  REQUIRE(another.guard.caveat(1, at(0ms)));
+  CHECK(another.guard.caveat(1, at(0ms))->status == NodeStatus::quarantined);
 }
 
 TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deployment") {

@@ -19,7 +19,7 @@ class Probe final : public core::Operation {
     std::size_t answers = 1;      // after these it is done
     std::size_t connections = 2;  // worth waiting for
     std::string command = "PING";
-    bool owed = false;
+    bool is_release = false;
   };
   explicit Probe(Plan plan) : plan_{std::move(plan)} {}
 
@@ -28,8 +28,8 @@ class Probe final : public core::Operation {
     started_at = now;
     set_deadline(now + std::chrono::milliseconds{50});
     for (core::NodeIndex node = 0; node < plan_.nodes; ++node)
-      if (const core::Trouble* refused =
-              outbox.send(node, plan_.command, *this, {.step = 7, .send_by = deadline(), .owed = plan_.owed}))
+      if (const core::Trouble* refused = outbox.send(
+              node, plan_.command, *this, {.step = 7, .send_by = deadline(), .is_release = plan_.is_release}))
         note("refused", node, to_string(refused->status));
   }
   void answered(core::NodeIndex node, core::Step step, const core::Reply& reply, core::Time,

@@ -146,7 +146,7 @@ class Engine final : public Outbox {
   [[nodiscard]] bool needs_attention() const noexcept {
     return operations_.size() > 0 || key_watcher_.needs_attention() ||
            std::any_of(sessions_.begin(), sessions_.end(), [](const Session& session) {
-             return session.has_errand() || session.is_dialling() || session.owes() ||
+             return session.has_errand() || session.is_dialling() || session.must_read() ||
                     !session.unsent().empty();
            });
   }
@@ -171,14 +171,15 @@ class Engine final : public Outbox {
     if (options.grants)
       if (const Trouble* const objection = grant_objection(node)) return objection;
     return sessions_[node].send(
-        command, {Ref<Operation>{&sender}, options.step, options.owed, options.heeded, options.grants},
+        command,
+        {Ref<Operation>{&sender}, options.step, options.is_release, options.always_read, options.grants},
         options.send_by, now_);
   }
   [[nodiscard]] std::string_view marker() const noexcept override {
     return guard_ ? guard_->beginning() : std::string_view{};
   }
-  [[nodiscard]] const Trouble* remark(NodeIndex node) override {
-    return guard_ ? guard_->remark(node, now_) : nullptr;
+  [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
+    return guard_ ? guard_->caveat(node, now_) : nullptr;
   }
 
  private:
@@ -257,7 +258,7 @@ class Engine final : public Outbox {
     if (!observer_) return;
     for (NodeIndex node = 0; node < nodes(); ++node) {
       if (guard_ && guard_->is_deciding(node)) continue;
-      node_changes_.check(node, sessions_[node], remark(node));
+      node_changes_.check(node, sessions_[node], caveat(node));
     }
   }
 

@@ -87,7 +87,7 @@ class Extension final : public Operation {
   void ask(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
     // Heeded: a node that lost its copy gets it back also when it says so late.
     if (const Trouble* refused =
-            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .heeded = true}))
+            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .always_read = true}))
       tally_.mark(node, Tally::Mark::unknown, *refused);
     else
       WatchedLease::written(*lease_, node, outbox);
@@ -96,7 +96,8 @@ class Extension final : public Operation {
   /// After NOSCRIPT, once.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      outbox.send(node, claim().release_command(Form::source), *this, {.step = released_again, .owed = true});
+      outbox.send(node, claim().release_command(Form::source), *this,
+                  {.step = released_again, .is_release = true});
     if (step == extended && !done()) {
       ask(node, extended_again, claim().extend_command(Form::source), outbox);
       decide(now, outbox);
@@ -167,7 +168,8 @@ class Extension final : public Operation {
     lease_->copies.give_up();
     const std::string release = claim().release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      outbox.send(node, release, *this, {.step = released, .send_by = later(now, claim().ttl), .owed = true});
+      outbox.send(node, release, *this,
+                  {.step = released, .send_by = later(now, claim().ttl), .is_release = true});
   }
 
   void end(Time now) {

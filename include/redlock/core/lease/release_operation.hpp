@@ -37,8 +37,8 @@ class ReleaseOperation final : public Operation {
     set_deadline(later(now, claim().node_timeout));
     const Time keep_until = later(now, claim().ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* refused =
-              outbox.send(node, release_, *this, {.step = released, .send_by = keep_until, .owed = true}))
+      if (const Trouble* refused = outbox.send(node, release_, *this,
+                                               {.step = released, .send_by = keep_until, .is_release = true}))
         tally_.mark(node, Tally::Mark::unknown, *refused);
     decide();
   }
@@ -78,7 +78,7 @@ class ReleaseOperation final : public Operation {
   /// After NOSCRIPT, once.
   void ask_again(NodeIndex node, Outbox& outbox) {
     const Trouble* refused = outbox.send(node, claim().release_command(Form::source), *this,
-                                         {.step = released_again, .owed = true});
+                                         {.step = released_again, .is_release = true});
     if (!refused || done()) return;
     tally_.mark(node, Tally::Mark::unknown, *refused);
     decide();

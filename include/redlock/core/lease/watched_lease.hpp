@@ -55,7 +55,8 @@ class WatchedLease final : public Operation {
   enum : Step { tracking, caching, value };
   /// Returns false if the command cannot be sent now.
   bool send(NodeIndex node, Step step, std::string_view command, Outbox& outbox) {
-    return !outbox.send(node, command, *this, {.step = step, .send_by = Time{}, .heeded = step == value});
+    return !outbox.send(node, command, *this,
+                        {.step = step, .send_by = Time{}, .always_read = step == value});
   }
   [[nodiscard]] std::string read_command() const {
     return command({"GETRANGE", lease_->claim.key, "0", std::to_string(lease_->claim.owner.size())});

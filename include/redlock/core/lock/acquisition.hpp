@@ -121,7 +121,8 @@ class Acquisition final : public Operation {
   /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
   bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
     if (step == released)
-      return !outbox.send(node, undo_command(Form::source), *this, {.step = released_again, .owed = true});
+      return !outbox.send(node, undo_command(Form::source), *this,
+                          {.step = released_again, .is_release = true});
     const bool may_set = claim_.sets_by_script() && !giving_back_ && !done();
     if (!may_set || (step != asked && step != confirmed)) return false;
     if (step == asked)
@@ -215,7 +216,7 @@ class Acquisition final : public Operation {
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
       if (purpose_ == Purpose::wait && !claim_.tells_holder() && tally_.is(node, Tally::Mark::no))
         outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
-      if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .owed = true}))
+      if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .is_release = true}))
         explained_[node] = true;
     }
   }

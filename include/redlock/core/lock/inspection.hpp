@@ -53,8 +53,8 @@ class Inspection final : public Operation {
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
       // A node that the restart guard does not admit may have forgotten the key.
-      if (const Trouble* const remark = outbox.remark(node))
-        tally_.mark(node, Tally::Mark::unknown, *remark);
+      if (const Trouble* const caveat = outbox.caveat(node))
+        tally_.mark(node, Tally::Mark::unknown, *caveat);
       else
         tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
     }

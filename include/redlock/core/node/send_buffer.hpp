@@ -13,10 +13,9 @@ namespace redlock::inline v1::core {
 /// the releases and drop the other commands when the connection is given up.
 class SendBuffer {
  public:
-  /// `owed`: the command is a release.
-  void add(std::string_view command, bool owed) {
+  void add(std::string_view command, bool is_release) {
     bytes_ += command;
-    commands_.push({command.size(), owed});
+    commands_.push({command.size(), is_release});
   }
   [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{bytes_}.substr(sent_); }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - sent_; }
@@ -40,7 +39,7 @@ class SendBuffer {
     while (!commands_.empty()) {
       const Command command = commands_.pop();
       const std::size_t size = command.size - part;
-      if (command.owed || part > 0) taken += rest.substr(0, size);
+      if (command.is_release || part > 0) taken += rest.substr(0, size);
       rest.remove_prefix(size);
       part = 0;
     }
@@ -57,7 +56,7 @@ class SendBuffer {
  private:
   struct Command {
     std::size_t size = 0;
-    bool owed = false;
+    bool is_release = false;
   };
   std::string bytes_;
   std::size_t sent_ = 0;      // how many of bytes_ were sent

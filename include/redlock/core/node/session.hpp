@@ -58,17 +58,17 @@ class Session {
   /// `send` still returns the trouble, and their reply is ignored.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
     const bool is_waiting = worth_waiting_for();
-    if (state_ != State::ready && !is_waiting && !slot.owed) return &trouble_;
+    if (state_ != State::ready && !is_waiting && !slot.is_release) return &trouble_;
     // Other commands leave room for releases, so that an accepted SET can always be undone.
-    if (out_.size() + waiting_.bytes() + command.size() > (slot.owed ? unsent_limit : unsent_limit / 2))
+    if (out_.size() + waiting_.bytes() + command.size() > (slot.is_release ? unsent_limit : unsent_limit / 2))
       return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
     if (state_ == State::ready) {
-      out_.add(command, slot.owed);
+      out_.add(command, slot.is_release);
       expect(std::move(slot), now);
       return nullptr;
     }
     // Also send a release on the connection that is being closed, behind the SET that may still be queued there.
-    if (slot.owed && closing_ && closing_->graceful) closing_->unsent += command;
+    if (slot.is_release && closing_ && closing_->graceful) closing_->unsent += command;
     if (!is_waiting) slot.operation = {};
     waiting_.add(command, std::move(slot), send_by);
     return is_waiting ? nullptr : &trouble_;
@@ -86,7 +86,7 @@ class Session {
         refused.push_back(std::move(waiting.slot));
         continue;
       }
-      out_.add(waiting.bytes, waiting.slot.owed);
+      out_.add(waiting.bytes, waiting.slot.is_release);
       expect(std::move(waiting.slot), now);
     }
     return refused;
@@ -128,7 +128,7 @@ class Session {
       return std::nullopt;
     }
     Slot slot = pending_.pop();
-    heeded_ -= slot.owed || slot.heeded ? 1 : 0;
+    must_read_ -= slot.is_release || slot.always_read ? 1 : 0;
     return slot;
   }
 
@@ -193,7 +193,7 @@ class Session {
   [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
   /// Replies are due that must be read even if no operation waits for them: to releases and to extensions.
-  [[nodiscard]] bool owes() const noexcept { return heeded_ > 0; }
+  [[nodiscard]] bool must_read() const noexcept { return must_read_ > 0; }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
   /// Unused for so long that the server may have closed the connection: read before writing.
   [[nodiscard]] bool stale(Time now) const noexcept {
@@ -226,7 +226,7 @@ class Session {
 
   void expect(Slot slot, Time now) {
     if (pending_.empty()) quiet_since_ = now;
-    heeded_ += slot.owed || slot.heeded ? 1 : 0;
+    must_read_ += slot.is_release || slot.always_read ? 1 : 0;
     pending_.push(std::move(slot));
   }
 
@@ -246,7 +246,7 @@ class Session {
     dial_wanted_ = false;
     handshake_.reset();
     pending_.clear();
-    heeded_ = 0;
+    must_read_ = 0;
     out_.clear();
     waiting_.keep_only_releases(now);
     if (was_good) backoff_.reset();
@@ -267,9 +267,9 @@ class Session {
   Reply marker_;
 
   SendBuffer out_;
-  Ring<Slot> pending_;       // replies that are due, in the order of the commands
-  std::size_t heeded_ = 0;   // how many of them must be read even if no operation waits
-  WaitingCommands waiting_;  // for a connection
+  Ring<Slot> pending_;         // replies that are due, in the order of the commands
+  std::size_t must_read_ = 0;  // how many of them must be read even if no operation waits
+  WaitingCommands waiting_;    // for a connection
 
   Time quiet_since_{};  // since the last byte, or since the first command when no replies were pending
   Time ready_at_{};

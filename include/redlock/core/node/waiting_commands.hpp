@@ -16,8 +16,8 @@ namespace redlock::inline v1::core {
 struct ReplySlot {
   Ref<Operation> operation;  // null: the reply is ignored
   Step step = 0;
-  bool owed = false;
-  bool heeded = false;
+  bool is_release = false;
+  bool always_read = false;
   bool grants = false;
 };
 
@@ -43,8 +43,9 @@ class WaitingCommands {
   }
   /// Drops everything except releases that may still be sent. Their operations no longer receive the replies.
   void keep_only_releases(Time now) {
-    std::erase_if(commands_,
-                  [now](const Command& command) { return !command.slot.owed || now >= command.send_by; });
+    std::erase_if(commands_, [now](const Command& command) {
+      return !command.slot.is_release || now >= command.send_by;
+    });
     bytes_ = 0;
     for (Command& command : commands_) {
       command.slot.operation = {};

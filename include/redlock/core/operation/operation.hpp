@@ -1,4 +1,4 @@
-// What every operation on the nodes is: started, answered, timed out, done.
+// The base class of all operations on the nodes, and how operations send commands.
 #pragma once
 
 #include <cstdint>
@@ -20,63 +20,65 @@ namespace redlock::inline v1::core {
 
 class Operation;
 
-/// Which of an operation's commands a reply answers. Each operation has its own.
+/// Identifies which of an operation's commands a reply answers. Every operation defines its own steps.
 using Step = std::uint8_t;
 
-/// How a command is to travel.
+/// How to send a command.
 struct SendOptions {
   Step step = 0;
-  Time send_by = never;  ///< Not sent after this time: a SET that nobody waits for any more does only harm.
-  bool owed = false;     ///< A release: kept for a node without a connection until it is back.
-  bool grants = false;   ///< Only for nodes that may grant, as the guard says.
-  bool heeded = false;   ///< Its answer is read also when nobody waits any more. That of a release always is.
+  Time send_by = never;      ///< Dropped if it cannot be sent by this time: a late SET only does harm.
+  bool is_release = false;   ///< Kept for a node without a connection until the node is connected again.
+  bool grants = false;       ///< Sent only to nodes that may grant, according to the restart guard.
+  bool always_read = false;  ///< Its reply is read even if no operation waits for it; a release implies this.
 };
 
-/// Where operations put their commands. The engine, or a test that notes what is sent to whom.
+/// Where operations send their commands to. Implemented by the engine, and by tests that record what is sent.
 class Outbox {
  public:
   virtual ~Outbox() = default;
-  /// Queues one command behind all earlier ones to this node. Null: its reply, or `disconnected`, will come
-  /// to `sender`. Otherwise why this node does not vote now; no reply will come (an owed command is kept all
-  /// the same). The pointer is valid until the next call.
+  /// Queues one command behind all earlier ones to this node. If it returns null, `sender` will receive the reply or
+  /// `disconnected`. Otherwise it returns why this node does not vote now, and no reply will come; a release is queued
+  /// nevertheless. The pointer is valid until the next call.
   virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                               SendOptions options) = 0;
-  /// What the markers of nodes that may grant begin with; empty: nobody guards restarts.
+  /// What the marker of a node that may grant begins with. Empty without a restart guard.
   [[nodiscard]] virtual std::string_view marker() const noexcept { return {}; }
-  /// What the guard has to say of a node that is looked at. The pointer is valid until the next call.
-  [[nodiscard]] virtual const Trouble* remark(NodeIndex) { return nullptr; }
+  /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
+  /// pointer is valid until the next call.
+  [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }
 };
 
-/// A state machine over one fan-out. The engine calls it under the client's mutex, in this order: `start`
-/// once, then the others in any order, `answered` also after it is done: late replies go to the operation
-/// that asked, never to its successor. It reads no clock, and sends only through the outbox it is given.
+/// A state machine for commands to several nodes. The engine calls it under the client's mutex: first `start`, once, and
+/// then the other functions in any order. `answered` may be called even after the operation is done, because a late
+/// reply belongs to the operation that sent the command. An operation reads no clock, and sends only through the outbox
+/// that it is passed.
 class Operation : public Counted {
  public:
   virtual ~Operation() = default;
 
-  /// Sends the first commands. `now` is before the first byte of them is written.
+  /// Sends the first commands. `now` is not after the time at which their first byte is written.
   virtual void start(Time now, Outbox&) = 0;
   virtual void answered(NodeIndex, Step, const Reply&, Time now, Outbox&) = 0;
-  /// The connection is gone: no more replies come from it, and what it granted before counts no longer.
+  /// The connection was lost: no more replies will arrive, and earlier grants of this node no longer count.
   virtual void disconnected(NodeIndex, const Trouble&, Time now, Outbox&) = 0;
   /// `deadline()` has passed.
   virtual void timed_out(Time now, Outbox&) = 0;
-  /// The caller gives up. Undoes what may have been done, and is done.
+  /// The caller gives up. Undoes what may have been done on the nodes; the operation is done then.
   virtual void abandon(Errc why, Time now, Outbox&) = 0;
 
-  /// How many connections are worth waiting for, as long as they are being made for the first time.
+  /// How many connections to wait for before the start, while they are being made for the first time.
   [[nodiscard]] virtual std::size_t connections_wanted(std::size_t nodes) const { return quorum(nodes); }
 
-  /// Once done: what of it is worth counting.
+  /// Reports a finished operation to the observer.
   virtual void tell(Observer&, Time /*ended*/) const {}
-  /// Whether it asks for grants, so that connections to nodes that may not grant are of no use.
+  /// Returns true if it needs grants, so that it can only use nodes that may grant.
   [[nodiscard]] virtual bool wants_grants() const noexcept { return false; }
 
   [[nodiscard]] bool done() const noexcept { return done_; }
-  /// When `timed_out` is to be called; the node timeout counts from `start`.
+  /// When to call `timed_out`. The node timeout counts from `start`.
   [[nodiscard]] Time deadline() const noexcept { return deadline_; }
 
-  /// When the caller stops waiting: `abandon(timed_out)` is called. Set before the operation is submitted.
+  /// When the caller stops waiting; then the engine calls `abandon(timed_out)`. Set it before submitting the operation.
   Time give_up_at = never;
   /// The caller's parking place; belongs to whoever waits.
   void* waiter = nullptr;
@@ -95,7 +97,7 @@ class Operation : public Counted {
   std::size_t position_ = 0;
 };
 
-/// What is said of nodes that did not answer in time.
+/// The trouble of a node that did not answer in time.
 [[nodiscard]] inline Trouble no_answer_within(Span waited) {
   const auto whole = std::chrono::ceil<std::chrono::milliseconds>(waited);
   return {NodeStatus::timed_out, "no answer within " + std::to_string(whole.count()) + " ms"};

@@ -104,7 +104,7 @@ class RestartGuard final : public Operation {
     return &objection_;
   }
   /// Like `objection`, but for reports: returns null as well while no deployment is known and the node may be new.
-  [[nodiscard]] const Trouble* remark(NodeIndex index, Time now) {
+  [[nodiscard]] const Trouble* caveat(NodeIndex index, Time now) {
     const Standing standing = nodes_[index].standing;
     const bool is_open = standing == Standing::asked || standing == Standing::lost;
     return is_open && id_.empty() ? nullptr : objection(index, now);
@@ -255,7 +255,7 @@ class RestartGuard final : public Operation {
     if (node.standing == Standing::away) return;
     node.standing = Standing::asked;
     all_admitted_ = false;
-    const Trouble* refused = outbox.send(index, command, *this, {.heeded = true});
+    const Trouble* refused = outbox.send(index, command, *this, {.always_read = true});
     if (!refused) return;
     node.read_at = now;
     node.failure = *refused;
