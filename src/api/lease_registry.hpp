@@ -1,4 +1,4 @@
-// All that one client holds.
+// The leases of one client.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace redlock::inline v1::detail {
 
-/// The leases of one client, for the call that ends them all. Thread safe.
+/// All leases that one client holds, so that a shutdown can end them. Thread safe.
 class LeaseRegistry {
  public:
-  /// False: they were closed.
+  /// Returns false if the registry is closed.
   bool add(const std::shared_ptr<LeaseRecord>& record) {
     const std::lock_guard lock{mutex_};
     if (closed_) return false;
@@ -21,7 +21,7 @@ class LeaseRegistry {
     record->place = all_.size() - 1;
     return true;
   }
-  /// If it is there.
+  /// Removes the lease if it is in the registry.
   void remove(const LeaseRecord& record) noexcept {
     const std::lock_guard lock{mutex_};
     if (record.place >= all_.size() || all_[record.place].get() != &record) return;
@@ -29,7 +29,7 @@ class LeaseRegistry {
     std::swap(all_[record.place], all_.back());
     all_.pop_back();
   }
-  /// From now on none is added. What was there.
+  /// Closes the registry, so that no lease can be added any more. Returns the leases in it.
   [[nodiscard]] std::vector<std::shared_ptr<core::LeaseState>> close() {
     const std::lock_guard lock{mutex_};
     std::vector<std::shared_ptr<core::LeaseState>> left{all_.begin(), all_.end()};
@@ -39,7 +39,7 @@ class LeaseRegistry {
 
  private:
   std::mutex mutex_;
-  // Both are read and written under it.
+  // The mutex guards both members below.
   std::vector<std::shared_ptr<LeaseRecord>> all_;
   bool closed_ = false;
 };

@@ -1,4 +1,4 @@
-// What options and resources may be, and the times that follow from them. Internal.
+// Checks options and resources, and derives times and keys from them.
 #pragma once
 
 #include <chrono>
@@ -13,38 +13,38 @@ namespace redlock {
 inline namespace v1 {
 namespace detail {
 
-/// The node timeout of calls that have no ttl, and of long ttls.
+/// The node timeout for long ttls and for calls without a ttl.
 inline constexpr Clock::duration default_node_timeout = std::chrono::milliseconds{250};
 
-/// The times of one lock, checked and complete.
+/// The times of one lock, checked and with all defaults filled in.
 struct Timing {
-  Clock::duration ttl{};           ///< Whole milliseconds, as the servers take it.
+  Clock::duration ttl{};           ///< Whole milliseconds, because the servers count in them.
   Clock::duration drift{};         ///< From 0 to less than the ttl.
   Clock::duration node_timeout{};  ///< Longer than zero.
-  Clock::duration fence_memory{};  ///< Whole milliseconds; zero: for ever.
+  Clock::duration fence_memory{};  ///< Whole milliseconds; zero means for ever.
 
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-// All of them throw `Error` with `Errc::misconfigured`, which says what was given and what is allowed.
+// All functions throw `Error` with `Errc::misconfigured`. Its message says what was given and what is allowed.
 
-/// Refuses options that cannot be right with any lock.
+/// Refuses options that are invalid for every lock.
 void check(const Options&);
 
-/// For a single node: without the restart guard. Refuses options that ask for it.
+/// Returns the options for a single node, with the restart guard off. Refuses options that need the guard.
 [[nodiscard]] Options unguarded(Options);
 
-/// How long a node that lost its data gets no vote.
+/// How long a node that lost its data must not vote.
 [[nodiscard]] std::chrono::milliseconds quarantine(const Options&);
 
-/// The key of the resource's lock. Refuses resources of the wrong length, and keys that could be taken for
-/// one of the library's own, however prefix and resource share the name.
+/// The key of the resource's lock. Refuses resources of an invalid length, and keys that could be mistaken for one of the
+/// library's own, no matter how the prefix and the resource share the name.
 [[nodiscard]] std::string lock_key(std::string_view prefix, std::string_view resource);
 
-/// The times of a lock with these options, which have passed `check`.
+/// The times of a lock. Precondition: `check` accepted the options.
 [[nodiscard]] Timing timing(const Options&, const LockOptions&);
 
-/// Refuses what cannot be the owner value and token of a lock with these options.
+/// Refuses an owner value and a token that a lock with these options cannot have.
 void check_adoption(std::string_view owner_value, FencingToken, const LockOptions&);
 
 }  // namespace detail

@@ -145,9 +145,8 @@ class Engine final : public Outbox {
   /// Something must be sent or received even if no caller waits for it.
   [[nodiscard]] bool needs_attention() const noexcept {
     return operations_.size() > 0 || key_watcher_.needs_attention() ||
-           std::any_of(sessions_.begin(), sessions_.end(), [](const Session& session) {
-             return session.has_errand() || session.is_dialling() || session.must_read() ||
-                    !session.unsent().empty();
+           std::any_of(sessions_.begin(), sessions_.end(), [](const Session& each) {
+             return each.has_errand() || each.is_dialling() || each.must_read() || !each.unsent().empty();
            });
   }
   /// When something must be done even if no caller waits: redialling, renewing, watching, guarding.

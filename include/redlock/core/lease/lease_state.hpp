@@ -1,4 +1,4 @@
-// What is known of a lock that is held.
+// The state of a lock that was acquired: deadline, doubt, loss, release.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +16,17 @@ namespace redlock::inline v1::core {
 class Renewals;
 class WatchedLease;
 
-/// One held lock: until when it lasts, and what became of it.
+/// One held lock: its deadline and its state.
 ///
 ///     held ◀──▶ in doubt ──▶ lost (for one reason, for ever)
 ///       └───────────┴──────▶ released
 ///
-/// Deadline, state and reason are one atomic word. So any thread may look at any time, a deadline that somebody has seen
-/// pass is never moved again, and of all that may end a lease exactly one does. What else there is belongs to the
-/// client's mutex.
+/// Deadline, state and reason are stored in one atomic word. So any thread may read them at any time, a deadline is never
+/// moved once any thread has seen it pass, and exactly one of several concurrent events ends a lease. All other members
+/// are guarded by the client's mutex, unless they say otherwise.
 class LeaseState {
  public:
-  /// `ends_at`: it is never prolonged beyond this time.
+  /// `ends_at`: the deadline is never moved beyond this time.
   LeaseState(Claim what, Time valid_until, Time ends_at = never) noexcept
       : claim{std::move(what)}, ends_at_{ends_at}, word_{pack(std::min(valid_until, ends_at), Phase::held)} {}
 
@@ -37,16 +37,16 @@ class LeaseState {
   const Claim claim;
   Copies copies;
 
-  Renewals* renewals = nullptr;   // who renews it, until it is over
-  Time renewal_due = never;       // of these; `never`: an extension is under way
-  WatchedLease* watch = nullptr;  // of `KeyWatcher`: who reads its copies, until it is over
-  bool is_watched = false;        // of `LossQueue`
-  Time next_look{};
+  Renewals* renewals = nullptr;   // the schedule that renews the lease, until it is over
+  Time renewal_due = never;       // for `Renewals`; `never` while an extension is under way
+  WatchedLease* watch = nullptr;  // for `KeyWatcher`: reads the copies until the lease is over
+  bool is_watched = false;        // for `LossQueue`, guarded by its owner: the lease is in the queue
+  Time next_look{};               // for `LossQueue`: when to check the lease
 
   // ── from any thread ──────────────────────────────────────────────────────────────────────────────────────
 
   [[nodiscard]] Time deadline() const noexcept { return deadline_of(word_.load(std::memory_order_acquire)); }
-  /// Whoever sees the deadline pass makes it so.
+  /// The first call after the deadline ends the lease.
   [[nodiscard]] State state(Time now) const noexcept {
     switch (const Phase phase = phase_of(look(now))) {
       case Phase::held:
@@ -65,18 +65,18 @@ class LeaseState {
     return phase > Phase::released ? static_cast<Loss>(phase - Phase::released) : Loss::none;
   }
   [[nodiscard]] bool in_force(Time now) const noexcept { return phase_of(look(now)) <= Phase::in_doubt; }
-  /// The deadline will not move any more.
+  /// The deadline cannot be moved any more.
   [[nodiscard]] bool is_final() const noexcept { return deadline() >= deadline_of(pack(ends_at_, held)); }
 
-  // ── events; false: it was over already, and nothing has changed ──────────────────────────────────────────
+  // ── events; they return false and change nothing if the lease is over already ────────────────────────────
 
-  /// A majority has prolonged it; never shortens.
+  /// A majority has prolonged the lease. Never moves the deadline back.
   bool prolong(Time valid_until, Time now) noexcept {
     return change(now, [&](Word word) {
       return pack(std::max(deadline_of(word), std::min(valid_until, ends_at_)), Phase::held);
     });
   }
-  /// It was to be prolonged, and too few nodes answered.
+  /// An extension failed because too few nodes answered.
   bool doubt(Time now) noexcept {
     return change(now, [](Word word) { return pack(deadline_of(word), Phase::in_doubt); });
   }
@@ -91,12 +91,12 @@ class LeaseState {
   }
 
  protected:
-  /// It was lost before its deadline; under the client's mutex.
+  /// Called under the client's mutex when the lease is lost before its deadline.
   virtual void lost_early() noexcept {}
 
  private:
-  using Word = std::int64_t;  // the deadline in nanoseconds, and a phase in the last four bits
-  enum Phase : Word { held, in_doubt, released };  // and then the losses
+  using Word = std::int64_t;  // the deadline in nanoseconds, with a phase in the lowest four bits
+  enum Phase : Word { held, in_doubt, released };  // greater values: released + the value of a `Loss`
   static constexpr Word phases = 16;
 
   static constexpr Word pack(Time deadline, Word phase) noexcept {

@@ -1,4 +1,4 @@
-// What an acquisition with a fencing token says to the nodes beside its claim.
+// What an acquisition with a fencing token sends in addition to its claim.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 
 namespace redlock::inline v1::core {
 
-/// A counter on every node, beside the lock's key.
+/// The fencing counter, which every node keeps next to the lock's key.
 struct Fence {
   std::string counter_key;
-  std::uint64_t proposal = 0;          // what the counter becomes, unless it is there already
-  std::chrono::milliseconds memory{};  // how long an idle counter is kept; 0: for ever
+  std::uint64_t proposal = 0;          // the new value of the counter, unless it has reached that already
+  std::chrono::milliseconds memory{};  // how long an idle counter is kept; 0 means for ever
 };
 
 }  // namespace redlock::inline v1::core

@@ -1,4 +1,4 @@
-// When a waiting call tries again.
+// When a waiting call makes its next attempt.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace redlock::inline v1::core {
 
-/// How long until a majority of the nodes could grant, as the holders' remaining times tell: the nodes that
-/// granted are free again now, those that did not vote cannot be counted on. None where that is not known.
+/// How long until a majority of the nodes could grant the lock, according to the remaining ttl of its copies. Nodes that
+/// granted are free again already. Nodes that did not vote are not counted on. Returns none if it is not known.
 [[nodiscard]] inline std::optional<Span> majority_free_in(const Tally& tally) {
   std::vector<Span> times;
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
@@ -27,14 +27,15 @@ namespace redlock::inline v1::core {
   return times[wanted - 1];
 }
 
-/// Polling with jittered exponential pauses, no longer than until the holder's copies expire. The jitter is
-/// what lets contenders who split the vote come apart.
+/// Polls with exponentially growing, jittered pauses, but not longer than until the holder's copies expire. The jitter
+/// separates contenders that split the vote.
 class Retry {
  public:
   explicit Retry(Time give_up_at) noexcept : give_up_at_{give_up_at} {}
 
-  /// When to try again after an attempt that took from `begun` to `now` and failed; none: report `why`. When
-  /// the next pause would outlast the call, the last attempt is made just early enough to be heard.
+  /// When to try again after an attempt that lasted from `begun` to `now` and failed because of `why`. Returns none if
+  /// the call should end and report `why`. If the next pause would end too late, the last attempt is made just early
+  /// enough to finish before the call's time is over.
   [[nodiscard]] std::optional<Time> after(Errc why, const Tally& tally, Time begun, Time now,
                                           std::uint64_t random) {
     if (why == Errc::misconfigured || why == Errc::cancelled || now >= give_up_at_) return std::nullopt;
@@ -48,7 +49,7 @@ class Retry {
     return now < last_call ? last_call : give_up_at_;
   }
 
-  /// Whether the call's time is over, so that there is no attempt at the time that `after` named.
+  /// Returns true if the call's time is over. Then there is no further attempt, even if `after` returned a time.
   [[nodiscard]] bool over(Time now) const noexcept { return now >= give_up_at_; }
 
  private:

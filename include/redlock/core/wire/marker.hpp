@@ -1,4 +1,4 @@
-// What a node is told to remember, so that it is noticed when it forgets.
+// The marker, which the restart guard stores on every node to notice lost data.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,15 @@ namespace redlock::inline v1::core {
 inline constexpr std::string_view marker_key = "redlock:node";
 inline constexpr std::string_view quarantine_key = "redlock:quarantine";
 
-/// Beginning with what all nodes of a deployment share, so that scripts compare one known text:
+/// The text of a marker begins with what all nodes of a deployment share, so that scripts can compare a known prefix:
 ///
 ///     redlock 1 deployment=5f0c… nodes=5 max_ttl=60000 node=91ab… run_id=6d2e…
 struct Marker {
-  std::string deployment;  // `none`: it was not known when the node was marked
+  std::string deployment;  // `none` if it was not known when the marker was written
   std::size_t nodes = 0;
   std::chrono::milliseconds max_ttl{};
-  std::string node;    // stays when the server restarts with its data
-  std::string run_id;  // of the server when it was marked
+  std::string node;    // stays the same when the server restarts with its data
+  std::string run_id;  // of the server when the marker was written
 
   [[nodiscard]] std::string beginning() const {
     return "redlock 1 deployment=" + deployment + " nodes=" + std::to_string(nodes) +
@@ -35,7 +35,7 @@ struct Marker {
   }
   [[nodiscard]] std::string text() const { return beginning() + "node=" + node + " run_id=" + run_id; }
 
-  /// None: somebody else's text, or a later version's.
+  /// Returns none for a text of another program or of a later version.
   [[nodiscard]] static std::optional<Marker> parse(std::string_view text) {
     Marker marker;
     std::int64_t max_ttl = 0;
@@ -55,7 +55,7 @@ struct Marker {
     text.remove_prefix(expected.size());
     return true;
   }
-  /// The word up to the next space.
+  /// Takes the word up to the next space.
   static bool take(std::string_view& text, std::string& word) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos) return false;
@@ -72,8 +72,8 @@ struct Marker {
   }
 };
 
-/// A name for what has these run_ids: who sees the same servers at the same time calls them the same, so nobody has to
-/// agree with anybody. 16 hex digits (FNV-1a).
+/// A name for the servers with these run_ids: 16 hex digits (FNV-1a). Clients that see the same servers at the same time
+/// compute the same name, so they need not agree on one.
 [[nodiscard]] inline std::string name_of(std::vector<std::string> run_ids) {
   std::sort(run_ids.begin(), run_ids.end());
   std::uint64_t hash = 14695981039346656037U;
@@ -87,12 +87,13 @@ struct Marker {
   return name;
 }
 
-/// Reads the marker, and how long the quarantine lasts: an array of both, the text empty where there is no marker, the
-/// time as PTTL tells it. Before that, where the marker is still what it was when it was read (ARGV[1]), writes the
-/// new one (ARGV[2]), and begins a quarantine of ARGV[3] ms, if that is not 0.
+/// Returns an array of the marker's text (empty if there is no marker) and the quarantine's PTTL. If ARGV[2] is not
+/// empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3]
+/// ms, unless ARGV[3] is 0.
 ///
-/// The quarantine comes with the marker that ends it, so it is begun once for each loss, whoever sees it, and
-/// ends by itself. It is set anew, and not only if it is missing: an old snapshot brings back an old one, that is nearly over.
+/// Marker and quarantine are written together, so each loss of data begins one quarantine, however many clients notice
+/// the loss. The quarantine ends by itself. It is set even if there is one already, because a restored old snapshot may
+/// contain an old quarantine that is nearly over.
 inline constexpr std::string_view mark_script =
     "local call=redis.call "
     "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
@@ -100,7 +101,7 @@ inline constexpr std::string_view mark_script =
     "call('SET',KEYS[1],ARGV[2]) end "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2])}";
 
-/// Only looks.
+/// The command that only reads marker and quarantine.
 [[nodiscard]] inline std::string look_command() {
   return command({"EVAL", mark_script, "2", marker_key, quarantine_key, "", "", "0"});
 }

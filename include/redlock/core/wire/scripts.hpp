@@ -1,4 +1,4 @@
-// What runs on the servers.
+// The Lua scripts that run on the servers.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace redlock::inline v1::core {
 
-/// How a script is named to the server: by its digest, 40 bytes, or by its source after NOSCRIPT. The server keeps the
-/// source, so that is needed once.
+/// How a command names its script: by its digest of 40 bytes or, after NOSCRIPT, by its source. The server caches the
+/// source, so it is needed only once.
 enum class Form : bool { digest, source };
 
 struct Script {
   using Words = std::initializer_list<std::string_view>;
 
   std::string_view source;
-  std::string_view sha1;  // of the source, as EVALSHA names it; the handshake checks it against the server's
+  std::string_view sha1;  // of the source, for EVALSHA; the handshake compares it with the server's
 
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
     constexpr std::string_view digits = "0123456789";
@@ -35,19 +35,19 @@ struct Script {
   }
 };
 
-// All of them compare or return the beginning of a value only: a data key of the lock's name may be huge, and GET would
-// copy all of it.
+// All scripts compare or return only the beginning of a value. A data key with the name of the lock may be huge, and GET
+// would copy all of it.
 
-/// Deletes the key if it still holds our value: 1, else 0. Without the comparison a late release would delete
-/// the successor's lock.
+/// Deletes the key and returns 1 if the key still holds our value, else returns 0. Without the comparison, a late
+/// release would delete the next holder's lock.
 inline constexpr Script release_script{
     "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return "
     "0",
     "787f0255888f93220ff2861db7d29e6c00a2b819"};
 
-/// Prolongs the key to ARGV[2] ms if it still holds our value: 1; 0 where there is no key, -1 where it holds somebody
-/// else's. Never shortens: a longer life may come from an extension that overtook this one. Where there is a counter it
-/// is kept for ARGV[3] ms more.
+/// Sets the key's ttl to ARGV[2] ms and returns 1 if the key still holds our value. Returns 0 if there is no key, -1 if
+/// it holds another value. Never shortens the ttl, because an extension that was sent later may have arrived first. If
+/// there is a counter, it is kept for ARGV[3] ms more.
 inline constexpr Script extend_script{
     "local value=redis.call('GETRANGE',KEYS[1],0,#ARGV[1]) "
     "if value~=ARGV[1] then return value=='' and 0 or -1 end "
@@ -55,13 +55,15 @@ inline constexpr Script extend_script{
     "if KEYS[2] and ARGV[3]~='0' then redis.call('PEXPIRE',KEYS[2],ARGV[3]) end return 1",
     "20147b82a203305e1a8843d3dfe31a277668e089"};
 
-/// Sets the key, which must not be there, and raises the counter beside it: returns the counter. Where the key
-/// is there: its value and PTTL, and nothing is changed. The counter is at least one more than it was, and at
-/// least the proposal ARGV[3]; but a proposal is asked for proof where it is an hour ahead of the counter: none is
-/// believed that is a day ahead of the server's own clock, nor one that leaves few numbers below 2^53 (the year 2255).
-/// A counter that cannot be written takes the lock with it. With a marker's key KEYS[3] and a quarantine's KEYS[4] it
-/// grants only where the marker begins with ARGV[5] and there is no quarantine. Unless ARGV[6] is empty the key must have
-/// that value instead: the lock is adopted.
+/// Sets the key if it does not exist, raises the counter and returns it. If the key exists, changes nothing and returns
+/// the key's value and PTTL.
+///
+/// The counter becomes at least one more than it was, and at least the proposal ARGV[3]. A proposal that is more than an
+/// hour ahead of the counter is limited to one day ahead of the server's own clock, and to a value that leaves enough
+/// numbers below 2^53 (the year 2255). If the counter cannot be written, the lock is undone.
+///
+/// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[5] and there is
+/// no quarantine. If ARGV[6] is not empty, the lock is adopted: the key must have that value.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
     "if KEYS[3] and (call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5] or call('EXISTS',KEYS[4])==1) then "
@@ -89,7 +91,7 @@ inline constexpr Script grant_script{
     "return tonumber(raised)",
     "bf88d5ec5eb869b47019008ff463b1ad08f54ff6"};
 
-/// `SET NX PX` where the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
+/// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
 inline constexpr Script set_script{
     "local call=redis.call "
     "if call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] or call('EXISTS',KEYS[3])==1 then "
@@ -97,8 +99,8 @@ inline constexpr Script set_script{
     "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
     "69b589a7fa80671277907b3d4b4008077f409124"};
 
-/// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3]: 1. Returns 0 and changes nothing where
-/// the key is no longer ours, or the counter has moved since.
+/// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3] and returns 1. Changes nothing and returns 0
+/// if the key is no longer ours or the counter has changed since.
 inline constexpr Script confirm_script{
     "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or redis.call('GET',KEYS[2])~=ARGV[2] then return "
     "0 end "
@@ -107,8 +109,8 @@ inline constexpr Script confirm_script{
     "return 1",
     "c74ad07ad1a8192471a73bba2a96895a385bf8a4"};
 
-/// Sets the key, which must not be there, for a lease that has its token ARGV[3] already: 1, and the counter is at
-/// least that token; 0, and nothing is changed, where the key exists.
+/// Sets the key for a lease that already has its token ARGV[3], raises the counter to at least that token, and returns 1.
+/// If the key exists, changes nothing and returns 0.
 inline constexpr Script put_back_script{
     "local call=redis.call "
     "if call('EXISTS',KEYS[1])==1 then return 0 end "
@@ -123,9 +125,9 @@ inline constexpr Script put_back_script{
     "return 1",
     "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
 
-/// Where the key has the value ARGV[1] it gets ARGV[2], for ARGV[3] ms at least, as its owner may still rely on it: 1.
-/// Elsewhere the answer is that of a grant that was denied. For a lock without a token that is adopted, and to undo any
-/// adoption.
+/// Replaces the key's value ARGV[1] by ARGV[2] and returns 1. The ttl is at least ARGV[3] ms and not less than before,
+/// because the previous owner may still rely on it. If the key has another value, replies like a grant that was denied.
+/// Adopts a lock without a token, and undoes any adoption.
 inline constexpr Script swap_script{
     "local call=redis.call "
     "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
@@ -133,7 +135,7 @@ inline constexpr Script swap_script{
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
     "fb906aa0b03e66b7232ecf743258669968fc3ae2"};
 
-/// All of them: what the handshake loads.
+/// All scripts; the handshake loads them.
 inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,
                                                 &confirm_script, &put_back_script, &swap_script};
 
