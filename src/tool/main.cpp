@@ -1,4 +1,4 @@
-// redlock: locks for commands. What it does is in run.hpp and status.hpp; here is what it understands.
+// The command line of redlock. The commands themselves are in run.hpp and status.hpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include "tool/exit_code.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/run.hpp"
-#include "tool/run/signal_watch.hpp"
+#include "tool/run/signal_forwarder.hpp"
 #include "tool/status.hpp"
 #include "tool/time_text.hpp"
 
@@ -24,37 +24,54 @@ namespace {
 using namespace redlock::tool;
 
 constexpr const char* about =
-    "Locks on a majority of independent Redis nodes, for commands.\n\n"
-    "  redlock run --local 5 demo -- sh -c 'echo $REDLOCK_OWNER'   to try it: five private servers\n"
+    "Runs a command under a distributed lock on a majority of independent Redis nodes.\n\n"
+    "Try it on five private servers:\n"
+    "  redlock run --local 5 demo -- sh -c 'echo $REDLOCK_OWNER'\n\n"
+    "Run one backup at a time across all machines, then see who holds the lock:\n"
     "  export REDLOCK_NODES=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3\n"
-    "  redlock run -n backup -- backup.sh      one backup at a time, whatever machine it starts on\n"
-    "  redlock status backup                   who holds it";
+    "  redlock run -n backup -- backup.sh\n"
+    "  redlock status backup\n";
 
 constexpr const char* about_run =
-    "Takes the lock RESOURCE, runs CMD under it, extends the lock while CMD runs, and releases it.\n"
-    "CMD never runs on past the lock: when it cannot be kept, CMD's process group gets SIGTERM, and\n"
-    "SIGKILL at the lock's deadline. CMD finds REDLOCK_RESOURCE, REDLOCK_OWNER, REDLOCK_FENCING_TOKEN and\n"
-    "REDLOCK_DEADLINE_MS (CLOCK_BOOTTIME) in its environment.";
+    "Runs CMD while holding the lock RESOURCE. Extends the lock while CMD runs and releases it afterwards.\n"
+    "CMD never outlives the lock: if the lock cannot be extended, CMD's process group gets SIGTERM, and\n"
+    "SIGKILL at the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
+    "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
 
 constexpr const char* run_exit_codes =
-    "Exit codes: CMD's own (128 + N when signal N ended it); 1 somebody else has the lock (-E); 64 bad\n"
-    "usage or configuration; 69 no majority of the nodes; 72 the lock was lost and CMD ended; 126 CMD is\n"
-    "not executable; 127 CMD was not found.";
+    "Exit codes:\n"
+    "  CMD's own, or 128 + N if signal N ended CMD\n"
+    "  1    somebody else has the lock (change this code with -E)\n"
+    "  64   wrong usage or configuration\n"
+    "  69   no majority of the nodes was available\n"
+    "  70   the system refused memory, a process or the like\n"
+    "  72   the lock could not be kept, so CMD was terminated\n"
+    "  126  CMD is not executable\n"
+    "  127  CMD was not found";
 
-constexpr const char* about_status = "Asks every node who holds RESOURCE, and says what that means.";
+constexpr const char* about_status =
+    "Asks every node who holds the lock RESOURCE, and prints the answers and the result. Changes nothing.";
 
 constexpr const char* status_exit_codes =
-    "Exit codes: 0 a majority of the nodes answered alike; 64 bad usage or configuration; 69 no majority can "
-    "tell.";
+    "Exit codes:\n"
+    "  0    the result is certain: the lock is held or free\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered to tell";
 
-/// CLI11 knows nothing of what stands behind `--`.
+/// Explains the command at length; the list of commands has a short description. CLI11 does not see the words after
+/// `--`, so it cannot print them in the usage line.
 struct RunFormatter : CLI::Formatter {
+  std::string make_description(const CLI::App*) const override { return std::string{about_run} + '\n'; }
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: redlock run [OPTIONS] RESOURCE -- CMD...\n";
   }
 };
 
-/// An option whose value `parse` understands; what it throws is bad usage.
+struct StatusFormatter : CLI::Formatter {
+  std::string make_description(const CLI::App*) const override { return std::string{about_status} + '\n'; }
+};
+
+/// Adds an option whose value is parsed by `parse`. An exception from `parse` is reported as wrong usage.
 template <class Parse, class Value>
 CLI::Option* add_time(CLI::App& command, const std::string& name, Parse parse, Value& value,
                       const std::string& text) {
@@ -72,79 +89,82 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, Parse parse, V
 
 void add_nodes(CLI::App& command, NodeChoice& nodes) {
   command
-      .add_option(
-          "--node", nodes.urls,
-          "a node, such as redis://user:password@10.0.0.1:6379/0 or unix:///run/redis.sock; once for\n"
-          "each. Without any, REDLOCK_NODES is used: a list with commas")
+      .add_option("--node", nodes.urls,
+                  "a node, such as redis://user:password@10.0.0.1:6379/0 or unix:///run/redis.sock; repeat\n"
+                  "for each node (default: the comma-separated list in REDLOCK_NODES)")
       ->type_name("URL")
       ->allow_extra_args(false);
   command
       .add_option("--local", nodes.local,
-                  "start N private servers for the time of this command, to try it out")
+                  "start N private servers for the duration of this command, to try it out")
       ->type_name("N")
       ->check(CLI::Range(1, 31));
   command
       .add_option("--restart-guard", nodes.restart_guard,
-                  "what becomes of nodes that lost their data: automatic (default), strict, where new nodes\n"
-                  "wait as well, or off. Without it REDLOCK_RESTART_GUARD is used")
+                  "how to treat nodes that lost their data: automatic: they do not vote until --max-ttl has\n"
+                  "passed; strict: new nodes wait as well; off: no protection (default:\n"
+                  "REDLOCK_RESTART_GUARD, else automatic)")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"automatic", "strict", "off"}));
   command.add_flag("--durable-nodes", nodes.durable_nodes,
-                   "the nodes write to disk before they answer (appendfsync always), so a restart loses\n"
-                   "nothing. The same: REDLOCK_DURABLE_NODES=1");
+                   "the nodes write to disk before they answer (appendfsync always), so they lose nothing\n"
+                   "when they restart (also set by REDLOCK_DURABLE_NODES=1)");
   add_time(command, "--max-ttl", parse_time, nodes.max_ttl,
-           "the longest ttl of any lock on these nodes, which a node that lost its data waits for (default\n"
-           "60s). Without it REDLOCK_MAX_TTL is used. All users of the nodes must agree on these three")
+           "the longest ttl of any lock on these nodes; nodes that lost their data wait this long (default:\n"
+           "REDLOCK_MAX_TTL, else 60s). All users of the nodes must agree on this, --restart-guard and\n"
+           "--durable-nodes")
       ->type_name("TIME");
 }
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
-  CLI::App* const run = app.add_subcommand("run", about_run);
+  CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
   run->formatter(std::make_shared<RunFormatter>());
   run->footer(run_exit_codes);
   add_nodes(*run, arguments.nodes);
   add_time(*run, "--ttl", parse_time, arguments.ttl,
-           "how long the lock outlives a holder that died, 10ms to --max-ttl (default 30s)")
+           "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)")
       ->type_name("TIME");
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
-      "give up at once when somebody else has the lock");
+      "give up at once if somebody else has the lock");
   add_time(*run, "-w,--wait", parse_seconds, arguments.wait,
-           "give up after so many seconds; without -n and -w it waits as long as somebody has the lock")
+           "give up after this many seconds (default: wait as long as somebody else has the lock)")
       ->type_name("SECS")
       ->take_last()
       ->excludes(nonblock);
   run->add_option("-E,--conflict-exit-code", arguments.conflict_code,
-                  "exit code when somebody else has the lock (default 1)")
+                  "exit code if somebody else has the lock (default: 1)")
       ->type_name("CODE")
       ->check(CLI::Range(0, 255));
   add_time(*run, "--kill-after", parse_time, arguments.kill_after,
-           "how long before the deadline CMD is asked to end, at most half of the ttl (default 5s)")
+           "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)")
       ->type_name("TIME");
   run->add_option(
          "--metrics", arguments.metrics,
-         "write counts and times there, for node_exporter's textfile collector: every 15s, and at the end")
+         "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
+         "textfile collector")
       ->type_name("FILE");
   run->add_option("RESOURCE", arguments.resource,
-                  "what to lock: 1 to 4096 bytes, not beginning with -, ++ or redlock:")
+                  "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:")
       ->required();
   return run;
 }
 
 CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
-  CLI::App* const status = app.add_subcommand("status", about_status);
+  CLI::App* const status = app.add_subcommand("status", "see who holds a lock");
+  status->formatter(std::make_shared<StatusFormatter>());
   status->footer(status_exit_codes);
   add_nodes(*status, arguments.nodes);
   status->add_flag("--json", arguments.json, "print JSON instead of a table");
-  status->add_option("RESOURCE", arguments.resource, "the lock")->required();
+  status->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
   return status;
 }
 
-/// What stands before `--` is ours, what stands behind it the command's, word for word.
+/// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
-  const auto mark = std::find(words.begin(), words.end(), "--");
-  std::vector<std::string> ours{words.begin(), mark};
-  std::reverse(ours.begin(), ours.end());  // as CLI11 takes them
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> own{words.begin(), separator};
+  std::reverse(own.begin(), own.end());  // the order that CLI11 expects
 
   CLI::App app{about, "redlock"};
   app.set_version_flag("--version", "redlock " REDLOCK_VERSION);
@@ -152,16 +172,16 @@ int parse_and_run(const std::vector<std::string>& words) {
   StatusArguments status_arguments;
   CLI::App* const run_command = add_run(app, run_arguments);
   CLI::App* const status_command = add_status(app, status_arguments);
-  if (mark != words.end()) run_arguments.command.assign(mark + 1, words.end());
+  if (separator != words.end()) run_arguments.command.assign(separator + 1, words.end());
   try {
-    app.parse(std::move(ours));
-    // Asked for here: CLI11 would ask before it tells which word it does not know.
+    app.parse(std::move(own));
+    // Checked here, because CLI11 would check this before it reports an unknown word.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
     if (run_command->parsed() && run_arguments.command.empty())
       throw CLI::RequiredError{"-- CMD (the command to run)"};
-    if (status_command->parsed() && mark != words.end()) throw CLI::ExtrasError{{"--"}};
+    if (status_command->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
   } catch (const CLI::ExtrasError& error) {
-    if (mark != words.end() || !run_command->parsed()) return app.exit(error), usage;
+    if (separator != words.end() || !run_command->parsed()) return app.exit(error), usage;
     std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
     return usage;
   } catch (const CLI::ParseError& error) {
@@ -169,11 +189,12 @@ int parse_and_run(const std::vector<std::string>& words) {
   }
   if (status_command->parsed()) return status(status_arguments);
   const Ending ending = run(run_arguments);
-  if (ending.signal != 0) die_of(ending.signal);
+  if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;
 }
 
-/// So that no descriptor of ours becomes stdin, stdout or stderr; for the command they stay closed.
+/// Opens stdin, stdout and stderr if they are closed, so that no other descriptor gets their numbers. They are closed
+/// again in the command.
 void open_standard_descriptors() {
   int opened = 0;
   do {
@@ -190,7 +211,7 @@ int exit_code_of(const std::error_code& code) {
 
 int main(int argc, char** argv) try {
   open_standard_descriptors();
-  ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody hears how a child ended
+  ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
   return parse_and_run({argv + 1, argv + argc});
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << error.what() << '\n';

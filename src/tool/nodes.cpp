@@ -30,7 +30,7 @@ std::vector<std::string> nodes_of_environment() {
   return urls;
 }
 
-/// Empty: not set.
+/// Returns an empty string if the variable is not set.
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return std::string{trimmed(value ? value : "")};

@@ -11,8 +11,8 @@
 
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
 #include "tool/time_text.hpp"
-#include "tool/verdict.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -55,16 +55,16 @@ nlohmann::json json_of(const NodeReport& report) {
   return node;
 }
 
-void print_json(const std::string& resource, const Verdict& verdict, std::span<const NodeReport> reports) {
+void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports) {
   constexpr const char* names[] = {"held", "free", "unknown"};
-  nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(verdict.kind)]}};
-  if (verdict.kind == Verdict::Kind::held) {
-    all["owner"] = verdict.owner;
-    if (verdict.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = verdict.ttl.count();
+  nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
+  if (state.kind == LockState::Kind::held) {
+    all["owner"] = state.owner;
+    if (state.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = state.ttl.count();
   }
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
-  // Resources and owner values are any bytes, and JSON is text.
+  // Resources and owner values may contain any bytes, but JSON is UTF-8: replace what is not.
   std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 
@@ -74,14 +74,14 @@ int status(const StatusArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, options_of(arguments.nodes)};
   const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
-  const Verdict verdict = verdict_of(reports);
+  const LockState state = lock_state_of(reports);
   if (arguments.json) {
-    print_json(arguments.resource, verdict, reports);
+    print_json(arguments.resource, state, reports);
   } else {
     print_table(reports);
-    std::cout << printable(sentence(verdict, arguments.resource, reports), std::string::npos) << '\n';
+    std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
   }
-  return verdict.kind == Verdict::Kind::unknown ? no_quorum : success;
+  return state.kind == LockState::Kind::unknown ? no_quorum : success;
 }
 
 }  // namespace redlock::tool

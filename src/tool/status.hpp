@@ -13,7 +13,7 @@ struct StatusArguments {
   bool json = false;
 };
 
-/// Prints to stdout and returns the exit code. Throws `redlock::Error`.
+/// Prints the status of the resource to stdout and returns the exit code. Throws `redlock::Error`.
 int status(const StatusArguments&);
 
 }  // namespace redlock::tool

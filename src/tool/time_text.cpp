@@ -22,7 +22,7 @@ constexpr Unit units[] = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
   throw std::invalid_argument{"'" + std::string{text} + "' is not a time: " + std::string{allowed}};
 }
 
-/// `bare`: what a number without a unit counts in; 0 when it needs one.
+/// `bare`: the unit of a number without one, in seconds; 0 if a unit is required.
 nanoseconds parse(std::string_view text, double bare, std::string_view allowed) {
   double number = 0;
   const char* const end = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Spans of time as people write and read them.
+// Parses and prints durations.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,14 @@
 
 namespace redlock::tool {
 
-/// `250ms`, `30s`, `1.5m`, `2h`. Throws `std::invalid_argument` that says what is allowed, also for negative ones.
+/// Parses `250ms`, `30s`, `1.5m` or `2h`. For anything else, negative values included, throws `std::invalid_argument`
+/// with a message that says what is allowed.
 [[nodiscard]] std::chrono::nanoseconds parse_time(std::string_view text);
 
-/// Seconds, with or without a fraction, as flock(1) takes them; a unit may follow as above.
+/// Parses seconds, with or without a fraction, as flock(1) does. A unit may follow, as above.
 [[nodiscard]] std::chrono::nanoseconds parse_seconds(std::string_view text);
 
-/// For people, rounded: `850 ms`, `29.4 s`, `3 min 20 s`.
+/// Returns a rounded-down duration for people: `850 ms`, `29.4 s`, `3 min 20 s`.
 [[nodiscard]] std::string readable(std::chrono::milliseconds time);
 
 }  // namespace redlock::tool

@@ -20,7 +20,7 @@ using detail::Descriptor;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
 
-/// Pointers for exec, made before the fork: nothing may be allocated after it.
+/// Returns pointers for exec. Made before the fork, because the child must not allocate memory.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -40,12 +40,12 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
   return all;
 }
 
-/// In the child. Returns only when exec failed.
+/// Turns the child into the program. Returns only if exec fails.
 void become(const std::vector<char*>& words, const std::vector<char*>& environment,
             const Command::Launch& launch, pid_t parent) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const bool is_orphan = ::getppid() != parent;  // it died before that was set
+  const bool is_orphan = ::getppid() != parent;  // the parent died before the line above
   if (is_orphan || !launch.before_exec(::getpid())) ::_exit(killed_by_signal + SIGKILL);
   ::sigprocmask(SIG_SETMASK, &launch.signals, nullptr);
   ::execvpe(words.front(), words.data(), environment.data());
@@ -70,7 +70,7 @@ Command::Command(const Launch& launch) {
     [[maybe_unused]] const ssize_t written = ::write(writing.get(), &error, sizeof error);
     ::_exit(not_found);
   }
-  ::setpgid(pid_, pid_);  // whoever of us comes first
+  ::setpgid(pid_, pid_);  // in the child as well: whichever runs first
   writing = Descriptor{};
   int error = 0;
   ssize_t got = 0;
@@ -93,7 +93,7 @@ int Command::wait() const noexcept {
          errno == EINTR) {
   }
   if (info.si_code != CLD_STOPPED) return 0;
-  // Told once: a stopped child would be told of again and again.
+  // Consume the notification: WNOWAIT would report the same stop again and again.
   ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
   return info.si_status;
 }

@@ -1,4 +1,4 @@
-// The command that runs under the lock.
+// The child process that runs under the lock.
 #pragma once
 
 #include <sys/types.h>
@@ -11,39 +11,41 @@
 
 namespace redlock::tool {
 
-/// The program could not be executed; the error is execvp(3)'s.
+/// The program could not be executed. The error code is that of execvp(3).
 struct NotExecuted : std::system_error {
   using std::system_error::system_error;
 };
 
-/// A child process in a process group of its own, with this process's stdin, stdout and stderr, and without its
-/// terminal.
+/// A child process in its own process group. It inherits stdin, stdout and stderr but does not own the terminal.
 ///
-/// It dies with this process (PR_SET_PDEATHSIG): start it on a thread that lives as long as the process does.
+/// It is killed when the thread that started it ends (PR_SET_PDEATHSIG), so start it on a thread that lives as long as
+/// this process.
 class Command {
  public:
   struct Launch {
-    std::vector<std::string> words;        ///< The program, looked up in PATH, and its arguments.
-    std::vector<std::string> environment;  ///< `NAME=value`, beside what this process has, and stronger.
-    sigset_t signals{};                    ///< Its signal mask.
-    /// Called in the child, with its process group, before it becomes the program: only system calls are allowed.
-    /// False: it ends there, with the exit code of SIGKILL.
+    std::vector<std::string> words;  ///< The program, looked up in PATH, and its arguments.
+    std::vector<std::string>
+        environment;     ///< `NAME=value`: added to this process's environment, overriding it.
+    sigset_t signals{};  ///< Its signal mask.
+    /// Called in the child before exec, with its process group. It may make system calls only. If it returns false,
+    /// the child exits with the exit code of SIGKILL.
     std::function<bool(pid_t group)> before_exec;
   };
 
-  /// Throws `NotExecuted`, or `std::system_error` when the system has no more processes.
+  /// Starts the program. Throws `NotExecuted`, or `std::system_error` if the system cannot create a process.
   explicit Command(const Launch&);
-  /// Kills what is left of it.
+  /// Kills the process group unless `exit_code` was called.
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
-  /// Blocks until it ends, or is stopped: then by this signal, else 0. After its end its number stays taken until
-  /// `exit_code` is called.
+  /// Blocks until the process ends or is stopped. Returns the signal that stopped it, or 0 if it ended. Its pid stays
+  /// reserved until `exit_code` is called.
   [[nodiscard]] int wait() const noexcept;
-  /// Precondition: it has ended. As a shell says it: 128 and the signal's number when a signal ended it.
+  /// Returns the exit code as a shell does: 128 plus the signal number if a signal ended it. Precondition: it has ended.
   [[nodiscard]] int exit_code() noexcept;
+  /// Sends a signal to the process group.
   void signal(int number) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// The guard of a command's deadline, kept up to date.
+// Tells the watchdog about renewed deadlines.
 #pragma once
 
 #include <stop_token>
@@ -10,30 +10,30 @@
 
 namespace redlock::tool {
 
-/// Tells the guard how long the lock lasts, as often as the lease, which renews itself, has moved its deadline. When the
-/// lock is gone before that, the guard ends the command at once.
+/// Passes the lease's deadline to the watchdog whenever a renewal has moved it. If the lock is lost before its deadline,
+/// makes the watchdog end the command at once. Runs a thread of its own.
 class DeadlineReporter {
  public:
-  /// The guard has the first times already. `kill_after`: how long before the deadline the command is asked to end.
-  /// Throws std::system_error when the system has no thread for it.
+  /// Precondition: the watchdog knows the current deadline. `kill_after`: how long before the deadline the command gets
+  /// SIGTERM. Throws `std::system_error` if the system cannot provide a thread.
   DeadlineReporter(const Lease&, Clock::duration ttl, Clock::duration kill_after, Watchdog&, pid_t group);
-  /// The lease is left as it is.
+  /// Stops the thread; leaves the lease as it is.
   ~DeadlineReporter() = default;
 
-  /// The guard is left as it is from now on.
+  /// Stops the thread. After that the watchdog gets no more deadlines.
   void stop();
-  /// Whether by this time the command had been told to end, because its lock could not be kept. After `stop`.
-  [[nodiscard]] bool had_given_up(Clock::time_point when) const { return when >= terminate_at_; }
+  /// Returns true if by `when` the command had got SIGTERM because its lock could not be kept. Call after `stop`.
+  [[nodiscard]] bool termination_began_by(Clock::time_point when) const { return when >= terminate_at_; }
 
  private:
-  void keep(const std::stop_token&);
-  [[nodiscard]] bool look();
+  void run(const std::stop_token&);
+  [[nodiscard]] bool update();
   bool arm(Clock::time_point terminate_at, Clock::time_point kill_at);
 
   const Lease& lease_;
-  const Clock::duration between_looks_;
+  const Clock::duration check_interval_;
   const Clock::duration kill_after_;
-  Watchdog& guard_;
+  Watchdog& watchdog_;
   const pid_t group_;
   Clock::time_point terminate_at_;
   std::jthread thread_;

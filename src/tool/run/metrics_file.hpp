@@ -1,4 +1,4 @@
-// A file with what a run counts.
+// Writes the metrics of a run to a file.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,21 @@
 
 namespace redlock::tool {
 
-/// Keeps a file for Prometheus up to date: writes it every so often, and when it goes, which is to be after the client. That
-/// it cannot be written is told once, and stops nothing.
+/// Keeps a metrics file for Prometheus up to date: writes it at regular intervals and in the destructor. Destroy it after
+/// the client, so that it contains all events. A failure to write is reported once, as a warning, and has no other effect.
 class MetricsFile {
  public:
   using Warn = std::function<void(std::string_view)>;
 
-  /// `path`: empty for no file. Every line has the resource as a label: so the files of several locks can lie in one folder.
+  /// `path`: an empty path means no file. Every line has the resource as a label, so files of several locks can be in the
+  /// same folder.
   MetricsFile(std::string path, const std::string& resource, Warn,
               Clock::duration every = std::chrono::seconds{15});
   ~MetricsFile();
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
 
-  /// Null: there is no file.
+  /// Returns null if there is no file.
   [[nodiscard]] std::shared_ptr<Observer> observer() const noexcept { return counts_; }
 
  private:
@@ -34,7 +35,7 @@ class MetricsFile {
 
   const std::string path_;
   const Warn warn_;
-  bool has_warned_ = false;  // of the thread, and then of the destructor
+  bool has_warned_ = false;  // used by the thread, and after it by the destructor
   std::shared_ptr<Prometheus> counts_;
   std::jthread thread_;
 };

@@ -17,18 +17,18 @@ struct RunArguments {
   std::vector<std::string> command;
   std::chrono::nanoseconds ttl = std::chrono::seconds{30};
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
-  std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. None: as long as somebody has it.
+  std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. Empty: no time limit.
   int conflict_code = conflict;
-  std::string metrics;  ///< The file for what is counted. Empty: none.
+  std::string metrics;  ///< The metrics file. Empty: none.
 };
 
 struct Ending {
   int code = success;
-  int signal = 0;  ///< The signal to die of, so that a shell stops its script; 0: none.
+  int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
 };
 
-/// Says on stderr why the command did not run, or was ended. Throws `redlock::Error` and
-/// `std::system_error`.
+/// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws `redlock::Error`
+/// or `std::system_error` if the lock cannot be taken or the command cannot be run.
 [[nodiscard]] Ending run(const RunArguments&);
 
 }  // namespace redlock::tool

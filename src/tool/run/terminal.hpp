@@ -7,15 +7,15 @@
 
 namespace redlock::tool {
 
-/// Lends the terminal to a command in a process group of its own. Does nothing where there is none.
+/// Lends the controlling terminal to a command in another process group. Does nothing if there is no terminal.
 /// Precondition: SIGTTOU is blocked or ignored.
 class Terminal {
  public:
   Terminal();
 
-  /// If it is this process's group's now. Whether it was.
+  /// Gives the terminal to `group` if this process's group has it. Returns true if it had.
   bool lend_to(pid_t group) const noexcept;
-  /// If it is that group's now. Whether it was.
+  /// Takes the terminal back if `group` has it. Returns true if it had.
   bool take_back_from(pid_t group) const noexcept;
 
  private:

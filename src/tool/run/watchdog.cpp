@@ -19,8 +19,8 @@ namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
 
-/// Away from the terminal's signals, and holding nothing of the caller's open.
-void leave_the_job(int orders, int timer) noexcept {
+/// Leaves the terminal's session, blocks all signals, and closes all other descriptors.
+void detach_from_job(int orders, int timer) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -43,10 +43,10 @@ Watchdog::Watchdog() {
   watcher_ = ::fork();
   if (watcher_ < 0) fail("fork");
   if (watcher_ > 0) return;
-  // Above the standard descriptors, which they are about to become.
+  // Move them above the standard descriptors, which detach_from_job overwrites.
   const int high_orders = ::fcntl(reading.get(), F_DUPFD, 3);
   const int high_timer = ::fcntl(timer.get(), F_DUPFD, 3);
-  leave_the_job(high_orders, high_timer);
+  detach_from_job(high_orders, high_timer);
   watch(0, 1);
 }
 
@@ -68,10 +68,10 @@ bool Watchdog::send(const Orders& orders) noexcept {
   ssize_t written = 0;
   while ((written = ::write(orders_.get(), &orders, sizeof orders)) < 0 && errno == EINTR) {
   }
-  return written == sizeof orders;  // less than PIPE_BUF: all or nothing
+  return written == sizeof orders;  // shorter than PIPE_BUF, so the write is atomic
 }
 
-/// The watching process. Uses nothing but system calls: it is the child of a fork.
+/// The main loop of the child process. Makes system calls only, as a child of fork() must.
 void Watchdog::watch(int orders_end, int timer) noexcept {
   Orders orders;
   Clock::time_point due = core::never;
@@ -84,13 +84,13 @@ void Watchdog::watch(int orders_end, int timer) noexcept {
     if (polls[0].revents != 0) {
       const ssize_t got = ::read(orders_end, &orders, sizeof orders);
       if (got != sizeof orders && orders.group != 0) ::kill(-orders.group, SIGKILL);
-      if (got != sizeof orders) ::_exit(0);  // its end, as a rule
+      if (got != sizeof orders) ::_exit(0);  // the parent ended or closed the pipe
       due = orders.group == 0 ? core::never : orders.terminate_at;
       terminated = false;
     } else if (polls[1].revents != 0 && next == due) {
       ::kill(-orders.group, terminated ? SIGKILL : SIGTERM);
-      if (!terminated)
-        ::kill(-orders.group, SIGCONT);  // a stopped command hears SIGTERM only when it goes on
+      // A stopped command handles SIGTERM only when it continues.
+      if (!terminated) ::kill(-orders.group, SIGCONT);
       due = terminated ? core::never : orders.kill_at;
       terminated = true;
     }

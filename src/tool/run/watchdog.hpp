@@ -1,4 +1,4 @@
-// A process that ends a command when its lock ends.
+// A child process that ends the command at the deadline of its lock.
 #pragma once
 
 #include <sys/types.h>
@@ -8,33 +8,33 @@
 
 namespace redlock::tool {
 
-/// SIGTERM to a process group at one time, SIGKILL at another, whatever becomes of this process.
+/// Sends SIGTERM to a process group at one time and SIGKILL at another, whatever happens to this process.
 ///
-/// The promise is kept by a child process that only watches the clock: this process may be killed, stopped, or busy
-/// asking a slow node. When this process ends without `disarm`, the group is killed at once. The times are on the
-/// clock that also runs while the machine is suspended. (Rejected: a timer of this process, which does nothing while
-/// the process is stopped; PR_SET_PDEATHSIG, which reaches the direct child only.)
+/// A child process that only watches the clock does this, so it also works while this process is stopped, killed or busy
+/// with a slow node. If this process ends without `disarm`, the group is killed at once. Times are measured by a clock
+/// that also runs while the machine is suspended. (Rejected alternatives: a timer in this process, which does nothing
+/// while the process is stopped; PR_SET_PDEATHSIG, which reaches the direct child only.)
 ///
 /// Threads: one call at a time. Precondition of all calls: SIGPIPE is blocked or ignored.
 class Watchdog {
  public:
-  /// Forks; call it before the process has threads. Throws `std::system_error`.
+  /// Forks, so call it before the process has other threads. Throws `std::system_error`.
   Watchdog();
-  /// Ends the watching process. Blocks until it is gone.
+  /// Ends the child process. Blocks until it is gone.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// From now on these times are in force. Times in the past: at once. False: the watching process is no more, so the
-  /// group was killed. Only system calls, and also in a child of this process.
+  /// Sets the times and replaces earlier ones. A time in the past means at once. Returns false if the child process is
+  /// gone; the group has then been killed. Makes system calls only and may be called in a child of this process.
   bool arm(pid_t group, Clock::time_point terminate_at, Clock::time_point kill_at) noexcept;
-  /// From now on nothing happens. To be called before the group's leader is reaped: afterwards its number may be
-  /// somebody else's.
+  /// Cancels the times. Call it before the group's leader is reaped: after that, its number may belong to another
+  /// process group.
   void disarm() noexcept;
 
  private:
   struct Orders {
-    pid_t group = 0;  // 0: nobody
+    pid_t group = 0;  // 0: none
     Clock::time_point terminate_at;
     Clock::time_point kill_at;
   };

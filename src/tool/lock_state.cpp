@@ -1,4 +1,4 @@
-#include "tool/verdict.hpp"
+#include "tool/lock_state.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,7 +17,7 @@ bool has_voted(const NodeReport& report) {
 
 }  // namespace
 
-Verdict verdict_of(std::span<const NodeReport> nodes) {
+LockState lock_state_of(std::span<const NodeReport> nodes) {
   const std::size_t majority = core::quorum(nodes.size());
   std::map<std::string, std::vector<std::chrono::milliseconds>> owners;
   for (const NodeReport& report : nodes)
@@ -26,22 +26,22 @@ Verdict verdict_of(std::span<const NodeReport> nodes) {
   bool can_be_held = silent >= majority;
   for (auto& [owner, ttls] : owners) {
     std::ranges::sort(ttls, std::greater{});
-    if (ttls.size() >= majority) return {Verdict::Kind::held, owner, ttls[majority - 1]};
+    if (ttls.size() >= majority) return {LockState::Kind::held, owner, ttls[majority - 1]};
     can_be_held |= ttls.size() + silent >= majority;
   }
-  return {can_be_held ? Verdict::Kind::unknown : Verdict::Kind::free, {}, {}};
+  return {can_be_held ? LockState::Kind::unknown : LockState::Kind::free, {}, {}};
 }
 
-std::string sentence(const Verdict& verdict, const std::string& resource, std::span<const NodeReport> nodes) {
-  switch (verdict.kind) {
-    case Verdict::Kind::held:
-      return resource + " is held by " + verdict.owner +
-             (verdict.ttl == std::chrono::milliseconds::max()
+std::string describe(const LockState& state, const std::string& resource, std::span<const NodeReport> nodes) {
+  switch (state.kind) {
+    case LockState::Kind::held:
+      return resource + " is held by " + state.owner +
+             (state.ttl == std::chrono::milliseconds::max()
                   ? " and never expires."
-                  : ", for " + readable(verdict.ttl) + " unless extended.");
-    case Verdict::Kind::free:
+                  : ", for " + readable(state.ttl) + " unless extended.");
+    case LockState::Kind::free:
       return "Nobody holds " + resource + ".";
-    case Verdict::Kind::unknown:
+    case LockState::Kind::unknown:
       break;
   }
   const auto voted = std::ranges::count_if(nodes, has_voted);

@@ -1,4 +1,4 @@
-#include "tool/run/signal_watch.hpp"
+#include "tool/run/signal_forwarder.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -19,37 +19,37 @@ bool ends_a_wait(int number) { return number != SIGWINCH && number != SIGTSTP; }
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
+SignalForwarder::SignalForwarder() {
   ::sigemptyset(&watched_);
   for (const int number : taken)
     if (!is_ignored(number)) ::sigaddset(&watched_, number);
-  ::sigaddset(&watched_, SIGRTMIN);  // from the destructor
+  ::sigaddset(&watched_, SIGRTMIN);  // sent by the destructor
   sigset_t blocked = watched_;
-  ::sigaddset(&blocked, SIGTTOU);  // the terminal is lent and taken back from the background, too
-  ::sigaddset(&blocked, SIGPIPE);  // of the guard's pipe, or a closed stderr
+  ::sigaddset(&blocked, SIGTTOU);  // `Terminal` is also used from the background
+  ::sigaddset(&blocked, SIGPIPE);  // from the watchdog's pipe, or a closed stderr
   ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
   thread_ = std::thread{[this] { listen(); }};
 }
 
-SignalWatch::~SignalWatch() {
+SignalForwarder::~SignalForwarder() {
   closing_ = true;
   ::pthread_kill(thread_.native_handle(), SIGRTMIN);
   thread_.join();
 }
 
-void SignalWatch::forward_to(const Command* command) noexcept {
+void SignalForwarder::forward_to(const Command* command) noexcept {
   const std::lock_guard lock{mutex_};
   command_ = command;
   const int early = stopped_by_.exchange(0);
   if (command && early != 0) forward(early);
 }
 
-void SignalWatch::listen() noexcept {
+void SignalForwarder::listen() noexcept {
   for (int number = 0; !closing_;)
     if (::sigwait(&watched_, &number) == 0 && number != SIGRTMIN) handle(number);
 }
 
-void SignalWatch::handle(int number) noexcept {
+void SignalForwarder::handle(int number) noexcept {
   const std::lock_guard lock{mutex_};
   if (command_) return forward(number);
   if (number == SIGTSTP) ::kill(::getpid(), SIGSTOP);
@@ -58,15 +58,15 @@ void SignalWatch::handle(int number) noexcept {
   stop_.request_stop();
 }
 
-void SignalWatch::forward(int number) noexcept {
+void SignalForwarder::forward(int number) noexcept {
   forwarded_ |= std::uint64_t{1} << number;
   if (number == SIGTSTP) stop_requested_ = true;
   command_->signal(number);
-  // What is stopped hears of its end only when it goes on.
+  // A stopped process handles these signals only when it continues.
   if (number == SIGTERM || number == SIGHUP || number == SIGINT) command_->signal(SIGCONT);
 }
 
-void die_of(int signal) noexcept {
+void die_by_signal(int signal) noexcept {
   ::signal(signal, SIG_DFL);
   sigset_t only;
   ::sigemptyset(&only);

@@ -1,5 +1,5 @@
-// The verdict from the reports of all nodes.
-#include "tool/verdict.hpp"
+// The state of a lock, derived from the reports of its nodes.
+#include "tool/lock_state.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -11,8 +11,8 @@
 using namespace std::chrono_literals;
 using redlock::NodeReport;
 using redlock::NodeStatus;
-using redlock::tool::Verdict;
-using redlock::tool::verdict_of;
+using redlock::tool::lock_state_of;
+using redlock::tool::LockState;
 
 namespace {
 
@@ -22,7 +22,7 @@ NodeReport held_by(const std::string& owner, std::chrono::milliseconds ttl = 10s
 const NodeReport free_node{"node", NodeStatus::free, {}, {}, {}};
 const NodeReport silent{"node", NodeStatus::timed_out, {}, {}, {}};
 
-/// `aab.?`: a letter for an owner, a dot for a free node, a question mark for a silent one.
+/// Example: `aab.?`. A letter is an owner, a dot a free node, a question mark a silent node.
 std::vector<NodeReport> nodes(const std::string& picture) {
   std::vector<NodeReport> result;
   for (const char c : picture)
@@ -31,18 +31,18 @@ std::vector<NodeReport> nodes(const std::string& picture) {
 }
 
 char kind_of(const std::string& picture) {
-  switch (verdict_of(nodes(picture)).kind) {
-    case Verdict::Kind::held:
+  switch (lock_state_of(nodes(picture)).kind) {
+    case LockState::Kind::held:
       return 'h';
-    case Verdict::Kind::free:
+    case LockState::Kind::free:
       return 'f';
-    case Verdict::Kind::unknown:
+    case LockState::Kind::unknown:
       break;
   }
   return '?';
 }
 
-/// Tries every possible report of the silent nodes.
+/// Tries every answer that the silent nodes might give.
 char possible_kind(const std::string& picture) {
   const std::size_t silent_one = picture.find('?');
   if (silent_one == std::string::npos) {
@@ -64,7 +64,7 @@ char possible_kind(const std::string& picture) {
 
 }  // namespace
 
-TEST_CASE("a_verdict_is_reached_exactly_when_silent_nodes_cannot_change_it") {
+TEST_CASE("the_state_is_known_exactly_when_silent_nodes_cannot_change_it") {
   for (const std::size_t count : {1U, 2U, 3U, 5U}) {
     const std::string said = "ab.?";
     std::size_t pictures = 1;
@@ -83,15 +83,15 @@ TEST_CASE("a_verdict_is_reached_exactly_when_silent_nodes_cannot_change_it") {
 TEST_CASE("a_lock_is_held_while_a_majority_has_it") {
   const std::vector<NodeReport> reports{held_by("a", 3s), held_by("a", 9s), held_by("a", 5s),
                                         held_by("a", 7s), held_by("b", 60s)};
-  const Verdict verdict = verdict_of(reports);
-  CHECK(verdict.kind == Verdict::Kind::held);
-  CHECK(verdict.owner == "a");
-  CHECK(verdict.ttl == 5s);  // after that only the copies with 7 s and 9 s exist, which are no majority
+  const LockState state = lock_state_of(reports);
+  CHECK(state.kind == LockState::Kind::held);
+  CHECK(state.owner == "a");
+  CHECK(state.ttl == 5s);  // after that only two nodes hold it, for 7 s and 9 s
 }
 
-TEST_CASE("each_verdict_is_a_sentence") {
+TEST_CASE("each_state_is_described_by_a_sentence") {
   const auto say = [](const std::vector<NodeReport>& reports) {
-    return sentence(verdict_of(reports), "r", reports);
+    return describe(lock_state_of(reports), "r", reports);
   };
   CHECK(say(nodes("aaa..")) == "r is held by a, for 10.0 s unless extended.");
   CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a and never expires.");

@@ -1,0 +1,31 @@
+// The state of a lock, derived from the reports of its nodes.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "redlock/node_report.hpp"
+
+namespace redlock::tool {
+
+/// Who holds a resource, according to a majority of the nodes.
+struct LockState {
+  enum class Kind : std::uint8_t { held, free, unknown };
+
+  Kind kind = Kind::unknown;
+  std::string owner;              ///< Set if held.
+  std::chrono::milliseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
+};
+
+/// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the silent
+/// nodes could make the difference.
+[[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);
+
+/// Returns a sentence for people, with a full stop.
+[[nodiscard]] std::string describe(const LockState&, const std::string& resource,
+                                   std::span<const NodeReport> nodes);
+
+}  // namespace redlock::tool

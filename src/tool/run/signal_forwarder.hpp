@@ -1,0 +1,62 @@
+// Forwards signals from this process to its command.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "tool/run/command.hpp"
+
+namespace redlock::tool {
+
+/// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own. While there is
+/// no command, the first of them ends the wait for the lock; SIGTSTP stops this process, and SIGWINCH has no effect.
+/// Later they are forwarded to the command. Signals that were ignored when this process started stay ignored.
+///
+/// Create it before any other thread, so that all threads inherit the blocked signals.
+class SignalForwarder {
+ public:
+  SignalForwarder();
+  ~SignalForwarder();
+  SignalForwarder(const SignalForwarder&) = delete;
+  SignalForwarder& operator=(const SignalForwarder&) = delete;
+
+  /// The first signal requests this stop, as long as there is no command.
+  [[nodiscard]] std::stop_token stop() const noexcept { return stop_.get_token(); }
+  /// Returns that signal, or 0 if none arrived.
+  [[nodiscard]] int stopped_by() const noexcept { return stopped_by_; }
+  /// The signal mask that this process was started with. The command gets it.
+  [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
+
+  /// Returns true if this signal was forwarded to the command.
+  [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
+  /// Returns true if SIGTSTP was forwarded to the command since the last call.
+  bool consume_stop_request() noexcept { return stop_requested_.exchange(false); }
+  /// Starts forwarding to this command, including the signal that arrived before, if any. With null, stops forwarding:
+  /// when this returns, no more signals are sent.
+  void forward_to(const Command* command) noexcept;
+
+ private:
+  void listen() noexcept;
+  void handle(int number) noexcept;
+  void forward(int number) noexcept;
+
+  sigset_t before_{};
+  sigset_t watched_{};
+  std::stop_source stop_;
+  std::atomic<int> stopped_by_{0};
+  std::atomic<std::uint64_t> forwarded_{0};  // one bit for each signal number
+  std::atomic<bool> stop_requested_{false};
+  std::atomic<bool> closing_{false};
+  std::mutex mutex_;
+  const Command* command_ = nullptr;  // guarded by mutex_
+  std::thread thread_;
+};
+
+/// Ends this process by the default action of the signal, so that a calling shell stops its script.
+[[noreturn]] void die_by_signal(int signal) noexcept;
+
+}  // namespace redlock::tool
