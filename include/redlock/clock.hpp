@@ -10,9 +10,9 @@ inline namespace v1 {
 
 /// A monotonic clock that keeps running while the machine is suspended: `CLOCK_BOOTTIME`.
 ///
-/// `std::chrono::steady_clock` would be wrong here: it stops during suspend, so a lease would still seem valid
-/// after an hour of sleep, while the keys on the servers have expired. Wall-clock time is not used because it
-/// can jump.
+/// `std::chrono::steady_clock` would be wrong here: it stops during suspend, so a lease would still seem
+/// valid after an hour of sleep, while the keys on the servers have expired. Wall-clock time is not used
+/// because it can jump.
 ///
 /// Thread safe; never blocks or fails. Meets the standard's *TrivialClock* requirements.
 struct REDLOCK_EXPORT Clock {

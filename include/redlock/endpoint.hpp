@@ -22,8 +22,8 @@ inline namespace v1 {
 /// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
-/// User, password, host and path are percent-decoded. Any other text throws `Error` with `Errc::misconfigured`.
-/// Its message says what is wrong and what is allowed; it never contains the password.
+/// User, password, host and path are percent-decoded. Any other text throws `Error` with
+/// `Errc::misconfigured`. Its message says what is wrong and what is allowed; it never contains the password.
 ///
 /// A plain value that does no I/O: the host name is resolved when a client connects.
 class REDLOCK_EXPORT Endpoint {

@@ -13,8 +13,9 @@
 namespace redlock {
 inline namespace v1 {
 
-/// What exceptional outcomes throw. `what()` names the outcome, the details and every node on a line of its own;
-/// no password is in it. A value: it outlives the client, and may be copied to other threads.
+/// The exception for exceptional outcomes. `what()` contains the outcome, the details, and a line for each
+/// node; it never contains a password. A plain value: it may outlive the client and may be copied to other
+/// threads.
 class REDLOCK_EXPORT Error : public std::system_error {
  public:
   Error(Errc code, const std::string& details, std::vector<NodeReport> nodes = {});
@@ -24,7 +25,7 @@ class REDLOCK_EXPORT Error : public std::system_error {
   Error(Error&&) = default;
   Error& operator=(Error&&) = default;
 
-  /// A report for every configured node, in the order of configuration; empty when no node was asked.
+  /// Returns a report for each configured node, in the configured order; empty if no node was asked.
   [[nodiscard]] std::span<const NodeReport> nodes() const noexcept { return nodes_; }
 
  private:

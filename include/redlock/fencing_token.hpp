@@ -12,9 +12,9 @@
 namespace redlock {
 inline namespace v1 {
 
-/// A number that grows with every acquisition of the same resource, by any client, as long as a majority of the
-/// nodes keeps its counters. If a resource remembers the greatest token it has seen and refuses smaller ones, a
-/// holder that lost the lock without noticing cannot change it any more. See docs/fencing.md.
+/// A number that grows with every acquisition of the same resource, by any client, as long as a majority of
+/// the nodes keeps its counters. If a resource remembers the greatest token it has seen and refuses smaller
+/// ones, a holder that lost the lock without noticing cannot change it any more. See docs/fencing.md.
 ///
 /// Tokens are ordered but not consecutive, and below 2^53. Extending a lease keeps its token.
 class FencingToken {

@@ -1,4 +1,4 @@
-// The guard that a successful lock returns.
+// The lease that a successful lock call returns.
 #pragma once
 
 #include <memory>
@@ -20,95 +20,113 @@ class Client;
 class LeaseRecord;
 }  // namespace detail
 
-/// A lock that is held, released when the guard goes.
+/// A lock that is held. The destructor releases it.
 ///
-/// | state    | meaning                                                          | leaves it by                           |
-/// |----------|------------------------------------------------------------------|----------------------------------------|
-/// | held     | the deadline is ahead: a majority holds our value until then      | any `Loss`, `release()`                |
-/// | in_doubt | the last extension got no majority; the old deadline still holds  | one that succeeds; the others          |
-/// | lost     | for the reason that `loss()` tells, for ever                      | never                                  |
-/// | released | `release()` was called, or the guard was moved from               | never                                  |
+/// | state    | meaning                                                              | ends by                       |
+/// |----------|----------------------------------------------------------------------|-------------------------------|
+/// | held     | a majority of the nodes holds our value until the deadline           | a loss, `release()`           |
+/// | in_doubt | the last extension got no majority; the old deadline is still valid  | a successful extension; same  |
+/// | lost     | the lock was lost, for the reason given by `loss()`                  | never                         |
+/// | released | `release()` or `orphan()` was called, or the lease was moved from    | never                         |
 ///
-/// The promise of *held* and *in_doubt* rests on the assumptions in docs/safety.md: clock rates within the drift
-/// allowance, and nodes that do not forget. Check `remaining()` before work that must not overlap with a successor.
+/// The guarantee of *held* and *in_doubt* relies on the assumptions in docs/safety.md: clock rates within the
+/// drift allowance, and nodes that do not lose data unnoticed. Check `remaining()` before work that must not
+/// overlap with that of the next holder.
 ///
-/// Threads: const members may be called from any thread at any time; `extend`, `release`, move and destruction
-/// one at a time. A lease keeps the client's connections alive and may outlive the client object. In a child
-/// after `fork()` a lease can be read, and sends nothing: the lock belongs to the parent. There `extend` fails
-/// with *misconfigured*, and `release` answers *unknown*.
+/// Threads: any thread may call const members at any time. Calls of `extend`, `release`, `orphan`, move and
+/// destruction must not run at the same time as one another.
+///
+/// Lifetime: a lease keeps the client's connections alive and may outlive the client object.
+///
+/// fork(): in a child process a lease can be read but sends nothing, because the lock belongs to the parent.
+/// There `extend` fails with *misconfigured* and `release` returns *unknown*.
 class [[nodiscard]] REDLOCK_EXPORT Lease {
  public:
-  /// The lease moved from is *released*; its calls do nothing.
+  /// Leaves the source *released*; calls on it have no effect.
   Lease(Lease&&) noexcept;
-  /// Releases the lease held so far, as `release()` does, then takes the other's. Self-move does nothing.
+  /// Releases the lease held so far, as `release()` does, then takes over the other one. Self-move has no
+  /// effect.
   Lease& operator=(Lease&&) noexcept;
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  /// As `release()`, blocking included. Never throws.
+  /// Calls `release()`, which may block. Never throws.
   ~Lease();
 
-  /// The resource as given to the lock call; empty when moved from.
+  /// Returns the resource as given to the lock call; empty if moved from.
   [[nodiscard]] const std::string& resource() const noexcept;
-  /// The random string, 40 hex digits, that proves ownership on the servers; empty when moved from.
+  /// Returns the value that proves ownership on the servers: a random string of 40 hex digits; empty if moved
+  /// from.
   [[nodiscard]] const std::string& owner_value() const noexcept;
-  /// Greater than that of every earlier acquisition of this resource, as long as a majority of the nodes keeps its counters
-  /// (docs/fencing.md); the same for the lease's whole life. None (0) without `LockOptions::fencing`, and when moved from.
+  /// Returns the fencing token. It is greater than that of every earlier acquisition of this resource, as
+  /// long as a majority of the nodes keeps its counters (docs/fencing.md), and never changes during the
+  /// lease. Returns no token (0) if `LockOptions::fencing` is false or the lease was moved from.
   [[nodiscard]] FencingToken fencing_token() const noexcept;
-  /// A clock read and an atomic load; never asks the servers.
+  /// Returns the state. Costs a clock read and an atomic load; never contacts the servers.
   [[nodiscard]] State state() const noexcept;
-  /// `state()` is held or in_doubt.
+  /// Returns true if `state()` is *held* or *in_doubt*.
   [[nodiscard]] bool valid() const noexcept;
-  /// What is left until the deadline; zero when the lease is lost or released.
+  /// Returns the time left until the deadline; zero if the lease is lost or released.
   [[nodiscard]] Clock::duration remaining() const noexcept;
-  /// Until when exclusive use is promised; the epoch of the clock when moved from.
+  /// Returns the end of the guaranteed exclusive use; the clock's epoch if moved from.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
-  /// Why it was lost; `Loss::none` while it is not, and where it was released in time.
+  /// Returns why the lease was lost; `Loss::none` if it is still valid or was released in time.
   [[nodiscard]] Loss loss() const noexcept;
-  /// Gets its stop request when the lease is lost: at the deadline at the latest, and at once when a majority of the nodes
-  /// tells that our value is gone, or the client is shut down. Not when it is released. What is registered with it runs on
-  /// a thread of the client's, and may not throw; releasing waits for it, unless it is called there. The first call starts
-  /// that thread. Throws std::system_error when the system has none, `Error` (misconfigured) in a child of fork(). Without a
-  /// stop state when moved from.
+  /// Returns a token that gets a stop request when the lease is lost: at the deadline at the latest, and at
+  /// once when a majority of the nodes reports that our value is gone, or when the client is shut down. A
+  /// release makes no stop request. The returned token has no stop state if the lease was moved from.
   ///
-  /// From the first call on the lease is watched, as it is with `LockOptions::on_lost` and with `auto_renew`: the nodes tell
-  /// of each change of its key, over a second connection each, which all leases of the client share. Where a server does
-  /// not do that (see docs/errors.md, Permissions) it is asked every tenth of the ttl.
+  /// Stop callbacks run on one of the client's threads and must not throw. A release waits for them, unless
+  /// it is called from one of them.
+  ///
+  /// The first call starts the thread, and starts watching the lease, as `LockOptions::on_lost` and
+  /// `auto_renew` do: the nodes report each change of its key over a second connection to each node, which
+  /// all leases of the client share. A server that does not support this (see docs/errors.md, Permissions) is
+  /// polled every tenth of the ttl.
+  ///
+  /// Throws `std::system_error` if the system cannot provide the thread, and `Error` (misconfigured) in a
+  /// child of fork().
   [[nodiscard]] std::stop_token stop_token() const;
-  /// Blocks until the lease is lost or released, the limit is over or a stop is requested. Whether it was lost. Its
-  /// `on_lost` begins first then, unless no thread is free for it within 100 ms, because all hang in other callbacks.
-  /// Throws as `stop_token()` does.
+  /// Blocks until the lease is lost or released, `limit` is over or a stop is requested. Returns true if the
+  /// lease was lost. In that case its `on_lost` callback has already started, unless no thread became free
+  /// for it within 100 ms because all of them are blocked in other callbacks. Throws as `stop_token()` does.
   bool wait_lost(Duration limit = Clock::duration::max(), const std::stop_token& stop = {}) const;
 
-  /// Asks all nodes to let our value live for another full ttl, counted from now; never shortens. Blocks until a
-  /// majority has answered, at most the node timeout, and never beyond the deadline.
+  /// Extends the lease: asks all nodes to keep our value for another full ttl, counted from now. Never
+  /// shortens it. Blocks until a majority has answered, for at most the node timeout and never beyond the
+  /// deadline.
   ///
-  /// True: a majority really extended, within the old validity, and `deadline()` has moved. False: the lease is
-  /// *lost* (and was released everywhere), or *in_doubt*: too few answered, the old deadline holds, try again.
-  /// A lease whose deadline has passed is never extended. Throws `Error` (misconfigured) where a majority of the
-  /// nodes refuses the script for a reason that no retry mends; the lease is then in doubt.
+  /// Returns true if a majority extended it while the old validity lasted; `deadline()` has then moved.
+  /// Otherwise returns false, and the lease is either *lost*, and the copies are being released on all nodes,
+  /// or *in_doubt*: too few nodes answered, the old deadline is still valid, and another call may succeed. A
+  /// lease whose deadline has passed is never extended.
+  ///
+  /// Throws `Error` (misconfigured) if a majority of the nodes refuses the script for a reason that no retry
+  /// can fix; the lease is then in doubt.
   bool extend();
-  /// The same; `ec` is cleared on success, else Errc::lost, Errc::no_quorum (in doubt) or Errc::misconfigured.
-  /// Throws for lack of memory only.
+  /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost`, `Errc::no_quorum` (in doubt) or
+  /// `Errc::misconfigured`. Throws only if memory runs out.
   bool extend(std::error_code& ec);
 
-  /// Compare-and-delete on all nodes: never touches a successor's lock. Blocks until a majority has answered, at
-  /// most the node timeout; nodes without a connection get the release when they are back, or the copy expires.
-  /// A second call answers as the first did.
+  /// Releases the lock: deletes our value on all nodes, and never another holder's value. Blocks until a
+  /// majority has answered, for at most the node timeout. Nodes without a connection get the release when
+  /// they reconnect, or their copy expires. Later calls return the same result.
   Release release() noexcept;
 
-  /// Leaves the lock to somebody else, who takes it over by `LockClient::adopt`: in another thread, process or machine. The
-  /// nodes keep it until the deadline at least. From now on this guard neither renews nor releases it, tells no loss, and is
-  /// *released*; resource, owner value, token and deadline can still be read, to hand them over. Do not touch
-  /// what the lock guards any more. Blocks as far as a callback of this lease runs on another thread; asks no node.
-  /// Whether the lease was in force until now; if not, there is nothing to be adopted.
+  /// Hands the lock over to somebody else, who takes it over with `LockClient::adopt`, in another thread,
+  /// process or machine. The nodes keep the lock at least until the deadline. This lease becomes *released*:
+  /// it is no longer renewed, does not release the lock, and reports no loss. The resource, owner value,
+  /// token and deadline can still be read, to pass them on. Do not use what the lock protects any more.
+  ///
+  /// Contacts no node. Blocks only while a callback of this lease runs on another thread. Returns true if the
+  /// lease was valid until now; otherwise there is nothing to adopt.
   bool orphan() noexcept;
 
  private:
   friend class detail::Client;
   Lease(std::shared_ptr<detail::Client>, std::shared_ptr<detail::LeaseRecord>) noexcept;
 
-  std::shared_ptr<detail::Client> client_;  // null when moved from, as is the record
+  std::shared_ptr<detail::Client> client_;  // null if moved from, as is the record
   std::shared_ptr<detail::LeaseRecord> record_;
 };
 

@@ -26,19 +26,21 @@ inline namespace v1 {
 /// every node before the call returns. A copy remains only on nodes whose connection broke; it expires there
 /// after at most the ttl.
 ///
-/// Errors: `held` and `timed_out` are returned as empty optionals. All other errors are thrown as `Error`, with a
-/// report for each node. If the lease must renew itself or report its loss, and the system cannot provide the
-/// thread or timer for that, the call releases the lock again and throws `std::system_error`.
-/// The overloads with `std::error_code&` throw only if memory runs out. They set `ec` to the outcome (including
+/// Errors: `held` and `timed_out` are returned as empty optionals. All other errors are thrown as `Error`,
+/// with a report for each node. If the lease must renew itself or report its loss, and the system cannot
+/// provide the thread or timer for that, the call releases the lock again and throws `std::system_error`. The
+/// overloads with `std::error_code&` throw only if memory runs out. They set `ec` to the outcome (including
 /// `Errc::held` and `Errc::timed_out`, or the system's error if it has no thread) and clear it on success.
 ///
-/// Threads: any thread may make any call at any time on the same object. Moving and destroying the object must
-/// be synchronized by the caller, as with any object. A moved-from object can only be assigned to or destroyed.
+/// Threads: any thread may make any call at any time on the same object. Moving and destroying the object
+/// must be synchronized by the caller, as with any object. A moved-from object can only be assigned to or
+/// destroyed.
 ///
-/// Connections: one client per process is enough. All its threads and locks share its connections: one to each
-/// node, and a second one to each node once a lease is watched. The first call that needs a connection opens it.
-/// The client's own threads resolve names and run loss callbacks and the observer. While no call is waiting,
-/// they also renew leases, reconnect, and send what remains of the releases. These threads block all signals.
+/// Connections: one client per process is enough. All its threads and locks share its connections: one to
+/// each node, and a second one to each node once a lease is watched. The first call that needs a connection
+/// opens it. The client's own threads resolve names and run loss callbacks and the observer. While no call is
+/// waiting, they also renew leases, reconnect, and send what remains of the releases. These threads block all
+/// signals.
 ///
 /// Signals and cancellation: a signal does not end a call; a stop request does.
 ///
@@ -46,8 +48,8 @@ inline namespace v1 {
 /// `misconfigured`.
 ///
 /// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
-/// client and its leases sends the requests that are still queued, for at most 250 ms. Use `shut_down` to make
-/// the holders stop.
+/// client and its leases sends the requests that are still queued, for at most 250 ms. Use `shut_down` to
+/// make the holders stop.
 class REDLOCK_EXPORT LockClient {
  public:
   LockClient(LockClient&&) noexcept;
@@ -55,44 +57,46 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// Makes one attempt. Returns an empty optional if somebody else holds the lock. Blocks until a majority has
-  /// decided, for at most the node timeout. A first call also waits for connections, for at most the connect
-  /// timeout.
+  /// Makes one attempt. Returns an empty optional if somebody else holds the lock. Blocks until a majority
+  /// has decided, for at most the node timeout. A first call also waits for connections, for at most the
+  /// connect timeout.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
 
   /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over.
-  /// Returns an empty optional if the lock is still held then. If too few nodes vote at the end, the call throws
-  /// `no_quorum`. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of zero or
-  /// less it makes one full attempt, as `try_lock` does. A stop request ends the call at once with `cancelled`.
+  /// Returns an empty optional if the lock is still held then. If too few nodes vote at the end, the call
+  /// throws `no_quorum`. If a majority of the nodes is misconfigured, the call fails at once. With a `wait`
+  /// of zero or less it makes one full attempt, as `try_lock` does. A stop request ends the call at once with
+  /// `cancelled`.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                                     std::stop_token stop = {});
   /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop, std::error_code& ec);
 
-  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled` or `misconfigured`.
+  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled` or
+  /// `misconfigured`.
   Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
   /// As above, but returns an empty optional and sets `ec` to `cancelled` or `misconfigured`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
 
-  /// Takes over a lock whose holder handed it over with `Lease::orphan`, or died. Makes one attempt and blocks as
-  /// `try_lock` does.
+  /// Takes over a lock whose holder handed it over with `Lease::orphan`, or died. Makes one attempt and
+  /// blocks as `try_lock` does.
   ///
   /// On success the owner value has been replaced by a fresh one on a majority of the nodes, and the lease is
-  /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at most
-  /// one succeeds; if neither does, both may try again.
+  /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at
+  /// most one succeeds; if neither does, both may try again.
   ///
-  /// Returns an empty optional if a majority of the nodes holds somebody else's value, or none. After any other
-  /// failure the lock lives for at least another ttl, and on nodes whose connection broke the adopter's value
-  /// remains until it expires.
+  /// Returns an empty optional if a majority of the nodes holds somebody else's value, or none. After any
+  /// other failure the lock lives for at least another ttl, and on nodes whose connection broke the adopter's
+  /// value remains until it expires.
   ///
-  /// `token` is the lock's fencing token, or `FencingToken{}` if it has none. As with any other acquisition, the
-  /// lease gets a new and greater token. It fences off the previous holder if that one is still active after
-  /// all. Such a holder's loss is reported (`Loss::taken`) by its next extension, or at once if its lease
-  /// is watched by another client than this one.
+  /// `token` is the lock's fencing token, or `FencingToken{}` if it has none. As with any other acquisition,
+  /// the lease gets a new and greater token. It fences off the previous holder if that one is still active
+  /// after all. Such a holder's loss is reported (`Loss::taken`) by its next extension, or at once if its
+  /// lease is watched by another client than this one.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease: `Errc::lost` if the lock was gone.
@@ -100,16 +104,16 @@ class REDLOCK_EXPORT LockClient {
                              const LockOptions& options, std::error_code& ec);
 
   /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all nodes have
-  /// answered: for at most the node timeout (250 ms by default), plus the connect timeout while connections are
-  /// being made. Throws only for bad arguments; a node's failure is in its report. The answer is out of date by
-  /// the time it arrives, so do not base decisions on it.
+  /// answered: for at most the node timeout (250 ms by default), plus the connect timeout while connections
+  /// are being made. Throws only for bad arguments; a node's failure is in its report. The answer is out of
+  /// date by the time it arrives, so do not base decisions on it.
   std::vector<NodeReport> inspect(std::string_view resource);
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
-  /// Prepares the end of the program. All leases of this client are lost (`Loss::shut_down`), which is reported
-  /// as any loss is, and they are no longer renewed. Calls that wait for a lock, and all later calls for a lock,
-  /// fail with `cancelled`.
+  /// Prepares the end of the program. All leases of this client are lost (`Loss::shut_down`), which is
+  /// reported as any loss is, and they are no longer renewed. Calls that wait for a lock, and all later calls
+  /// for a lock, fail with `cancelled`.
   ///
   /// Does not block and releases nothing: a lock stays on the nodes until its holder, who has to stop first,
   /// releases or destroys the lease, or until its ttl runs out. Repeated calls have no effect. Throws

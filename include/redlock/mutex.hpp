@@ -1,4 +1,4 @@
-// A distributed lock in the shape that the standard's guards expect.
+// A distributed lock with the interface of a standard mutex.
 #pragma once
 
 #include <chrono>
@@ -17,32 +17,34 @@
 namespace redlock {
 inline namespace v1 {
 
-/// *TimedLockable* over one resource: for `std::scoped_lock`, `std::unique_lock` and `std::lock`.
+/// A *TimedLockable* for one resource, for use with `std::scoped_lock`, `std::unique_lock` and `std::lock`.
 ///
-/// Between threads of one `Mutex` a local mutex decides first, and is kept from lock to unlock, also when the
-/// lease is lost meanwhile: so no thread ever releases another one's lease. Guards cannot hear of a loss. So the
-/// lease renews itself, unless `LockOptions::auto_renew` says otherwise; read `lease()->remaining()` before work
-/// that matters.
+/// Threads that share a `Mutex` first take a local mutex, which stays locked until `unlock()`, even if the
+/// lease is lost in the meantime. So no thread ever releases another thread's lease.
 ///
-/// Threads: as `std::timed_mutex`; not recursive; unlock on the locking thread. The client must outlive the
-/// mutex, the mutex its guards.
+/// Guards cannot learn of a loss. Therefore the lease renews itself, unless `LockOptions::auto_renew` is
+/// false. Check `lease()->remaining()` before critical work.
+///
+/// Threads: as `std::timed_mutex`. Not recursive; unlock on the thread that locked. The client must outlive
+/// the mutex, and the mutex its guards.
 class REDLOCK_EXPORT Mutex {
  public:
-  /// No I/O. Bad options and resources are reported by the first lock call.
+  /// Does no I/O. The first lock call reports invalid options and resources.
   Mutex(LockClient& client, std::string_view resource, LockOptions options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  /// Blocks until acquired, while nodes are missing too. Throws `Error` (misconfigured; cancelled, once the client is shut
-  /// down and no other thread has the mutex), or std::system_error when the system has no thread for renewals; the mutex is
-  /// then not locked, as after every call that throws.
+  /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
+  /// misconfigured, or cancelled if the client was shut down and no other thread has the mutex. Throws
+  /// `std::system_error` if the system cannot provide the thread for renewals. After any call that throws,
+  /// the mutex is not locked.
   void lock();
-  /// False: another thread or another process has it. Throws `Error` as `LockClient::try_lock` does.
+  /// Returns false if another thread or process has the lock. Throws `Error` as `LockClient::try_lock` does.
   [[nodiscard]] bool try_lock();
-  /// False: still held after the time. Throws `Error` as `LockClient::try_lock_for` does.
+  /// Returns false if the lock is still held after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
   [[nodiscard]] bool try_lock_for(Duration wait);
-  /// The same until a time point of any clock. A foreign clock is read anew every second at least, so that a
-  /// jump of it is followed.
+  /// As `try_lock_for`, until a time point of any clock. Reads that clock at least once a second, so that it
+  /// notices jumps.
   template <class AnyClock, class AnyDuration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};
@@ -52,21 +54,21 @@ class REDLOCK_EXPORT Mutex {
       if (try_lock_for(round, Unreachable::keep_trying)) return true;
     }
   }
-  /// Releases the lease, which blocks as `Lease::release` does; what came of it is in `last_release()`.
-  /// Precondition: locked by this thread.
+  /// Releases the lease and blocks as `Lease::release` does. `last_release()` returns the result.
+  /// Precondition: this thread has the lock.
   void unlock() noexcept;
 
-  /// What the last `unlock()` found; `Release::unknown` before the first. Call while locked, or with no other
-  /// thread about.
+  /// Returns the result of the last `unlock()`; `Release::unknown` before the first. Call it while holding
+  /// the lock, or while no other thread uses the mutex.
   [[nodiscard]] Release last_release() const noexcept { return last_release_; }
-  /// The lease while locked, else null. Call on the thread that holds the lock.
+  /// Returns the lease while locked, else null. Call on the thread that holds the lock.
   [[nodiscard]] const Lease* lease() const noexcept { return lease_ ? &*lease_ : nullptr; }
 
  private:
-  /// Whether too few nodes at the end of a round end the whole call.
+  /// What to do if a round ends without a quorum: fail the whole call, or go on.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);
-  /// Saturates: a time point may be as far away as its type allows, and now may be negative.
+  /// Saturates: the time point may be as far away as its type allows, and `now` may be negative.
   static Duration time_left(Duration deadline, Duration now) {
     using Nanoseconds = std::chrono::duration<long double, std::nano>;
     return deadline <= now ? Duration{} : Duration{Nanoseconds{deadline.get()} - Nanoseconds{now.get()}};

@@ -1,4 +1,4 @@
-// What one node said, for people.
+// One node's part in an operation, for people.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,21 @@
 namespace redlock {
 inline namespace v1 {
 
-/// One node's part in an operation. A value: nothing refers back to the client. Contains no password.
+/// The result of one node in an operation. A plain value without references to the client. Contains no
+/// password.
 struct NodeReport {
   std::string node;                              ///< The endpoint, without credentials.
-  NodeStatus status = NodeStatus::unreachable;   ///< What became of the request.
-  std::string message;                           ///< Details, often the server's own bytes; may be empty.
-  std::optional<std::string> owner;              ///< The owner value that the node holds, where known.
-  std::optional<std::chrono::milliseconds> ttl;  ///< What is left of that key's life, where known.
+  NodeStatus status = NodeStatus::unreachable;   ///< The result of the request.
+  std::string message;                           ///< Details, often the server's own text; may be empty.
+  std::optional<std::string> owner;              ///< The owner value that the node holds, if known.
+  std::optional<std::chrono::milliseconds> ttl;  ///< The remaining ttl of that key, if known.
 
-  std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows of, where known.
+  std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 
-/// `redis://10.0.0.7:6379: timed out (no answer within 250 ms)`: one line, without a line end.
+/// Writes one line without a line end, such as `redis://10.0.0.7:6379: timed out (no answer within 250 ms)`.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
 
 }  // namespace v1

@@ -16,8 +16,8 @@ inline namespace v1 {
 
 class Observer;
 
-/// How a client treats a node that lost its data, and with it perhaps locks that are still held. Such a node gets
-/// no vote until `Options::max_ttl` (plus drift) has passed, so that it cannot help a second holder.
+/// How a client treats a node that lost its data, and with it perhaps locks that are still held. Such a node
+/// gets no vote until `Options::max_ttl` (plus drift) has passed, so that it cannot help a second holder.
 enum class RestartGuard {
   automatic,  ///< If none of the nodes has any data, they are new and vote at once.
   strict,     ///< Such nodes wait as well: all of them may have lost their data at the same time.
@@ -27,83 +27,84 @@ enum class RestartGuard {
 /// Options of a client. They are checked when the client is made; a value out of range throws `Error` with
 /// `Errc::misconfigured`.
 struct Options {
-  /// Time limit for making one connection: name resolution, connecting and login. Also the longest time that a
-  /// first call waits for connections. 1 ms to 60 s.
+  /// Time limit for making one connection: name resolution, connecting and login. Also the longest time that
+  /// a first call waits for connections. 1 ms to 60 s.
   Duration connect_timeout = std::chrono::milliseconds{500};
 
-  /// How long one node may take to answer before an operation continues without it. 1 ms to 60 s. Default: 250 ms
-  /// or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. A connection
-  /// that owes answers and delivers nothing for four node timeouts (1 s by default) is closed and reconnected.
+  /// How long one node may take to answer before an operation continues without it. 1 ms to 60 s. Default:
+  /// 250 ms or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. A
+  /// connection that owes answers and delivers nothing for four node timeouts (1 s by default) is closed and
+  /// reconnected.
   std::optional<Duration> node_timeout = std::nullopt;
 
-  /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from every
-  /// validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.
+  /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from
+  /// every validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
 
-  /// How long the nodes remember a resource's last fencing token while nobody locks it: this time or ten ttls,
-  /// whichever is longer. Zero: forever. 0 to 3650 days. All users of a lock must agree, because each acquisition
-  /// and extension sets the time anew. Once the nodes have forgotten the token, new tokens start from the
-  /// clients' clocks. They still grow, unless one of these clocks is behind by as much.
+  /// How long the nodes remember a resource's last fencing token while nobody locks it: this time or ten
+  /// ttls, whichever is longer. Zero: forever. 0 to 3650 days. All users of a lock must agree, because each
+  /// acquisition and extension sets the time anew. Once the nodes have forgotten the token, new tokens start
+  /// from the clients' clocks. They still grow, unless one of these clocks is behind by as much.
   Duration fence_memory = std::chrono::hours{24 * 30};
 
   /// Whether nodes that lost their data are kept from voting. The nodes store what this needs in the keys
   /// `redlock:node` and `redlock:quarantine`. All users of the nodes must agree on this option, on
-  /// `durable_nodes`, on `max_ttl` and on the set of nodes. `SingleNodeLock` promises nothing after a restart: it
-  /// accepts only `automatic`, which has no effect there, and `off`.
+  /// `durable_nodes`, on `max_ttl` and on the set of nodes. `SingleNodeLock` promises nothing after a
+  /// restart: it accepts only `automatic`, which has no effect there, and `off`.
   RestartGuard restart_guard = RestartGuard::automatic;
 
   /// Set this if the nodes write every change to disk before they answer (`appendfsync always`). A node that
-  /// restarts with its data then votes at once; one that comes back without any data does not. Has no effect with
-  /// `RestartGuard::off`.
+  /// restarts with its data then votes at once; one that comes back without any data does not. Has no effect
+  /// with `RestartGuard::off`.
   bool durable_nodes = false;
 
-  /// The longest ttl of any lock on these nodes. Calls with a longer ttl are refused. A node that lost its data
-  /// waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
+  /// The longest ttl of any lock on these nodes. Calls with a longer ttl are refused. A node that lost its
+  /// data waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
   Duration max_ttl = std::chrono::seconds{60};
 
   /// Prefix of every key: the key of a lock is this prefix followed by the resource. Any bytes, up to 1024 of
   /// them; the key must not start with `redlock:`. All users of a lock must agree.
   std::string key_prefix = {};
 
-  /// Called with warnings for people. During construction, on the constructing thread, it reports choices that
-  /// work but are unwise (an even number of nodes); an exception that it throws then leaves the constructor.
-  /// Later, on one of the client's threads, it reports loss callbacks and observers that throw, and (once per
-  /// client) a node that does not report deleted locks. Default: warnings are dropped.
+  /// Called with warnings for people. During construction, on the constructing thread, it reports choices
+  /// that work but are unwise (an even number of nodes); an exception that it throws then leaves the
+  /// constructor. Later, on one of the client's threads, it reports loss callbacks and observers that throw,
+  /// and (once per client) a node that does not report deleted locks. Default: warnings are dropped.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
-  /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one. Default:
-  /// no events are recorded, at no cost.
+  /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one.
+  /// Default: no events are recorded, at no cost.
   std::shared_ptr<Observer> observer = nullptr;
 };
 
 /// Options of one lock. They are checked at each call; a value out of range throws `Error` with
 /// `Errc::misconfigured`.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl` (to
-  /// 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others wait longer
-  /// after a crash; with a shorter one the lock is lost after a shorter pause of the process.
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl`
+  /// (to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others
+  /// wait longer after a crash; with a shorter one the lock is lost after a shorter pause of the process.
   Duration ttl = std::chrono::seconds{30};
 
-  /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree, as
-  /// they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is taken
-  /// with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.
+  /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree,
+  /// as they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is
+  /// taken with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.
   bool fencing = true;
 
   /// Whether the lease renews itself: every third of its ttl, until it is released or lost, or `max_hold` is
   /// over. If a renewal gets no answer from a majority, it is retried until the deadline. Default: a `Mutex`
-  /// renews its lease, because its guards cannot learn of a loss; a lock call does not. A process that leaks a
-  /// lease without destroying it keeps the lock.
+  /// renews its lease, because its guards cannot learn of a loss; a lock call does not. A process that leaks
+  /// a lease without destroying it keeps the lock.
   std::optional<bool> auto_renew = std::nullopt;
 
-  /// Upper bound on the total hold time, counted from the start of the attempt: no extension moves the deadline
-  /// beyond it. At least the ttl, at most 3650 days. Default: no limit.
+  /// Upper bound on the total hold time, counted from the start of the attempt: no extension moves the
+  /// deadline beyond it. At least the ttl, at most 3650 days. Default: no limit.
   std::optional<Duration> max_hold = std::nullopt;
 
-  /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and at
-  /// once when a majority of the nodes reports that our value is gone (see `Lease::stop_token()`). It is not
-  /// called after a release has returned; a release on another thread waits for it to finish. An exception that
-  /// it throws is reported to `Options::on_warning`. A callback that blocks does not delay those of other leases,
-  /// unless 16 callbacks of one client block at the same time.
+  /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
+  /// at once when a majority of the nodes reports that our value is gone (see `Lease::stop_token()`). It is
+  /// not called after a release has returned; a release on another thread waits for it to finish. An
+  /// exception that it throws is reported to `Options::on_warning`. A callback that blocks does not delay
+  /// those of other leases, unless 16 callbacks of one client block at the same time.
   std::function<void(Loss)> on_lost = nullptr;
 };
 

@@ -20,13 +20,13 @@ inline namespace v1 {
 /// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). All nodes are asked in parallel.
 ///
 /// Guarantees one holder at a time, as long as clock rates and pauses stay within the drift allowance and no
-/// node that granted a lock forgets it within the ttl; see docs/safety.md. Any minority of the nodes may be down
-/// or hang. The calls are those of `LockClient`.
+/// node that granted a lock forgets it within the ttl; see docs/safety.md. Any minority of the nodes may be
+/// down or hang. The calls are those of `LockClient`.
 class REDLOCK_EXPORT Redlock : public LockClient {
  public:
-  /// Checks its arguments; does no I/O and starts no thread. The nodes must be independent masters, not replicas
-  /// of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given only once; `rediss://`
-  /// is not allowed. Throws `Error` (misconfigured).
+  /// Checks its arguments; does no I/O and starts no thread. The nodes must be independent masters, not
+  /// replicas of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given only once;
+  /// `rediss://` is not allowed. Throws `Error` (misconfigured).
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
 };
 

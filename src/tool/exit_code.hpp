@@ -3,8 +3,8 @@
 
 namespace redlock::tool {
 
-/// Documented in redlock(1). Taken from sysexits.h where one fits. If the command ran to its end, its exit code is used
-/// instead.
+/// Documented in redlock(1). Taken from sysexits.h where one fits. If the command ran to its end, its exit
+/// code is used instead.
 enum ExitCode : int {
   success = 0,
   conflict = 1,          ///< Somebody else has the lock; `-E` sets another code.

@@ -20,8 +20,8 @@ struct LockState {
   std::chrono::milliseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
 };
 
-/// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the silent
-/// nodes could make the difference.
+/// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the
+/// silent nodes could make the difference.
 [[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);
 
 /// Returns a sentence for people, with a full stop.

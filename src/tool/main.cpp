@@ -58,8 +58,8 @@ constexpr const char* status_exit_codes =
     "  64   wrong usage or configuration\n"
     "  69   too few nodes answered to tell";
 
-/// Explains the command at length; the list of commands has a short description. CLI11 does not see the words after
-/// `--`, so it cannot print them in the usage line.
+/// Explains the command at length; the list of commands has a short description. CLI11 does not see the words
+/// after `--`, so it cannot print them in the usage line.
 struct RunFormatter : CLI::Formatter {
   std::string make_description(const CLI::App*) const override { return std::string{about_run} + '\n'; }
   std::string make_usage(const CLI::App*, std::string) const override {
@@ -193,8 +193,8 @@ int parse_and_run(const std::vector<std::string>& words) {
   return ending.code;
 }
 
-/// Opens stdin, stdout and stderr if they are closed, so that no other descriptor gets their numbers. They are closed
-/// again in the command.
+/// Opens stdin, stdout and stderr if they are closed, so that no other descriptor gets their numbers. They
+/// are closed again in the command.
 void open_standard_descriptors() {
   int opened = 0;
   do {

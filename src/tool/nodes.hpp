@@ -23,16 +23,17 @@ struct NodeChoice {
   std::optional<std::chrono::nanoseconds> max_ttl;  ///< `--max-ttl`
 };
 
-/// The nodes, and the private servers started for them, if any. The servers run as long as this object exists.
+/// The nodes, and the private servers started for them, if any. The servers run as long as this object
+/// exists.
 struct Nodes {
   std::vector<Endpoint> endpoints;
   std::vector<std::string> local_urls;  ///< Empty unless private servers were started.
   std::unique_ptr<redlock::testing::LocalNodes> servers;
 };
 
-/// Takes the nodes from `--local`, else from `--node`, else from the comma-separated list in REDLOCK_NODES. With
-/// `--local` it blocks until the private servers answer. Throws `redlock::Error` (misconfigured) if there are no nodes,
-/// if both `--local` and `--node` are given, or if a URL is invalid.
+/// Takes the nodes from `--local`, else from `--node`, else from the comma-separated list in REDLOCK_NODES.
+/// With `--local` it blocks until the private servers answer. Throws `redlock::Error` (misconfigured) if
+/// there are no nodes, if both `--local` and `--node` are given, or if a URL is invalid.
 [[nodiscard]] Nodes choose_nodes(const NodeChoice&);
 
 /// Returns the options that all users of the nodes must agree on. Takes them from the command line, else from

@@ -7,8 +7,8 @@
 
 namespace redlock::tool {
 
-/// Parses `250ms`, `30s`, `1.5m` or `2h`. For anything else, negative values included, throws `std::invalid_argument`
-/// with a message that says what is allowed.
+/// Parses `250ms`, `30s`, `1.5m` or `2h`. For anything else, negative values included, throws
+/// `std::invalid_argument` with a message that says what is allowed.
 [[nodiscard]] std::chrono::nanoseconds parse_time(std::string_view text);
 
 /// Parses seconds, with or without a fraction, as flock(1) does. A unit may follow, as above.

@@ -9,9 +9,9 @@
 namespace redlock {
 inline namespace v1 {
 
-/// A Lua script that reads or writes a string value, unless a greater fencing token has been used on it before.
-/// Run it with the Redis client that the application uses for its data. It involves neither the lock's nodes nor
-/// the rest of this library.
+/// A Lua script that reads or writes a string value, unless a greater fencing token has been used on it
+/// before. Run it with the Redis client that the application uses for its data. It involves neither the
+/// lock's nodes nor the rest of this library.
 ///
 ///     EVAL <script> 2 stock redlock:v:{stock} 1763722950123456            reads
 ///     EVAL <script> 2 stock redlock:v:{stock} 1763722950123456 70         writes
@@ -35,13 +35,13 @@ inline namespace v1 {
 /// | `-WRONGTYPE …`    | one of the keys is not a string                                      |
 /// | `-ERR …`          | wrong number of keys or arguments, or the same key twice             |
 ///
-/// All checks come before the first write, so after an error nothing has changed. On success KEYS[2] contains the
-/// token, after a read as well: an earlier holder can then no longer change what was read. Equal tokens are
-/// admitted because they belong to the same holder.
+/// All checks come before the first write, so after an error nothing has changed. On success KEYS[2] contains
+/// the token, after a read as well: an earlier holder can then no longer change what was read. Equal tokens
+/// are admitted because they belong to the same holder.
 ///
-/// KEYS[2] never gets a ttl, even if the value has one: the script cannot know how long a holder may be paused, and
-/// once the token is gone any holder is admitted. Do not let `maxmemory-policy` evict that key. To remove the value,
-/// let its ttl expire: `DEL` would not check a token.
+/// KEYS[2] never gets a ttl, even if the value has one: the script cannot know how long a holder may be
+/// paused, and once the token is gone any holder is admitted. Do not let `maxmemory-policy` evict that key.
+/// To remove the value, let its ttl expire: `DEL` would not check a token.
 inline constexpr std::string_view fenced_value_script = R"(
 local function is_number(text) return string.match(text, '^[1-9]%d*$') and tonumber(text) < 2^53 end
 if #KEYS ~= 2 or KEYS[1] == KEYS[2] or #ARGV < 1 or #ARGV > 3 then
@@ -66,9 +66,9 @@ if ttl then return redis.call('SET', KEYS[1], value, 'PX', ttl) end
 return redis.call('SET', KEYS[1], value)
 )";
 
-/// Returns the key that stores the token of the value at `key`. It is different for every `key` and, in a Redis
-/// Cluster, in the same slot. Exception: no such name exists for a key that contains a `}` but no hash tag; a
-/// Cluster refuses to run the script on it.
+/// Returns the key that stores the token of the value at `key`. It is different for every `key` and, in a
+/// Redis Cluster, in the same slot. Exception: no such name exists for a key that contains a `}` but no hash
+/// tag; a Cluster refuses to run the script on it.
 [[nodiscard]] REDLOCK_EXPORT std::string fenced_value_token_key(std::string_view key);
 
 }  // namespace v1

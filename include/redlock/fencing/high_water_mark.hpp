@@ -10,8 +10,8 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Remembers the greatest fencing token it has seen and refuses smaller ones, so that a holder that lost its lock
-/// cannot write any more.
+/// Remembers the greatest fencing token it has seen and refuses smaller ones, so that a holder that lost its
+/// lock cannot write any more.
 ///
 ///     redlock::HighWaterMark mark{table.greatest_token()};  // after a restart: what the store remembers
 ///     if (!mark.run(token, [&] { table.write(row); })) return refuse(token, mark.greatest());
@@ -24,25 +24,25 @@ inline namespace v1 {
 ///
 /// Equal tokens are admitted because they belong to the same holder, which may write several times.
 ///
-/// Every write to the resource must go through this one object. If several processes write, the store itself has
-/// to compare tokens. Use one object for each resource: tokens of different resources are unrelated.
+/// Every write to the resource must go through this one object. If several processes write, the store itself
+/// has to compare tokens. Use one object for each resource: tokens of different resources are unrelated.
 ///
 /// Threads: any thread may make any call at any time.
 class HighWaterMark {
  public:
   /// Starts without a mark: admits the first token, whatever its value (unless it is none).
   HighWaterMark() = default;
-  /// Starts from the greatest token admitted before. Use this after a restart: without it, the first holder to
-  /// come is admitted, even if it has lost its lock.
+  /// Starts from the greatest token admitted before. Use this after a restart: without it, the first holder
+  /// to come is admitted, even if it has lost its lock.
   explicit HighWaterMark(FencingToken greatest) noexcept : greatest_{greatest} {}
 
-  /// Runs `write` unless the token is too small. Returns true if it ran `write`. Comparing and writing are one
-  /// atomic step: no other token is checked in between. Concurrent calls therefore block each other, and `write`
-  /// must not call this object.
+  /// Runs `write` unless the token is too small. Returns true if it ran `write`. Comparing and writing are
+  /// one atomic step: no other token is checked in between. Concurrent calls therefore block each other, and
+  /// `write` must not call this object.
   ///
-  /// An exception from `write` is passed on to the caller and leaves the mark raised, because this holder may have
-  /// written something already. Do reads that precede a write in here too: an earlier holder can then no longer
-  /// change what was read.
+  /// An exception from `write` is passed on to the caller and leaves the mark raised, because this holder may
+  /// have written something already. Do reads that precede a write in here too: an earlier holder can then no
+  /// longer change what was read.
   template <class Write>
   [[nodiscard]] bool run(FencingToken token, Write&& write) {
     const std::lock_guard lock{mutex_};
@@ -51,9 +51,10 @@ class HighWaterMark {
     return true;
   }
 
-  /// Raises the mark and returns true unless the token is too small. This alone does not protect a write: during
-  /// a pause between this call and the write, a later holder may be admitted and write. Use it only to refuse early
-  /// what the store checks anyway, or where something else orders the writes. Otherwise use `run`.
+  /// Raises the mark and returns true unless the token is too small. This alone does not protect a write:
+  /// during a pause between this call and the write, a later holder may be admitted and write. Use it only to
+  /// refuse early what the store checks anyway, or where something else orders the writes. Otherwise use
+  /// `run`.
   [[nodiscard]] bool admit(FencingToken token) {
     const std::lock_guard lock{mutex_};
     return raise(token);

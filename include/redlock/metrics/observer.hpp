@@ -15,19 +15,19 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Receives a client's events, for metrics and logs: set it in `Options::observer`. Override the functions for the
-/// events you need. `Prometheus` is a ready-made observer.
+/// Receives a client's events, for metrics and logs: set it in `Options::observer`. Override the functions
+/// for the events you need. `Prometheus` is a ready-made observer.
 ///
-/// Threads: a client calls its observer on a separate thread, one call at a time, in the order of the events, some
-/// milliseconds after each event. An observer may therefore block and may use the client: nothing waits for it.
-/// If it is too slow and thousands of events are queued, further events are dropped and counted: see `dropped`.
-/// If several clients share an observer, several threads call it.
+/// Threads: a client calls its observer on a separate thread, one call at a time, in the order of the events,
+/// some milliseconds after each event. An observer may therefore block and may use the client: nothing waits
+/// for it. If it is too slow and thousands of events are queued, further events are dropped and counted: see
+/// `dropped`. If several clients share an observer, several threads call it.
 ///
 /// Exceptions: the first one that it throws is reported to `Options::on_warning`.
 ///
-/// Lifetime: destroying the last of a client and its leases blocks until all queued events have been delivered;
-/// after that there are no more calls. If that happens inside a call of the observer, the remaining events are
-/// dropped instead. In a child of fork() no events are delivered.
+/// Lifetime: destroying the last of a client and its leases blocks until all queued events have been
+/// delivered; after that there are no more calls. If that happens inside a call of the observer, the
+/// remaining events are dropped instead. In a child of fork() no events are delivered.
 class REDLOCK_EXPORT Observer {
  public:
   /// One attempt at a lock, which asks all nodes once. A call that waits makes several.

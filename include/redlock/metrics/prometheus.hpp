@@ -11,8 +11,8 @@
 namespace redlock {
 inline namespace v1 {
 
-/// Counts the events of clients (set it in `Options::observer`) and writes them in Prometheus' text format, version
-/// 0.0.4. Several clients may share one object; their numbers are then added up.
+/// Counts the events of clients (set it in `Options::observer`) and writes them in Prometheus' text format,
+/// version 0.0.4. Several clients may share one object; their numbers are then added up.
 ///
 /// | metric                               | type      | labels       | meaning                                            |
 /// |--------------------------------------|-----------|--------------|----------------------------------------------------|
@@ -29,19 +29,20 @@ inline namespace v1 {
 /// | redlock_node_reconnects_total        | counter   | node         | connections after the first                        |
 /// | redlock_observer_dropped_total       | counter   |              | events dropped because they came too fast          |
 ///
-/// There is no label for the resource, because each name would add dozens of lines that never go away. To tell
-/// apart a few resources that matter, use one object for each, with labels of your own.
+/// There is no label for the resource, because each name would add dozens of lines that never go away. To
+/// tell apart a few resources that matter, use one object for each, with labels of your own.
 ///
 /// Threads: any thread may make any call at any time.
 class REDLOCK_EXPORT Prometheus final : public Observer {
  public:
-  /// `labels` are added to every line. A label name consists of letters, digits and `_`, starts with a letter, and
-  /// is neither `le` nor one of the labels above; any other name throws `Error` (misconfigured). A value may contain
-  /// any bytes; bytes that are not UTF-8 are replaced.
+  /// `labels` are added to every line. A label name consists of letters, digits and `_`, starts with a
+  /// letter, and is neither `le` nor one of the labels above; any other name throws `Error` (misconfigured).
+  /// A value may contain any bytes; bytes that are not UTF-8 are replaced.
   explicit Prometheus(const std::map<std::string, std::string>& labels = {});
   ~Prometheus() override;
 
-  /// Returns the metrics. Suitable as the answer to a scrape, with the content type `text/plain; version=0.0.4`.
+  /// Returns the metrics. Suitable as the answer to a scrape, with the content type `text/plain;
+  /// version=0.0.4`.
   [[nodiscard]] std::string text() const;
   /// Replaces the file with `text()` atomically: writes a file in the same folder and renames it. For
   /// node_exporter's textfile collector, which reads all files of a folder whose names end in `.prom`. Throws

@@ -18,11 +18,12 @@ class LocalServers;
 }  // namespace detail
 
 struct LocalNodesOptions {
-  /// Additional arguments for every server, such as `{"--maxmemory", "1mb"}`. They override the library's own.
+  /// Additional arguments for every server, such as `{"--maxmemory", "1mb"}`. They override the library's
+  /// own.
   std::vector<std::string> arguments = {};
 
-  /// The server program: a path, or a name to look up in PATH. Default: the environment variable REDLOCK_SERVER,
-  /// then `redis-server`, then `valkey-server`.
+  /// The server program: a path, or a name to look up in PATH. Default: the environment variable
+  /// REDLOCK_SERVER, then `redis-server`, then `valkey-server`.
   std::string server = {};
 
   /// The password of the default user; `url()` contains it. Default: no password.
@@ -36,8 +37,8 @@ struct LocalNodesOptions {
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
 };
 
-/// Independent Redis or Valkey servers that can be killed, paused and restarted. Each listens on a free TCP port of
-/// 127.0.0.1 and on a unix socket:
+/// Independent Redis or Valkey servers that can be killed, paused and restarted. Each listens on a free TCP
+/// port of 127.0.0.1 and on a unix socket:
 ///
 ///     redlock::testing::LocalNodes nodes{5};
 ///     const auto urls = nodes.urls();
@@ -51,19 +52,20 @@ struct LocalNodesOptions {
 /// | paused    | `pause()`                               | accepts connections and bytes, answers nothing |
 /// | dead      | `kill()`, or the server exited          | refuses connections; nobody else gets the port |
 ///
-/// Lifetime: a node keeps its port and paths as long as this object exists. When this object is destroyed or the
-/// process ends, even by kill -9, all servers are killed and their files are removed. In a child of `fork()` do not
-/// use the object: its destructor does nothing there, and the servers belong to the parent.
+/// Lifetime: a node keeps its port and paths as long as this object exists. When this object is destroyed or
+/// the process ends, even by kill -9, all servers are killed and their files are removed. In a child of
+/// `fork()` do not use the object: its destructor does nothing there, and the servers belong to the parent.
 ///
-/// The servers accept DEBUG commands and log to the temp folder. If a server fails to start, the exception contains
-/// the end of its log. Linux only.
+/// The servers accept DEBUG commands and log to the temp folder. If a server fails to start, the exception
+/// contains the end of its log. Linux only.
 ///
-/// Threads: any thread may make any call; concurrent calls block each other. Nodes are numbered from 0; any other
-/// number throws `std::out_of_range`.
+/// Threads: any thread may make any call; concurrent calls block each other. Nodes are numbered from 0; any
+/// other number throws `std::out_of_range`.
 class REDLOCK_EXPORT LocalNodes {
  public:
-  /// Starts `count` servers in parallel and blocks until each of them answers. Throws `std::runtime_error` if no
-  /// server program is found or a server does not start, and `std::invalid_argument` if `count` is below 1.
+  /// Starts `count` servers in parallel and blocks until each of them answers. Throws `std::runtime_error` if
+  /// no server program is found or a server does not start, and `std::invalid_argument` if `count` is below
+  /// 1.
   explicit LocalNodes(int count, LocalNodesOptions options = {});
   ~LocalNodes();
   LocalNodes(const LocalNodes&) = delete;
@@ -77,16 +79,16 @@ class REDLOCK_EXPORT LocalNodes {
   [[nodiscard]] bool running(int node) const;             ///< True unless it is dead; true if paused.
   [[nodiscard]] pid_t pid(int node) const;                ///< Throws `std::logic_error` if dead.
 
-  /// Kills the server with SIGKILL. When this returns, the process is gone and its connections are broken. Does
-  /// nothing if it is dead.
+  /// Kills the server with SIGKILL. When this returns, the process is gone and its connections are broken.
+  /// Does nothing if it is dead.
   void kill(int node);
 
-  /// Stops the server with SIGSTOP. When this returns, none of its threads runs. Does nothing if it is paused;
-  /// throws `std::logic_error` if it is dead.
+  /// Stops the server with SIGSTOP. When this returns, none of its threads runs. Does nothing if it is
+  /// paused; throws `std::logic_error` if it is dead.
   void pause(int node);
 
-  /// Continues the server with SIGCONT; it then processes everything that arrived in the meantime. Does nothing if
-  /// it is running; throws `std::logic_error` if it is dead.
+  /// Continues the server with SIGCONT; it then processes everything that arrived in the meantime. Does
+  /// nothing if it is running; throws `std::logic_error` if it is dead.
   void resume(int node);
 
   /// Kills the node unless it is dead, starts it without data, and blocks until it answers. Throws

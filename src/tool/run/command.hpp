@@ -16,10 +16,11 @@ struct NotExecuted : std::system_error {
   using std::system_error::system_error;
 };
 
-/// A child process in its own process group. It inherits stdin, stdout and stderr but does not own the terminal.
+/// A child process in its own process group. It inherits stdin, stdout and stderr but does not own the
+/// terminal.
 ///
-/// It is killed when the thread that started it ends (PR_SET_PDEATHSIG), so start it on a thread that lives as long as
-/// this process.
+/// It is killed when the thread that started it ends (PR_SET_PDEATHSIG), so start it on a thread that lives
+/// as long as this process.
 class Command {
  public:
   struct Launch {
@@ -27,8 +28,8 @@ class Command {
     std::vector<std::string>
         environment;     ///< `NAME=value`: added to this process's environment, overriding it.
     sigset_t signals{};  ///< Its signal mask.
-    /// Called in the child before exec, with its process group. It may make system calls only. If it returns false,
-    /// the child exits with the exit code of SIGKILL.
+    /// Called in the child before exec, with its process group. It may make system calls only. If it returns
+    /// false, the child exits with the exit code of SIGKILL.
     std::function<bool(pid_t group)> before_exec;
   };
 
@@ -40,10 +41,11 @@ class Command {
   Command& operator=(const Command&) = delete;
 
   [[nodiscard]] pid_t group() const noexcept { return pid_; }
-  /// Blocks until the process ends or is stopped. Returns the signal that stopped it, or 0 if it ended. Its pid stays
-  /// reserved until `exit_code` is called.
+  /// Blocks until the process ends or is stopped. Returns the signal that stopped it, or 0 if it ended. Its
+  /// pid stays reserved until `exit_code` is called.
   [[nodiscard]] int wait() const noexcept;
-  /// Returns the exit code as a shell does: 128 plus the signal number if a signal ended it. Precondition: it has ended.
+  /// Returns the exit code as a shell does: 128 plus the signal number if a signal ended it. Precondition: it
+  /// has ended.
   [[nodiscard]] int exit_code() noexcept;
   /// Sends a signal to the process group.
   void signal(int number) const noexcept;

@@ -13,14 +13,15 @@
 
 namespace redlock::tool {
 
-/// Keeps a metrics file for Prometheus up to date: writes it at regular intervals and in the destructor. Destroy it after
-/// the client, so that it contains all events. A failure to write is reported once, as a warning, and has no other effect.
+/// Keeps a metrics file for Prometheus up to date: writes it at regular intervals and in the destructor.
+/// Destroy it after the client, so that it contains all events. A failure to write is reported once, as a
+/// warning, and has no other effect.
 class MetricsFile {
  public:
   using Warn = std::function<void(std::string_view)>;
 
-  /// `path`: an empty path means no file. Every line has the resource as a label, so files of several locks can be in the
-  /// same folder.
+  /// `path`: an empty path means no file. Every line has the resource as a label, so files of several locks
+  /// can be in the same folder.
   MetricsFile(std::string path, const std::string& resource, Warn,
               Clock::duration every = std::chrono::seconds{15});
   ~MetricsFile();

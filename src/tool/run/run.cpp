@@ -51,10 +51,10 @@ std::vector<std::string> environment_of(const Lease& lease, const std::vector<st
   return environment;
 }
 
-/// Handles a command that was stopped by `signal`. If it wants the terminal and this job has it, the command gets the
-/// terminal and continues. Otherwise this process stops its whole job, as if the command ran directly in it. While
-/// stopped, it extends nothing, so the watchdog may end the command meanwhile. A command stopped by SIGSTOP is left
-/// stopped and keeps the lock.
+/// Handles a command that was stopped by `signal`. If it wants the terminal and this job has it, the command
+/// gets the terminal and continues. Otherwise this process stops its whole job, as if the command ran
+/// directly in it. While stopped, it extends nothing, so the watchdog may end the command meanwhile. A
+/// command stopped by SIGSTOP is left stopped and keeps the lock.
 void handle_stop(const Command& command, int signal, const Terminal& terminal, SignalForwarder& signals) {
   if (signal == SIGSTOP) return;
   if (signal == SIGTSTP) signals.consume_stop_request();

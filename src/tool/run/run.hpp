@@ -27,8 +27,8 @@ struct Ending {
   int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
 };
 
-/// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws `redlock::Error`
-/// or `std::system_error` if the lock cannot be taken or the command cannot be run.
+/// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws
+/// `redlock::Error` or `std::system_error` if the lock cannot be taken or the command cannot be run.
 [[nodiscard]] Ending run(const RunArguments&);
 
 }  // namespace redlock::tool

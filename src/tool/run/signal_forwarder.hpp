@@ -12,9 +12,10 @@
 
 namespace redlock::tool {
 
-/// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own. While there is
-/// no command, the first of them ends the wait for the lock; SIGTSTP stops this process, and SIGWINCH has no effect.
-/// Later they are forwarded to the command. Signals that were ignored when this process started stay ignored.
+/// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own.
+/// While there is no command, the first of them ends the wait for the lock; SIGTSTP stops this process, and
+/// SIGWINCH has no effect. Later they are forwarded to the command. Signals that were ignored when this
+/// process started stay ignored.
 ///
 /// Create it before any other thread, so that all threads inherit the blocked signals.
 class SignalForwarder {
@@ -35,8 +36,8 @@ class SignalForwarder {
   [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
   /// Returns true if SIGTSTP was forwarded to the command since the last call.
   bool consume_stop_request() noexcept { return stop_requested_.exchange(false); }
-  /// Starts forwarding to this command, including the signal that arrived before, if any. With null, stops forwarding:
-  /// when this returns, no more signals are sent.
+  /// Starts forwarding to this command, including the signal that arrived before, if any. With null, stops
+  /// forwarding: when this returns, no more signals are sent.
   void forward_to(const Command* command) noexcept;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace redlock::tool {
 
-/// Lends the controlling terminal to a command in another process group. Does nothing if there is no terminal.
-/// Precondition: SIGTTOU is blocked or ignored.
+/// Lends the controlling terminal to a command in another process group. Does nothing if there is no
+/// terminal. Precondition: SIGTTOU is blocked or ignored.
 class Terminal {
  public:
   Terminal();
