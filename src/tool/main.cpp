@@ -38,7 +38,8 @@ constexpr const char* about_run =
     "SIGKILL at the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
     "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
 
-constexpr const char* run_exit_codes =
+constexpr const char* run_footer =
+    "TIME is a number with a unit: ms, s, m or h. SECS may have a fraction and needs no unit.\n\n"
     "Exit codes:\n"
     "  CMD's own, or 128 + N if signal N ended CMD\n"
     "  1    somebody else has the lock (change this code with -E)\n"
@@ -52,7 +53,8 @@ constexpr const char* run_exit_codes =
 constexpr const char* about_status =
     "Asks every node who holds the lock RESOURCE, and prints the answers and the result. Changes nothing.";
 
-constexpr const char* status_exit_codes =
+constexpr const char* status_footer =
+    "TIME is a number with a unit: ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    the result is certain: the lock is held or free\n"
     "  64   wrong usage or configuration\n"
@@ -119,7 +121,7 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
   run->formatter(std::make_shared<RunFormatter>());
-  run->footer(run_exit_codes);
+  run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
   add_time(*run, "--ttl", parse_time, arguments.ttl,
            "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)")
@@ -153,7 +155,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
   CLI::App* const status = app.add_subcommand("status", "see who holds a lock");
   status->formatter(std::make_shared<StatusFormatter>());
-  status->footer(status_exit_codes);
+  status->footer(status_footer);
   add_nodes(*status, arguments.nodes);
   status->add_flag("--json", arguments.json, "print JSON instead of a table");
   status->add_option("RESOURCE", arguments.resource, "name of the lock")->required();

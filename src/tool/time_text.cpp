@@ -19,7 +19,7 @@ struct Unit {
 constexpr Unit units[] = {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view allowed) {
-  throw std::invalid_argument{"'" + std::string{text} + "' is not a time: " + std::string{allowed}};
+  throw std::invalid_argument{"'" + std::string{text} + "' is not a time; " + std::string{allowed}};
 }
 
 /// `bare`: the unit of a number without one, in seconds; 0 if a unit is required.
@@ -39,11 +39,11 @@ nanoseconds parse(std::string_view text, double bare, std::string_view allowed) 
 }  // namespace
 
 nanoseconds parse_time(std::string_view text) {
-  return parse(text, 0, "use a number with ms, s, m or h, such as 500ms, 30s or 2m, up to 365 days");
+  return parse(text, 0, "allowed: a number with ms, s, m or h, such as 500ms, 30s or 2m, up to 365 days");
 }
 
 nanoseconds parse_seconds(std::string_view text) {
-  return parse(text, 1, "use seconds, such as 5 or 0.5, or a number with ms, s, m or h, up to 365 days");
+  return parse(text, 1, "allowed: seconds, such as 5 or 0.5, or a number with ms, s, m or h, up to 365 days");
 }
 
 std::string readable(milliseconds time) {

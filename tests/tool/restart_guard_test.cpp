@@ -42,7 +42,7 @@ TEST_CASE("status_reports_which_nodes_lost_their_data") {
   nodes.restart_empty(1);
   const Program::Ending before = run_tool({"status", "r"}, nodes.urls());
   CHECK_THAT(before.output,
-             contains(nodes.url(1) + "  quarantined  -") && contains("it lost its data, or is new"));
+             contains(nodes.url(1) + "  quarantined  -") && contains("it lost its data or is new"));
   CHECK_THAT(before.output, contains("Nobody holds r."));
   CHECK(run_tool({"run", "r", "--", "sleep", "0.5"}, nodes.urls()).code == 0);
   CHECK_THAT(run_tool({"status", "r"}, nodes.urls()).output,

@@ -4,7 +4,7 @@ _redlock() {
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; ++i)); do
     if [[ ${COMP_WORDS[i]} == -- ]]; then
-      # Behind it stands another command, with a completion of its own.
+      # After -- comes another command, which has its own completion.
       if declare -F _command_offset >/dev/null; then
         _command_offset $((i + 1))
       else
