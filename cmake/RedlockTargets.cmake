@@ -61,6 +61,11 @@ function(redlock_configure_library target)
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
+# The main file of a program, which parses arguments with CLI11: its build time matters, its speed does not.
+function(redlock_compile_quickly)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+endfunction()
+
 # A program that lands in bin/.
 function(redlock_add_program target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
