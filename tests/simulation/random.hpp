@@ -1,4 +1,4 @@
-// The chances of a simulated world: one seed, one sequence, with every compiler.
+// Random numbers of a simulated world. A seed determines the sequence, with every compiler.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ class Random {
   explicit Random(std::uint64_t seed) noexcept : state_{seed} {}
 
   std::uint64_t next() noexcept { return core::next_random(state_); }
-  /// From `least` to `most`, both included. The tiny bias of the remainder does not matter here.
+  /// From `least` to `most`, both inclusive. The tiny bias of the remainder does not matter here.
   std::int64_t between(std::int64_t least, std::int64_t most) noexcept {
     return least + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(most - least + 1));
   }
-  /// Short ones often, long ones seldom: `most` divided by a random power of two.
+  /// Small values often, large ones rarely: divides the range by a random power of two.
   std::int64_t skewed(std::int64_t least, std::int64_t most) noexcept {
     const auto halvings = next() % 8;
     return between(least, least + ((most - least) >> halvings));

@@ -65,7 +65,7 @@ void Judge::put_back(std::string_view owner, int node, int others) {
 void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now) {
   ++figures_.extensions;
   Lease& lease = leases_[index];
-  if (lease.told) report(Rule::honesty, now, "a lease was extended after its loss was reported");
+  if (lease.loss_is_reported) report(Rule::honesty, now, "a lease was extended after its loss was reported");
   std::size_t worth = 0;
   for (std::size_t node = 0; node < votes.size(); ++node)
     worth += votes[node] && (lease.revived.empty() || !lease.revived[node]) ? 1 : 0;
@@ -81,9 +81,9 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
 
 void Judge::end(LeaseIndex index) { leases_[index].over = true; }
 
-void Judge::told(LeaseIndex index, Instant now) {
+void Judge::loss_reported(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
-  if (std::exchange(lease.told, true)) report(Rule::honesty, now, "a loss was reported twice");
+  if (std::exchange(lease.loss_is_reported, true)) report(Rule::honesty, now, "a loss was reported twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
   if (is_early && !lease.repaired && !copies_return() &&
       world_.copies(lease.resource, lease.owner) >= quorum())

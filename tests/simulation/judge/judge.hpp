@@ -68,7 +68,7 @@ class Judge {
     Instant begun;
     Instant deadline;  // by the client's clock
     bool over = false;
-    bool told = false;  // that it is lost
+    bool loss_is_reported = false;
     bool watched = false;
     bool repaired = false;        // copies were restored since the last extension; they do not count yet
     int deletions = 0;            // number of copies deleted by the release
@@ -87,8 +87,8 @@ class Judge {
   void end(LeaseIndex index);
   /// The client watches the lease for changes by others.
   void watched(LeaseIndex index) { leases_[index].watched = true; }
-  /// Its holder is told that it is lost.
-  void told(LeaseIndex index, Instant now);
+  /// The loss was reported to the holder.
+  void loss_reported(LeaseIndex index, Instant now);
   /// A release has deleted one copy of the lease.
   void deleted(std::string_view owner);
   /// A release reported that the lease was still held.
@@ -113,7 +113,7 @@ class Judge {
 
  private:
   [[nodiscard]] bool in_force(const Lease& lease) const {
-    return !lease.over && !lease.told && world_.is_valid(lease.client, lease.deadline);
+    return !lease.over && !lease.loss_is_reported && world_.is_valid(lease.client, lease.deadline);
   }
   [[nodiscard]] bool copies_return() const;
   [[nodiscard]] int quorum() const;

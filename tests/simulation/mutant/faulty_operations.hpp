@@ -36,9 +36,9 @@ inline bool is_grant(const Reply& reply) {
 /// Base class for faulty acquisitions. It knows which nodes have granted.
 class FaultyAcquisition : public OperationWrapper {
  public:
-  FaultyAcquisition(std::unique_ptr<Operation> inner, std::size_t nodes, Mutant::Aside send_aside)
+  FaultyAcquisition(std::unique_ptr<Operation> inner, std::size_t nodes, Mutant::SendSeparately sender)
       : OperationWrapper{std::move(inner)},
-        aside{std::move(send_aside)},
+        send_separately{std::move(sender)},
         granted(nodes),
         unreachable(nodes) {}
 
@@ -53,7 +53,7 @@ class FaultyAcquisition : public OperationWrapper {
     return static_cast<std::size_t>(std::count(granted.begin(), granted.end(), true));
   }
 
-  Mutant::Aside aside;
+  Mutant::SendSeparately send_separately;
   std::vector<bool> granted;
   std::vector<bool> unreachable;
   Reply grant;
@@ -141,7 +141,7 @@ class ReleasesOvertake final : public FaultyAcquisition {
  private:
   const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
     if (!options.is_release) return forward(node, command, options);
-    aside(node, command);
+    send_separately(node, command);
     return nullptr;
   }
 };
@@ -177,7 +177,7 @@ class GrantsBehindReleases final : public FaultyAcquisition {
 /// After one node has extended the lease, nodes without the value count as extended too.
 class MinorityExtends final : public OperationWrapper {
  public:
-  MinorityExtends(std::unique_ptr<Operation> inner, std::size_t, const Mutant::Aside&)
+  MinorityExtends(std::unique_ptr<Operation> inner, std::size_t, const Mutant::SendSeparately&)
       : OperationWrapper{std::move(inner)} {}
 
  private:
@@ -192,7 +192,7 @@ class MinorityExtends final : public OperationWrapper {
 /// Nodes without the value get it back even if the extension had no majority.
 class RepairsAfterFailure final : public OperationWrapper {
  public:
-  RepairsAfterFailure(std::unique_ptr<Operation> inner, std::size_t, const Mutant::Aside&)
+  RepairsAfterFailure(std::unique_ptr<Operation> inner, std::size_t, const Mutant::SendSeparately&)
       : OperationWrapper{std::move(inner)} {}
 
  private:

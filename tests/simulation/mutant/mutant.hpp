@@ -30,7 +30,7 @@ class Mutant {
   };
 
   /// Sends a command on a separate connection. The answer is ignored.
-  using Aside = std::function<void(core::NodeIndex, std::string_view command)>;
+  using SendSeparately = std::function<void(core::NodeIndex, std::string_view command)>;
 
   virtual ~Mutant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
@@ -44,10 +44,10 @@ class Mutant {
   virtual void before_hold(core::Claim& claim) const { static_cast<void>(claim); }
   virtual void before_extension(core::LeaseState& held) const { static_cast<void>(held); }
   /// Puts something between the engine and the operation.
-  [[nodiscard]] virtual std::unique_ptr<core::Operation> disguise(std::unique_ptr<core::Operation> operation,
-                                                                  std::size_t nodes,
-                                                                  const Aside& aside) const {
-    static_cast<void>(nodes), static_cast<void>(aside);
+  [[nodiscard]] virtual std::unique_ptr<core::Operation> wrap(std::unique_ptr<core::Operation> operation,
+                                                              std::size_t nodes,
+                                                              const SendSeparately& send_separately) const {
+    static_cast<void>(nodes), static_cast<void>(send_separately);
     return operation;
   }
   /// The deadline that the holder assumes, and whether it checks the deadline when it gets the lock.
@@ -58,7 +58,7 @@ class Mutant {
   }
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
   /// Whether a client reads a key again after its own write, so that the server reports the next change.
-  [[nodiscard]] virtual bool arms_again() const { return true; }
+  [[nodiscard]] virtual bool rearms() const { return true; }
   /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
   /// The time until which extensions are attempted.

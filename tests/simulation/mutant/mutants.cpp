@@ -26,10 +26,10 @@ class WrappingMutant : public Mutant {
  public:
   explicit WrappingMutant(std::string_view name) : name_{name} {}
   [[nodiscard]] std::string_view name() const override { return name_; }
-  [[nodiscard]] std::unique_ptr<Operation> disguise(std::unique_ptr<Operation> operation, std::size_t nodes,
-                                                    const Aside& aside) const override {
+  [[nodiscard]] std::unique_ptr<Operation> wrap(std::unique_ptr<Operation> operation, std::size_t nodes,
+                                                const SendSeparately& send_separately) const override {
     if (!dynamic_cast<Kind*>(operation.get())) return operation;
-    return std::make_unique<Wrapper>(std::move(operation), nodes, aside);
+    return std::make_unique<Wrapper>(std::move(operation), nodes, send_separately);
   }
 
  private:
@@ -105,7 +105,7 @@ class RenewsAfterRelease final : public NamedMutant {
 class ArmsOnce final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
-  [[nodiscard]] bool arms_again() const override { return false; }
+  [[nodiscard]] bool rearms() const override { return false; }
 };
 
 class AdoptWithoutSwap final : public NamedMutant {

@@ -24,8 +24,8 @@ Schedule guarded_world() {
 Schedule power_failure() {
   Schedule schedule = guarded_world();
   schedule.connects_at_once = true;
-  schedule.visits = {{.client = 0, .at = 10 * millisecond, .hold = 250 * millisecond},
-                     {.client = 1, .at = 100 * millisecond, .hold = 20 * millisecond, .waits = true}};
+  schedule.calls = {{.client = 0, .at = 10 * millisecond, .hold = 250 * millisecond},
+                    {.client = 1, .at = 100 * millisecond, .hold = 20 * millisecond, .waits = true}};
   for (int node = 0; node < schedule.nodes; ++node)
     schedule.faults.push_back({.kind = Fault::Kind::crash_old,
                                .at = 50 * millisecond,

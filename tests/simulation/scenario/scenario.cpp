@@ -12,7 +12,7 @@ namespace {
 
 /// Converts times of the scenario to times of the world.
 Schedule with_warm_up(Schedule schedule) {
-  for (Visit& visit : schedule.visits) visit.at += warm_up;
+  for (ScheduledCall& call : schedule.calls) call.at += warm_up;
   for (Fault& fault : schedule.faults) fault.at += warm_up;
   schedule.heals += warm_up;
   schedule.connects_at_once = true;

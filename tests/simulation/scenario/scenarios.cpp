@@ -40,7 +40,7 @@ Fault never_reaches(int client, int node) {
 
 Scenario client_paused() {
   Schedule schedule = quiet_world();
-  schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 400 * ms, .hold = 30 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 400 * ms, .hold = 30 * ms}};
   schedule.faults = {{.kind = Kind::pause_mid_step, .at = 51 * ms, .length = 500 * ms, .client = a}};
   return {.name = "client-paused",
           .title = "A holder is paused past the ttl, and writes when it wakes",
@@ -57,8 +57,7 @@ Scenario client_paused() {
 Scenario clock_jump() {
   Schedule schedule = quiet_world();
   schedule.profile = Profile::beyond;
-  schedule.visits = {{.client = a, .at = 0, .hold = 250 * ms},
-                     {.client = b, .at = 150 * ms, .hold = 40 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 250 * ms}, {.client = b, .at = 150 * ms, .hold = 40 * ms}};
   schedule.faults = {never_reaches(a, 1),
                      {.kind = Kind::node_jump, .at = 100 * ms, .node = 2, .amount = second}};
   return {.name = "clock-jump",
@@ -85,9 +84,9 @@ Schedule node_forgets(Instant down) {
   schedule.counters_kept = false;
   // Without counters only the clients' proposals keep the tokens in order: here the microseconds since the start.
   schedule.wall_offsets_us.assign(2, -epoch_us - warm_up / microsecond);
-  schedule.visits = {{.client = a, .at = 10 * ms, .hold = 270 * ms},
-                     {.client = b, .at = 200 * ms, .hold = 40 * ms},
-                     {.client = b, .at = 330 * ms, .hold = 40 * ms}};
+  schedule.calls = {{.client = a, .at = 10 * ms, .hold = 270 * ms},
+                    {.client = b, .at = 200 * ms, .hold = 40 * ms},
+                    {.client = b, .at = 330 * ms, .hold = 40 * ms}};
   schedule.faults = {never_reaches(a, 1),
                      {.kind = Kind::crash_empty, .at = 100 * ms, .length = down, .node = 2}};
   return schedule;
@@ -96,7 +95,7 @@ Schedule node_forgets(Instant down) {
 Scenario crash_without_persistence() {
   Schedule schedule = node_forgets(20 * ms);
   schedule.profile = Profile::beyond;
-  schedule.visits.pop_back();
+  schedule.calls.pop_back();
   return {.name = "crash-without-persistence",
           .title = "A node crashes, and is back at once without its data",
           .description =
@@ -129,7 +128,7 @@ Scenario delayed_restart() {
 Scenario reply_stuck() {
   Schedule schedule = quiet_world();
   schedule.node_timeout = schedule.ttl;
-  schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 320 * ms, .hold = 60 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 320 * ms, .hold = 60 * ms}};
   schedule.faults = {
       never_reaches(a, 2),
       {.kind = Kind::slow, .at = ms / 2, .length = ms, .client = a, .node = 1, .amount = 350 * ms}};
@@ -148,8 +147,7 @@ Scenario reply_stuck() {
 
 Scenario pause_before_reply() {
   Schedule schedule = quiet_world();
-  schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms},
-                     {.client = b, .at = 350 * ms, .hold = 100 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 350 * ms, .hold = 100 * ms}};
   schedule.faults = {{.kind = Kind::pause, .at = ms * 3 / 2, .length = 400 * ms, .client = a}};
   return {.name = "pause-before-reply",
           .title = "A client is paused while the replies wait to be read",
@@ -167,9 +165,9 @@ Scenario split_vote() {
   Schedule schedule = quiet_world(nodes);
   const Instant near = 0;
   const Instant far = ms;
-  schedule.detours = {near, far, far, far, near, far, far, far, near};
+  schedule.link_delays = {near, far, far, far, near, far, far, far, near};
   for (const int client : {a, b, c})
-    schedule.visits.push_back({.client = client, .at = 0, .hold = 5 * ms, .waits = true});
+    schedule.calls.push_back({.client = client, .at = 0, .hold = 5 * ms, .waits = true});
   constexpr Expected::Grant someday{Expected::anybody, 0, second};
   return {
       .name = "split-vote",
@@ -186,7 +184,7 @@ Scenario split_vote() {
 
 Scenario late_set() {
   Schedule schedule = quiet_world();
-  schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 80 * ms, .hold = 20 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 50 * ms}, {.client = b, .at = 80 * ms, .hold = 20 * ms}};
   schedule.faults = {{.kind = Kind::slow, .at = -ms, .length = 2 * ms, .client = a, .amount = 60 * ms}};
   return {.name = "late-set",
           .title = "A lock is taken after its client has given up",
@@ -202,9 +200,9 @@ Scenario late_set() {
 
 Scenario late_set_on_a_lost_connection() {
   Schedule schedule = quiet_world();
-  schedule.visits = {{.client = a, .at = 0, .hold = 50 * ms},
-                     {.client = b, .at = 390 * ms, .hold = 20 * ms},
-                     {.client = b, .at = 410 * ms, .hold = 20 * ms}};
+  schedule.calls = {{.client = a, .at = 0, .hold = 50 * ms},
+                    {.client = b, .at = 390 * ms, .hold = 20 * ms},
+                    {.client = b, .at = 410 * ms, .hold = 20 * ms}};
   schedule.faults = {{.kind = Kind::slow, .at = -ms, .length = 2 * ms, .client = a, .amount = 100 * ms},
                      {.kind = Kind::cut, .at = 10 * ms, .client = a, .node = 0, .amount = 1},
                      {.kind = Kind::cut, .at = 10 * ms, .client = a, .node = 1, .amount = 1}};

@@ -226,9 +226,9 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   schedule.fencing = random.chance(85);
   schedule.counters_kept = random.chance(80);
   schedule.jitter = random.skewed(10 * microsecond, 5 * millisecond);
-  schedule.habits.think = random.between(10 * millisecond, 150 * millisecond);
-  schedule.habits.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
-  if (random.chance(15)) schedule.well_for = 3 * schedule.ttl.count() * millisecond;
+  schedule.workload.think = random.between(10 * millisecond, 150 * millisecond);
+  schedule.workload.hold = random.skewed(2 * millisecond, 2 * schedule.ttl.count() * millisecond);
+  if (random.chance(15)) schedule.open_for = 3 * schedule.ttl.count() * millisecond;
   // Long enough for connections that have proved good and are replaced at once when they break.
   if (random.chance(5)) schedule.heals = 2500 * millisecond;
   if (random.chance(20)) schedule.fence_memory = {};

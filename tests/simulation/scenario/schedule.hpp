@@ -64,18 +64,18 @@ struct Fault {
 [[nodiscard]] std::string describe(const Fault&);
 
 /// What one thread of a client process does repeatedly. All times are drawn up to these bounds.
-struct Habits {
+struct Workload {
   Instant think = 40 * millisecond;
   Instant hold = 100 * millisecond;
   int extends = 30;  // percentage of holds with explicit extensions
   int renews = 40;   // percentage of the other holds, with automatic renewal
   int waits = 50;    // percentage of calls that wait; the others try once
-  int leaves = 15;   // percentage of holds that orphan the lock
+  int orphans = 15;  // percentage of holds that orphan the lock
   int adopts = 50;   // percentage of calls that adopt, if there is an orphaned lock
 };
 
 /// One scheduled call of a client, and what it does with the lock.
-struct Visit {
+struct ScheduledCall {
   int client;
   Instant at;
   Instant hold;        // afterwards it writes once if the lease is valid, and releases
@@ -99,12 +99,12 @@ struct Schedule {
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // random additional delay, up to this
-  std::vector<Instant> detours;        // fixed additional delay of each link: client by client, node by node
+  std::vector<Instant> link_delays;    // fixed additional delay of each link: client by client, node by node
   Instant heals = 600 * millisecond;   // end of all faults
-  Instant well_for = 0;       // time after the end of all faults in which clients still begin new calls
+  Instant open_for = 0;       // time after the end of all faults in which clients still begin new calls
   Instant longest_write = 0;  // longest duration of a write to the stores; 0: depends on the profile
-  Habits habits;
-  std::vector<Visit> visits;             // if not empty, clients make only these calls
+  Workload workload;
+  std::vector<ScheduledCall> calls;      // if not empty, clients make only these calls
   bool connects_at_once = false;         // instead of with the first call
   std::vector<std::int64_t> client_ppm;  // rate errors; 0 for missing elements
   std::vector<std::int64_t> node_ppm;

@@ -38,7 +38,7 @@ void Process::wake(int index, Time now) {
   }
 }
 
-/// What is over by now is not cancelled, and nothing else is woken by it.
+/// Has no effect on an operation that is already finished.
 void Process::cancel(Thread& thread, Time now) {
   if (thread.state != Thread::State::asking || thread.finished()) return;
   engine_.abandon(thread.operation, Errc::cancelled, now);
@@ -47,10 +47,10 @@ void Process::cancel(Thread& thread, Time now) {
 
 void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
   if (mutant_)
-    operation = mutant_->disguise(std::move(operation), engine_.nodes(),
-                                  [this](core::NodeIndex node, std::string_view command) {
-                                    world_.send_aside(index_, static_cast<int>(node), command);
-                                  });
+    operation = mutant_->wrap(std::move(operation), engine_.nodes(),
+                              [this](core::NodeIndex node, std::string_view command) {
+                                world_.send_separately(index_, static_cast<int>(node), command);
+                              });
   thread.operation = core::Ref<core::Operation>{operation.release()};
   thread.operation->waiter = &thread;
   engine_.submit(thread.operation, now);
@@ -60,28 +60,31 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
 void Process::rest(Thread& thread) {
   thread.operation = {};
   thread.state = Thread::State::thinking;
-  await_next_visit(thread);
+  await_next_call(thread);
 }
 
-void Process::await_next_visit(Thread& thread) {
-  if (schedule_.visits.empty())
-    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.habits.think));
-  const auto mine = [&](const Visit& visit) { return visit.client == index_ && visit.at >= world_.now(); };
-  const auto next = std::find_if(schedule_.visits.begin(), schedule_.visits.end(), mine);
-  thread.visit = next == schedule_.visits.end() ? nullptr : &*next;
-  if (thread.visit) world_.wake_in(index_, thread.index, thread.visit->at - world_.now());
+void Process::await_next_call(Thread& thread) {
+  if (schedule_.calls.empty())
+    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.workload.think));
+  const auto mine = [&](const ScheduledCall& call) {
+    return call.client == index_ && call.at >= world_.now();
+  };
+  const auto next = std::find_if(schedule_.calls.begin(), schedule_.calls.end(), mine);
+  thread.scheduled_call = next == schedule_.calls.end() ? nullptr : &*next;
+  if (thread.scheduled_call) world_.wake_in(index_, thread.index, thread.scheduled_call->at - world_.now());
 }
 
-/// As `Client::acquire` does it.
+/// Works like `Client::acquire`.
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   const auto* const orphan = world_.orphan(thread.resource);
-  const bool adopts = orphan && random_.chance(schedule_.habits.adopts);
+  const bool adopts = orphan && random_.chance(schedule_.workload.adopts);
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
-  const bool waits = !adopts && (thread.visit ? thread.visit->waits : random_.chance(schedule_.habits.waits));
-  const Instant patience = thread.visit ? second : random_.skewed(5 * millisecond, second);
+  const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
+                                                       : random_.chance(schedule_.workload.waits));
+  const Instant patience = thread.scheduled_call ? second : random_.skewed(5 * millisecond, second);
   thread.give_up_at = waits ? now + Span{patience} : core::never;
   thread.retry.reset();
   if (waits) thread.retry.emplace(thread.give_up_at);
@@ -114,7 +117,7 @@ void Process::ask(Thread& thread, Time now) {
   thread.acquisition = acquisition.get();
   thread.acquisition->give_up_at = thread.give_up_at;
   world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
-  if (!thread.visit && random_.chance(4))
+  if (!thread.scheduled_call && random_.chance(4))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
   submit(thread, std::move(acquisition), now);
 }
@@ -132,7 +135,7 @@ void Process::attempt_ended(Thread& thread, Time now) {
     if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
       return acquired(thread, now);
     thread.too_late = thread.operation;
-    return release(thread, now);  // the lease that nobody gets
+    return release(thread, now);  // the caller does not get this lease
   }
   world_.note(index_, "does not get it");
   try_again(thread, why, now);
@@ -162,13 +165,13 @@ void Process::acquired(Thread& thread, Time now) {
               thread.claim.token == 0 ? "acquired" : "acquired, token " + std::to_string(thread.claim.token));
   thread.seen = judge_.stores(thread.resource).read(thread.claim.token);
   thread.extensions_left =
-      random_.chance(schedule_.habits.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
-  thread.writes_at = now + Span{random_.skewed(0, schedule_.habits.hold)};
-  if (thread.visit) {
+      random_.chance(schedule_.workload.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
+  thread.writes_at = now + Span{random_.skewed(0, schedule_.workload.hold)};
+  if (thread.scheduled_call) {
     thread.extensions_left = 0;
-    thread.writes_at = now + Span{thread.visit->hold};
+    thread.writes_at = now + Span{thread.scheduled_call->hold};
   }
-  if (!thread.visit && thread.extensions_left == 0 && random_.chance(schedule_.habits.renews)) {
+  if (!thread.scheduled_call && thread.extensions_left == 0 && random_.chance(schedule_.workload.renews)) {
     engine_.keep(thread.held, now);
     engine_.watch(thread.held, now);
     judge_.watched(*thread.lease);
@@ -178,12 +181,12 @@ void Process::acquired(Thread& thread, Time now) {
   hold(thread, now);
 }
 
-/// Extends now and then, writes once, and only while the lease says that it is valid.
+/// Extends some times, then writes once if the lease is valid.
 void Process::hold(Thread& thread, Time now) {
   if (thread.extensions_left > 0) {
     --thread.extensions_left;
     thread.state = Thread::State::extending;
-    if (mutant_) deceive(thread, now);
+    if (mutant_) apply_mutant(thread, now);
     auto extension = std::make_unique<Extension>(thread.held, engine_.nodes());
     thread.extension = extension.get();
     return submit(thread, std::move(extension), now);
@@ -203,7 +206,7 @@ void Process::extension_ended(Thread& thread, Time now) {
   world_.wake_in(index_, thread.index, random_.skewed(0, left));
 }
 
-void Process::deceive(Thread& thread, Time now) {
+void Process::apply_mutant(Thread& thread, Time now) {
   const Time limit = mutant_->extension_limit(thread.held->deadline(), now);
   if (limit != thread.held->deadline()) {
     const core::Copies copies = thread.held->copies;
@@ -215,13 +218,14 @@ void Process::deceive(Thread& thread, Time now) {
   mutant_->before_extension(*thread.held);
 }
 
-/// Releases the lock, as a rule, or leaves it to others.
+/// Releases or orphans the lock.
 void Process::end_hold(Thread& thread, Time now) {
-  if (thread.visit || !world_.may_leave() || !random_.chance(schedule_.habits.leaves))
+  if (thread.scheduled_call || !world_.may_orphan() || !random_.chance(schedule_.workload.orphans))
     return release(thread, now);
   world_.lease_over(*std::exchange(thread.lease, std::nullopt));
   loss_queue_.remove(thread.held);
-  if (core::let_go(thread.held, now)) world_.left(thread.resource, {thread.claim.owner, thread.claim.token});
+  if (core::let_go(thread.held, now))
+    world_.orphaned(thread.resource, {thread.claim.owner, thread.claim.token});
   world_.note(index_, "leaves the lock");
   rest(thread);
 }
@@ -244,10 +248,10 @@ void Process::released(Thread& thread, Time now) {
   rest(thread);
 }
 
-/// As long as the library's; drawn from the world's chances.
+/// As long as the owner values of the library, from the random numbers of the world.
 std::string Process::new_owner_value() {
   std::string owner(40, '0');
-  owner[0] = static_cast<char>('A' + index_);  // to be read in pictures
+  owner[0] = static_cast<char>('A' + index_);  // for timelines
   for (std::size_t at = 1; at < 17; ++at) owner[at] = core::lower_hex[random_.next() % 16];
   return owner;
 }

@@ -1,4 +1,4 @@
-// What a thread of a simulated application is doing.
+// The state of a thread of a simulated application.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
   void lost_early() noexcept override { loss_queue.lost(shared_from_this()); }
 };
 
-/// One thread of the application: it takes locks, touches what they guard, and gives them back.
+/// One thread of the application. It acquires locks, accesses the resource and releases.
 struct Process::Thread {
   enum class State : std::uint8_t {
     thinking,
@@ -37,16 +37,16 @@ struct Process::Thread {
   State state = State::thinking;
   int resource = 0;
   core::Ref<core::Operation> operation;
-  core::Acquisition* acquisition = nullptr;  // of these one is the operation
+  core::Acquisition* acquisition = nullptr;  // one of these is the operation
   core::Extension* extension = nullptr;
   core::ReleaseOperation* release_operation = nullptr;
-  Surroundings::Orphan adopted;  // the lock that it asks for; without an owner: none
-  core::Claim claim;             // that is asked for
+  Surroundings::Orphan adopted;  // the lock to adopt; without an owner: none
+  core::Claim claim;             // of the current attempt
   std::shared_ptr<Held> held;    // once acquired
   std::optional<core::Retry> retry;
   core::Time give_up_at = core::never;
-  core::Ref<core::Operation> too_late;  // the acquisition, when it was granted and is being given back
-  const Visit* visit = nullptr;         // of the schedule, if it says what to do
+  core::Ref<core::Operation> too_late;  // an acquisition that was granted too late and is being released
+  const ScheduledCall* scheduled_call = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;

@@ -1,4 +1,4 @@
-// What goes wrong in the world.
+// The faults of the world.
 #include <algorithm>
 #include <utility>
 
@@ -69,7 +69,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::foreign_take:
       return foreign_take(fault, index);
     case Kind::foreign_delete:
-      if (now_ + 3 * millisecond < fault.at + fault.length)  // again and again
+      if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
       for_each_node(fault, [&](Node&, int which) { delete_by_hand(which); });
       return audit_all();
@@ -126,7 +126,7 @@ void World::end(const Fault& fault, int index) {
 
 // ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Every connection ends: clients hear of it, unless the whole host is gone.
+/// Closes all connections. Clients learn of it unless the whole host is down.
 void World::crash(const Fault& fault) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   ++node.down;
@@ -142,7 +142,7 @@ void World::crash(const Fault& fault) {
   }
 }
 
-/// That data are lost is seen when it is back: until then nobody gets an answer anyhow.
+/// The node loses its data when it comes back, as it answers nothing before.
 void World::restart(const Fault& fault, int index) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   if (fault.kind == Kind::crash_empty) lose_data(node, {});
@@ -155,12 +155,12 @@ void World::restart(const Fault& fault, int index) {
   node.modes = {};
 }
 
-/// Of several the first counts.
+/// With several modes at once the first one applies.
 void World::change_mode(const Fault& fault, int by) {
   constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
   const auto kind = static_cast<std::size_t>(fault.kind) - static_cast<std::size_t>(Kind::loading);
   for_each_node(fault, [&](Node& node, int) {
-    node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart has ended them all
+    node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart may already have ended the mode
     Server::Mode mode = Server::Mode::serving;
     for (std::size_t at = modes.size(); at-- > 0;)
       if (node.modes[at] > 0) mode = modes[at];
@@ -168,7 +168,7 @@ void World::change_mode(const Fault& fault, int by) {
   });
 }
 
-/// All but the counters, where the schedule says that they are kept.
+/// Keeps the counters if the schedule says so.
 void World::lose_data(Node& node, const Keyspace& left) {
   Keyspace kept = left;
   const auto is_counter = [](const auto& entry) { return entry.first.starts_with("redlock:f"); };
@@ -213,7 +213,7 @@ void World::foreign_give_back(const Fault& fault, int index) {
 
 // ── clients ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Of what was under way, the node may still see the beginning; its answers come to nobody.
+/// The node may still receive the first of the requests on their way. No answers arrive.
 void World::cut(const Fault& fault) {
   const int index =
       clients_[static_cast<std::size_t>(fault.client)].connections[static_cast<std::size_t>(fault.node)];

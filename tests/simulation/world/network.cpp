@@ -10,8 +10,8 @@ Network::Network(const Schedule& schedule, Random random)
       jitter_{schedule.jitter},
       random_{random},
       links_(static_cast<std::size_t>(schedule.clients * schedule.nodes)) {
-  for (std::size_t link = 0; link < schedule.detours.size(); ++link)
-    links_[link].slowness = schedule.detours[link];
+  for (std::size_t link = 0; link < schedule.link_delays.size(); ++link)
+    links_[link].slowness = schedule.link_delays[link];
 }
 
 Instant Network::arrival(int client, int node, Instant now, Instant behind) {

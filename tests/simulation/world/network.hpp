@@ -1,4 +1,4 @@
-// What lies between the clients and the nodes.
+// The network between clients and nodes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace redlock::simulation {
 
-/// One connection: what was sent on it arrives in order, or never. Connections know nothing of each other's order.
+/// One connection. Messages arrive in order or never. There is no order between connections.
 struct Connection {
   struct Request {
     Instant sent;
@@ -26,39 +26,39 @@ struct Connection {
     Instant sent;
     Instant arrives;
     std::vector<core::Reply> replies;
-    std::vector<std::string> commands;  // their names, for those who read the history
+    std::vector<std::string> commands;  // their names, for the history
   };
 
   int client = 0;
   int node = 0;
-  int line = 0;  // of the client: to which node, and after these once more, to listen
+  int line = 0;  // of the client: first one per node, then one listener per node
   bool made = false;
-  bool told = false;                  // the client knows that it is made
-  bool closing = false;               // the client hears of its end when it has read all that arrived before
-  bool client_open = true;            // the client still reads
-  bool node_open = false;             // the node still answers
-  bool cut = false;                   // no reply that is under way arrives
+  bool made_is_known = false;  // the client knows that it is made
+  bool closing = false;     // the client learns of the end after it has read everything that arrived before
+  bool client_open = true;  // the client still reads
+  bool node_open = false;   // the node still answers
+  bool cut = false;         // no reply on its way arrives
   std::vector<std::string> released;  // owner values whose release the node has executed
-  int listener = -1;                  // the connection that is told of keys that others change
-  bool arms = false;                  // the next command's keys
-  bool has_written = false;           // with the request that is being served
+  int listener = -1;                  // the connection that receives invalidation messages
+  bool arms = false;                  // the next command starts tracking of its keys
+  bool has_written = false;           // in the current request
   std::deque<Request> requests;
   std::deque<Answers> answers;
 };
 
-/// Delays, and who does not reach whom. Moves nothing by itself: the world asks when, and whether.
+/// Delays and blocked links. The world asks when and whether messages arrive.
 class Network {
  public:
   Network(const Schedule& schedule, Random random);
 
-  /// When something arrives that is sent now, not before `behind`.
+  /// Arrival time of a message sent now, not before `behind`.
   [[nodiscard]] Instant arrival(int client, int node, Instant now, Instant behind);
 
   enum class Direction : bool { to_node, to_client };
   [[nodiscard]] bool passes(int client, int node, Direction direction) const {
     return link(client, node).blocked[direction == Direction::to_client ? 1 : 0] == 0;
   }
-  /// `by`: 1 when the fault begins, -1 when it ends. `all` stands for everybody.
+  /// `by`: 1 when the fault begins, -1 when it ends.
   void block(const Fault& fault, int by);
   void slow_down(const Fault& fault, int by);
 

@@ -59,7 +59,7 @@ Process::~Process() {
 }
 
 void Process::start() {
-  for (const auto& thread : threads_) await_next_visit(*thread);
+  for (const auto& thread : threads_) await_next_call(*thread);
 }
 
 void Process::connect(Time now) {
@@ -91,7 +91,7 @@ void Process::on_time(Time now) {
   settle(now);
 }
 
-/// After every event: threads whose operations are done wake up, a little later; renewals are nobody's.
+/// Called after every event. Wakes threads whose operations are finished a little later; renewals belong to no thread.
 void Process::settle(Time now) {
   for (const core::Ref<core::Operation>& done : engine_.finished()) {
     if (!done->waiter) {
@@ -105,20 +105,20 @@ void Process::settle(Time now) {
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
-  while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) tell(lost);
+  while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost);
 }
 
-/// The application hears of it.
-void Process::tell(const std::shared_ptr<Held>& lost) {
+/// Reports the loss to the application.
+void Process::report_loss(const std::shared_ptr<Held>& lost) {
   for (const auto& thread : threads_)
     if (thread->held == lost && thread->lease) {
       world_.note(index_, "is told that the lock is lost");
-      judge_.told(*thread->lease, world_.now());
+      judge_.loss_reported(*thread->lease, world_.now());
     }
 }
 
-/// Whether it has no majority but for votes of connections that were lost before the decision: their nodes may have
-/// forgotten what they granted.
+/// Whether the majority includes votes from connections that were lost before the decision: these nodes may have forgotten
+/// what they granted.
 bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) const {
   std::size_t worth = 0;
   for (core::NodeIndex node = 0; node < tally.nodes(); ++node)
@@ -140,7 +140,7 @@ void Process::judge_renewal(const core::Extension& extension, Time now) {
 void Process::judge_extension(const Thread& thread, const core::Extension& extension, Time now) {
   if (extension.outcome() != core::Extension::Outcome::extended) return;
   if (now.time_since_epoch().count() >= judge_.lease(*thread.lease).deadline)
-    judge_.report(Rule::honesty, world_.now(), "a lease that was over at its deadline comes back");
+    judge_.report(Rule::honesty, world_.now(), "a lease was extended after its deadline");
   if (rests_on_lost_connections(extension.tally(), extension.begun()))
     judge_.report(Rule::honesty, world_.now(),
                   "an extension counts although its connection was lost before the decision");
@@ -156,7 +156,7 @@ void Process::flush() {
     core::Session& session = engine_.session(line);
     while (session.has_errand()) {
       if (auto closing = session.take_closing())
-        world_.leave(index_, static_cast<int>(line), closing->graceful, closing->unsent);
+        world_.disconnect(index_, static_cast<int>(line), closing->graceful, closing->unsent);
       if (session.take_dial()) world_.dial(index_, static_cast<int>(line));
     }
     if (session.unsent().empty()) continue;
@@ -167,12 +167,11 @@ void Process::flush() {
 
 std::optional<std::string> Process::left_over() const {
   if (engine_.active() > 0) return "operations that nobody waits for";
-  if (loss_queue_.timer() != core::never) return "a lease whose loss is to be told";
+  if (loss_queue_.timer() != core::never) return "a lease whose loss was not reported";
   for (std::size_t node = 0; node < engine_.nodes(); ++node) {
     const core::Session& session = engine_.session(node);
-    if (session.pending() > 0 || session.must_read())
-      return "replies that are due from " + session.name();
-    if (!session.unsent().empty()) return "bytes for " + session.name();
+    if (session.pending() > 0 || session.must_read()) return "pending replies from " + session.name();
+    if (!session.unsent().empty()) return "unsent bytes for " + session.name();
   }
   if (engine_.timer() != core::never) return "a timer";
   return std::nullopt;

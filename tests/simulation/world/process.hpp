@@ -1,4 +1,4 @@
-// A client's process: the shipped core, and around it what the shell and an application do.
+// A client process: the core as shipped, with a simulated shell and application around it.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 
 namespace redlock::simulation {
 
-/// What a process asks of the world.
+/// The world as a process uses it.
 class Surroundings {
  public:
-  /// A lock that was left, whether it is adopted already or not.
+  /// An orphaned lock, which may already be adopted.
   struct Orphan {
     std::string owner;
     std::uint64_t token = 0;
@@ -34,12 +34,12 @@ class Surroundings {
   /// `line`: one of the engine's connections.
   virtual void dial(int client, int line) = 0;
   virtual void send(int client, int line, std::string_view bytes) = 0;
-  /// On a connection of its own, whose answers nobody reads.
-  virtual void send_aside(int client, int node, std::string_view bytes) = 0;
-  /// Gives the connection up: after these last words, or at once.
-  virtual void leave(int client, int line, bool gracefully, std::string_view last_words) = 0;
+  /// Sends on a separate connection and ignores the answers.
+  virtual void send_separately(int client, int node, std::string_view bytes) = 0;
+  /// Closes the connection, if `gracefully` after sending the last bytes.
+  virtual void disconnect(int client, int line, bool gracefully, std::string_view last_bytes) = 0;
 
-  /// Calls `Process::wake` for that thread after so much of the process's own time.
+  /// Calls `Process::wake` for the thread after this time on the clock of the process.
   virtual void wake_in(int client, int thread, Instant after) = 0;
   /// Sends a write to the store of the resource. Returns how long it takes.
   virtual Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) = 0;
@@ -49,13 +49,13 @@ class Surroundings {
   [[nodiscard]] virtual Instant now() const = 0;  // the world's
   [[nodiscard]] virtual std::uint64_t wall_clock_us(int client) const = 0;
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
-  /// The resource that is to be asked for, where it is not all the same.
+  /// The resource to request next; empty if any will do.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
   virtual void asked(const std::string& owner) = 0;
-  /// Whether locks may still be left.
-  [[nodiscard]] virtual bool may_leave() const = 0;
-  virtual void left(int resource, Orphan orphan) = 0;
-  /// The last one; null: none.
+  /// Whether locks may still be orphaned.
+  [[nodiscard]] virtual bool may_orphan() const = 0;
+  virtual void orphaned(int resource, Orphan orphan) = 0;
+  /// The last orphaned lock, or null.
   [[nodiscard]] virtual const Orphan* orphan(int resource) const = 0;
   virtual void note(int client, std::string_view text) = 0;
 };
@@ -66,28 +66,28 @@ class Process {
 
   Process(int index, const Schedule& schedule, const Mutant* mutant, Random random, Surroundings& world,
           Judge& judge);
-  /// It dies, and its leases with it.
+  /// The process dies, and its leases end.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   void start();
-  /// Without waiting for the first call.
+  /// Connects before the first call.
   void connect(core::Time now);
-  /// A thread goes on, or, where its number is complemented, its call is cancelled. All times are those of the
-  /// process's clock.
+  /// Continues a thread, or cancels its call if its number is complemented. All times are those of the clock of the
+  /// process.
   void wake(int thread, core::Time now);
 
   void connected(int line, core::Time now);
   void answered(int line, const std::vector<core::Reply>& replies, core::Time now);
   void disconnected(int line, core::Time now);
-  /// Call only after everything that has arrived was handed over.
+  /// To be called only after everything that has arrived was passed on.
   void on_time(core::Time now);
   [[nodiscard]] core::Time timer() const noexcept { return std::min(engine_.timer(), loss_queue_.timer()); }
-  /// Runs errands, and sends what is to be sent. While the process is paused it does neither.
+  /// Dials, closes and sends as the sessions require. Must not be called while the process is paused.
   void flush();
 
-  /// What is not finished although nobody wants anything any more.
+  /// Describes work that is left although no thread makes calls any more.
   [[nodiscard]] std::optional<std::string> left_over() const;
 
  private:
@@ -99,17 +99,17 @@ class Process {
   void judge_grants(const Thread& thread);
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
-  void tell(const std::shared_ptr<Held>& lost);
+  void report_loss(const std::shared_ptr<Held>& lost);
   void cancel(Thread& thread, core::Time now);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
-  void await_next_visit(Thread& thread);
+  void await_next_call(Thread& thread);
   void ask(Thread& thread, core::Time now);
   void attempt_ended(Thread& thread, core::Time now);
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
-  void deceive(Thread& thread, core::Time now);
+  void apply_mutant(Thread& thread, core::Time now);
   void end_hold(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
@@ -126,10 +126,10 @@ class Process {
   core::Engine engine_;
   core::LossQueue<Held> loss_queue_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  std::vector<core::Time> lost_at_;  // the last connection to each node
+  std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };
 
-/// The lock of a resource.
+/// The key of a resource.
 [[nodiscard]] inline std::string key_of(int resource) {
   return std::string{"r"} + static_cast<char>('0' + resource);
 }

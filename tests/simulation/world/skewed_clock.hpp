@@ -1,4 +1,4 @@
-// A clock that runs too fast or too slowly, and may be set.
+// A clock that runs too fast or too slowly, and that may be set.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace redlock::simulation {
 
-/// What one machine takes for the time, as a function of the world's time.
+/// The clock of one machine as a function of the world's time.
 class SkewedClock {
  public:
   explicit SkewedClock(Instant start = 0, std::int64_t ppm = 0) noexcept : shown_{start}, ppm_{ppm} {}
@@ -16,7 +16,7 @@ class SkewedClock {
     const Instant passed = instant - since_;
     return shown_ + passed + passed * ppm_ / million;
   }
-  /// The first instant at which the clock shows that much.
+  /// The first instant at which the clock shows this time.
   [[nodiscard]] Instant when(Instant shown) const noexcept {
     if (shown <= shown_) return since_;
     if (shown - shown_ > horizon) return since_ + 2 * horizon;
@@ -38,7 +38,7 @@ class SkewedClock {
 
   Instant since_ = 0;
   Instant shown_;
-  std::int64_t ppm_;  // how much too fast, in millionths
+  std::int64_t ppm_;  // rate error in millionths; positive: too fast
 };
 
 }  // namespace redlock::simulation

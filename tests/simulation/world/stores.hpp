@@ -1,27 +1,27 @@
-// What the locks are for: a value that holders read, change and write back.
+// The value that lock holders read, change and write back.
 #pragma once
 
 #include <cstdint>
 
 namespace redlock::simulation {
 
-/// Two copies of one value: one asks for the fencing token, and refuses smaller ones than it has seen; its twin takes
-/// every write. Each write says on which version it was based.
+/// Two copies of one value. The fenced one checks the fencing token and refuses smaller ones than it has seen. The unfenced one
+/// accepts every write. Each write names the version on which it is based.
 struct Stores {
   struct Seen {
     std::uint64_t fenced = 0;  // versions
     std::uint64_t unfenced = 0;
-    bool refused = false;  // the fenced one did not let it read, which has no or an old token
+    bool refused = false;  // the fenced store refused the read: no token, or an old one
   };
 
-  /// A read with a token is what makes smaller ones stale, as a write is: its reader relies on what it has seen.
+  /// A read makes smaller tokens stale, as a write does: the reader relies on the value that it has seen.
   Seen read(std::uint64_t token) {
     Seen seen{fenced_version, unfenced_version, token == 0 || token < highest_token};
     if (!seen.refused) highest_token = token;
     return seen;
   }
   enum class Written : std::uint8_t { accepted, refused };
-  /// Counts what is overwritten unseen.
+  /// Counts versions that are overwritten unseen.
   Written write(std::uint64_t token, const Seen& seen) {
     lost_unfenced += seen.unfenced == unfenced_version ? 0 : 1;
     ++unfenced_version;

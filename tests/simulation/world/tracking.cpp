@@ -1,4 +1,4 @@
-// What servers tell of keys that others change: CLIENT TRACKING.
+// Invalidation messages of servers: CLIENT TRACKING.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view channel = "__redis__:invalidate";
 
-/// What `fill` writes into an `Answer`.
+/// The reply that `fill` writes.
 template <class Fill>
 Reply reply_of(const Fill& fill) {
   Reply reply;
@@ -30,7 +30,7 @@ Reply array_of(std::vector<Reply> elements) {
 
 }  // namespace
 
-/// The answer to a command that is about connections; none: it is about keys.
+/// The answer to a command about connections. Returns nothing for other commands.
 std::optional<Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   const Reply ok = reply_of([](const Answer& answer) { answer.ok(); });
@@ -49,24 +49,24 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
       [](const Answer& answer) { answer.error("ERR The client ID you want redirect to does not exist"); });
 }
 
-/// A read behind CLIENT CACHING YES.
+/// Handles a read after CLIENT CACHING YES.
 void World::arm(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   if (!std::exchange(connection.arms, false) || words.front() != "GETRANGE") return;
-  if (mutant_ && !mutant_->arms_again() && connection.has_written) return;
+  if (mutant_ && !mutant_->rearms() && connection.has_written) return;
   nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{words[1]}});
 }
 
-/// Once; and not to the connection that changed it, which has then disarmed it all the same.
-void World::tell_change(int node, std::string_view key, int by) {
+/// Reports a change once. The connection that made the change gets no message, but its tracking of the key ends too.
+void World::notify_change(int node, std::string_view key, int by) {
   std::vector<Armed>& armed = nodes_[static_cast<std::size_t>(node)].armed;
-  const auto told =
+  const auto notified =
       std::stable_partition(armed.begin(), armed.end(), [&](const Armed& each) { return each.key != key; });
   std::vector<int> listeners;
-  for (auto each = told; each != armed.end(); ++each)
+  for (auto each = notified; each != armed.end(); ++each)
     if (each->connection != by)
       listeners.push_back(connections_[static_cast<std::size_t>(each->connection)].listener);
-  armed.erase(told, armed.end());
+  armed.erase(notified, armed.end());
   std::sort(listeners.begin(), listeners.end());
   listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
   const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
@@ -75,26 +75,26 @@ void World::tell_change(int node, std::string_view key, int by) {
       answer(listener, {now_, 0, {change}, {"a change"}});
 }
 
-/// The key of the first resource.
+/// Deletes the key of the first resource.
 void World::delete_by_hand(int which) {
   Node& node = nodes_[static_cast<std::size_t>(which)];
   const std::string_view words[] = {"DEL", "r0"};
   node.server.execute(words, clock_us(node));
-  tell_change(which, "r0");
+  notify_change(which, "r0");
 }
 
-// ── whether it is heard ─────────────────────────────────────────────────────────────────────────────────────
+// ── reports of deletions ────────────────────────────────────────────────────────────────────────────────────
 
-/// When all has been well for a while.
+/// Deletes a lock on all nodes some time after the end of all faults.
 void World::delete_everywhere() {
   const Instant there_and_back = 2 * (schedule_.delay + schedule_.jitter);
   const Instant settled = 20 * millisecond + 2 * there_and_back;
-  // Who has no second connection yet looks every tenth of the ttl.
+  // Without a listener connection a client polls every tenth of the ttl.
   const Instant next_look = std::max(schedule_.ttl.count() * millisecond / 10, 5 * millisecond);
   const auto& leases = judge_.leases();
   for (std::size_t index = 0; index < leases.size(); ++index) {
     const Judge::Lease& lease = leases[index];
-    const bool counts = lease.resource == 0 && lease.watched && !lease.over && !lease.told;
+    const bool counts = lease.resource == 0 && lease.watched && !lease.over && !lease.loss_is_reported;
     if (counts && lease.begun + settled < now_)
       post(now_ + next_look + 2 * there_and_back + 2 * millisecond, Due::Kind::must_know,
            static_cast<int>(index));
@@ -102,10 +102,10 @@ void World::delete_everywhere() {
   for (std::size_t node = 0; node < nodes_.size(); ++node) delete_by_hand(static_cast<int>(node));
 }
 
-void World::judge_knowledge(Judge::LeaseIndex index) {
+void World::check_loss_is_reported(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);
-  if (!lease.over && !lease.told)
-    judge_.report(Rule::honesty, now_, "a lock was deleted on all nodes, and its holder does not hear of it");
+  if (!lease.over && !lease.loss_is_reported)
+    judge_.report(Rule::honesty, now_, "a lock was deleted on all nodes without a report to its holder");
 }
 
 }  // namespace redlock::simulation

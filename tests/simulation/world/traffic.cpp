@@ -36,7 +36,7 @@ void World::dial(int client, int line) {
        static_cast<int>(connections_.size()) - 1);
 }
 
-/// The answer to a SYN; a stopped process's kernel gives it all the same.
+/// The answer to a SYN. The kernel answers even if the process is stopped.
 void World::dialled(int index) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   if (!connection.client_open) return;
@@ -45,18 +45,18 @@ void World::dialled(int index) {
                       network_.passes(client, connection.node, to_client);
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   if (!passes || (node.down > 0 && node.host_is_dead))
-    return post(now_ + 20 * millisecond, Due::Kind::dialled, index);  // sent again
+    return post(now_ + 20 * millisecond, Due::Kind::dialled, index);  // retransmission
   if (node.down > 0) return post(now_, Due::Kind::closed, index);
   connection.made = true;
   connection.node_open = true;
   pump_answers(index);
 }
 
-void World::leave(int client, int line, bool gracefully, std::string_view last_words) {
+void World::disconnect(int client, int line, bool gracefully, std::string_view last_bytes) {
   int& current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)];
   if (current < 0) return;
   Connection& connection = connections_[static_cast<std::size_t>(current)];
-  if (gracefully && connection.made && !last_words.empty()) enqueue(current, last_words);
+  if (gracefully && connection.made && !last_bytes.empty()) enqueue(current, last_bytes);
   connection.client_open = false;
   current = -1;
 }
@@ -65,7 +65,7 @@ void World::send(int client, int line, std::string_view bytes) {
   enqueue(clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)], bytes);
 }
 
-void World::send_aside(int client, int node, std::string_view bytes) {
+void World::send_separately(int client, int node, std::string_view bytes) {
   Connection& connection = connections_.emplace_back();
   connection.client = client;
   connection.node = node;
@@ -96,7 +96,7 @@ void World::pump_requests(int index) {
       serve(index, request);
     } else {
       note_request(connection, request, Event::Kind::lost);
-      // A reset, from a host that runs.
+      // A running host sends a reset.
       if (node.down == 0 || !node.host_is_dead) post(now_ + schedule_.delay, Due::Kind::closed, index);
     }
   }
@@ -110,8 +110,8 @@ void World::pump_answers(int index) {
     const int node = connection.node;
     if (!connection.client_open || !is_running(client) || !network_.passes(client_index, node, to_client))
       break;
-    if (connection.made && !connection.told) {
-      connection.told = true;
+    if (connection.made && !connection.made_is_known) {
+      connection.made_is_known = true;
       client.process->connected(connection.line, time_of(client));
     } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
       const Connection::Answers answers = std::move(connection.answers.front());
@@ -161,7 +161,7 @@ void World::answer(int index, Connection::Answers answers) {
   connection.answers.push_back(std::move(answers));
 }
 
-/// Runs one command, and looks whom it concerned.
+/// Runs one command and checks its effect.
 core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
@@ -183,7 +183,7 @@ core::Reply World::execute(int index, const std::vector<std::string_view>& words
         old && entry ? old->value == entry->value && old->expires_ms == entry->expires_ms : !old && !entry;
     if (is_same) continue;
     connection.has_written = true;
-    tell_change(connection.node, key_of(resource), index);
+    notify_change(connection.node, key_of(resource), index);
   }
   arm(index, words);
   return reply;
@@ -203,10 +203,10 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
   if (after && (!is_same || after->expires_ms != before->expires_ms)) {
     const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
     const std::int64_t last_end = clock_us(node) / 1000 + schedule_.ttl.count();
-    // A clock that was put back gives a copy longer to live, and an adopter takes over what it has.
+    // A clock that was set back prolongs the life of a copy, and an adopter keeps the remaining time.
     const bool is_prolonged = !before || after->expires_ms > before->expires_ms;
     if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
-      judge_.report(Rule::quiescence, now_, "a copy is to live longer than its ttl");
+      judge_.report(Rule::quiescence, now_, "a copy was set to live longer than its ttl");
   }
   if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
   if (is_call_of(core::put_back_script, words) && after && !is_same)
@@ -229,7 +229,7 @@ void World::audit_all() {
   for (int resource = 0; resource < schedule_.resources; ++resource) judge_.audit(resource, now_);
 }
 
-// ── for those who read the history ──────────────────────────────────────────────────────────────────────────
+// ── the history ──────────────────────────────────────────────────────────────────────────
 
 void World::note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind) {
   if (!history_.kept()) return;

@@ -1,4 +1,4 @@
-// The bytes that the core sends, read as commands; and what to call them.
+// Parses the bytes that the core sends into commands, and names commands and replies.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 
 namespace redlock::simulation {
 
-/// Takes the first command off the bytes, which are whole commands.
+/// Removes the first command from `bytes`, which contains whole commands.
 inline void take_command(std::string_view& bytes, std::vector<std::string_view>& words) {
   const auto number = [&bytes] {
     const std::size_t end = bytes.find('\r');
@@ -30,7 +30,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
   }
 }
 
-/// A name for a timeline.
+/// The name of a command in a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
   constexpr std::string_view names[] = {"release", "extend", "grant", "set", "confirm", "put back", "swap"};
   static_assert(std::size(names) == std::size(core::all_scripts));
@@ -46,7 +46,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
   return "script";
 }
 
-/// Simulated clients' owner values begin with their letters.
+/// The text of a reply in a timeline. Owner values of simulated clients begin with the letter of the client.
 [[nodiscard]] inline std::string in_words(std::string_view command, const core::Reply& reply) {
   using Kind = core::Reply::Kind;
   const bool is_yes = reply.integer > 0;

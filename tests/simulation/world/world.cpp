@@ -11,15 +11,15 @@ namespace redlock::simulation {
 
 namespace {
 
-/// How long it may take after the last fault until somebody gets a lock that nobody holds: the copies of those who have
-/// died expire, hung connections are given up, new ones are made, and contenders come apart. Where restarts are guarded,
-/// nodes may yet have to be found without their data, twice, and wait.
+/// Upper bound on the time from the last fault until a client gets a free lock: copies of dead clients expire, hung connections
+/// are given up, new ones are made, and contenders stop splitting the vote. With the restart guard, nodes without data may
+/// still have to be detected, twice, and wait.
 Instant patience(const Schedule& schedule) {
   const Instant ttl = schedule.ttl.count() * millisecond;
   return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
 }
 
-/// What is on a node whose deployment is older than the world.
+/// The keys of a node that was deployed before the start of the world.
 Keyspace marked(const Schedule& schedule, const std::string& run_id) {
   const core::Marker marker{.deployment = core::name_of({}),
                             .nodes = static_cast<std::size_t>(schedule.nodes),
@@ -93,7 +93,7 @@ Outcome World::run() {
   Figures& figures = judge_.figures();
   figures.schedules = 1;
   figures.faults = schedule_.faults.size();
-  clients_.clear();  // processes that still hold something end it here
+  clients_.clear();  // ends the leases of processes that still hold locks
   return {judge_.figures(), judge_.violation(), judge_.leases()};
 }
 
@@ -139,7 +139,7 @@ void World::handle(const Due& due) {
     case Due::Kind::deadline:
       return judge_.audit(judge_.lease(index).resource, now_);
     case Due::Kind::overdue:
-      return judge_telling(due);
+      return judge_loss_report(due);
     case Due::Kind::snapshot:
       snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server.keys();
       return;
@@ -154,7 +154,7 @@ void World::handle(const Due& due) {
     case Due::Kind::deletion:
       return delete_everywhere();
     case Due::Kind::must_know:
-      return judge_knowledge(index);
+      return check_loss_is_reported(index);
   }
 }
 
@@ -188,7 +188,7 @@ void World::wake_in(int index, int thread, Instant after) {
        client.life);
 }
 
-/// What a process does between two sleeps ends with sending. A pause may come before that.
+/// Every step of a process ends with sending. A pause may come before that.
 void World::after_step(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (client.pause_after_step > 0) return pause(index, now_ + std::exchange(client.pause_after_step, 0));
@@ -203,14 +203,14 @@ void World::after_step(int index) {
 
 void World::fire_timer(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
-  if (client.timer > now_) return;  // of an earlier life, or overtaken
+  if (client.timer > now_) return;  // the event is outdated
   client.timer = never;
   if (!is_running(client)) return;
   client.process->on_time(time_of(client));
   after_step(index);
 }
 
-/// Its clock has changed.
+/// Called after the clock of a client has changed.
 void World::look_at_timer(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (!client.process) return;
@@ -224,7 +224,7 @@ void World::pause(int index, Instant until) {
   post(until, Due::Kind::resume, index, 0, client.life);
 }
 
-/// What has come in meanwhile is read before the time is judged.
+/// Everything that arrived meanwhile is read before the timer fires.
 void World::resume(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (!is_running(client)) return;
@@ -243,7 +243,7 @@ Instant World::write(int client, int resource, std::uint64_t token, const Stores
   Instant taken =
       random_.skewed(20 * microsecond, schedule_.longest_write > 0 ? schedule_.longest_write : usual);
   taken += clients_[static_cast<std::size_t>(client)]
-               .pause_after_step;  // it comes between the look at the lease and the write
+               .pause_after_step;  // the pause is between the check of the lease and the write
   writes_.push_back({client, resource, token, seen});
   post(now_ + taken, Due::Kind::write, static_cast<int>(writes_.size()) - 1);
   return taken;
@@ -258,13 +258,13 @@ void World::lease_prolonged(Judge::LeaseIndex lease) {
   post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
 }
 
-/// Who runs at the deadline is told by then.
-void World::judge_telling(const Due& due) {
+/// A loss must be reported by the deadline to a client that is running then.
+void World::judge_loss_report(const Due& due) {
   const Judge::Lease& lease = judge_.lease(static_cast<std::size_t>(due.subject));
   const Client& client = clients_[static_cast<std::size_t>(lease.client)];
   const bool has_run = client.process && client.life == due.life && client.paused_until < now_;
-  if (has_run && !lease.over && !lease.told && client.clock.at(now_) >= lease.deadline)
-    judge_.report(Rule::honesty, now_, "nobody is told of a loss at the deadline");
+  if (has_run && !lease.over && !lease.loss_is_reported && client.clock.at(now_) >= lease.deadline)
+    judge_.report(Rule::honesty, now_, "a loss was not reported at the deadline");
 }
 
 void World::lease_over(Judge::LeaseIndex lease) {
@@ -278,13 +278,13 @@ void World::lease_over(Judge::LeaseIndex lease) {
                 held.token == 0 ? "" : "token " + std::to_string(held.token)});
 }
 
-void World::left(int resource, Orphan orphan) {
+void World::orphaned(int resource, Orphan orphan) {
   orphans_[static_cast<std::size_t>(resource)] = std::move(orphan);
 }
 
 const Surroundings::Orphan* World::orphan(int resource) const {
   const auto& orphan = orphans_[static_cast<std::size_t>(resource)];
-  return may_leave() && orphan ? &*orphan : nullptr;
+  return may_orphan() && orphan ? &*orphan : nullptr;
 }
 
 // ── the end ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -292,41 +292,42 @@ const Surroundings::Orphan* World::orphan(int resource) const {
 void World::healed() {
   attempts_when_healed_ = judge_.figures().attempts;
   healed_at_ = free_since_ = now_;
-  // Beyond the assumptions only: until its holder knows, the next one may have the lock.
-  if (schedule_.profile == Profile::beyond && schedule_.well_for > 0)
-    post(now_ + schedule_.well_for / 2, Due::Kind::deletion);
+  // Only beyond the assumptions: the next client may get the lock before the loss is reported to its holder.
+  if (schedule_.profile == Profile::beyond && schedule_.open_for > 0)
+    post(now_ + schedule_.open_for / 2, Due::Kind::deletion);
   look_for_grants();
 }
 
-/// A lock that nobody has got since all is well.
+/// A lock that no client has got since the end of all faults.
 std::optional<int> World::most_wanted() const {
   for (int resource = 0; resource < schedule_.resources && healed_at_ <= now_; ++resource)
     if (!judge_.any_begun(resource, healed_at_)) return resource;
   return std::nullopt;
 }
 
-/// From time to time, until each lock was given to somebody; then nobody begins anything new.
+/// Repeated until each lock was granted. After that clients begin no new calls.
 void World::look_for_grants() {
   const bool all_granted = !most_wanted();
   const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
   const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
-  // While nodes wait that lost their data, attempts fail at once, and are many.
+  // While nodes are quarantined, attempts fail at once, so there are many.
   if (attempts > 40 * contenders && !all_granted && !schedule_.guarded)
-    return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts, and none succeeds");
-  is_open_ = schedule_.visits.empty() && (!all_granted || now_ < healed_at_ + schedule_.well_for);
+    return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts without success");
+  is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
   if (now_ > free_since_ + patience(schedule_) + extra_life_) {
     if (has_two_names()) {
-      is_open_ = false;  // the guard says so, and waits for people
+      is_open_ = false;  // the guard reports this and waits for an operator
       return;
     }
-    return judge_.report(Rule::liveness, now_, "nobody gets the lock although all is well again");
+    return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   }
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
 }
 
-/// Nodes that all lost their data within moments may be marked by clients that knew the old deployment, and by others.
+/// If all nodes lose their data at almost the same time, clients that know the old deployment and others that do not may both
+/// mark them.
 bool World::has_two_names() const {
   std::set<std::string> names;
   for (const Node& node : nodes_)
@@ -335,18 +336,18 @@ bool World::has_two_names() const {
   return names.size() > 1;
 }
 
-/// Late enough for all to have come that was under way when the last fault ended.
+/// Records attempts made after every message that was on its way at the end of the last fault has arrived.
 void World::asked(const std::string& owner) {
   const Instant settled = 2 * schedule_.ttl.count() * millisecond + 20 * millisecond;
-  if (healed_at_ < now_ - settled) asked_when_well_.push_back(owner);
+  if (healed_at_ < now_ - settled) asked_after_healing_.push_back(owner);
 }
 
 void World::check_quiescence() {
   for (const Node& node : nodes_)
     for (int resource = 0; resource < schedule_.resources; ++resource)
       if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))
-        if (std::find(asked_when_well_.begin(), asked_when_well_.end(), entry->value) !=
-            asked_when_well_.end())
+        if (std::find(asked_after_healing_.begin(), asked_after_healing_.end(), entry->value) !=
+            asked_after_healing_.end())
           judge_.report(Rule::quiescence, now_, "a copy is left that nobody holds: it was not given back");
   now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
   for (std::size_t client = 0; client < clients_.size(); ++client)

@@ -1,4 +1,4 @@
-// Clients, nodes, the network between them, and everything that goes wrong there: under virtual time, from one seed.
+// Clients, nodes, the network between them, and all faults, under virtual time and from one seed.
 #pragma once
 
 #include <array>
@@ -24,48 +24,48 @@
 
 namespace redlock::simulation {
 
-/// What the nodes' clocks show at the beginning, and the clients' wall clocks that are right.
+/// The initial time of the nodes' clocks and of correct wall clocks of clients.
 inline constexpr std::int64_t epoch_us = 1'790'000'000'000'000;
 
 struct Outcome {
   Figures figures;
   std::optional<Violation> violation;  // the first
-  std::vector<Judge::Lease> leases;    // in the order in which they were acquired
+  std::vector<Judge::Lease> leases;    // in order of acquisition
 };
 
-/// Runs one schedule from its beginning until nothing moves any more.
+/// Runs one schedule until no event is left.
 class World final : private Surroundings {
  public:
-  /// All of them outlive it. `mutant` may be null.
+  /// All arguments must outlive the world. `mutant` may be null.
   World(const Schedule& schedule, Interpreter& interpreter, History& history, const Mutant* mutant);
   ~World() override;
 
   Outcome run();
 
  private:
-  /// A key whose next change is told, once.
+  /// A key whose next change is reported once.
   struct Armed {
-    int connection;  // which has read it
+    int connection;  // that has read the key
     std::string key;
   };
   struct Node {
     Server server;
     SkewedClock clock;
-    int down = 0;  // faults that keep it so, as all counters here
+    int down = 0;  // number of faults that keep the node down, as for all counters here
     int stopped = 0;
     int starts = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
-    bool host_is_dead = false;   // not only the process: nobody answers for it
+    bool host_is_dead = false;   // not only the process: no kernel answers for it
     std::vector<Armed> armed{};
   };
   struct Client {
     SkewedClock clock;
     std::unique_ptr<Process> process;
-    int life = 0;                  // how many processes there have been
-    std::vector<int> connections;  // on each line; -1: none
+    int life = 0;                  // number of processes so far
+    std::vector<int> connections;  // of each line; -1: none
     Instant paused_until = 0;
-    Instant pause_after_step = 0;  // how long; 0: not
-    Instant timer = 0;             // an event is due then
+    Instant pause_after_step = 0;  // duration; 0: no pause
+    Instant timer = 0;             // time of the pending timer event
   };
   struct Write {
     int client;
@@ -96,10 +96,10 @@ class World final : private Surroundings {
     Instant at;
     std::uint64_t order;
     Kind kind;
-    int subject;  // an index: of the connection, client, fault, …
-    int detail;   // of the thread
+    int subject;  // index of the connection, client, fault, …
+    int detail;   // index of the thread
     int life;     // of the client's process
-    // The first one first.
+    // The earliest event comes first in a priority queue.
     bool operator<(const Due& other) const noexcept {
       return at != other.at ? at > other.at : order > other.order;
     }
@@ -108,8 +108,8 @@ class World final : private Surroundings {
   // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
   void dial(int client, int line) override;
   void send(int client, int line, std::string_view bytes) override;
-  void send_aside(int client, int node, std::string_view bytes) override;
-  void leave(int client, int line, bool gracefully, std::string_view last_words) override;
+  void send_separately(int client, int node, std::string_view bytes) override;
+  void disconnect(int client, int line, bool gracefully, std::string_view last_bytes) override;
   void wake_in(int client, int thread, Instant after) override;
   Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
   void lease_prolonged(Judge::LeaseIndex lease) override;
@@ -119,8 +119,8 @@ class World final : private Surroundings {
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
   void asked(const std::string& owner) override;
-  bool may_leave() const override { return healed_at_ > now_; }
-  void left(int resource, Orphan orphan) override;
+  bool may_orphan() const override { return healed_at_ > now_; }
+  void orphaned(int resource, Orphan orphan) override;
   const Orphan* orphan(int resource) const override;
   void note(int client, std::string_view text) override;
 
@@ -145,7 +145,7 @@ class World final : private Surroundings {
   [[nodiscard]] std::optional<core::Reply> tracking(int connection,
                                                     const std::vector<std::string_view>& words);
   void arm(int connection, const std::vector<std::string_view>& words);
-  void tell_change(int node, std::string_view key, int by = -1);
+  void notify_change(int node, std::string_view key, int by = -1);
   void delete_by_hand(int node);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
@@ -166,7 +166,7 @@ class World final : private Surroundings {
   void resume(int client);
   void fire_timer(int client);
   void look_at_timer(int client);
-  void judge_telling(const Due& due);
+  void judge_loss_report(const Due& due);
 
   // ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────
   void begin(const Fault& fault, int index);
@@ -184,7 +184,7 @@ class World final : private Surroundings {
   // ── the end ────────────────────────────────────────────────────────────────────────────────────────────────
   void healed();
   void delete_everywhere();
-  void judge_knowledge(Judge::LeaseIndex lease);
+  void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
   [[nodiscard]] bool has_two_names() const;
   void check_quiescence();
@@ -201,20 +201,20 @@ class World final : private Surroundings {
   std::vector<Client> clients_;
   std::vector<Connection> connections_;
   std::vector<Write> writes_;
-  std::vector<std::optional<Orphan>> orphans_;             // of each resource the last
-  std::vector<Keyspace> snapshots_;                        // of the fault's node, as many as faults
+  std::vector<std::optional<Orphan>> orphans_;             // the latest of each resource
+  std::vector<Keyspace> snapshots_;                        // for each fault, of its node
   std::vector<std::optional<Judge::LeaseIndex>> foreign_;  // likewise
 
   std::priority_queue<Due> events_;
   std::uint64_t posted_ = 0;
   Instant now_ = 0;
-  Instant extra_life_ = 0;  // of copies: by how much clocks were put back
+  Instant extra_life_ = 0;  // of copies: total time by which clocks were set back
   bool is_open_ = true;
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;
   Instant free_since_ = 0;
-  std::vector<std::string> asked_when_well_;  // owner values
-  std::vector<std::string_view> words_;       // kept for its memory
+  std::vector<std::string> asked_after_healing_;  // owner values
+  std::vector<std::string_view> words_;           // kept for its memory
 };
 
 }  // namespace redlock::simulation
