@@ -45,7 +45,7 @@ Fd connect_to_socket(const std::string& path) {
   return fd;
 }
 
-/// As many lines as asked for, or fewer where the server is silent for a second.
+/// Reads `count` lines, or fewer if the server sends nothing for a second.
 std::string read_lines(const Fd& fd, int count) {
   std::string text;
   std::array<char, 256> buffer{};
@@ -58,8 +58,8 @@ std::string read_lines(const Fd& fd, int count) {
   return text;
 }
 
-/// A configuration file with the password: as an argument Valkey 8 takes none with a quote in it, and others on this
-/// machine could read it.
+/// Writes a configuration file with the password. As an argument, other users of this machine could read it,
+/// and Valkey 8 accepts none with a quote in it.
 void write_password(const std::string& path, std::string_view password) {
   std::string text = "requirepass \"";
   for (const char c : password) core::append_hex(text += "\\x", static_cast<unsigned char>(c));
@@ -76,7 +76,7 @@ void write_password(const std::string& path, std::string_view password) {
 
 void LocalServer::start(const ServerPlan& plan) {
   std::filesystem::create_directories(folder_);
-  // The predecessor's socket would refuse connections; its name would look like a server that is there.
+  // Remove the old socket, which would make the server seem to exist.
   std::filesystem::remove(socket_path());
   std::vector<std::string> arguments{plan.program};
   if (!plan.password.empty()) {
@@ -99,7 +99,7 @@ bool LocalServer::answers(const ServerPlan& plan) const {
   if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return false;
   const int lines = plan.password.empty() ? 1 : 2;
   const std::string reply = read_lines(fd, lines);
-  // Other errors are the user's own arguments at work (users without permissions, say): the server is up.
+  // Other errors result from the user's own arguments, such as users without permissions: the server is up.
   return std::count(reply.begin(), reply.end(), '\n') == lines && reply.find("-LOADING") == std::string::npos;
 }
 

@@ -12,7 +12,7 @@
 
 namespace redlock::testing::detail {
 
-/// What the servers of one LocalNodes have in common.
+/// The settings that all servers of one LocalNodes share.
 struct ServerPlan {
   std::string program;
   std::vector<std::string> arguments;
@@ -20,8 +20,8 @@ struct ServerPlan {
   pid_t group = 0;
 };
 
-/// A server with a port and a folder of its own. Not thread safe. Its owner kills it: there is no destructor,
-/// because in a child of fork() it must do nothing.
+/// A server with its own port and folder. Not thread safe. The owner must kill it: there is no destructor,
+/// because it must do nothing in a child of fork().
 class LocalServer {
  public:
   explicit LocalServer(std::string folder) : folder_{std::move(folder)} {}
@@ -31,17 +31,17 @@ class LocalServer {
   [[nodiscard]] std::string log_path() const { return folder_ + "/log"; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }  ///< 0 when dead.
 
-  void start(const ServerPlan&);  ///< Returns at once. Requires: dead.
-  /// Whether it has come up. Asked over the unix socket, which nobody else can answer, and which Redis opens
-  /// after the TCP port.
+  void start(const ServerPlan&);  ///< Does not wait for the server. Precondition: dead.
+  /// Returns true if the server is up. Asks over the unix socket: no other process can answer there, and
+  /// Redis opens it after the TCP port.
   [[nodiscard]] bool answers(const ServerPlan&) const;
-  /// Notices a process that ended by itself.
+  /// Returns false if the process has ended, even by itself.
   bool running() noexcept;
 
   void kill() noexcept;
   void pause();
   void resume();
-  void forget_data();  ///< Requires: dead.
+  void forget_data();  ///< Precondition: dead.
 
  private:
   std::string folder_;

@@ -33,7 +33,7 @@ std::string find_server(const std::string& wanted) {
                            "): install redis-server or valkey-server, or set REDLOCK_SERVER to its path"};
 }
 
-/// The number behind "v=" in what `redis-server --version` prints; 0 where there is none.
+/// Returns the number after "v=" in the output of `redis-server --version`, or 0 if there is none.
 int major_version(const std::string& program, const std::string& folder) {
   const std::string output = folder + "/version";
   reap(launch({.arguments = {program, "--version"}, .output = output}));
@@ -46,9 +46,9 @@ std::vector<std::string> server_arguments(const LocalNodesOptions& options, int 
   std::vector<std::string> arguments{"--save", "", "--loglevel", "warning", "--appendonly"};
   const auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
   add({options.persist ? "yes" : "no"});
-  // Rewriting would only start more processes.
+  // Disable rewriting, which would only start more processes.
   if (options.persist) add({"--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"});
-  // Older servers always have DEBUG, and refuse to start with an option that they do not know.
+  // Older servers always have DEBUG, and do not start with an option they do not know.
   if (version >= 7) add({"--enable-debug-command", "yes"});
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   return arguments;

@@ -12,10 +12,11 @@
 
 namespace redlock::testing::detail {
 
-/// Some servers in one process group. In a child of fork() its destructor leaves the servers alone.
+/// Servers in one process group. In a child of fork() the destructor leaves them alone.
 class LocalServers {
  public:
-  LocalServers(int count, LocalNodesOptions options);  ///< All of them answer, or this throws.
+  LocalServers(int count,
+               LocalNodesOptions options);  ///< Starts the servers; throws unless all of them answer.
   ~LocalServers();
   LocalServers(const LocalServers&) = delete;
   LocalServers& operator=(const LocalServers&) = delete;
@@ -23,7 +24,7 @@ class LocalServers {
   LocalServer& at(int node);  ///< Throws std::out_of_range.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(servers_.size()); }
   [[nodiscard]] const LocalNodesOptions& options() const noexcept { return options_; }
-  /// Held while a server is told something; ports and paths never change.
+  /// Hold it while you use a server. Ports and paths need no lock, as they never change.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
   void restart(LocalServer&, bool with_data);

@@ -49,7 +49,7 @@ class FileActions {
                                                                 O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (errors != 0) return errors;
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-    // Ours are close-on-exec; those of the rest of the program may not be.
+    // Our own descriptors are close-on-exec; others in the program may not be.
     return ::posix_spawn_file_actions_addclosefrom_np(&value_, STDERR_FILENO + 1);
 #else
     return 0;
@@ -67,7 +67,7 @@ class Attributes {
     sigset_t all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
-    // These setters fail for invalid values only.
+    // These setters fail only for invalid values.
     ::posix_spawnattr_setsigmask(&value_, &none);
     ::posix_spawnattr_setsigdefault(&value_, &all);
     ::posix_spawnattr_setpgroup(&value_, launch.group);
@@ -107,7 +107,7 @@ bool reap(pid_t child, int flags) noexcept {
   do {
     result = ::waitpid(child, nullptr, flags);
   } while (result < 0 && errno == EINTR);
-  // An error means that somebody else's wait() took it: gone all the same.
+  // An error means that another wait() call in this process reaped the child, so it has ended too.
   return result != 0;
 }
 

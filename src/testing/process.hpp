@@ -1,4 +1,4 @@
-// Starting programs from a process that may have many threads.
+// Starts programs from a process that may have many threads.
 #pragma once
 
 #include <sys/types.h>
@@ -12,21 +12,21 @@ namespace redlock::testing::detail {
 
 struct Launch {
   std::vector<std::string> arguments;  ///< The first is the path of the program.
-  int input = -1;                      ///< Becomes its stdin; /dev/null when -1.
+  int input = -1;                      ///< Its stdin; -1 for /dev/null.
   std::string output = "/dev/null";    ///< Stdout and stderr are appended to this file.
-  std::string errors = {};             ///< Stderr goes to this one, unless it is empty.
-  pid_t group = 0;                     ///< The process group that it joins; 0: a new one with its own pid.
+  std::string errors = {};             ///< If not empty, stderr is appended to this file instead.
+  pid_t group = 0;                     ///< The process group to join; 0 for a new one with its own pid.
 };
 
-/// Starts a program with no other descriptors, no blocked signals and default signal handling, whatever this
-/// process has. By posix_spawn: nothing of ours runs between fork and exec. It is in its group when this
-/// returns. Throws std::system_error when the program cannot be started.
+/// Starts a program without further descriptors or blocked signals and with default signal handling, whatever
+/// this process has. Uses posix_spawn, so no code of ours runs between fork and exec. When this returns, the
+/// program is in its group. Throws std::system_error if the program cannot be started.
 [[nodiscard]] pid_t launch(const Launch&);
 
-/// Waits for a child of ours to end. False with `WNOHANG` in `flags` where it is still there.
+/// Waits for a child process to end. With `WNOHANG` in `flags`, returns false if it is still running.
 bool reap(pid_t child, int flags = 0) noexcept;
 
-/// The path of an executable: `name` itself where it has a slash, else from PATH.
+/// Returns the path of an executable: `name` itself if it contains a slash, else the one found in PATH.
 [[nodiscard]] std::optional<std::string> find_program(std::string_view name);
 
 }  // namespace redlock::testing::detail

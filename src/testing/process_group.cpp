@@ -51,7 +51,7 @@ ProcessGroup::ProcessGroup() : owner_{::getpid()}, folder_{make_temp_folder()} {
 
 ProcessGroup::~ProcessGroup() {
   if (!is_ours()) return;
-  // A line, not only the end of the stream: a forked child may still hold a copy of our end.
+  // Send a line instead of only closing the stream: a forked child may hold a copy of our end.
   const bool told = ::send(lifeline_.get(), "\n", 1, MSG_NOSIGNAL) == 1;
   reap(watchdog_);
   if (!told) end_by_hand();

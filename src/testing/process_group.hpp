@@ -1,4 +1,4 @@
-// Child processes and their files, which end with this process however it ends.
+// Child processes and their files, cleaned up however this process ends.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,15 @@ namespace redlock::testing::detail {
 
 /// A process group for our children, and a temp folder for their files.
 ///
-/// Guarantees, once constructed: when this object or this process ends, kill -9 and exec included, every
-/// process of the group (stopped ones too) is killed and the folder is removed.
+/// Guarantee: when this object is destroyed or this process ends (kill -9 and exec included), every process
+/// of the group, stopped ones too, is killed and the folder is removed.
 ///
-/// How: a watchdog, in a group of its own, reads a stream whose other end is here. When the stream ends it
-/// kills the group by its number. The number stays ours because an *anchor*, a process that is merely
-/// stopped, is the group's first member and lives as long as the group. (Rejected: PR_SET_PDEATHSIG, which
-/// fires when the *thread* that forked ends; pid files, which are not there yet when a process dies early; a
-/// forked copy of this process as watchdog, which would keep its descriptors and its locked mutexes.)
+/// Implementation: a watchdog in its own group reads a stream whose other end is in this process. When the
+/// stream ends, it kills the group by its number. The number cannot be reused, because the group's first
+/// member, the *anchor*, is a stopped process that lives as long as the group. (Rejected alternatives:
+/// PR_SET_PDEATHSIG, which fires when the
+/// *thread* that forked ends; pid files, which do not exist yet when a process dies early; a forked copy of this process
+/// as watchdog, which would keep its descriptors and its locked mutexes.)
 class ProcessGroup {
  public:
   ProcessGroup();   ///< Throws std::system_error.
