@@ -1,4 +1,4 @@
-// What a Redlock or SingleNodeLock is inside.
+// The implementation of `Redlock` and `SingleNodeLock`.
 #pragma once
 
 #include <atomic>
@@ -54,16 +54,17 @@ class Client : public std::enable_shared_from_this<Client> {
   Outcome adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
 
-  /// None: extended.
+  /// Returns none if the lease was extended.
   std::optional<Failure> extend(const Record&);
-  /// Once per held lock, one of them.
+  /// Call either `release` or `orphan`, once per lease.
   Release release(const Record&) noexcept;
   bool orphan(const Record&) noexcept;
   void shut_down();
 
-  /// Throw std::system_error when the system has no thread or timer for it, Error (misconfigured) in a child of fork().
+  /// Both throw std::system_error if the system has no thread or timer for it, and Error (misconfigured) in a child of
+  /// fork().
   [[nodiscard]] std::stop_token stop_token(const Record&);
-  /// Whether it is still in force.
+  /// Returns true if the lease is still in force.
   bool wait_lost(const Record&, core::Time until, const std::stop_token&);
 
   [[nodiscard]] Reactor& reactor() noexcept { return *reactor_; }
@@ -95,9 +96,9 @@ class Client : public std::enable_shared_from_this<Client> {
   std::atomic<std::uint64_t> second_rounds_ = 0;
   std::stop_source shutting_down_;
   const OwnProcessPtr<LeaseRegistry> registry_;
-  const OwnProcessPtr<EventQueue> events_;  // null: nobody observes
+  const OwnProcessPtr<EventQueue> events_;  // null without an observer
   const OwnProcessPtr<LossNotifier> loss_notifier_;
-  const OwnProcessPtr<Reactor> reactor_;  // speaks of losses to the loss_notifier
+  const OwnProcessPtr<Reactor> reactor_;  // uses the loss notifier, so it is destroyed first
 };
 
 }  // namespace redlock::inline v1::detail

@@ -1,4 +1,4 @@
-// Connections that are being closed politely.
+// Sockets that are being closed gracefully.
 #pragma once
 
 #include <poll.h>
@@ -11,18 +11,18 @@
 
 namespace redlock::inline v1::detail {
 
-/// Sockets on which the last bytes, releases among them, are still to be sent, and replies to be read to the
-/// end: closing earlier would send RST, on which the server may drop what it has not read. A hung server may
-/// keep us waiting: until a bound.
+/// Sends the last bytes on each socket, which may include releases, and reads replies to the end of the stream. Closing
+/// earlier would send RST, after which the server may drop what it has not read. Every socket has a time limit, because
+/// a server may hang.
 class ClosingSockets {
  public:
   void add(Descriptor socket, std::string unsent, core::Time until);
 
   [[nodiscard]] bool empty() const noexcept { return leaving_.empty(); }
   [[nodiscard]] core::Time timer() const noexcept;
-  /// Appends what to poll for.
+  /// Appends the descriptors to poll.
   void append_to(std::vector<pollfd>& polls) const;
-  /// Sends and reads what can be without blocking; closes what is finished or overdue.
+  /// Sends and reads as much as possible without blocking. Closes the sockets that are finished or overdue.
   void proceed(core::Time now);
 
  private:

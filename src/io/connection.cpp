@@ -17,7 +17,7 @@ std::string text_of(int error) { return std::system_category().message(error); }
 
 void set_option(int fd, int level, int name) {
   const int on = 1;
-  setsockopt(fd, level, name, &on, sizeof on);  // a socket without it works as well, only less
+  setsockopt(fd, level, name, &on, sizeof on);  // ignore errors: the socket works without the option, too
 }
 
 }  // namespace
@@ -34,10 +34,10 @@ Connection::Dial Connection::dial() try {
     return connect_next();
   }
   state_ = State::resolving;
-  // A question that was not answered in time is still under way: a second one would only wait beside it.
+  // If an earlier query was not answered in time, keep waiting for it instead of starting a second one.
   if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port());
   return proceed();
-} catch (const std::system_error& error) {  // no thread, no descriptor
+} catch (const std::system_error& error) {  // no thread or descriptor
   state_ = State::closed;
   return fail({NodeStatus::unreachable, error.what()});
 }
@@ -62,8 +62,8 @@ Connection::Dial Connection::proceed() {
   return connect_next();
 }
 
-/// From where the last dial left off: when the connect timeout was spent on an address that does not answer, it
-/// is the next one's turn.
+/// Continues after the address that the last dial tried, so that an address that does not answer within the connect
+/// timeout does not block the others.
 Connection::Dial Connection::connect_next() {
   while (next_address_ < addresses_.size()) {
     const Address& address = addresses_[next_address_++];

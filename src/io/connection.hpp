@@ -1,4 +1,4 @@
-// A socket to one node, from the name to the last byte.
+// The socket of one connection: resolving, connecting, sending, receiving.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace redlock::inline v1::detail {
 
-/// Never blocks. Only the reactor's driver dials and closes; sending and receiving happen under the client's
-/// mutex. What fails is told to the session, which decides.
+/// Never blocks. Only the reactor's driver dials and closes. Sending and receiving happen under the client's mutex. The
+/// caller reports failures to the session, which decides what to do.
 class Connection {
  public:
   explicit Connection(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
 
-  /// What to wait for, for poll(): -1 when nothing.
+  /// The descriptor to poll; -1 if there is none.
   [[nodiscard]] int fd() const noexcept {
     return state_ == State::resolving ? resolution_->fd() : socket_.get();
   }
@@ -32,9 +32,9 @@ class Connection {
   enum class Dial { pending, connected, failed };
   /// Starts: looks up the name, then tries one address after the other.
   Dial dial();
-  /// Goes on when `fd()` is ready.
+  /// Continues dialling once `fd()` is ready.
   Dial proceed();
-  /// After `failed`.
+  /// Why it failed: after `Dial::failed`, or after sending or receiving found the connection broken.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
 
   /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken.

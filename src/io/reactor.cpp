@@ -19,14 +19,14 @@ using core::NodeIndex;
 using core::Span;
 using core::Time;
 
-/// How long work that nobody waits for may lie about before the background looks at it. While callers come
-/// and go they do it on the way; waking the background at each leave would cost them two context switches.
-constexpr Span linger = std::chrono::milliseconds{5};
-/// How long the background does not listen to listeners after it was woken for what a caller is reading.
-constexpr Span ear_rest = std::chrono::milliseconds{1};
+/// How long work that no caller waits for may stay undone before the background handles it. Busy callers do that work on
+/// the way; waking the background whenever a caller leaves would cost two context switches each time.
+constexpr Span background_delay = std::chrono::milliseconds{5};
+/// How long the background ignores the listeners after it was woken for data that a caller is reading.
+constexpr Span listener_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
 constexpr Span pause_after_failure = std::chrono::milliseconds{100};
-/// How long a server may take to read our last words.
+/// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
 /// How long the last owner waits for that.
 constexpr Span patience = std::chrono::milliseconds{250};
@@ -105,8 +105,8 @@ class Reactor::Visit {
   Successor& heir_;
 };
 
-/// Abandons an operation on a stop request. The callback takes the mutex, and may run inside its registration
-/// or be waited for by its release_operation: so both happen without the mutex.
+/// Abandons an operation on a stop request. The callback takes the mutex. It may run while it is registered, and
+/// deregistering it blocks while it runs; so both happen without the mutex.
 class Reactor::OnStop {
  public:
   OnStop(Reactor& reactor, const Operation& operation, const std::stop_token& token, Lock& lock)
@@ -144,7 +144,7 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   while (!operation->done()) {
     if (can_drive()) take_over(visit.slot);
     if (driver_ == &visit.slot) {
-      if (engine_.active() > few) {  // whoever is about to ask does it now, and all of it goes out together
+      if (engine_.active() > few) {  // let other callers submit, so that all is sent together
         lock.unlock();
         ::sched_yield();
         lock.lock();
@@ -160,7 +160,7 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   }
 }
 
-/// Nobody drives, or only the background, which gives way to callers.
+/// There is no driver, or it is the background, which gives way to callers.
 bool Reactor::can_drive() const noexcept { return !driver_ || is_background(*driver_); }
 
 void Reactor::take_over(ParkingSlot& me) {
@@ -177,7 +177,7 @@ void Reactor::submit(const Operation& operation, ParkingSlot& me) {
     now = Clock::now();
   }
   engine_.submit(operation, now);
-  if (!polling_) return;  // the driver, perhaps me, sends before it polls
+  if (!polling_) return;  // the driver, perhaps this thread, sends before it polls
   if (engine_.active() <= few) flush(now);
   bool needed = engine_.timer() < polls_until_;
   for (ConnectionIndex each = 0; each < engine_.connections() && !needed; ++each) {
@@ -188,10 +188,10 @@ void Reactor::submit(const Operation& operation, ParkingSlot& me) {
 }
 
 void Reactor::stop(const Operation& operation) {
-  if (fork_generation() != generation_) return;  // the operation is the parent's, as the mutex is
+  if (fork_generation() != generation_) return;  // operation and mutex belong to the parent
   Lock lock{mutex_};
   engine_.abandon(operation, Errc::cancelled, Clock::now());
-  if (polling_) kick();  // the driver sends the releases, and may be the one who is to stop
+  if (polling_) kick();  // the driver sends the releases, and may itself be the thread to stop
   wake_finished(lock);
 }
 
@@ -203,10 +203,10 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
   }
   try {
     const Time now = Clock::now();
-    engine_.abandon(operation, Errc::cancelled, now);  // done as a rule; not when an exception ended the stay
+    engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
     if (!driver_) flush(now);
-    if (!driver_) ask_background(now);
-  } catch (const std::bad_alloc&) {  // what is left to do waits for the next caller
+    if (!driver_) schedule_background(now);
+  } catch (const std::bad_alloc&) {  // the remaining work waits for the next caller
   }
   slots_.give(me);
 }
@@ -217,7 +217,7 @@ void Reactor::keep(const std::shared_ptr<core::LeaseState>& lease) {
   const Time now = Clock::now();
   engine_.keep(lease, now);
   engine_.watch(lease, now);
-  tend(now);
+  wake_for_timers(now);
 }
 
 void Reactor::watch(const std::shared_ptr<core::LeaseState>& lease) {
@@ -225,12 +225,12 @@ void Reactor::watch(const std::shared_ptr<core::LeaseState>& lease) {
   background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.watch(lease, now);
-  tend(now);
+  wake_for_timers(now);
 }
 
-/// Sees to it that somebody wakes when the engine has something to do.
-void Reactor::tend(Time now) {
-  if (!driver_) return ask_background(now);
+/// Makes sure that a thread wakes up when the engine's next timer is due.
+void Reactor::wake_for_timers(Time now) {
+  if (!driver_) return schedule_background(now);
   if (polling_ && engine_.timer() < polls_until_) kick();
 }
 
@@ -242,14 +242,14 @@ bool Reactor::let_go(const std::shared_ptr<core::LeaseState>& lease) {
 void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {
   Lock lock{mutex_};
   engine_.shut_down(leases, Clock::now());
-  if (polling_) kick();  // the driver may be one who is cancelled
+  if (polling_) kick();  // the driver's own operation may have been cancelled
   wake_finished(lock);
 }
 
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
-void Reactor::ask_background(Time now) {
-  const Time when = needs_attention() ? now + linger : engine_.background_timer();
+void Reactor::schedule_background(Time now) {
+  const Time when = needs_attention() ? now + background_delay : engine_.background_timer();
   if (when != core::never) background_.wake_by(when, [this] { background(); });
 }
 
@@ -257,19 +257,18 @@ void Reactor::background() {
   Lock lock{mutex_};
   while (!stopping_) {
     try {
-      look_after(lock);
-    } catch (
-        const std::exception&) {  // no memory or descriptors: callers are told, and this thread tries later
+      run_background(lock);
+    } catch (const std::exception&) {  // no memory or descriptors: callers get the error; try again later
       if (!lock.owns_lock()) lock.lock();
       if (driver_ == &background_slot_) driver_ = nullptr;
       background_.arm(Clock::now() + pause_after_failure);
-      nap(lock, Ears::shut);
+      sleep_in_background(lock, Listeners::ignored);
     }
   }
 }
 
-void Reactor::look_after(Lock& lock) {
-  bool heard = false;  // from a listener
+void Reactor::run_background(Lock& lock) {
+  bool heard = false;  // a listener has received data
   while (!stopping_) {
     const Time now = Clock::now();
     if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
@@ -280,17 +279,18 @@ void Reactor::look_after(Lock& lock) {
       heard = false;
       continue;
     }
-    // A caller asks when it leaves, and what was heard it hears as well.
-    const Time caller_leaves = heard ? now + ear_rest : core::never;
-    background_.arm(driver_ ? caller_leaves : engine_.background_timer());
-    heard = nap(lock, heard ? Ears::shut : Ears::open);
+    // A driving caller schedules the background when it leaves, and reads the listeners itself.
+    const Time wake_at = heard ? now + listener_pause : core::never;
+    background_.arm(driver_ ? wake_at : engine_.background_timer());
+    heard = sleep_in_background(lock, heard ? Listeners::ignored : Listeners::polled);
   }
 }
 
-/// Whether a listener has something to tell.
-bool Reactor::nap(Lock& lock, Ears ears) {
+/// Returns true if a listener has received data.
+bool Reactor::sleep_in_background(Lock& lock, Listeners listeners) {
   background_polls_.clear();
-  for (ConnectionIndex each = engine_.nodes(); each < connections_.size() && ears == Ears::open; ++each)
+  const ConnectionIndex first = listeners == Listeners::polled ? engine_.nodes() : connections_.size();
+  for (ConnectionIndex each = first; each < connections_.size(); ++each)
     if (connections_[each].is_open()) background_polls_.push_back({connections_[each].fd(), POLLIN, 0});
   lock.unlock();
   const bool heard = background_.sleep(background_polls_);
@@ -299,7 +299,7 @@ bool Reactor::nap(Lock& lock, Ears ears) {
   return heard;
 }
 
-/// It sleeps on the descriptors of listeners that were open when it went to sleep.
+/// Wakes the background if a listener's connection changes, because it polls the descriptors that were open before.
 void Reactor::tell_background_of(ConnectionIndex changed) {
   if (changed >= engine_.nodes() && !is_background(*driver_)) background_.call();
 }
@@ -322,7 +322,7 @@ void Reactor::drive(Lock& lock, ParkingSlot& me) {
     wake.clear();
     if (!is_background(me)) kicked_ = false;
   }
-  if (driver_ != &me) return;  // a caller took over from the background: what was polled is its now
+  if (driver_ != &me) return;  // a caller took over from the background and polls itself
   polling_ = false;
   handle(polls, Clock::now());
   if (auto warning = engine_.take_warning(); warning && warn_) warn_(std::move(*warning));
@@ -344,16 +344,16 @@ Time Reactor::take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, T
 }
 
 void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
-  // A poll that was interrupted, or over long ago when this thread came to run, has not seen everything.
-  const bool judging = now >= engine_.timer();
+  // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
+  const bool is_timer_due = now >= engine_.timer();
   for (ConnectionIndex each = 0; each < connections_.size(); ++each)
-    if (polls[each].revents != 0 || (judging && connections_[each].is_open())) handle_one(each, now);
+    if (polls[each].revents != 0 || (is_timer_due && connections_[each].is_open())) handle_one(each, now);
   if (!closing_sockets_.empty()) closing_sockets_.proceed(now);
-  engine_.on_time(now);  // judged only now that everything was read
+  engine_.on_time(now);  // only after reading everything
 }
 
 void Reactor::handle_one(ConnectionIndex which, Time now) {
-  // What has been given up while another thread sent on it says nothing about its successor.
+  // The polled connection was given up meanwhile; its events do not concern its replacement.
   if (engine_.session(which).has_errand()) return;
   if (connections_[which].is_open())
     read(which, now);
@@ -369,9 +369,9 @@ void Reactor::read(ConnectionIndex which, Time now) {
     engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
-/// What has not been used for a while is read first: a connection that the server has closed meanwhile is
-/// replaced before the fan-out, not found out by it. Read twice: in front of the connection's end lie the late
-/// replies to the last fan-out, for which nobody has waited.
+/// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
+/// server has closed is replaced first. Reads twice, because late replies to earlier commands may precede the
+/// end of the stream.
 void Reactor::read_stale(Time now) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     if (!connections_[node].is_open() || !engine_.session(node).stale(now)) continue;
@@ -415,7 +415,7 @@ void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
 
 // ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Wakes those whose operations are done, without the mutex.
+/// Wakes the threads whose operations are done. Releases the mutex for that.
 void Reactor::wake_finished(Lock& lock) {
   if (engine_.finished().empty()) return;
   WakeUp awake;

@@ -1,4 +1,4 @@
-// Whoever waits, drives.
+// The reactor: runs operations, with the waiting threads doing the I/O themselves.
 #pragma once
 
 #include <poll.h>
@@ -24,16 +24,17 @@ namespace redlock::inline v1::detail {
 
 /// Runs operations on the nodes for the threads that call it.
 ///
-/// There is no I/O thread: a thread that waits for its operation polls the sockets itself and, on the way,
-/// completes whatever else is ready. It is the *driver*; other waiters park until their operation is done or
-/// the driver hands over. A hand-off to an I/O thread would cost two context switches for every operation.
-/// Only when something must happen while nobody waits (renewing, redialling, releases that are not sent or
-/// answered yet, servers that tell of changed keys) a background thread drives; it gives way to every caller.
+/// There is no I/O thread. One of the threads that wait for an operation polls the sockets and handles everything that
+/// becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their operation is
+/// done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context switches.
+/// A background thread drives only if something must happen while no caller waits: renewals, redials, releases that are
+/// not sent or answered yet, invalidation messages. It gives way to every caller.
 ///
-/// One mutex guards everything; under it nothing blocks. Without it: polling, parking, waking parked threads.
+/// One mutex guards everything, and nothing blocks while holding it. Polling, parking and waking threads are done
+/// without the mutex.
 class Reactor {
  public:
-  /// Called under the mutex with what the user may want to know. May be empty.
+  /// Called under the mutex with a warning for the user. May be empty.
   using Warn = std::function<void(std::string)>;
   /// `observer`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
@@ -41,7 +42,7 @@ class Reactor {
           const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn);
   /// Sends what is queued and reads to the end, at most `patience`.
   ~Reactor();
-  /// Without a byte to anybody.
+  /// Closes all descriptors without sending anything.
   void close_in_child() const noexcept;
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
@@ -58,13 +59,14 @@ class Reactor {
     return std::forward<Take>(take)(operation);
   }
 
-  /// From now on it is renewed by itself, and watched. Throws std::system_error when the system has no thread for that.
+  /// Starts renewing and watching the lease. Throws std::system_error if the system has no thread for it.
   void keep(const std::shared_ptr<core::LeaseState>&);
-  /// From now on it is lost as soon as a majority of the nodes tells that it is gone.
+  /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
+  /// `keep`.
   void watch(const std::shared_ptr<core::LeaseState>&);
-  /// From now on nothing is done for it any more. Whether it was in force.
+  /// Stops renewing and watching the lease, and leaves the lock on the nodes. Returns true if the lease was in force.
   bool let_go(const std::shared_ptr<core::LeaseState>&);
-  /// These leases are lost, and acquisitions are cancelled, now and from now on.
+  /// Marks these leases as lost. Cancels all acquisitions, also later ones.
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases);
 
   /// For tests: what the engine knows, under the mutex.
@@ -91,13 +93,13 @@ class Reactor {
   [[nodiscard]] bool can_drive() const noexcept;
   void take_over(ParkingSlot& me);
   void stop(const Operation&);
-  void tend(core::Time now);
+  void wake_for_timers(core::Time now);
   void leave(const Operation&, ParkingSlot& me, Successor&) noexcept;
-  void ask_background(core::Time now);
+  void schedule_background(core::Time now);
   void background();
-  void look_after(Lock&);
-  enum class Ears : bool { shut, open };
-  bool nap(Lock&, Ears);
+  void run_background(Lock&);
+  enum class Listeners : bool { ignored, polled };
+  bool sleep_in_background(Lock&, Listeners);
 
   void drive(Lock&, ParkingSlot& me);
   core::Time take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, core::Time now);
@@ -120,18 +122,18 @@ class Reactor {
   }
 
   std::mutex mutex_;
-  // All that follows is read and written under mutex_, but for polls_, the driver's own while it polls.
+  // mutex_ guards all members below, except that polls_ belongs to the driver while it polls.
   core::Engine engine_;
   std::vector<Connection> connections_;
   ClosingSockets closing_sockets_;
 
-  ParkingSlot* driver_ = nullptr;  // who polls and reads, or is about to
+  ParkingSlot* driver_ = nullptr;  // the thread that polls and reads, or is about to
   bool polling_ = false;           // the driver is in ppoll, without the mutex
   bool kicked_ = false;            // wake_ is set already
   std::vector<bool>
-      polls_for_output_;      // connections whose full sockets end that poll when they have room again
-  core::Time polls_until_{};  // that poll ends by itself
-  WakeEvent wake_;            // ends the poll of a driver who is a caller
+      polls_for_output_;      // by connection: the driver's poll ends when the socket has room again
+  core::Time polls_until_{};  // when the driver's poll ends by itself
+  WakeEvent wake_;            // ends the poll of a driver that is a caller
   ParkingPool slots_;
   ParkingList parked_;
   std::vector<pollfd> polls_;  // the callers' driver's

@@ -17,10 +17,10 @@
 
 namespace redlock::inline v1::core {
 
-/// Compare-and-PEXPIRE on all nodes. A majority of *real* extensions within the old validity moves the
-/// deadline. When so many have lost our value that no majority can hold it, or the old deadline passes first,
-/// the lease is lost, and what is left of it is released everywhere. Otherwise the outcome is in doubt: the old
-/// deadline stands, and the holder may try again. The lease knows of it before anybody hears.
+/// Compare-and-PEXPIRE on all nodes. A majority of actual extensions before the old deadline moves the deadline. If so
+/// many nodes have lost our value that no majority can hold it, or the old deadline passes first, the lease is lost, and
+/// its remaining copies are released on all nodes. Otherwise the outcome is in doubt: the old deadline stays, and the
+/// holder may try again. The lease's state changes before anything is reported.
 ///
 /// Once the majority is there, nodes without our value get it back if nobody else's is there: `Copies` tells
 /// when such a copy counts again. Without a majority nothing is put back: a lease does not rise from the dead.
@@ -28,7 +28,7 @@ class Extension final : public Operation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
 
-  /// `due`: when it was to begin. `never`: a call asks for it.
+  /// `due`: when the renewal was due; `never` for an explicit call.
   Extension(std::shared_ptr<LeaseState> lease, std::size_t nodes, Time due = never)
       : lease_{std::move(lease)}, tally_{nodes}, extend_{claim().extend_command()}, due_{due} {}
 
@@ -50,7 +50,7 @@ class Extension final : public Operation {
 
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
     if (done()) return;
-    // An extension counts only as long as nothing suggests that the node may have restarted without it.
+    // A lost connection may mean that the node has restarted without the key, so its extension no longer counts.
     if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
       tally_.mark(node, Tally::Mark::unknown, trouble);
     decide(now, outbox);
@@ -73,7 +73,7 @@ class Extension final : public Operation {
                        .late = due_ == never ? std::nullopt : std::optional{begun_ - due_}});
   }
 
-  /// Waits for no connection: the old deadline does not wait either.
+  /// Does not wait for connections, because the old deadline comes closer meanwhile.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Once done.
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
@@ -130,7 +130,7 @@ class Extension final : public Operation {
     const bool loss_possible =
         tally_.count(Tally::Mark::no) + tally_.count(Tally::Mark::pending) > tolerated(tally_.nodes());
     if (tally_.majority_possible(Tally::Mark::yes) || loss_possible) return;
-    // If meanwhile another extension came through, there is no doubt.
+    // There is no doubt if another extension has succeeded meanwhile.
     if (lease_->deadline() == old_deadline_) lease_->doubt(now);
     end(now);
   }
@@ -158,7 +158,7 @@ class Extension final : public Operation {
     return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
   }
 
-  /// For this reason, unless it was over already. What is left of it is released once.
+  /// Marks the lease as lost unless it is over already. Releases its remaining copies, once per lease.
   void lose(Loss reason, Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
     lease_->lose(reason, now);
@@ -184,7 +184,7 @@ class Extension final : public Operation {
   std::string extend_;
   Copies::Round round_ = 0;
   Time old_deadline_{};
-  bool somebody_elses_ = false;  // was seen
+  bool somebody_elses_ = false;  // another client's value was found on a node
   const Time due_;
   Time begun_{};
   Outcome outcome_ = Outcome::in_doubt;

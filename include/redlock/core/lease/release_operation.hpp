@@ -15,7 +15,7 @@
 
 namespace redlock::inline v1::core {
 
-/// Nothing is done for it any more; the lock stays on the nodes. Whether it was in force.
+/// Stops renewing and watching the lease; the lock stays on the nodes. Returns true if the lease was in force.
 inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept {
   Renewals::stop(lease);
   WatchedLease::stop(*lease);
@@ -32,7 +32,7 @@ class ReleaseOperation final : public Operation {
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
-    // After its end exclusive use was no longer promised, whatever is deleted.
+    // If the lease was over already, another client may have held the lock, whatever is deleted now.
     was_over_ = !let_go(lease_, now);
     set_deadline(later(now, claim().node_timeout));
     const Time keep_until = later(now, claim().ttl);
@@ -62,12 +62,12 @@ class ReleaseOperation final : public Operation {
     decide();
   }
 
-  /// The releases stay queued: a lock is never kept because its holder is in a hurry.
+  /// Ends the wait only: the releases stay queued, so the lock is freed nevertheless.
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
-  /// Waits for no connection: releases are queued for those that come.
+  /// Does not wait for connections: releases stay queued until there is one.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
-  /// Once done.
+  /// Valid once done.
   [[nodiscard]] Release outcome() const noexcept { return was_over_ ? Release::already_lost : outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }

@@ -22,23 +22,25 @@ namespace redlock::inline v1::core {
 ///     voting ── a majority granted, validity left ───────────────▶ done: granted
 ///        └───── not so, or it cannot be any more ──▶ giving back ─▶ done: held, no_quorum, …
 ///
-/// The verdict *granted* falls with the reply that makes the majority; later grants only widen the lease. A
-/// failed attempt queues the release on **every** node at the moment that it fails: behind the SET on the
-/// same connection, so that a SET that is executed late is undone. *Giving back* then lasts until it is
-/// certain why: as long as a majority may yet turn out to vote or not to vote, and until the nodes that
-/// denied have answered the release, because SET does not say what kind of key was in its way and the
-/// release's GET does. *No quorum* waits for every node that may yet answer: it is for people, who need to
-/// know which nodes are well.
+/// The lock is *granted* with the reply that completes the majority; later grants only add copies. When an attempt
+/// fails, it queues the release on **every** node at once: after the SET on the same connection, so that a SET that runs
+/// late is undone. *Giving back* then lasts until the reason is certain: while a majority may still turn out to vote or
+/// not to vote, and until the nodes that denied have answered the release, because SET does not say which type of key was
+/// in its way, but the release's GETRANGE does. *No quorum* waits for every node that may still answer, because operators
+/// need to know which nodes are well.
 ///
-/// With a fence the majority is one of nodes that have acknowledged the token: see `TokenAgreement`. It may take a second
-/// round, to those whose counters are behind.
+/// With a fence, the majority consists of nodes that have acknowledged the token: see `TokenAgreement`. That may take a
+/// second round to nodes whose counters are behind.
 ///
 /// An adoption asks for a lock that has a certain owner, rather than none: the owner value is swapped, and swapped back when
 /// the attempt fails. So who swaps a majority has the lock, and of two who try one at most. The token is a new one: a holder
 /// who has not left after all is fenced off.
 class Acquisition final : public Operation {
  public:
-  enum class Purpose : bool { try_once, wait };  ///< Those who wait also ask for the holder's PTTL.
+  enum class Purpose : bool {
+    try_once,
+    wait
+  };  ///< A waiting caller also needs the PTTL of the holder's copies.
 
   Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
       : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, agreement_{claim_.fence ? nodes : 0} {}
@@ -67,7 +69,7 @@ class Acquisition final : public Operation {
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
     if (done()) return;
     if (giving_back_) explained_[node] = true;
-    // A grant counts only as long as nothing suggests that the node may have restarted without it.
+    // A lost connection may mean that the node has restarted without the key, so its grant no longer counts.
     if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
       tally_.mark(node, Tally::Mark::unknown, trouble);
     decide(now, outbox);
@@ -77,7 +79,7 @@ class Acquisition final : public Operation {
     if (done()) return;
     tally_.close(no_answer_within(deadline() - begun_));
     if (!giving_back_) decide(now, outbox);
-    explained_.assign(tally_.nodes(), true);  // no answer is waited for any longer
+    explained_.assign(tally_.nodes(), true);  // stop waiting for replies
     if (!done()) decide(now, outbox);
   }
 
@@ -96,22 +98,22 @@ class Acquisition final : public Operation {
 
   [[nodiscard]] bool wants_grants() const noexcept override { return true; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
-  /// Once done: why it failed; none when it was granted.
+  /// Why it failed; none if it was granted. Valid once done.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
-  /// Whether a node was asked to confirm the token.
+  /// Returns true if a node was asked to confirm the token.
   [[nodiscard]] bool had_second_round() const noexcept { return second_round_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }
   [[nodiscard]] Time valid_until() const noexcept {
     return core::valid_until(begun_, claim_.ttl, claim_.drift);
   }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
-  /// Once done, once.
+  /// Call it at most once, when the operation is done.
   [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
-  /// Once granted, once: then no release of this attempt will be sent.
+  /// Call it at most once, when the lock was granted. No release of this attempt is sent then.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
     for (std::string* const used : {&claim_.adopted_owner, &claim_.marker})
-      std::string{}.swap(*used);  // with its memory: a lease has no use for it
+      std::string{}.swap(*used);  // also frees the memory, because a lease does not need it
     return std::move(claim_);
   }
 
@@ -171,7 +173,7 @@ class Acquisition final : public Operation {
                 {NodeStatus::held, "the fencing counter changed while the nodes agreed on the token"});
   }
 
-  /// A majority has granted.
+  /// Settles the token. Precondition: a majority has granted.
   void settle_token(Time now, Outbox& outbox) {
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
     for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, outbox);
@@ -183,7 +185,7 @@ class Acquisition final : public Operation {
       if (claim_.fence && !agreement_.settled() && tally_.majority(Tally::Mark::yes))
         settle_token(now, outbox);
       if (tally_.majority(Tally::Mark::yes)) {
-        // Taken at the very end: the servers' clocks have been running since the first SET.
+        // Check the validity last: the servers' clocks have been running since the first SET.
         if (now < valid_until()) return finish();
         return fail(Errc::too_slow, now, outbox);
       }
@@ -233,7 +235,7 @@ class Acquisition final : public Operation {
     if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
   }
 
-  /// A script that denies has said all.
+  /// Returns true if all denials are explained. The denial of a script needs no further explanation.
   [[nodiscard]] bool all_explained() const noexcept {
     if (claim_.tells_holder()) return true;
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
@@ -245,11 +247,11 @@ class Acquisition final : public Operation {
   Purpose purpose_;
   Tally tally_;
   TokenAgreement agreement_;     // with a fence
-  std::vector<bool> explained_;  // giving back: the release was answered, or will not be
+  std::vector<bool> explained_;  // while giving back: the release was answered, or will not be
   Time begun_{};
   bool second_round_ = false;
   bool giving_back_ = false;
-  bool is_gone_ = false;  // then: another one has it, or nobody
+  bool is_gone_ = false;  // when giving back began, another client had the lock, or nobody
   std::optional<Errc> failure_;
 };
 

@@ -1,4 +1,4 @@
-// One owner value on one key: what an attempt claims, and its holder holds.
+// A claim: the key and owner value of one attempt, and the commands to set, extend and release it.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,22 @@ namespace redlock::inline v1::core {
 
 struct Claim {
   std::string key;
-  std::string owner;  // fresh for every attempt, else a delayed release of an earlier one frees a later one
+  std::string
+      owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
   std::chrono::milliseconds ttl{};
   Span drift{};
   Span node_timeout{};
-  std::optional<Fence> fence{};  // none: a plain SET, without a token
+  std::optional<Fence> fence{};  // none for a plain SET, without a token
   std::uint64_t token = 0;       // once acquired with a fence
-  std::string adopted_owner{};   // whose lock it is until then; empty: nobody's may it be
-  std::string marker{};          // what the marker of a node that may grant begins with; empty: all may
+  std::string
+      adopted_owner{};   // for an adoption, the current owner value; else empty, and the key must not exist
+  std::string marker{};  // what the marker of a node that may grant begins with; empty if all nodes may grant
 
-  /// Whether the answer to `set_command` tells the owner and ttl of a key that was there: only a script's does.
+  /// Returns true if the reply to `set_command` contains the owner and ttl of a key that exists already. Only the replies
+  /// of some scripts do.
   [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
   [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || !marker.empty(); }
-  /// Sets the key, as `put_back` does: never behind a release of this owner value.
+  /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
       return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
@@ -42,7 +45,7 @@ struct Claim {
     return grant_script.call({key, fence->counter_key, marker_key, quarantine_key},
                              {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
   }
-  /// Undoes `set_command`; sent behind it on the same connection.
+  /// Undoes `set_command`. To be sent after it on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
     if (adopted_owner.empty()) return release_command(form);
     return swap_script.call({key}, {owner, adopted_owner, ttl_text()}, form);
@@ -52,7 +55,7 @@ struct Claim {
     return confirm_script.call({key, fence->counter_key},
                                {owner, std::to_string(granted), std::to_string(wanted), memory_text()}, form);
   }
-  /// Sets nothing, as `extend` does, so it may follow any release of this owner value.
+  /// Like `extend_command`, does not set the key, so it may follow a release of this owner value.
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
     return release_script.call({key}, {owner}, form);
   }
@@ -60,7 +63,7 @@ struct Claim {
     if (!fence) return extend_script.call({key}, {owner, ttl_text()}, form);
     return extend_script.call({key, fence->counter_key}, {owner, ttl_text(), memory_text()}, form);
   }
-  /// Once acquired.
+  /// Valid once the lock was acquired.
   [[nodiscard]] std::string put_back_command(Form form = Form::digest) const {
     if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
     return put_back_script.call({key, fence->counter_key},
