@@ -108,7 +108,7 @@ TEST_CASE("the_file_is_kept_up_to_date_and_a_write_error_is_reported_once") {
   const std::string file = folder + "/a.prom";
   std::mutex mutex;
   std::vector<std::string> warnings;
-  const auto told = [&] {
+  const auto warning_count = [&] {
     const std::lock_guard lock{mutex};
     return warnings.size();
   };
@@ -119,14 +119,14 @@ TEST_CASE("the_file_is_kept_up_to_date_and_a_write_error_is_reported_once") {
                                 warnings.emplace_back(warning);
                               },
                               1ms};
-    REQUIRE(eventually([&] { return told() == 1; }));
+    REQUIRE(eventually([&] { return warning_count() == 1; }));
     std::filesystem::create_directory(folder);
     REQUIRE(eventually([&] { return std::filesystem::exists(file); }));
     metrics.observer()->attempted({.resource = "r"});
     REQUIRE(eventually([&] { return attempts(MetricsText{read_file(file)}, "acquired") == 1; }));
     std::filesystem::rename(folder, f.group.folder() + "/gone");
   }
-  CHECK(told() == 1);
+  CHECK(warning_count() == 1);
   CHECK_FALSE(std::filesystem::exists(file));
 }
 

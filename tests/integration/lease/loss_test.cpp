@@ -273,15 +273,16 @@ TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
 TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
-  std::atomic<int> told = 0;
+  std::atomic<int> reports = 0;
   const auto contend = [&](int caller) {
     const std::string resource = "r " + std::to_string(caller);
     for (int round = 0; round < 40; ++round) {
-      const LockOptions options{.ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++told; }};
+      const LockOptions options{
+          .ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++reports; }};
       std::error_code ec;
       auto lease = locks.try_lock(resource, options, ec);
       if (!lease) continue;  // too slow on a busy machine
-      const std::stop_callback callback{lease->stop_token(), [&] { ++told; }};
+      const std::stop_callback callback{lease->stop_token(), [&] { ++reports; }};
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
       if (round % 3 == 0) lease->release();
     }
@@ -289,9 +290,9 @@ TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost
   std::vector<std::thread> threads;
   for (int caller = 0; caller < 4; ++caller) threads.emplace_back(contend, caller);
   for (std::thread& thread : threads) thread.join();
-  const int at_the_end = told;
+  const int at_the_end = reports;
   std::this_thread::sleep_for(50ms);
-  CHECK(told == at_the_end);
+  CHECK(reports == at_the_end);
 }
 
 TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {

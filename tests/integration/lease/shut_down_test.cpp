@@ -42,16 +42,16 @@ TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_
   LossRecorder recorder;
   auto plain = f.locks.try_lock("plain", {.ttl = 60s});
   auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
-  auto told = f.locks.try_lock("told", {.ttl = 60s, .on_lost = recorder.callback()});
+  auto notified = f.locks.try_lock("notified", {.ttl = 60s, .on_lost = recorder.callback()});
   auto released = f.locks.try_lock("released", {.ttl = 60s});
   auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
-  REQUIRE((plain && renewed && told && released && orphaned));
+  REQUIRE((plain && renewed && notified && released && orphaned));
   const std::stop_token token = renewed->stop_token();
   CHECK(released->release() == Release::released);
   CHECK(orphaned->orphan());
 
   f.locks.shut_down();
-  for (const auto* const lease : {&plain, &renewed, &told}) {
+  for (const auto* const lease : {&plain, &renewed, &notified}) {
     CHECK((*lease)->state() == State::lost);
     CHECK((*lease)->loss() == Loss::shut_down);
     CHECK(f.servers.having((*lease)->resource()) > 1);  // others do not get it before its holder has stopped
@@ -62,8 +62,8 @@ TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_
   f.locks.shut_down();  // has no further effect
 
   CHECK_FALSE(renewed->extend());
-  for (auto* const lease : {&plain, &renewed, &told}) CHECK((*lease)->release() == Release::already_lost);
-  for (const char* const resource : {"plain", "renewed", "told"})
+  for (auto* const lease : {&plain, &renewed, &notified}) CHECK((*lease)->release() == Release::already_lost);
+  for (const char* const resource : {"plain", "renewed", "notified"})
     CHECK(eventually([&] { return f.servers.having(resource) == 0; }));
   CHECK(released->loss() == Loss::none);
   CHECK(f.servers.having("orphaned") > 1);

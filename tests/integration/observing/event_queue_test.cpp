@@ -101,66 +101,66 @@ TEST_CASE("the_observer_is_called_by_one_thread_of_the_queue") {
 
 TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
   OneShotEvent event;
-  std::atomic<std::size_t> told = 0;
+  std::atomic<std::size_t> calls = 0;
   const auto observer = std::make_shared<CallingObserver>([&](const auto&) {
-    if (told++ == 0) event.wait();
+    if (calls++ == 0) event.wait();
   });
   {
     EventQueue event_queue{observer, 0, nullptr};
     note(event_queue, "first");
-    REQUIRE(eventually([&] { return told == 1; }));
+    REQUIRE(eventually([&] { return calls == 1; }));
     for (std::size_t i = 0; i < EventQueue::capacity + 17; ++i) note(event_queue, "more");
     CHECK(observer->drops == 0);
     event.set();
     REQUIRE(eventually([&] { return observer->drops == 17; }));
-    CHECK(told == 1 + EventQueue::capacity);
+    CHECK(calls == 1 + EventQueue::capacity);
     note(event_queue, "last");
   }
-  CHECK(told == 2 + EventQueue::capacity);
+  CHECK(calls == 2 + EventQueue::capacity);
   CHECK(observer->drops == 17);
 }
 
 TEST_CASE("a_throwing_observer_is_reported_once_and_receives_the_remaining_events") {
   std::vector<std::string> warnings;
-  int told = 0;
+  int calls = 0;
   {
     EventQueue event_queue{std::make_shared<CallingObserver>([&](const auto&) {
-                             if (++told == 2) throw std::runtime_error{"oh no"};
-                             if (told == 3) throw 42;  // NOLINT(hicpp-exception-baseclass)
+                             if (++calls == 2) throw std::runtime_error{"oh no"};
+                             if (calls == 3) throw 42;  // NOLINT(hicpp-exception-baseclass)
                            }),
                            0, [&](std::string_view warning) { warnings.emplace_back(warning); }};
     for (int i = 0; i < 5; ++i) note(event_queue, "r");
   }
-  CHECK(told == 5);
+  CHECK(calls == 5);
   CHECK(warnings ==
         std::vector<std::string>{"the observer threw: oh no (further exceptions are not reported)"});
 }
 
 TEST_CASE("a_throwing_or_missing_report_callback_does_no_harm") {
   const bool has_report = GENERATE(false, true);
-  int told = 0;
+  int calls = 0;
   {
     const EventQueue::Report report = [](std::string_view) { throw std::runtime_error{"and I, too"}; };
     EventQueue event_queue{std::make_shared<CallingObserver>([&](const auto&) {
-                             ++told;
+                             ++calls;
                              throw std::runtime_error{"oh no"};
                            }),
                            0, has_report ? report : nullptr};
     for (int i = 0; i < 5; ++i) note(event_queue, "r");
   }
-  CHECK(told == 5);
+  CHECK(calls == 5);
 }
 
 TEST_CASE("an_observer_may_destroy_the_queue_and_receives_nothing_more") {
   std::mutex mutex;
   std::unique_ptr<EventQueue> event_queue;
-  std::atomic<int> told = 0;
+  std::atomic<int> calls = 0;
   std::atomic<bool> ended = false;
   std::weak_ptr<Observer> watched;
   {
     const auto observer = std::make_shared<CallingObserver>([&](const auto&) {
       const std::lock_guard lock{mutex};
-      ++told;
+      ++calls;
       event_queue.reset();
       ended = true;
     });
@@ -170,5 +170,5 @@ TEST_CASE("an_observer_may_destroy_the_queue_and_receives_nothing_more") {
     for (int i = 0; i < 10; ++i) note(*event_queue, "r");
   }
   REQUIRE(eventually([&] { return ended.load() && watched.expired(); }));
-  CHECK(told == 1);
+  CHECK(calls == 1);
 }

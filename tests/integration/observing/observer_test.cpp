@@ -267,20 +267,20 @@ TEST_CASE("a_node_that_lost_its_data_is_reported_as_barred") {
 TEST_CASE("a_node_that_dies_and_returns_is_reported_down_with_a_reason_and_then_reconnected") {
   Fixture f;
   REQUIRE(f.locks->try_lock("r"));
-  const auto told = [&](auto what) {
+  const auto events_of_node = [&](auto what) {
     return count(f.recorder->nodes(),
                  [&](const auto& one) { return one.node == f.nodes.url(2) && what(one); });
   };
-  REQUIRE(
-      eventually([&] { return told([](const auto& one) { return one.state == NodeState::ready; }) == 1; }));
+  REQUIRE(eventually(
+      [&] { return events_of_node([](const auto& one) { return one.state == NodeState::ready; }) == 1; }));
   f.nodes.kill(2);
   const auto is_down = [](const Observer::Node& one) { return one.state == NodeState::down; };
   REQUIRE(eventually([&] {
     static_cast<void>(f.locks->try_lock_for("r", 20s));
-    return told(is_down) > 0;
+    return events_of_node(is_down) > 0;
   }));
   f.nodes.restart_empty(2);
-  REQUIRE(eventually([&] { return told([](const auto& one) { return one.reconnected; }) == 1; }));
+  REQUIRE(eventually([&] { return events_of_node([](const auto& one) { return one.reconnected; }) == 1; }));
   const auto nodes = f.recorder->nodes();
   const auto down = std::find_if(nodes.begin(), nodes.end(), is_down);
   CHECK(down->trouble);

@@ -145,10 +145,10 @@ TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") 
     REQUIRE(lease);
     REQUIRE(eventually([&] { return !lease->valid(); }));
     std::error_code ec;
-    CHECK_FALSE(locks.try_lock("told", {.on_lost = [](redlock::Loss) {}}, ec));  // needs a timer
+    CHECK_FALSE(locks.try_lock("notified", {.on_lost = [](redlock::Loss) {}}, ec));  // needs a timer
     CHECK(ec == std::errc::too_many_files_open);
   }
   REQUIRE(recorder->holds().size() == 2);
-  CHECK(recorder->holds()[0].resource == "told");
+  CHECK(recorder->holds()[0].resource == "notified");
   CHECK(recorder->holds()[1].loss == redlock::Loss::deadline_passed);  // reported by the release
 }
