@@ -201,7 +201,7 @@ Errc Client::why_not(const Attempt& ended) const noexcept {
   return ended.failure.value_or(Errc::too_slow);
 }
 
-/// Ended by a stop request, or when the client is shut down.
+/// Sleeps until `until`, a stop request or the client's shutdown.
 void Client::pause(Time until, const std::stop_token& stop) const {
   std::stop_source either;
   const auto end = [&either] { either.request_stop(); };
@@ -218,21 +218,21 @@ std::uint64_t Client::proposal() const noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
 }
 
-/// Takes the claim.
+/// Makes the lease of a granted attempt. Moves the claim out of `granted`.
 Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
                                               granted.valid_until, ends_at, options.on_lost, *loss_notifier_,
                                               events_.get());
   Lease lease{shared_from_this(), record};
-  if (!registry_->add(record)) {  // shut down in this moment
+  if (!registry_->add(record)) {  // the client has just been shut down
     reactor_->shut_down({record});
     return lease;
   }
   if (options.on_lost)
     loss_notifier_->add(record);
   else if (events_)
-    watch_if_possible(record);
+    add_to_notifier_if_possible(record);
   if (options.auto_renew.value_or(false))
     reactor_->keep(record);
   else if (options.on_lost)
@@ -240,13 +240,14 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   return lease;
 }
 
-/// No lock fails because it cannot be watched for the observer: then its loss is counted when it is released.
-void Client::watch_if_possible(const Record& record) try {
+/// Adds the lease to the loss notifier for the observer's sake. If that fails, the lock is kept, and its loss is reported
+/// to the observer when the lease is released.
+void Client::add_to_notifier_if_possible(const Record& record) try {
   loss_notifier_->add(record);
 } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
 }
 
-// ── record ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── leases ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::optional<Client::Failure> Client::extend(const Record& record) {
   check_process();
@@ -275,7 +276,7 @@ Release Client::release(const Record& record) noexcept {
       record->count(ended.begun(), ended.outcome());
       return ended.outcome();
     });
-  } catch (const std::exception&) {  // no memory, or not this process's lock: the copies expire
+  } catch (const std::exception&) {  // no memory, or in a child of fork(): the copies expire by themselves
     record->release(Clock::now());
   }
   if (fork_generation() != generation_) return outcome;
@@ -287,7 +288,7 @@ Release Client::release(const Record& record) noexcept {
 
 bool Client::orphan(const Record& record) noexcept {
   if (fork_generation() != generation_) return false;
-  record->release_outcome = Release::already_lost;  // it is not ours to release any more
+  record->release_outcome = Release::already_lost;  // this lease must not release the lock any more
   registry_->remove(*record);
   const bool was_in_force = reactor_->let_go(record);
   record->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
@@ -315,7 +316,7 @@ bool Client::wait_lost(const Record& record, Time until, const std::stop_token& 
   return loss_notifier_->wait(record, until, stop);
 }
 
-// ── telling ─────────────────────────────────────────────────────────────────────────────────────────────────
+// ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();

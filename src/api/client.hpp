@@ -85,7 +85,7 @@ class Client : public std::enable_shared_from_this<Client> {
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
   [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
   void pause(core::Time until, const std::stop_token&) const;
-  void watch_if_possible(const Record&);
+  void add_to_notifier_if_possible(const Record&);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 

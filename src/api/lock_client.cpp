@@ -13,7 +13,7 @@ using Patience = detail::Client::Patience;
 
 Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::now(), wait); }
 
-/// Held and timed out are values; everything else is exceptional.
+/// Returns an empty optional for `held` and `timed_out`, and throws for all other failures.
 std::optional<Lease> lease_or_throw(detail::Client::Outcome outcome) {
   const Errc code = outcome.failure.code;
   if (outcome.lease || code == Errc::held || code == Errc::timed_out) return std::move(outcome.lease);

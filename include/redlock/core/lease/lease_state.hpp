@@ -40,8 +40,8 @@ class LeaseState {
   Renewals* renewals = nullptr;   // the schedule that renews the lease, until it is over
   Time renewal_due = never;       // for `Renewals`; `never` while an extension is under way
   WatchedLease* watch = nullptr;  // for `KeyWatcher`: reads the copies until the lease is over
-  bool is_watched = false;        // for `LossQueue`, guarded by its owner: the lease is in the queue
-  Time next_look{};               // for `LossQueue`: when to check the lease
+  bool is_in_loss_queue = false;  // for `LossQueue`, guarded by the queue's owner
+  Time next_check{};              // for `LossQueue`, guarded by the queue's owner
 
   // ── from any thread ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -20,20 +20,20 @@ class LossQueue {
  public:
   /// Adds a lease: its loss will be reported.
   void add(const std::shared_ptr<Kind>& lease) {
-    if (lease->is_watched) return;
+    if (lease->is_in_loss_queue) return;
     const Time deadline = lease->deadline();  // read once, because it may change at any time
     checks_.emplace(deadline, lease);
-    lease->next_look = deadline;
-    lease->is_watched = true;
+    lease->next_check = deadline;
+    lease->is_in_loss_queue = true;
   }
   /// Removes a lease, if it is in the queue: its loss will not be reported.
   void remove(const std::shared_ptr<Kind>& lease) noexcept {
-    if (std::exchange(lease->is_watched, false)) checks_.erase({lease->next_look, lease});
+    if (std::exchange(lease->is_in_loss_queue, false)) checks_.erase({lease->next_check, lease});
   }
-  [[nodiscard]] bool contains(const Kind& lease) const noexcept { return lease.is_watched; }
+  [[nodiscard]] bool contains(const Kind& lease) const noexcept { return lease.is_in_loss_queue; }
   /// The lease was lost before its deadline: `take_lost` returns it at once.
   void lost(const std::shared_ptr<Kind>& lease) noexcept {
-    if (lease->is_watched) reschedule(lease, Time::min());
+    if (lease->is_in_loss_queue) reschedule(lease, Time::min());
   }
 
   /// When `take_lost` may have something to return. May be too early, is never too late.
@@ -61,7 +61,7 @@ class LossQueue {
 
  private:
   static bool has_moved(const Kind& lease, Time now) noexcept {
-    return lease.in_force(now) && lease.deadline() > lease.next_look;
+    return lease.in_force(now) && lease.deadline() > lease.next_check;
   }
   /// Postpones the first check to the new deadline of its lease.
   void postpone_first() noexcept {
@@ -69,8 +69,8 @@ class LossQueue {
     reschedule(lease, lease->deadline());
   }
   void reschedule(const std::shared_ptr<Kind>& lease, Time when) noexcept {
-    auto check = checks_.extract({lease->next_look, lease});
-    check.value().first = lease->next_look = when;
+    auto check = checks_.extract({lease->next_check, lease});
+    check.value().first = lease->next_check = when;
     checks_.insert(std::move(check));
   }
 
