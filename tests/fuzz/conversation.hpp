@@ -16,8 +16,8 @@
 #include "redlock/core/lock/inspection.hpp"
 #include "redlock/core/lock/retry.hpp"
 #include "unit/support/handshake_replies.hpp"
-#include "unit/support/line.hpp"
 #include "unit/support/recorder.hpp"
+#include "unit/support/session_harness.hpp"
 
 namespace redlock::testing {
 
@@ -31,7 +31,7 @@ class Conversation {
     session().take_dial();
     engine_.connected(0, at({}));
     if (since == Since::ready)
-      for (const core::Reply& reply : greeting_replies("run")) engine_.answered(0, reply, at({}));
+      for (const core::Reply& reply : handshake_replies("run")) engine_.answered(0, reply, at({}));
     submit(acquisition_);
     submit(inspection_);
     submit(extension_);

@@ -7,7 +7,7 @@
 #include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/lock/inspection.hpp"
 #include "support/catch.hpp"
-#include "unit/support/fleet.hpp"
+#include "unit/support/engine_harness.hpp"
 #include "unit/support/guarded_nodes.hpp"
 
 namespace {
@@ -19,48 +19,48 @@ using redlock::Errc;
 using redlock::NodeStatus;
 
 /// An engine with a restart guard, and servers that answer the guard's commands.
-struct GuardedFleet {
-  explicit GuardedFleet(std::size_t nodes = 3)
-      : servers{fresh_servers(nodes)}, fleet{nodes, example_guard(nodes)}, texts(nodes) {}
+struct GuardedEngineHarness {
+  explicit GuardedEngineHarness(std::size_t nodes = 3)
+      : servers{fresh_servers(nodes)}, harness{nodes, example_guard(nodes)}, texts(nodes) {}
 
   /// Marks the servers as of 24 hours ago.
   void mark() {
-    Watchman first{servers, example_guard()};
-    first.greet_all(at(-24h));
+    GuardedClient first{servers, example_guard()};
+    first.connect_all(at(-24h));
     first.settle(at(-24h));
   }
 
   Ref<Acquisition> acquire(Claim claim, Time now) {
     Ref<Acquisition> attempt{
         new Acquisition{std::move(claim), servers.size(), Acquisition::Purpose::try_once}};
-    fleet.engine.submit(Ref<Operation>{attempt.get()}, now);
+    harness.engine.submit(Ref<Operation>{attempt.get()}, now);
     return attempt;
   }
-  void greet(NodeIndex node, Time now) {
-    fleet.greet(node, now, servers[node].run_id, servers[node].look(now));
+  void connect(NodeIndex node, Time now) {
+    harness.connect(node, now, servers[node].run_id, servers[node].look(now));
   }
-  void greet_all(Time now) {
-    for (NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
+  void connect_all(Time now) {
+    for (NodeIndex node = 0; node < servers.size(); ++node) connect(node, now);
   }
   /// Answers the guard's commands, and leaves all other bytes for `take_bytes`.
   void serve(Time now) {
     for (NodeIndex node = 0; node < servers.size(); ++node) {
-      std::string bytes = fleet.take_bytes(node);
+      std::string bytes = harness.take_bytes(node);
       if (bytes.find("EVAL\r\n") == bytes.npos || bytes.find(mark_script) == bytes.npos) {
         texts[node] += bytes;
         continue;
       }
-      fleet.engine.answered(node, servers[node].execute(words_of(bytes), now), now);
+      harness.engine.answered(node, servers[node].execute(words_of(bytes), now), now);
     }
   }
-  std::string take_bytes(NodeIndex node) { return std::exchange(texts[node], {}) + fleet.take_bytes(node); }
+  std::string take_bytes(NodeIndex node) { return std::exchange(texts[node], {}) + harness.take_bytes(node); }
 
   std::vector<MarkedServer> servers;
-  Fleet fleet;
+  EngineHarness harness;
   std::vector<std::string> texts;
 };
 
-Claim marked_claim(const GuardedFleet& nodes, Claim claim = example_claim()) {
+Claim marked_claim(const GuardedEngineHarness& nodes, Claim claim = example_claim()) {
   claim.marker = Marker::parse(nodes.servers[0].data.marker)->beginning();
   return claim;
 }
@@ -68,43 +68,43 @@ Claim marked_claim(const GuardedFleet& nodes, Claim claim = example_claim()) {
 }  // namespace
 
 TEST_CASE("a_first_call_on_new_nodes_waits_for_their_markers_and_requests_guarded_grants") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
-  nodes.greet_all(at(1ms));
+  nodes.connect_all(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node).empty());
-  CHECK(nodes.fleet.engine.timer() == at(201ms));
-  nodes.fleet.engine.on_time(at(201ms));
+  CHECK(nodes.harness.engine.timer() == at(201ms));
+  nodes.harness.engine.on_time(at(201ms));
   nodes.serve(at(202ms));  // the second look at the markers
   CHECK(attempt->deadline() == never);
   nodes.serve(at(203ms));
   const Claim expected = marked_claim(nodes);
   for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node) == expected.set_command());
   CHECK(attempt->begun() == at(203ms));
-  for (const NodeIndex node : {0U, 1U}) nodes.fleet.engine.answered(node, ok(), at(204ms));
+  for (const NodeIndex node : {0U, 1U}) nodes.harness.engine.answered(node, ok(), at(204ms));
   CHECK(attempt->granted());
 }
 
 TEST_CASE("a_first_call_waits_past_the_connect_timeout_for_markers_under_way") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
-  nodes.greet_all(at(480ms));
-  nodes.fleet.engine.on_time(at(500ms));
-  nodes.fleet.engine.on_time(at(680ms));
+  nodes.connect_all(at(480ms));
+  nodes.harness.engine.on_time(at(500ms));
+  nodes.harness.engine.on_time(at(680ms));
   nodes.serve(at(680ms));
   nodes.serve(at(681ms));
   CHECK(attempt->begun() == at(681ms));
 }
 
 TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", nodes.servers[0].data};
   nodes.servers[1] = {"another run as well", nodes.servers[1].data};
   const Ref<Acquisition> attempt = nodes.acquire(example_fenced_claim(), at(0ms));
-  nodes.greet_all(at(1ms));
+  nodes.connect_all(at(1ms));
   nodes.serve(at(2ms));
   CHECK(attempt->failure() == std::nullopt);
-  nodes.fleet.engine.answered(2, number(7), at(3ms));
+  nodes.harness.engine.answered(2, number(7), at(3ms));
   CHECK(attempt->failure() == Errc::no_quorum);
   CHECK(attempt->tally()[0].trouble.status == NodeStatus::quarantined);
   CHECK_THAT(attempt->tally()[1].trouble.message, contains("votes again in 61 s"));
@@ -115,22 +115,22 @@ TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
 TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_back_with_its_data") {
   for (const bool keeps_data : {true, false}) {
     CAPTURE(keeps_data);
-    GuardedFleet nodes;
+    GuardedEngineHarness nodes;
     nodes.mark();
     const Ref<Acquisition> first = nodes.acquire(example_claim(), at(0ms));
-    nodes.greet_all(at(1ms));
-    nodes.fleet.engine.abandon(Ref<Operation>{first.get()}, Errc::cancelled, at(2ms));
+    nodes.connect_all(at(1ms));
+    nodes.harness.engine.abandon(Ref<Operation>{first.get()}, Errc::cancelled, at(2ms));
     for (NodeIndex node = 0; node < 3; ++node) {
       nodes.take_bytes(node);
-      for (int i = 0; i < 2; ++i) nodes.fleet.engine.answered(node, nil(), at(3ms));
+      for (int i = 0; i < 2; ++i) nodes.harness.engine.answered(node, nil(), at(3ms));
     }
 
-    nodes.fleet.lose(0, at(10s));
+    nodes.harness.disconnect(0, at(10s));
     const Ref<Acquisition> second = nodes.acquire(example_claim(), at(10s));
     const Claim claim = marked_claim(nodes);
     CHECK(nodes.take_bytes(1) == claim.set_command());
     if (!keeps_data) nodes.servers[0] = {"another run", nodes.servers[0].data};
-    nodes.greet(0, at(10001ms));
+    nodes.connect(0, at(10001ms));
     CHECK(second->tally().is(0, keeps_data ? Tally::Mark::pending : Tally::Mark::unknown));
     if (!keeps_data) CHECK(second->tally()[0].trouble.status == NodeStatus::quarantined);
     CHECK((nodes.take_bytes(0).find(claim.set_command()) != std::string::npos) == keeps_data);
@@ -139,37 +139,37 @@ TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_ba
 }
 
 TEST_CASE("a_node_that_refuses_a_grant_is_checked_for_lost_data") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   nodes.mark();
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
-  nodes.greet_all(at(1ms));
+  nodes.connect_all(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
   nodes.servers[0].data = {};
-  nodes.fleet.engine.answered(0, error_reply("UNMARKED it lost its data"), at(2ms));
+  nodes.harness.engine.answered(0, error_reply("UNMARKED it lost its data"), at(2ms));
   CHECK(attempt->tally()[0].trouble.status == NodeStatus::quarantined);
-  for (const NodeIndex node : {1U, 2U}) nodes.fleet.engine.answered(node, ok(), at(2ms));
+  for (const NodeIndex node : {1U, 2U}) nodes.harness.engine.answered(node, ok(), at(2ms));
   CHECK(attempt->granted());
-  CHECK(nodes.fleet.engine.needs_attention());
-  CHECK(nodes.fleet.take_bytes(0) == look_command());
-  nodes.fleet.engine.answered(0, nodes.servers[0].look(at(3ms)), at(3ms));
-  CHECK(nodes.fleet.engine.background_timer() == at(203ms));
-  nodes.fleet.engine.on_time(at(203ms));
+  CHECK(nodes.harness.engine.needs_attention());
+  CHECK(nodes.harness.take_bytes(0) == look_command());
+  nodes.harness.engine.answered(0, nodes.servers[0].look(at(3ms)), at(3ms));
+  CHECK(nodes.harness.engine.background_timer() == at(203ms));
+  nodes.harness.engine.on_time(at(203ms));
   nodes.serve(at(203ms));
   nodes.serve(at(203ms));
   CHECK(nodes.servers[0].is_quarantined(at(60s)));
 }
 
 TEST_CASE("an_inspection_reports_which_nodes_may_have_lost_a_lock") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", {}};
   const Ref<Inspection> inspection{new Inspection{"key", 3, 50ms}};
-  nodes.fleet.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
-  nodes.greet_all(at(1ms));
+  nodes.harness.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
+  nodes.connect_all(at(1ms));
   for (const NodeIndex node : {0U, 1U, 2U}) {
-    nodes.fleet.engine.answered(node, string_reply(""), at(2ms));
-    nodes.fleet.engine.answered(node, string_reply(""), at(2ms));
-    nodes.fleet.engine.answered(node, number(-2), at(2ms));
+    nodes.harness.engine.answered(node, string_reply(""), at(2ms));
+    nodes.harness.engine.answered(node, string_reply(""), at(2ms));
+    nodes.harness.engine.answered(node, number(-2), at(2ms));
   }
   REQUIRE(inspection->done());
   CHECK(inspection->tally()[0].trouble.status == NodeStatus::quarantined);
@@ -178,14 +178,14 @@ TEST_CASE("an_inspection_reports_which_nodes_may_have_lost_a_lock") {
 }
 
 TEST_CASE("releases_also_go_to_nodes_that_may_not_grant") {
-  GuardedFleet nodes;
+  GuardedEngineHarness nodes;
   nodes.mark();
   nodes.servers[0] = {"another run", {}};
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
-  nodes.greet_all(at(1ms));
+  nodes.connect_all(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
   const Ref<ReleaseOperation> release_operation{new ReleaseOperation{example_tenure(1s), 3}};
-  nodes.fleet.engine.submit(Ref<Operation>{release_operation.get()}, at(2ms));
+  nodes.harness.engine.submit(Ref<Operation>{release_operation.get()}, at(2ms));
   for (NodeIndex node = 0; node < 3; ++node)
     CHECK(nodes.take_bytes(node) == example_claim().release_command());
 }

@@ -24,9 +24,9 @@ using Outcome = Extension::Outcome;
 enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
 
 /// A lease on some nodes, valid until 500 ms, and all its extensions.
-class Story {
+class ExtensionRounds {
  public:
-  explicit Story(std::size_t nodes, Claim held = example_claim())
+  explicit ExtensionRounds(std::size_t nodes, Claim held = example_claim())
       : claim{std::move(held)}, outbox{nodes}, lease{example_tenure(500ms, claim)}, nodes_{nodes} {}
 
   Extension& begin() {
@@ -71,141 +71,141 @@ class Story {
 }  // namespace
 
 TEST_CASE("copies_lost_by_a_minority_are_put_back_once_a_majority_is_extended") {
-  Story story{5};
-  story.begin();
-  story.answer(0, extended, number(0));
-  story.answer(1, extended, number(1));
-  story.answer(2, extended, number(1));
-  CHECK(story.put_back_on().empty());
-  story.answer(3, extended, number(1));
-  CHECK(story.put_back_on() == "0");
-  story.answer(4, extended, number(0));  // after the extension is decided
-  CHECK(story.put_back_on() == "4");
+  ExtensionRounds rounds{5};
+  rounds.begin();
+  rounds.answer(0, extended, number(0));
+  rounds.answer(1, extended, number(1));
+  rounds.answer(2, extended, number(1));
+  CHECK(rounds.put_back_on().empty());
+  rounds.answer(3, extended, number(1));
+  CHECK(rounds.put_back_on() == "0");
+  rounds.answer(4, extended, number(0));  // after the extension is decided
+  CHECK(rounds.put_back_on() == "4");
 }
 
 TEST_CASE("nothing_is_put_back_without_a_majority") {
-  Story story{5};
-  CHECK(story.round("nnyy-") == Outcome::in_doubt);
-  CHECK(story.put_back_on().empty());
-  CHECK(story.round("nnnyy") == Outcome::lost);
-  for (const Sent& sent : story.outbox.take()) CHECK(sent.command == story.claim.release_command());
+  ExtensionRounds rounds{5};
+  CHECK(rounds.round("nnyy-") == Outcome::in_doubt);
+  CHECK(rounds.put_back_on().empty());
+  CHECK(rounds.round("nnnyy") == Outcome::lost);
+  for (const Sent& sent : rounds.outbox.take()) CHECK(sent.command == rounds.claim.release_command());
 }
 
 TEST_CASE("a_copy_that_was_put_back_counts_after_a_later_round_succeeded_without_it") {
-  Story story{3};
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  story.answer(0, put_back, ok());
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  rounds.answer(0, put_back, ok());
   SECTION("not in the next round") {
-    CHECK(story.round("yy-") == Outcome::in_doubt);
-    CHECK(story.round("yy-") == Outcome::in_doubt);
+    CHECK(rounds.round("yy-") == Outcome::in_doubt);
+    CHECK(rounds.round("yy-") == Outcome::in_doubt);
   }
   SECTION("in the one after that") {
-    REQUIRE(story.round("yyy") == Outcome::extended);
-    CHECK(story.round("yy-") == Outcome::extended);
+    REQUIRE(rounds.round("yyy") == Outcome::extended);
+    CHECK(rounds.round("yy-") == Outcome::extended);
   }
   SECTION("even if the node was silent in that round") {
-    REQUIRE(story.round("-yy") == Outcome::extended);
-    CHECK(story.round("yy-") == Outcome::extended);
+    REQUIRE(rounds.round("-yy") == Outcome::extended);
+    CHECK(rounds.round("yy-") == Outcome::extended);
   }
 }
 
 TEST_CASE("a_round_that_began_before_the_copy_was_seen_does_not_make_it_count") {
-  Story story{3};
-  REQUIRE(story.round("nyy") == Outcome::extended);
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
   // The reply to the put-back never arrived. In the next round the node has the copy.
-  REQUIRE(story.round("yyy") == Outcome::extended);
-  CHECK(story.round("yy-") == Outcome::in_doubt);
-  REQUIRE(story.round("yyy") == Outcome::extended);
-  CHECK(story.round("yy-") == Outcome::extended);
+  REQUIRE(rounds.round("yyy") == Outcome::extended);
+  CHECK(rounds.round("yy-") == Outcome::in_doubt);
+  REQUIRE(rounds.round("yyy") == Outcome::extended);
+  CHECK(rounds.round("yy-") == Outcome::extended);
 }
 
 TEST_CASE("a_copy_that_is_lost_again_starts_over") {
-  Story story{3};
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  story.answer(0, put_back, ok());
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  REQUIRE(story.round("-yy") == Outcome::extended);
-  CHECK(story.round("yy-") == Outcome::in_doubt);
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  rounds.answer(0, put_back, ok());
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  REQUIRE(rounds.round("-yy") == Outcome::extended);
+  CHECK(rounds.round("yy-") == Outcome::in_doubt);
 }
 
 TEST_CASE("a_copy_that_is_put_back_twice_starts_over_even_if_its_second_loss_went_unnoticed") {
-  Story story{3};
-  Extension& first = story.begin();
-  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
-  Extension& second = story.begin();
-  for (const NodeIndex node : {1U, 2U}) story.answer(node, extended, number(1));
+  ExtensionRounds rounds{3};
+  Extension& first = rounds.begin();
+  for (const NodeIndex node : {1U, 2U}) rounds.answer(node, extended, number(1));
+  Extension& second = rounds.begin();
+  for (const NodeIndex node : {1U, 2U}) rounds.answer(node, extended, number(1));
   // Both extensions learn late that node 0 has no copy, and both put it back.
-  first.answered(0, extended, number(0), at(2ms), story.outbox);
-  second.answered(0, extended, number(0), at(2ms), story.outbox);
-  CHECK(story.put_back_on() == "00");
-  first.answered(0, put_back, ok(), at(3ms), story.outbox);
-  REQUIRE(story.round("-yy") == Outcome::extended);
+  first.answered(0, extended, number(0), at(2ms), rounds.outbox);
+  second.answered(0, extended, number(0), at(2ms), rounds.outbox);
+  CHECK(rounds.put_back_on() == "00");
+  first.answered(0, put_back, ok(), at(3ms), rounds.outbox);
+  REQUIRE(rounds.round("-yy") == Outcome::extended);
   // The copy vanished, and another owner locked and released that node before the second put-back arrived.
-  second.answered(0, put_back, ok(), at(4ms), story.outbox);
-  CHECK(story.round("yy-") == Outcome::in_doubt);
+  second.answered(0, put_back, ok(), at(4ms), rounds.outbox);
+  CHECK(rounds.round("yy-") == Outcome::in_doubt);
 }
 
 TEST_CASE("a_copy_taken_by_another_owner_does_not_count") {
-  Story story{3};
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  story.answer(0, put_back, nil());
-  REQUIRE(story.round("-yy") == Outcome::extended);
-  CHECK(story.round("yy-") == Outcome::in_doubt);
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  rounds.answer(0, put_back, nil());
+  REQUIRE(rounds.round("-yy") == Outcome::extended);
+  CHECK(rounds.round("yy-") == Outcome::in_doubt);
 }
 
 TEST_CASE("copies_that_do_not_count_yet_are_reported_and_never_cause_a_loss") {
-  Story story{3};
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  story.answer(0, put_back, ok());
-  const Extension& extension = story.begin();
-  story.answer(0, extended, number(1));
-  story.answer(1, extended, number(0));
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  rounds.answer(0, put_back, ok());
+  const Extension& extension = rounds.begin();
+  rounds.answer(0, extended, number(1));
+  rounds.answer(1, extended, number(0));
   CHECK_FALSE(extension.done());
   CHECK(extension.tally()[0].trouble.status == NodeStatus::put_back);
 }
 
 TEST_CASE("nothing_is_put_back_after_a_release") {
-  Story story{5, GENERATE(example_claim(), example_fenced_claim())};
-  REQUIRE(story.round("nyyy-") == Outcome::extended);
-  REQUIRE(story.put_back_on() == "0");
-  ReleaseOperation release_operation{story.lease, 5};
-  release_operation.start(at(2ms), story.outbox);
-  story.outbox.take();
-  story.answer(4, extended, number(0));
-  story.answer(0, put_back, noscript());
-  CHECK(story.outbox.sent().empty());
+  ExtensionRounds rounds{5, GENERATE(example_claim(), example_fenced_claim())};
+  REQUIRE(rounds.round("nyyy-") == Outcome::extended);
+  REQUIRE(rounds.put_back_on() == "0");
+  ReleaseOperation release_operation{rounds.lease, 5};
+  release_operation.start(at(2ms), rounds.outbox);
+  rounds.outbox.take();
+  rounds.answer(4, extended, number(0));
+  rounds.answer(0, put_back, noscript());
+  CHECK(rounds.outbox.sent().empty());
 }
 
 TEST_CASE("nothing_is_put_back_once_a_later_extension_found_the_lease_lost") {
-  Story story{5};
-  Extension& first = story.begin();
-  for (const NodeIndex node : {0U, 1U, 2U}) story.answer(node, extended, number(1));
+  ExtensionRounds rounds{5};
+  Extension& first = rounds.begin();
+  for (const NodeIndex node : {0U, 1U, 2U}) rounds.answer(node, extended, number(1));
   REQUIRE(first.outcome() == Outcome::extended);
-  REQUIRE(story.round("nnn--") == Outcome::lost);
-  story.outbox.take();
-  first.answered(4, extended, number(0), at(3ms), story.outbox);
-  CHECK(story.outbox.sent().empty());
+  REQUIRE(rounds.round("nnn--") == Outcome::lost);
+  rounds.outbox.take();
+  first.answered(4, extended, number(0), at(3ms), rounds.outbox);
+  CHECK(rounds.outbox.sent().empty());
 }
 
 TEST_CASE("nothing_is_put_back_after_the_deadline") {
-  Story story{3};
-  REQUIRE(story.round("-yy") == Outcome::extended);
-  story.answer(0, extended, number(0), 988ms);
-  CHECK(story.outbox.sent().empty());
+  ExtensionRounds rounds{3};
+  REQUIRE(rounds.round("-yy") == Outcome::extended);
+  rounds.answer(0, extended, number(0), 988ms);
+  CHECK(rounds.outbox.sent().empty());
 }
 
 TEST_CASE("a_fenced_copy_is_put_back_with_its_token") {
   Claim claim = example_fenced_claim();
   claim.token = 42;
-  Story story{3, claim};
-  REQUIRE(story.round("nyy") == Outcome::extended);
-  REQUIRE(story.outbox.sent().size() == 1);
-  CHECK(story.outbox.take()[0].command == command({"EVALSHA", put_back_script.sha1, "2", "key",
-                                                   "redlock:f:{key}", "me", "1000", "42", "86400000"}));
-  story.answer(0, put_back, noscript());
-  REQUIRE(story.outbox.sent().size() == 1);
-  CHECK(story.outbox.sent()[0].command == claim.put_back_command(Form::source));
-  story.answer(0, put_back_again, number(1));
-  REQUIRE(story.round("-yy") == Outcome::extended);
-  CHECK(story.round("yy-") == Outcome::extended);
+  ExtensionRounds rounds{3, claim};
+  REQUIRE(rounds.round("nyy") == Outcome::extended);
+  REQUIRE(rounds.outbox.sent().size() == 1);
+  CHECK(rounds.outbox.take()[0].command == command({"EVALSHA", put_back_script.sha1, "2", "key",
+                                                    "redlock:f:{key}", "me", "1000", "42", "86400000"}));
+  rounds.answer(0, put_back, noscript());
+  REQUIRE(rounds.outbox.sent().size() == 1);
+  CHECK(rounds.outbox.sent()[0].command == claim.put_back_command(Form::source));
+  rounds.answer(0, put_back_again, number(1));
+  REQUIRE(rounds.round("-yy") == Outcome::extended);
+  CHECK(rounds.round("yy-") == Outcome::extended);
 }

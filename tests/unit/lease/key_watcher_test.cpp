@@ -10,7 +10,7 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
-#include "unit/support/fleet.hpp"
+#include "unit/support/engine_harness.hpp"
 #include "unit/support/recorder.hpp"
 
 namespace {
@@ -41,15 +41,15 @@ std::string tracking(int id) {
 
 /// Three nodes, whose listeners have the client ids 100, 101 and 102, and one lease that is watched from the
 /// start.
-struct Story {
-  explicit Story(Claim claim = example_claim(), Span lasts = 1h) {
-    fleet.make_ready(at(0ms));
+struct WatcherHarness {
+  explicit WatcherHarness(Claim claim = example_claim(), Span lasts = 1h) {
+    harness.make_ready(at(0ms));
     lease = example_tenure(lasts, std::move(claim));
     engine.watch(lease, at(0ms));
   }
 
   [[nodiscard]] ConnectionIndex listener(NodeIndex node) const { return engine.nodes() + node; }
-  std::string take_bytes(ConnectionIndex connection) { return fleet.take_bytes(connection); }
+  std::string take_bytes(ConnectionIndex connection) { return harness.take_bytes(connection); }
   /// Answers all commands sent to a node; the key has this value.
   std::string answer(NodeIndex node, const std::string& value, Time now) {
     std::string sent = take_bytes(node);
@@ -61,7 +61,7 @@ struct Story {
     }
     return sent;
   }
-  void greet_lookout(NodeIndex node, Time now) {
+  void connect_listener(NodeIndex node, Time now) {
     Session& session = engine.session(listener(node));
     session.take_closing();
     CHECK(session.take_dial());
@@ -77,7 +77,7 @@ struct Story {
   void arm(Time now) {
     engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node) answer(node, "me", now);
-    for (NodeIndex node = 0; node < 3; ++node) greet_lookout(node, now);
+    for (NodeIndex node = 0; node < 3; ++node) connect_listener(node, now);
     engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node)
       CHECK(answer(node, "me", now) == tracking(100 + static_cast<int>(node)) + arming);
@@ -100,339 +100,344 @@ struct Story {
     return array({string_reply("subscribe"), string_reply("__redis__:invalidate"), number(1)});
   }
 
-  Fleet fleet{3};
-  Engine& engine = fleet.engine;
+  EngineHarness harness{3};
+  Engine& engine = harness.engine;
   std::shared_ptr<LeaseState> lease;
 };
 
 }  // namespace
 
 TEST_CASE("a_lease_that_is_held_only_briefly_is_not_watched") {
-  Story s;
-  s.engine.on_time(at(4ms));
-  CHECK(s.is_quiet());
-  s.engine.submit(Ref<Operation>{new ReleaseOperation{s.lease, 3}}, at(4ms));
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node) == s.lease->claim.release_command());
-  CHECK(s.engine.watched() == 0);
-  s.engine.on_time(at(1h));
-  CHECK(s.is_quiet());
-  CHECK_FALSE(s.engine.session(s.listener(0)).has_errand());
+  WatcherHarness watcher;
+  watcher.engine.on_time(at(4ms));
+  CHECK(watcher.is_quiet());
+  watcher.engine.submit(Ref<Operation>{new ReleaseOperation{watcher.lease, 3}}, at(4ms));
+  for (NodeIndex node = 0; node < 3; ++node)
+    CHECK(watcher.take_bytes(node) == watcher.lease->claim.release_command());
+  CHECK(watcher.engine.watched() == 0);
+  watcher.engine.on_time(at(1h));
+  CHECK(watcher.is_quiet());
+  CHECK_FALSE(watcher.engine.session(watcher.listener(0)).has_errand());
 }
 
 TEST_CASE("a_watched_lease_is_read_first_and_armed_once_the_listeners_are_ready") {
-  Story s;
-  CHECK(s.engine.background_timer() == at(5ms));
-  s.engine.on_time(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(s.answer(node, "me", at(6ms)) == reading);
-  s.greet_lookout(1, at(7ms));
-  s.engine.on_time(at(7ms));
-  CHECK(s.answer(1, "me", at(8ms)) == tracking(101) + arming);
+  WatcherHarness watcher;
+  CHECK(watcher.engine.background_timer() == at(5ms));
+  watcher.engine.on_time(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(watcher.answer(node, "me", at(6ms)) == reading);
+  watcher.connect_listener(1, at(7ms));
+  watcher.engine.on_time(at(7ms));
+  CHECK(watcher.answer(1, "me", at(8ms)) == tracking(101) + arming);
   // The other nodes have no listener yet.
-  for (const NodeIndex node : {0U, 2U}) CHECK(s.answer(node, "me", at(8ms)) == reading);
-  CHECK(s.is_quiet());
-  CHECK(s.lease->state(at(8ms)) == State::held);
+  for (const NodeIndex node : {0U, 2U}) CHECK(watcher.answer(node, "me", at(8ms)) == reading);
+  CHECK(watcher.is_quiet());
+  CHECK(watcher.lease->state(at(8ms)) == State::held);
 }
 
 TEST_CASE("copies_that_are_gone_at_the_first_read_are_detected") {
-  Story s;
-  s.engine.on_time(at(5ms));
-  s.answer(0, "", at(6ms));
-  CHECK(s.lease->state(at(6ms)) == State::held);
-  s.answer(2, "", at(6ms));
-  CHECK(s.lease->loss(at(6ms)) == Loss::deleted);
+  WatcherHarness watcher;
+  watcher.engine.on_time(at(5ms));
+  watcher.answer(0, "", at(6ms));
+  CHECK(watcher.lease->state(at(6ms)) == State::held);
+  watcher.answer(2, "", at(6ms));
+  CHECK(watcher.lease->loss(at(6ms)) == Loss::deleted);
 }
 
 TEST_CASE("a_majority_without_our_value_is_a_loss_and_the_remaining_copies_are_released") {
-  Story s;
-  s.arm(at(5ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
   const bool taken = GENERATE(false, true);
-  s.change(0, "", at(10ms));
-  CHECK(s.lease->state(at(10ms)) == State::held);
-  s.change(2, taken ? "you" : "", at(12ms));
-  CHECK(s.lease->loss(at(12ms)) == (taken ? Loss::taken : Loss::deleted));
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node) == s.lease->claim.release_command());
-  CHECK(s.engine.watched() == 0);
-  CHECK(s.lease->copies.given_up());
+  watcher.change(0, "", at(10ms));
+  CHECK(watcher.lease->state(at(10ms)) == State::held);
+  watcher.change(2, taken ? "you" : "", at(12ms));
+  CHECK(watcher.lease->loss(at(12ms)) == (taken ? Loss::taken : Loss::deleted));
+  for (NodeIndex node = 0; node < 3; ++node)
+    CHECK(watcher.take_bytes(node) == watcher.lease->claim.release_command());
+  CHECK(watcher.engine.watched() == 0);
+  CHECK(watcher.lease->copies.given_up());
 }
 
 TEST_CASE("a_key_of_another_type_in_its_place_is_also_a_loss") {
-  Story s;
-  s.arm(at(5ms));
-  for (const NodeIndex node : {0U, 1U}) s.change(node, wrongtype(), at(11ms));
-  CHECK(s.lease->loss(at(11ms)) == Loss::taken);
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  for (const NodeIndex node : {0U, 1U}) watcher.change(node, wrongtype(), at(11ms));
+  CHECK(watcher.lease->loss(at(11ms)) == Loss::taken);
 }
 
 TEST_CASE("a_longer_value_that_begins_like_ours_is_another_owners") {
-  Story s;
-  s.arm(at(5ms));
-  s.change(0, "me!", at(10ms));
-  s.change(1, "me!", at(10ms));
-  CHECK(s.lease->loss(at(11ms)) == Loss::taken);
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.change(0, "me!", at(10ms));
+  watcher.change(1, "me!", at(10ms));
+  CHECK(watcher.lease->loss(at(11ms)) == Loss::taken);
 }
 
 TEST_CASE("a_change_that_leaves_our_value_is_no_loss_and_the_key_stays_watched") {
-  Story s;
-  s.arm(at(5ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
   for (int round = 0; round < 5; ++round)
-    for (NodeIndex node = 0; node < 3; ++node) s.change(node, "me", at(10ms));
-  CHECK(s.lease->state(at(10ms)) == State::held);
-  CHECK(s.is_quiet());
+    for (NodeIndex node = 0; node < 3; ++node) watcher.change(node, "me", at(10ms));
+  CHECK(watcher.lease->state(at(10ms)) == State::held);
+  CHECK(watcher.is_quiet());
 }
 
 TEST_CASE("a_copy_that_came_back_does_not_count_as_missing") {
-  Story s;
-  s.arm(at(5ms));
-  s.change(0, "", at(10ms));
-  s.change(0, "me", at(11ms));
-  s.change(1, "", at(12ms));
-  CHECK(s.lease->state(at(12ms)) == State::held);
-  s.change(2, "you", at(13ms));
-  CHECK(s.lease->loss(at(13ms)) == Loss::taken);
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.change(0, "", at(10ms));
+  watcher.change(0, "me", at(11ms));
+  watcher.change(1, "", at(12ms));
+  CHECK(watcher.lease->state(at(12ms)) == State::held);
+  watcher.change(2, "you", at(13ms));
+  CHECK(watcher.lease->loss(at(13ms)) == Loss::taken);
 }
 
 TEST_CASE("errors_and_silence_are_no_votes") {
-  Story s;
-  s.arm(at(5ms));
-  for (const NodeIndex node : {1U, 2U}) s.change(node, loading(), at(11ms));
-  s.engine.answered(s.listener(0), push("key"), at(11ms));  // without a reply to the read
-  s.engine.on_time(at(11ms));
-  CHECK(s.lease->state(at(11ms)) == State::held);
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  for (const NodeIndex node : {1U, 2U}) watcher.change(node, loading(), at(11ms));
+  watcher.engine.answered(watcher.listener(0), push("key"), at(11ms));  // without a reply to the read
+  watcher.engine.on_time(at(11ms));
+  CHECK(watcher.lease->state(at(11ms)) == State::held);
 }
 
 TEST_CASE("a_change_of_an_unwatched_key_is_ignored") {
-  Story s;
-  s.arm(at(5ms));
-  s.engine.answered(s.listener(0), push("kez"), at(10ms));
-  s.engine.on_time(at(10ms));
-  CHECK(s.is_quiet());
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.engine.answered(watcher.listener(0), push("kez"), at(10ms));
+  watcher.engine.on_time(at(10ms));
+  CHECK(watcher.is_quiet());
 }
 
 TEST_CASE("a_flushed_node_is_asked_about_every_lease") {
-  Story s;
+  WatcherHarness watcher;
   Claim other = example_claim();
   other.key = "other";
   const auto second = example_tenure(1h, other);
-  s.engine.watch(second, at(0ms));
-  s.engine.on_time(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) s.take_bytes(node);
-  for (NodeIndex node = 0; node < 3; ++node) s.greet_lookout(node, at(5ms));
-  s.engine.on_time(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) s.take_bytes(node);
-  s.engine.answered(s.listener(1), push_of(nil()), at(10ms));
-  s.engine.on_time(at(10ms));
+  watcher.engine.watch(second, at(0ms));
+  watcher.engine.on_time(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node) watcher.take_bytes(node);
+  for (NodeIndex node = 0; node < 3; ++node) watcher.connect_listener(node, at(5ms));
+  watcher.engine.on_time(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node) watcher.take_bytes(node);
+  watcher.engine.answered(watcher.listener(1), push_of(nil()), at(10ms));
+  watcher.engine.on_time(at(10ms));
   const std::string other_read = caching + command({"GETRANGE", "other", "0", "2"});
-  const std::string sent = s.take_bytes(1);
+  const std::string sent = watcher.take_bytes(1);
   CHECK((sent == arming + other_read || sent == other_read + arming));
-  CHECK(s.is_quiet());
+  CHECK(watcher.is_quiet());
 }
 
 TEST_CASE("an_extension_arms_its_lease_again_in_the_same_batch") {
-  Story s;
-  s.arm(at(5ms));
-  s.engine.submit(Ref<Operation>{new Extension{s.lease, 3}}, at(10ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.engine.submit(Ref<Operation>{new Extension{watcher.lease, 3}}, at(10ms));
   for (NodeIndex node = 0; node < 3; ++node)
-    CHECK(s.take_bytes(node) == s.lease->claim.extend_command() + arming);
+    CHECK(watcher.take_bytes(node) == watcher.lease->claim.extend_command() + arming);
   for (NodeIndex node = 0; node < 3; ++node) {
-    s.engine.answered(node, number(node == 0 ? 0 : 1), at(11ms));
-    s.engine.answered(node, ok(), at(11ms));
-    s.engine.answered(node, string_reply(node == 0 ? "" : "me"), at(11ms));
+    watcher.engine.answered(node, number(node == 0 ? 0 : 1), at(11ms));
+    watcher.engine.answered(node, ok(), at(11ms));
+    watcher.engine.answered(node, string_reply(node == 0 ? "" : "me"), at(11ms));
   }
   // The lease is also armed after its copy is put back.
-  CHECK(s.answer(0, "me", at(12ms)) == s.lease->claim.put_back_command() + arming);
-  s.change(1, "", at(13ms));
-  CHECK(s.lease->state(at(13ms)) == State::held);
+  CHECK(watcher.answer(0, "me", at(12ms)) == watcher.lease->claim.put_back_command() + arming);
+  watcher.change(1, "", at(13ms));
+  CHECK(watcher.lease->state(at(13ms)) == State::held);
 }
 
 TEST_CASE("a_read_that_does_not_fit_into_the_buffer_is_sent_later") {
-  Story s;
-  s.arm(at(5ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
   // At most half a mebibyte may wait. The remaining room is just enough for the extension.
-  const std::size_t room = (std::size_t{1} << 19U) - s.lease->claim.extend_command().size();
-  s.fleet.submit({.nodes = 1, .command = std::string(room, 'x')}, at(10ms));
-  s.engine.submit(Ref<Operation>{new Extension{s.lease, 3}}, at(10ms));
-  const std::string sent = s.take_bytes(0);
-  REQUIRE(sent.find(s.lease->claim.extend_command()) != sent.npos);
+  const std::size_t room = (std::size_t{1} << 19U) - watcher.lease->claim.extend_command().size();
+  watcher.harness.submit({.nodes = 1, .command = std::string(room, 'x')}, at(10ms));
+  watcher.engine.submit(Ref<Operation>{new Extension{watcher.lease, 3}}, at(10ms));
+  const std::string sent = watcher.take_bytes(0);
+  REQUIRE(sent.find(watcher.lease->claim.extend_command()) != sent.npos);
   REQUIRE(sent.find(reading) == sent.npos);
-  CHECK(s.engine.timer() < at(10ms));
-  s.engine.on_time(at(11ms));
-  CHECK(s.take_bytes(0) == arming);
+  CHECK(watcher.engine.timer() < at(10ms));
+  watcher.engine.on_time(at(11ms));
+  CHECK(watcher.take_bytes(0) == arming);
 }
 
 TEST_CASE("nothing_is_read_after_a_release") {
-  Story s;
-  s.arm(at(5ms));
-  s.engine.submit(Ref<Operation>{new ReleaseOperation{s.lease, 3}}, at(10ms));
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node) == s.lease->claim.release_command());
-  for (NodeIndex node = 0; node < 3; ++node) s.engine.answered(node, number(1), at(11ms));
-  s.engine.answered(s.listener(0), push("key"), at(12ms));
-  s.engine.on_time(at(1h));
-  CHECK(s.is_quiet());
-  CHECK(s.lease->loss(at(1h - 1ms)) == Loss::none);
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.engine.submit(Ref<Operation>{new ReleaseOperation{watcher.lease, 3}}, at(10ms));
+  for (NodeIndex node = 0; node < 3; ++node)
+    CHECK(watcher.take_bytes(node) == watcher.lease->claim.release_command());
+  for (NodeIndex node = 0; node < 3; ++node) watcher.engine.answered(node, number(1), at(11ms));
+  watcher.engine.answered(watcher.listener(0), push("key"), at(12ms));
+  watcher.engine.on_time(at(1h));
+  CHECK(watcher.is_quiet());
+  CHECK(watcher.lease->loss(at(1h - 1ms)) == Loss::none);
 }
 
 TEST_CASE("a_reply_that_arrives_after_the_release_is_ignored") {
-  Story s;
-  s.arm(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) s.engine.answered(s.listener(node), push("key"), at(10ms));
-  s.engine.on_time(at(10ms));
-  s.engine.submit(Ref<Operation>{new ReleaseOperation{s.lease, 3}}, at(11ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node)
+    watcher.engine.answered(watcher.listener(node), push("key"), at(10ms));
+  watcher.engine.on_time(at(10ms));
+  watcher.engine.submit(Ref<Operation>{new ReleaseOperation{watcher.lease, 3}}, at(11ms));
   for (NodeIndex node = 0; node < 3; ++node) {
-    s.engine.answered(node, ok(), at(12ms));
-    s.engine.answered(node, string_reply(""), at(12ms));
+    watcher.engine.answered(node, ok(), at(12ms));
+    watcher.engine.answered(node, string_reply(""), at(12ms));
   }
-  CHECK(s.lease->state(at(12ms)) == State::released);
+  CHECK(watcher.lease->state(at(12ms)) == State::released);
 }
 
 TEST_CASE("losing_either_connection_of_a_node_arms_its_leases_again") {
-  Story s;
-  s.arm(at(5ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
   SECTION("the command connection") {
-    s.fleet.lose(1, at(2s));
-    s.engine.on_time(at(2s));
-    CHECK(s.take_bytes(1).empty());
-    s.fleet.greet(1, at(2s));
-    s.engine.on_time(at(2s));
-    CHECK(s.answer(1, "me", at(2s)) == tracking(101) + arming);
+    watcher.harness.disconnect(1, at(2s));
+    watcher.engine.on_time(at(2s));
+    CHECK(watcher.take_bytes(1).empty());
+    watcher.harness.connect(1, at(2s));
+    watcher.engine.on_time(at(2s));
+    CHECK(watcher.answer(1, "me", at(2s)) == tracking(101) + arming);
   }
   SECTION("the listener") {
-    s.engine.disconnected(s.listener(1), lost_connection(), at(2s));
-    s.engine.on_time(at(2s));
-    CHECK(s.answer(1, "me", at(2s)).ends_with(reading));
-    s.greet_lookout(1, at(2s));
-    s.engine.on_time(at(2s));
-    CHECK(s.answer(1, "me", at(2s)) == tracking(101) + arming);
+    watcher.engine.disconnected(watcher.listener(1), lost_connection(), at(2s));
+    watcher.engine.on_time(at(2s));
+    CHECK(watcher.answer(1, "me", at(2s)).ends_with(reading));
+    watcher.connect_listener(1, at(2s));
+    watcher.engine.on_time(at(2s));
+    CHECK(watcher.answer(1, "me", at(2s)) == tracking(101) + arming);
   }
 }
 
 TEST_CASE("a_listener_that_dies_silently_is_detected_by_a_ping") {
-  Story s;
-  s.arm(at(5ms));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
   const std::string ping = command({"PING"});
   Time now = at(5ms);
-  while (s.engine.session(s.listener(0)).ready()) {
-    now = s.engine.background_timer();
+  while (watcher.engine.session(watcher.listener(0)).ready()) {
+    now = watcher.engine.background_timer();
     REQUIRE(now < at(1s));
-    s.engine.on_time(now);
+    watcher.engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node) {
-      const std::string sent = s.take_bytes(s.listener(node));
+      const std::string sent = watcher.take_bytes(watcher.listener(node));
       CHECK((sent.empty() || sent == ping));
       // Node 0 no longer answers.
       if (sent.empty() || node == 0) continue;
-      s.engine.heard(s.listener(node), now);
-      s.engine.answered(s.listener(node), array({string_reply("pong"), string_reply("")}), now);
+      watcher.engine.heard(watcher.listener(node), now);
+      watcher.engine.answered(watcher.listener(node), array({string_reply("pong"), string_reply("")}), now);
     }
   }
-  CHECK(s.engine.session(s.listener(1)).ready());
-  CHECK(s.engine.session(s.listener(2)).ready());
-  s.engine.on_time(now);
-  CHECK(s.take_bytes(0) == reading);
+  CHECK(watcher.engine.session(watcher.listener(1)).ready());
+  CHECK(watcher.engine.session(watcher.listener(2)).ready());
+  watcher.engine.on_time(now);
+  CHECK(watcher.take_bytes(0) == reading);
 }
 
 TEST_CASE("a_server_without_invalidation_messages_is_polled_and_one_warning_says_so") {
   Claim claim = example_claim();
   claim.ttl = 1s;
-  Story s{claim, 988ms};
-  s.engine.on_time(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) s.answer(node, "me", at(5ms));
+  WatcherHarness watcher{claim, 988ms};
+  watcher.engine.on_time(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node) watcher.answer(node, "me", at(5ms));
   const bool by_subscription = GENERATE(false, true);
   for (NodeIndex node = 0; node < 3; ++node) {
     if (!by_subscription) {
-      s.greet_lookout(node, at(5ms));
+      watcher.connect_listener(node, at(5ms));
       continue;
     }
-    s.engine.session(s.listener(node)).take_dial();
-    s.engine.connected(s.listener(node), at(5ms));
-    s.engine.answered(s.listener(node), number(7), at(5ms));
-    s.engine.answered(s.listener(node), error_reply("NOPERM no permissions"), at(5ms));
+    watcher.engine.session(watcher.listener(node)).take_dial();
+    watcher.engine.connected(watcher.listener(node), at(5ms));
+    watcher.engine.answered(watcher.listener(node), number(7), at(5ms));
+    watcher.engine.answered(watcher.listener(node), error_reply("NOPERM no permissions"), at(5ms));
   }
-  s.engine.on_time(at(5ms));
+  watcher.engine.on_time(at(5ms));
   if (!by_subscription)
     for (NodeIndex node = 0; node < 3; ++node) {
-      CHECK(s.take_bytes(node) == tracking(100 + static_cast<int>(node)) + arming);
-      for (int i = 0; i < 2; ++i) s.engine.answered(node, error_reply("NOPERM no permissions"), at(5ms));
-      s.engine.answered(node, string_reply("me"), at(5ms));
+      CHECK(watcher.take_bytes(node) == tracking(100 + static_cast<int>(node)) + arming);
+      for (int i = 0; i < 2; ++i)
+        watcher.engine.answered(node, error_reply("NOPERM no permissions"), at(5ms));
+      watcher.engine.answered(node, string_reply("me"), at(5ms));
     }
-  CHECK(s.engine.take_warning() ==
+  CHECK(watcher.engine.take_warning() ==
         "node 0 sends no invalidation messages, so the client polls it every tenth of a ttl: "
         "NOPERM no permissions");
-  CHECK_FALSE(s.engine.take_warning());
+  CHECK_FALSE(watcher.engine.take_warning());
 
-  s.engine.on_time(at(5ms));
-  for (NodeIndex node = 0; node < 3; ++node) s.answer(node, "me", at(5ms));
+  watcher.engine.on_time(at(5ms));
+  for (NodeIndex node = 0; node < 3; ++node) watcher.answer(node, "me", at(5ms));
   int asked = 0;
   for (Time now = at(6ms); now < at(950ms); now += 1ms) {
-    s.engine.on_time(now);
-    const std::string sent = s.answer(1, "me", now);
+    watcher.engine.on_time(now);
+    const std::string sent = watcher.answer(1, "me", now);
     CHECK((sent.empty() || sent == reading));
-    for (const NodeIndex node : {0U, 2U}) s.answer(node, "me", now);
+    for (const NodeIndex node : {0U, 2U}) watcher.answer(node, "me", now);
     asked += sent.empty() ? 0 : 1;
   }
   CHECK(asked >= 9);
   CHECK(asked <= 13);
-  CHECK_FALSE(s.engine.take_warning());
-  CHECK(s.lease->state(at(950ms)) == State::held);
+  CHECK_FALSE(watcher.engine.take_warning());
+  CHECK(watcher.lease->state(at(950ms)) == State::held);
 }
 
 TEST_CASE("an_expired_lease_is_no_longer_watched_even_without_a_release") {
-  Story s{example_claim(), 100ms};
-  s.arm(at(5ms));
-  s.engine.answered(s.listener(0), push("key"), at(200ms));
-  s.engine.on_time(at(200ms));
-  CHECK(s.engine.watched() == 0);
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(s.take_bytes(node).empty());
+  WatcherHarness watcher{example_claim(), 100ms};
+  watcher.arm(at(5ms));
+  watcher.engine.answered(watcher.listener(0), push("key"), at(200ms));
+  watcher.engine.on_time(at(200ms));
+  CHECK(watcher.engine.watched() == 0);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(watcher.take_bytes(node).empty());
 }
 
 TEST_CASE("a_lease_that_an_extension_finds_lost_is_no_longer_watched") {
-  Story s;
+  WatcherHarness watcher;
   Claim claim = example_claim();
   claim.key = "kept";
   const auto kept = example_tenure(988ms, claim);
-  s.engine.keep(kept, at(0ms));
-  s.engine.watch(kept, at(0ms));
-  CHECK(s.engine.watched() == 2);
-  s.engine.submit(Ref<Operation>{new Extension{kept, 3}}, at(1ms));
-  for (const NodeIndex node : {0U, 1U}) s.engine.answered(node, number(0), at(2ms));
+  watcher.engine.keep(kept, at(0ms));
+  watcher.engine.watch(kept, at(0ms));
+  CHECK(watcher.engine.watched() == 2);
+  watcher.engine.submit(Ref<Operation>{new Extension{kept, 3}}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) watcher.engine.answered(node, number(0), at(2ms));
   CHECK(kept->loss(at(2ms)) == Loss::deleted);
-  CHECK(s.engine.watched() == 1);
+  CHECK(watcher.engine.watched() == 1);
 }
 
 TEST_CASE("two_leases_of_one_key_are_watched_independently") {
-  Story s;
+  WatcherHarness watcher;
   Claim claim = example_claim();
   claim.owner = "us";
   const auto newer = example_tenure(1h, claim);
-  s.engine.watch(newer, at(0ms));
-  s.engine.on_time(at(5ms));
+  watcher.engine.watch(newer, at(0ms));
+  watcher.engine.on_time(at(5ms));
   for (const NodeIndex node : {0U, 1U})
-    for (int i = 0; i < 2; ++i) s.engine.answered(node, string_reply("us"), at(6ms));
-  CHECK(s.lease->loss(at(6ms)) == Loss::taken);
+    for (int i = 0; i < 2; ++i) watcher.engine.answered(node, string_reply("us"), at(6ms));
+  CHECK(watcher.lease->loss(at(6ms)) == Loss::taken);
   CHECK(newer->state(at(6ms)) == State::held);
-  CHECK(s.engine.watched() == 1);
+  CHECK(watcher.engine.watched() == 1);
 }
 
 TEST_CASE("thousands_of_leases_are_read_in_batches_and_none_is_missed") {
-  Fleet fleet{1};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{1};
+  harness.make_ready(at(0ms));
   std::vector<std::shared_ptr<LeaseState>> held;
   for (int i = 0; i < 5000; ++i) {
     Claim claim = example_claim();
     claim.key = "key " + std::to_string(i);
     held.push_back(example_tenure(1h, claim));
-    fleet.engine.watch(held.back(), at(0ms));
+    harness.engine.watch(held.back(), at(0ms));
   }
   std::size_t asked = 0;
-  for (Time now = at(5ms); now < at(10s) && fleet.engine.watched() > 0; now += 1ms) {
-    fleet.engine.on_time(now);
-    const std::string sent = fleet.take_bytes(0);
+  for (Time now = at(5ms); now < at(10s) && harness.engine.watched() > 0; now += 1ms) {
+    harness.engine.on_time(now);
+    const std::string sent = harness.take_bytes(0);
     std::size_t reads = 0;
     for (auto at = sent.find("GETRANGE"); at != sent.npos; at = sent.find("GETRANGE", at + 1)) ++reads;
     CHECK(reads <= 512);
-    for (std::size_t i = 0; i < reads; ++i) fleet.engine.answered(0, string_reply(""), now);
+    for (std::size_t i = 0; i < reads; ++i) harness.engine.answered(0, string_reply(""), now);
     // The releases.
-    for (std::size_t i = 0; i < reads; ++i) fleet.engine.answered(0, number(0), now);
-    fleet.take_bytes(0);
+    for (std::size_t i = 0; i < reads; ++i) harness.engine.answered(0, number(0), now);
+    harness.take_bytes(0);
     asked += reads;
   }
   CHECK(asked == 5000);
-  CHECK(fleet.engine.active() == 0);
+  CHECK(harness.engine.active() == 0);
 }

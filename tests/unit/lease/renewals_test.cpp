@@ -9,7 +9,7 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
-#include "unit/support/fleet.hpp"
+#include "unit/support/engine_harness.hpp"
 #include "unit/support/recorder.hpp"
 
 namespace {
@@ -27,14 +27,14 @@ std::shared_ptr<LeaseState> tenure_of(std::chrono::milliseconds ttl, Time ends_a
 }
 
 /// The commands that wait to be sent to a node.
-std::string sent_to(Fleet& fleet, NodeIndex node) { return fleet.take_bytes(node); }
+std::string sent_to(EngineHarness& harness, NodeIndex node) { return harness.take_bytes(node); }
 
 /// Advances the time to `now`; all nodes answer their commands with this number.
-void renew(Fleet& fleet, Time now, std::int64_t answer) {
-  fleet.engine.on_time(now);
-  for (NodeIndex node = 0; node < fleet.engine.nodes(); ++node) {
-    if (sent_to(fleet, node).empty()) continue;
-    fleet.engine.answered(node, number(answer), now);
+void renew(EngineHarness& harness, Time now, std::int64_t answer) {
+  harness.engine.on_time(now);
+  for (NodeIndex node = 0; node < harness.engine.nodes(); ++node) {
+    if (sent_to(harness, node).empty()) continue;
+    harness.engine.answered(node, number(answer), now);
   }
 }
 
@@ -77,37 +77,37 @@ TEST_CASE("short_leases_are_renewed_in_time") {
 }
 
 TEST_CASE("a_renewal_moves_the_deadline_and_schedules_the_next_renewal") {
-  Fleet fleet{3};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
+  harness.engine.keep(lease, at(0ms));
   Time now = at(0ms);
   for (int round = 0; round < 20; ++round) {
-    const Time due = fleet.engine.background_timer();
+    const Time due = harness.engine.background_timer();
     CHECK(due > now);
     CHECK(due <= now + 1000ms);
     now = due;
-    renew(fleet, now, 1);
+    renew(harness, now, 1);
     CHECK(lease->deadline() >= now + 2970ms - 16ns);
     CHECK(lease->state(now) == State::held);
   }
-  CHECK(fleet.engine.active() == 0);
+  CHECK(harness.engine.active() == 0);
 }
 
 TEST_CASE("a_failed_renewal_is_retried_soon_and_the_lease_is_released_at_its_deadline") {
-  Fleet fleet{3};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
+  harness.engine.keep(lease, at(0ms));
   int tries = 0;
   Time now = at(0ms);
   while (lease->in_force(now)) {
-    now = fleet.engine.background_timer();
-    fleet.engine.on_time(now);
+    now = harness.engine.background_timer();
+    harness.engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node) {
-      const std::string sent = sent_to(fleet, node);
+      const std::string sent = sent_to(harness, node);
       CHECK(sent == (now < at(2988ms) ? lease->claim.extend_command() : lease->claim.release_command()));
-      fleet.engine.answered(node, text_reply(Reply::Kind::error, "ERR not now"), now);
+      harness.engine.answered(node, text_reply(Reply::Kind::error, "ERR not now"), now);
     }
     ++tries;
     if (now < at(2988ms)) CHECK(lease->state(now) == State::in_doubt);
@@ -115,85 +115,85 @@ TEST_CASE("a_failed_renewal_is_retried_soon_and_the_lease_is_released_at_its_dea
   CHECK(now == at(2988ms));
   CHECK(tries > 10);
   CHECK(lease->loss(now) == Loss::no_quorum);
-  CHECK(fleet.engine.background_timer() == never);
+  CHECK(harness.engine.background_timer() == never);
 }
 
 TEST_CASE("a_lost_lease_is_no_longer_renewed") {
-  Fleet fleet{3};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
-  renew(fleet, fleet.engine.background_timer(), 0);
+  harness.engine.keep(lease, at(0ms));
+  renew(harness, harness.engine.background_timer(), 0);
   CHECK(lease->loss(at(1000ms)) == Loss::deleted);
-  CHECK(fleet.engine.background_timer() == never);
+  CHECK(harness.engine.background_timer() == never);
   CHECK(lease->renewals == nullptr);
 }
 
 TEST_CASE("another_owners_value_on_a_majority_is_reported_as_taken") {
-  Fleet fleet{3};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
-  renew(fleet, fleet.engine.background_timer(), -1);
+  harness.engine.keep(lease, at(0ms));
+  renew(harness, harness.engine.background_timer(), -1);
   CHECK(lease->loss(at(1000ms)) == Loss::taken);
 }
 
 TEST_CASE("nothing_is_renewed_once_a_release_is_submitted") {
-  Fleet fleet{3};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
-  const Time due = fleet.engine.background_timer();
+  harness.engine.keep(lease, at(0ms));
+  const Time due = harness.engine.background_timer();
   const bool is_under_way = GENERATE(false, true);
-  if (is_under_way) fleet.engine.on_time(due);
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty() != is_under_way);
+  if (is_under_way) harness.engine.on_time(due);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(harness, node).empty() != is_under_way);
   const Ref<Operation> release_operation{new ReleaseOperation{lease, 3}};
-  fleet.engine.submit(release_operation, due);
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node) == lease->claim.release_command());
-  CHECK(fleet.engine.background_timer() == never);
+  harness.engine.submit(release_operation, due);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(harness, node) == lease->claim.release_command());
+  CHECK(harness.engine.background_timer() == never);
   // Late replies to the renewal change nothing and send nothing.
   if (is_under_way)
-    for (NodeIndex node = 0; node < 3; ++node) fleet.engine.answered(node, number(0), due + 1ms);
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());
+    for (NodeIndex node = 0; node < 3; ++node) harness.engine.answered(node, number(0), due + 1ms);
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(harness, node).empty());
   CHECK(lease->state(due + 1ms) == State::released);
-  fleet.engine.on_time(at(1h));
-  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(fleet, node).empty());
+  harness.engine.on_time(at(1h));
+  for (NodeIndex node = 0; node < 3; ++node) CHECK(sent_to(harness, node).empty());
 }
 
 TEST_CASE("a_lease_with_a_latest_end_is_renewed_until_then_and_then_released") {
-  Fleet fleet{1};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{1};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms, at(5000ms));
-  fleet.engine.keep(lease, at(0ms));
+  harness.engine.keep(lease, at(0ms));
   int renewed = 0;
   Time now{};
   while (now < at(4999ms)) {
-    now = fleet.engine.background_timer();
+    now = harness.engine.background_timer();
     REQUIRE(now <= at(5000ms));
-    fleet.engine.on_time(now);
-    const std::string sent = sent_to(fleet, 0);
+    harness.engine.on_time(now);
+    const std::string sent = sent_to(harness, 0);
     if (now < at(5000ms)) {
       ++renewed;
       CHECK(sent == lease->claim.extend_command());
-      fleet.engine.answered(0, number(1), now);
+      harness.engine.answered(0, number(1), now);
     } else {
       CHECK(sent == lease->claim.release_command());
     }
   }
   CHECK(renewed >= 3);
   CHECK(lease->loss(now) == Loss::max_hold);
-  CHECK(fleet.engine.background_timer() == never);
+  CHECK(harness.engine.background_timer() == never);
 }
 
 TEST_CASE("a_manual_extension_postpones_the_renewal") {
-  Fleet fleet{1};
-  fleet.make_ready(at(0ms));
+  EngineHarness harness{1};
+  harness.make_ready(at(0ms));
   const auto lease = tenure_of(3000ms);
-  fleet.engine.keep(lease, at(0ms));
-  fleet.engine.submit(Ref<Operation>{new Extension{lease, 1}}, at(900ms));
-  fleet.engine.answered(0, number(1), at(901ms));
-  CHECK(fleet.engine.background_timer() > at(1700ms));
-  CHECK(fleet.engine.background_timer() <= at(1901ms));
+  harness.engine.keep(lease, at(0ms));
+  harness.engine.submit(Ref<Operation>{new Extension{lease, 1}}, at(900ms));
+  harness.engine.answered(0, number(1), at(901ms));
+  CHECK(harness.engine.background_timer() > at(1700ms));
+  CHECK(harness.engine.background_timer() <= at(1901ms));
 }
 
 TEST_CASE("overlapping_extensions_do_not_make_a_copy_count_too_early") {

@@ -30,8 +30,8 @@ Reply somebody_elses() {
 }
 
 /// An adoption that has sent its commands and has no replies yet.
-struct Story {
-  explicit Story(std::size_t nodes, Claim claim = example_claim())
+struct StartedAdoption {
+  explicit StartedAdoption(std::size_t nodes, Claim claim = example_claim())
       : outbox{nodes}, adoption{adopting(std::move(claim)), nodes, Acquisition::Purpose::try_once} {
     adoption.start(at(0ms), outbox);
     first = outbox.take();
@@ -72,39 +72,39 @@ TEST_CASE("an_adoption_names_the_owner_that_it_expects") {
 }
 
 TEST_CASE("an_adoption_that_swaps_a_majority_gets_the_lock") {
-  Story story{3};
-  REQUIRE(story.first.size() == 3);
-  story.answer(2, number(1));
-  CHECK_FALSE(story.adoption.done());
-  story.answer(0, number(1));
-  REQUIRE(story.adoption.granted());
-  CHECK(story.adoption.valid_until() == at(988ms));
-  const Claim claim = story.adoption.take_claim();
+  StartedAdoption started{3};
+  REQUIRE(started.first.size() == 3);
+  started.answer(2, number(1));
+  CHECK_FALSE(started.adoption.done());
+  started.answer(0, number(1));
+  REQUIRE(started.adoption.granted());
+  CHECK(started.adoption.valid_until() == at(988ms));
+  const Claim claim = started.adoption.take_claim();
   CHECK(claim.owner == "me");
   CHECK(claim.undo_command() == claim.release_command());
-  CHECK(story.outbox.sent().empty());
+  CHECK(started.outbox.sent().empty());
 }
 
 TEST_CASE("an_adopted_lock_has_the_token_that_a_majority_agreed_on") {
-  Story story{3, example_fenced_claim()};
-  story.answer(0, number(101));
-  story.answer(1, number(100));
-  REQUIRE(story.outbox.sent().size() == 1);
-  CHECK(story.outbox.sent()[0].command == adopting(example_fenced_claim()).confirm_command(100, 101));
-  story.answer(2, number(101));
-  REQUIRE(story.adoption.granted());
-  CHECK(story.adoption.take_claim().token == 101);
+  StartedAdoption started{3, example_fenced_claim()};
+  started.answer(0, number(101));
+  started.answer(1, number(100));
+  REQUIRE(started.outbox.sent().size() == 1);
+  CHECK(started.outbox.sent()[0].command == adopting(example_fenced_claim()).confirm_command(100, 101));
+  started.answer(2, number(101));
+  REQUIRE(started.adoption.granted());
+  CHECK(started.adoption.take_claim().token == 101);
 }
 
 TEST_CASE("a_lock_without_a_majority_for_its_owner_is_released_everywhere") {
-  Story story{3};
-  story.answer(1, number(1));
-  story.answer(0, somebody_elses());
-  CHECK_FALSE(story.adoption.done());
-  story.answer(2, somebody_elses());
-  REQUIRE(story.adoption.done());
-  CHECK(story.adoption.failure() == Errc::held);
-  check_sent_everywhere(story.outbox.sent(), 3, release);
+  StartedAdoption started{3};
+  started.answer(1, number(1));
+  started.answer(0, somebody_elses());
+  CHECK_FALSE(started.adoption.done());
+  started.answer(2, somebody_elses());
+  REQUIRE(started.adoption.done());
+  CHECK(started.adoption.failure() == Errc::held);
+  check_sent_everywhere(started.outbox.sent(), 3, release);
 }
 
 TEST_CASE("a_lock_split_among_several_adopters_is_returned_to_its_owner") {
@@ -114,47 +114,47 @@ TEST_CASE("a_lock_split_among_several_adopters_is_returned_to_its_owner") {
     return reply;
   };
   for (const std::string& third : {std::string{"a third"}, std::string{}}) {
-    Story story{3};
-    story.answer(0, number(1));
-    story.answer(1, somebody_elses());
-    story.answer(2, held_by(third));
-    CHECK(story.adoption.failure() == Errc::held);
-    check_sent_everywhere(story.outbox.sent(), 3, swap_back);
+    StartedAdoption started{3};
+    started.answer(0, number(1));
+    started.answer(1, somebody_elses());
+    started.answer(2, held_by(third));
+    CHECK(started.adoption.failure() == Errc::held);
+    check_sent_everywhere(started.outbox.sent(), 3, swap_back);
   }
 }
 
 TEST_CASE("an_adoption_without_a_majority_of_replies_is_swapped_back_everywhere") {
-  Story story{5};
-  story.answer(0, number(1));
-  story.answer(1, number(1));
-  story.adoption.timed_out(at(50ms), story.outbox);
-  CHECK(story.adoption.failure() == Errc::no_quorum);
-  check_sent_everywhere(story.outbox.take(), 5, swap_back);
-  story.answer(2, number(1));
-  CHECK(story.adoption.failure() == Errc::no_quorum);
-  CHECK(story.outbox.sent().empty());
+  StartedAdoption started{5};
+  started.answer(0, number(1));
+  started.answer(1, number(1));
+  started.adoption.timed_out(at(50ms), started.outbox);
+  CHECK(started.adoption.failure() == Errc::no_quorum);
+  check_sent_everywhere(started.outbox.take(), 5, swap_back);
+  started.answer(2, number(1));
+  CHECK(started.adoption.failure() == Errc::no_quorum);
+  CHECK(started.outbox.sent().empty());
 }
 
 TEST_CASE("a_server_without_the_scripts_gets_their_source_for_the_swap_and_the_swap_back") {
-  Story story{1};
-  story.answer(0, noscript());
-  REQUIRE(story.outbox.sent().size() == 1);
-  CHECK(story.outbox.take()[0].command == adopting(example_claim()).set_command(Form::source));
-  story.adoption.timed_out(at(50ms), story.outbox);
-  CHECK(story.adoption.failure() == Errc::no_quorum);
-  check_sent_everywhere(story.outbox.take(), 1, swap_back);
-  story.answer(0, noscript(), released);
-  REQUIRE(story.outbox.sent().size() == 1);
-  CHECK(story.outbox.sent()[0].command == adopting(example_claim()).undo_command(Form::source));
-  CHECK(story.outbox.sent()[0].options.is_release);
+  StartedAdoption started{1};
+  started.answer(0, noscript());
+  REQUIRE(started.outbox.sent().size() == 1);
+  CHECK(started.outbox.take()[0].command == adopting(example_claim()).set_command(Form::source));
+  started.adoption.timed_out(at(50ms), started.outbox);
+  CHECK(started.adoption.failure() == Errc::no_quorum);
+  check_sent_everywhere(started.outbox.take(), 1, swap_back);
+  started.answer(0, noscript(), released);
+  REQUIRE(started.outbox.sent().size() == 1);
+  CHECK(started.outbox.sent()[0].command == adopting(example_claim()).undo_command(Form::source));
+  CHECK(started.outbox.sent()[0].options.is_release);
 }
 
 TEST_CASE("nothing_is_swapped_after_the_swap_back") {
-  Story story{3};
-  story.answer(0, somebody_elses());
-  story.answer(1, somebody_elses());
-  REQUIRE(story.adoption.done());
-  story.outbox.take();
-  story.answer(2, noscript());
-  CHECK(story.outbox.sent().empty());
+  StartedAdoption started{3};
+  started.answer(0, somebody_elses());
+  started.answer(1, somebody_elses());
+  REQUIRE(started.adoption.done());
+  started.outbox.take();
+  started.answer(2, noscript());
+  CHECK(started.outbox.sent().empty());
 }

@@ -45,10 +45,10 @@ class RandomEvents {
         return;
       case 4:
         client = newcomer();
-        return client->greet_all(now_);
+        return client->connect_all(now_);
       case 5:
-        client->lose(node, now_);
-        return client->greet(node, now_);
+        client->disconnect(node, now_);
+        return client->connect(node, now_);
       default:
         break;
     }
@@ -62,18 +62,18 @@ class RandomEvents {
  private:
   static constexpr std::size_t nodes = 3;
 
-  std::unique_ptr<Watchman> newcomer() { return std::make_unique<Watchman>(servers_, settings_); }
+  std::unique_ptr<GuardedClient> newcomer() { return std::make_unique<GuardedClient>(servers_, settings_); }
 
   void lose(NodeIndex node, const MarkedServer::Data& data, bool restarts) {
     lost_at_[node] = now_;
     servers_[node].data = data;
     if (!restarts) return;
     servers_[node].run_id = "run" + std::to_string(node) + "." + std::to_string(++runs_);
-    for (const auto& client : clients_) client->lose(node, now_);
+    for (const auto& client : clients_) client->disconnect(node, now_);
   }
 
   /// Checks that no node grants to this client too soon after losing its data.
-  void look(const Watchman& client) {
+  void look(const GuardedClient& client) {
     for (NodeIndex node = 0; node < nodes; ++node) {
       if (!client.guard.admits(node) || !servers_[node].grants(client.guard.beginning(), now_)) continue;
       ++grants_;
@@ -88,7 +88,7 @@ class RandomEvents {
   std::vector<Time> lost_at_;
   std::vector<MarkedServer::Data> snapshots_;
   RestartGuard::Settings settings_;
-  std::vector<std::unique_ptr<Watchman>> clients_;
+  std::vector<std::unique_ptr<GuardedClient>> clients_;
   std::size_t grants_ = 0;
   int runs_ = 0;
 };

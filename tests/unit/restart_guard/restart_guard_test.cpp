@@ -17,15 +17,15 @@ using redlock::NodeStatus;
 /// Servers that were marked 24 hours ago.
 std::vector<MarkedServer> marked_servers(std::size_t count = 3) {
   std::vector<MarkedServer> servers = fresh_servers(count);
-  Watchman first{servers, example_guard(count)};
-  first.greet_all(at(-24h));
+  GuardedClient first{servers, example_guard(count)};
+  first.connect_all(at(-24h));
   first.settle(at(-24h));
   REQUIRE(first.admitted() == count);
   return servers;
 }
 
-Watchman watchman(std::vector<MarkedServer>& servers) {
-  return Watchman{servers, example_guard(servers.size())};
+GuardedClient guarded_client(std::vector<MarkedServer>& servers) {
+  return GuardedClient{servers, example_guard(servers.size())};
 }
 
 void restart(MarkedServer& server, const MarkedServer::Data& data = {}) {
@@ -41,9 +41,9 @@ constexpr auto quarantine = 60602ms;
 
 TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   std::vector<MarkedServer> servers = fresh_servers();
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
-  one.greet_all(at(1ms));
+  one.connect_all(at(1ms));
   CHECK(one.outbox.sent().empty());
   CHECK(one.guard.is_deciding(0));
   CHECK(one.guard.deadline() == at(201ms));
@@ -62,8 +62,8 @@ TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   RestartGuard::Settings settings = example_guard();
   settings.strict = true;
-  Watchman one{servers, settings};
-  one.greet_all(at(0ms));
+  GuardedClient one{servers, settings};
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   CHECK(one.admitted() == 0);
   one.guard.want_grants(at(200ms) + quarantine, one.outbox);
@@ -74,8 +74,8 @@ TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
 
 TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
   std::vector<MarkedServer> servers = fresh_servers();
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   CHECK(one.outbox.sent().empty());
   CHECK(one.guard.deadline() == never);
   CHECK_FALSE(one.guard.is_deciding(0));
@@ -84,8 +84,8 @@ TEST_CASE("a_client_that_wants_no_grant_writes_nothing") {
 
   std::vector<MarkedServer> others = marked_servers();
   restart(others[1]);
-  Watchman another = watchman(others);
-  another.greet_all(at(0ms));
+  GuardedClient another = guarded_client(others);
+  another.connect_all(at(0ms));
   CHECK(another.outbox.sent().empty());
   CHECK(another.guard.caveat(0, at(0ms)) == nullptr);
   REQUIRE(another.guard.caveat(1, at(0ms)));
@@ -97,11 +97,11 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
   for (unsigned order = 0; order < 8; ++order) {
     CAPTURE(order);
     std::vector<MarkedServer> servers = fresh_servers();
-    Watchman one = watchman(servers);
-    Watchman two = watchman(servers);
-    for (Watchman* const client : {&one, &two}) {
+    GuardedClient one = guarded_client(servers);
+    GuardedClient two = guarded_client(servers);
+    for (GuardedClient* const client : {&one, &two}) {
       client->guard.want_grants(at(0ms), client->outbox);
-      client->greet_all(at(0ms));
+      client->connect_all(at(0ms));
       client->guard.timed_out(at(200ms), client->outbox);
       const std::vector<Sent> looks = client->outbox.take();
       REQUIRE(looks.size() == 3);
@@ -115,7 +115,7 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
     for (NodeIndex node = 0; node < 3; ++node) {
       const bool one_first = (order >> node & 1U) != 0;
       for (const bool is_one : {one_first, !one_first}) {
-        Watchman& client = is_one ? one : two;
+        GuardedClient& client = is_one ? one : two;
         const Reply reply =
             servers[node].execute(words_of((is_one ? first : second)[node].command), at(201ms));
         client.guard.answered(node, 0, reply, at(201ms), client.outbox);
@@ -129,12 +129,12 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
 
 TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked_nodes") {
   std::vector<MarkedServer> servers = fresh_servers();
-  Watchman one = watchman(servers);
-  Watchman two = watchman(servers);
+  GuardedClient one = guarded_client(servers);
+  GuardedClient two = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
   two.guard.want_grants(at(0ms), two.outbox);
-  one.greet_all(at(0ms));
-  two.greet_all(at(0ms));
+  one.connect_all(at(0ms));
+  two.connect_all(at(0ms));
   one.guard.timed_out(at(200ms), one.outbox);
   for (const Sent& look : one.outbox.take())
     one.guard.answered(look.node, 0, servers[look.node].look(at(200ms)), at(200ms), one.outbox);
@@ -150,10 +150,10 @@ TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked
 
 TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quarantined") {
   std::vector<MarkedServer> servers = fresh_servers();
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
-  one.greet(0, at(0ms));
-  one.greet(1, at(0ms));
+  one.connect(0, at(0ms));
+  one.connect(1, at(0ms));
   CHECK(one.on_time(at(200ms)) == 2);
   CHECK(one.guard.deadline() == at(500ms));
   CHECK(one.on_time(at(500ms)) == 2);
@@ -166,7 +166,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
   CHECK(one.admitted() == 2);
 
   // A node that connects later is treated as one that lost its data.
-  one.greet(2, at(2min));
+  one.connect(2, at(2min));
   one.settle(at(2min));
   CHECK(one.admitted() == 2);
   CHECK(servers[2].data.marker.starts_with(one.guard.beginning()));
@@ -175,12 +175,12 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
 
 TEST_CASE("a_node_that_connects_while_the_others_wait_for_it_counts_as_new") {
   std::vector<MarkedServer> servers = fresh_servers();
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
-  one.greet(0, at(0ms));
-  one.greet(1, at(0ms));
+  one.connect(0, at(0ms));
+  one.connect(1, at(0ms));
   one.on_time(at(200ms));
-  one.greet(2, at(299ms));
+  one.connect(2, at(299ms));
   one.on_time(at(499ms));
   CHECK(one.admitted() == 3);
 }
@@ -189,13 +189,13 @@ TEST_CASE("a_node_that_connects_while_the_others_wait_for_it_counts_as_new") {
 
 TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   std::vector<MarkedServer> servers = marked_servers();
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   CHECK(one.admitted() == 3);
-  one.lose(2, at(10s));
+  one.disconnect(2, at(10s));
   restart(servers[2]);
-  one.greet(2, at(10s));
+  one.connect(2, at(10s));
   CHECK(one.admitted() == 2);
   CHECK(one.guard.deadline() == at(10200ms));
   CHECK(one.on_time(at(10200ms)) == 2);  // a look, and the marker with the quarantine
@@ -205,16 +205,16 @@ TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   CHECK_FALSE(servers[2].grants(one.guard.beginning(), at(70s)));
 
   // The quarantine ends without any client, and a client that connects in the meantime does not restart it.
-  Watchman two = watchman(servers);
-  two.greet_all(at(60s));
+  GuardedClient two = guarded_client(servers);
+  two.connect_all(at(60s));
   two.settle(at(60s));
   CHECK(two.admitted() == 2);
   CHECK(servers[2].data.quarantined_until == at(10200ms) + quarantine);
   two.guard.want_grants(at(10202ms) + quarantine, two.outbox);
   CHECK(two.admitted() == 3);
   CHECK(servers[2].grants(two.guard.beginning(), at(10202ms) + quarantine));
-  Watchman three = watchman(servers);
-  three.greet_all(at(80s));
+  GuardedClient three = guarded_client(servers);
+  three.connect_all(at(80s));
   three.settle(at(80s));
   CHECK(three.admitted() == 3);
 }
@@ -223,8 +223,8 @@ TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
   std::vector<MarkedServer> servers = marked_servers();
   const MarkedServer::Data snapshot = servers[1].data;
   restart(servers[1], snapshot);
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   CHECK(one.admitted() == 2);
   one.guard.want_grants(at(0ms), one.outbox);
   CHECK(one.serve(at(0ms)) == 1);  // without a second look, as there is no doubt
@@ -237,14 +237,14 @@ TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
 TEST_CASE("an_old_snapshot_of_a_quarantine_does_not_shorten_the_new_one") {
   std::vector<MarkedServer> servers = marked_servers();
   restart(servers[1]);
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   const MarkedServer::Data snapshot = servers[1].data;
   REQUIRE(snapshot.quarantined_until == at(200ms) + quarantine);
   restart(servers[1], snapshot);
-  one.lose(1, at(60s));
-  one.greet(1, at(60s));
+  one.disconnect(1, at(60s));
+  one.connect(1, at(60s));
   one.serve(at(60s));
   CHECK(servers[1].data.quarantined_until == at(60s) + quarantine);
 }
@@ -252,12 +252,12 @@ TEST_CASE("an_old_snapshot_of_a_quarantine_does_not_shorten_the_new_one") {
 TEST_CASE("a_majority_that_lost_its_data_is_quarantined_and_rejoins_the_deployment_of_the_rest") {
   std::vector<MarkedServer> servers = marked_servers(5);
   for (const NodeIndex node : {0U, 1U, 2U}) restart(servers[node]);
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
-  for (const NodeIndex node : {0U, 1U, 2U}) one.greet(node, at(0ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) one.connect(node, at(0ms));
   one.settle(at(0ms));
   CHECK(one.guard.beginning().empty());
-  for (const NodeIndex node : {3U, 4U}) one.greet(node, at(30s));
+  for (const NodeIndex node : {3U, 4U}) one.connect(node, at(30s));
   one.settle(at(30s));
   CHECK(one.admitted() == 2);
   for (const NodeIndex node : {0U, 1U, 2U}) {
@@ -270,8 +270,8 @@ TEST_CASE("a_majority_that_lost_its_data_is_quarantined_and_rejoins_the_deployme
 
 TEST_CASE("a_node_flushed_under_a_live_connection_is_detected_when_it_refuses_a_grant") {
   std::vector<MarkedServer> servers = marked_servers();
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   servers[0].data = {};
   REQUIRE_FALSE(servers[0].grants(one.guard.beginning(), at(1s)));
@@ -285,8 +285,8 @@ TEST_CASE("a_node_flushed_under_a_live_connection_is_detected_when_it_refuses_a_
 
 TEST_CASE("nodes_that_are_all_flushed_under_live_connections_are_quarantined") {
   std::vector<MarkedServer> servers = marked_servers();
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   for (NodeIndex node = 0; node < 3; ++node) {
     servers[node].data = {};
@@ -303,8 +303,8 @@ TEST_CASE("durable_nodes_vote_at_once_after_a_restart_unless_they_lost_their_dat
   restart(servers[1]);
   RestartGuard::Settings settings = example_guard();
   settings.durable = true;
-  Watchman one{servers, settings};
-  one.greet_all(at(0ms));
+  GuardedClient one{servers, settings};
+  one.connect_all(at(0ms));
   CHECK(one.admitted() == 2);
   one.settle(at(0ms));
   CHECK(one.admitted() == 2);
@@ -319,15 +319,15 @@ TEST_CASE("clients_that_disagree_on_the_nodes_or_max_ttl_report_both_values") {
   std::vector<MarkedServer> servers = marked_servers();
   RestartGuard::Settings other_ttl = example_guard();
   other_ttl.max_ttl = 30s;
-  Watchman one{servers, other_ttl};
-  one.greet_all(at(0ms));
+  GuardedClient one{servers, other_ttl};
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   CHECK(one.admitted() == 0);
   CHECK_THAT(one.objection(0, at(0ms)),
              contains("other deployment: its marker says max_ttl 60000 ms, but this client has 30000 ms") &&
                  contains("delete redlock:node on every node"));
-  Watchman two{servers, example_guard(5)};
-  for (NodeIndex node = 0; node < 3; ++node) two.greet(node, at(0ms));
+  GuardedClient two{servers, example_guard(5)};
+  for (NodeIndex node = 0; node < 3; ++node) two.connect(node, at(0ms));
   CHECK_THAT(two.objection(0, at(0ms)), contains("its marker says 3 nodes, but this client has 5"));
   CHECK(two.outbox.sent().empty());
 }
@@ -335,13 +335,13 @@ TEST_CASE("clients_that_disagree_on_the_nodes_or_max_ttl_report_both_values") {
 TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   std::vector<MarkedServer> servers = marked_servers();
   std::vector<MarkedServer> others{{"other0", {}}, {"other1", {}}, {"other2", {}}};
-  Watchman{others, example_guard()}.greet_all(at(0ms));
-  Watchman other = watchman(others);
-  other.greet_all(at(0ms));
+  GuardedClient{others, example_guard()}.connect_all(at(0ms));
+  GuardedClient other = guarded_client(others);
+  other.connect_all(at(0ms));
   other.settle(at(0ms));
   servers[0] = others[0];
-  Watchman one = watchman(servers);
-  one.greet_all(at(1s));  // the marker that is read first is of the wrong deployment
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(1s));  // the marker that is read first is of the wrong deployment
   one.settle(at(1s));
   CHECK(one.admitted() == 2);
   CHECK_FALSE(one.guard.admits(0));
@@ -353,15 +353,15 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
 TEST_CASE("nothing_is_written_while_no_deployment_has_a_majority") {
   std::vector<MarkedServer> servers = marked_servers(4);
   std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}, {"o3", {}}};
-  Watchman other = watchman(others);
-  other.greet_all(at(0ms));
+  GuardedClient other = guarded_client(others);
+  other.connect_all(at(0ms));
   other.settle(at(0ms));
   servers[0] = others[0];
   servers[1] = others[1];
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   one.guard.want_grants(at(0ms), one.outbox);
   // The first marker names the deployment until a majority is known.
-  one.greet_all(at(1s));
+  one.connect_all(at(1s));
   CHECK(one.outbox.sent().empty());
   CHECK(one.admitted() == 2);
 }
@@ -373,8 +373,8 @@ TEST_CASE("a_marker_key_with_foreign_content_is_left_alone") {
                                  "redlock 1 deployment=x nodes=3x max_ttl=60000 node=a run_id=b"}) {
     CAPTURE(text);
     servers[0].data.marker = text;
-    Watchman one = watchman(servers);
-    one.greet_all(at(0ms));
+    GuardedClient one = guarded_client(servers);
+    one.connect_all(at(0ms));
     one.settle(at(0ms));
     CHECK(one.admitted() == 2);
     CHECK(one.objection(0, at(0ms)) == "other deployment: redlock:node does not contain a marker: " + text);
@@ -384,9 +384,9 @@ TEST_CASE("a_marker_key_with_foreign_content_is_left_alone") {
 
 TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_after_a_second") {
   std::vector<MarkedServer> servers = marked_servers();
-  Watchman one = watchman(servers);
-  one.greet(0, at(0ms));
-  one.greet(1, at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect(0, at(0ms));
+  one.connect(1, at(0ms));
   one.guard.connected(2, "run2", error_reply("NOPERM no permissions"), at(0ms), one.outbox);
   one.guard.want_grants(at(999ms), one.outbox);
   CHECK(one.outbox.sent().empty());
@@ -399,23 +399,23 @@ TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_aft
 TEST_CASE("a_server_without_a_run_id_votes_only_if_it_is_durable") {
   std::vector<MarkedServer> servers = fresh_servers();
   servers[0].run_id.clear();
-  Watchman one = watchman(servers);
-  one.greet_all(at(0ms));
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
   one.settle(at(0ms));
   CHECK_THAT(one.objection(0, at(0ms)), contains("server error: does not report its run_id"));
   RestartGuard::Settings settings = example_guard();
   settings.durable = true;
   servers = fresh_servers();
   servers[0].run_id.clear();
-  Watchman durable{servers, settings};
-  durable.greet_all(at(0ms));
+  GuardedClient durable{servers, settings};
+  durable.connect_all(at(0ms));
   durable.settle(at(0ms));
   CHECK(durable.admitted() == 3);
 }
 
 TEST_CASE("a_quarantine_without_an_expiry_names_the_key_to_delete") {
   std::vector<MarkedServer> servers = marked_servers();
-  Watchman one = watchman(servers);
+  GuardedClient one = guarded_client(servers);
   Reply reply = servers[0].look(at(0ms));
   reply.elements[1].integer = -1;
   one.guard.connected(0, "run0", reply, at(0ms), one.outbox);

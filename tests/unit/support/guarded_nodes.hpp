@@ -75,17 +75,17 @@ inline std::vector<std::string> words_of(std::string_view bytes) {
 }
 
 /// The restart guard of one client, and its connections to some servers.
-struct Watchman {
-  explicit Watchman(std::vector<MarkedServer>& all, const core::RestartGuard::Settings& settings)
+struct GuardedClient {
+  explicit GuardedClient(std::vector<MarkedServer>& all, const core::RestartGuard::Settings& settings)
       : guard{settings}, outbox{all.size()}, servers{all} {}
 
-  void greet(core::NodeIndex node, core::Time now) {
+  void connect(core::NodeIndex node, core::Time now) {
     guard.connected(node, servers[node].run_id, servers[node].look(now), now, outbox);
   }
-  void greet_all(core::Time now) {
-    for (core::NodeIndex node = 0; node < servers.size(); ++node) greet(node, now);
+  void connect_all(core::Time now) {
+    for (core::NodeIndex node = 0; node < servers.size(); ++node) connect(node, now);
   }
-  void lose(core::NodeIndex node, core::Time now) {
+  void disconnect(core::NodeIndex node, core::Time now) {
     guard.disconnected(node, lost_connection(), now, outbox);
   }
   /// Executes and answers all commands that the guard has sent since the last call, and those that it sends

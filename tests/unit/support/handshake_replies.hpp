@@ -19,7 +19,7 @@ inline core::Reply role_reply(const std::string& role) {
   return reply;
 }
 
-inline std::vector<core::Reply> greeting_replies(const std::string& run_id, const core::Login& login = {}) {
+inline std::vector<core::Reply> handshake_replies(const std::string& run_id, const core::Login& login = {}) {
   std::vector<core::Reply> replies;
   if (!login.user.empty() || !login.password.empty()) replies.push_back(ok());
   if (login.db != 0) replies.push_back(ok());

@@ -1,4 +1,4 @@
-// An outbox that notes what is sent to whom, and replies as servers would give them.
+// An outbox that records what is sent to each node, example claims, and replies of servers.
 #pragma once
 
 #include <chrono>
@@ -15,9 +15,9 @@
 
 namespace redlock::testing {
 
-/// The moment at which the stories start, and `at(5ms)` after it.
-inline constexpr core::Time start_of_story = core::Time{} + std::chrono::hours{1};
-constexpr core::Time at(core::Span after) { return start_of_story + after; }
+/// The time at which tests start; `at(5ms)` is 5 ms later.
+inline constexpr core::Time start_of_test = core::Time{} + std::chrono::hours{1};
+constexpr core::Time at(core::Span after) { return start_of_test + after; }
 
 /// ttl 1000 ms, drift 12 ms, node timeout 50 ms.
 inline core::Claim example_claim() {
@@ -32,7 +32,7 @@ inline core::Claim example_fenced_claim() {
   return claim;
 }
 
-/// What is claimed is held, for so long from the beginning of the story.
+/// A lease that is held for `lasts` from the start of the test.
 inline std::shared_ptr<core::LeaseState> example_tenure(core::Span lasts,
                                                         core::Claim claim = example_claim()) {
   return std::make_shared<core::LeaseState>(std::move(claim), at(lasts));
@@ -48,7 +48,7 @@ class Recorder final : public core::Outbox {
  public:
   explicit Recorder(std::size_t nodes) : refusals_(nodes) {}
 
-  /// From now on nothing can be sent to this node.
+  /// Refuses all later commands to this node.
   void refuse(core::NodeIndex node, NodeStatus why = NodeStatus::unreachable) {
     refusals_[node] = core::Trouble{why, "refused"};
   }
@@ -61,7 +61,7 @@ class Recorder final : public core::Outbox {
   }
 
   [[nodiscard]] const std::vector<Sent>& sent() const noexcept { return sent_; }
-  /// What was sent since the last call.
+  /// Everything sent since the last call.
   std::vector<Sent> take() { return std::exchange(sent_, {}); }
 
  private:

@@ -27,7 +27,7 @@ std::string after_login() {
 /// The trouble after the reply at `position` is replaced by `reply`; checks that no earlier reply causes
 /// trouble.
 std::optional<Trouble> trouble_with(const Login& login, std::size_t position, const Reply& reply) {
-  std::vector<Reply> replies = greeting_replies("run", login);
+  std::vector<Reply> replies = handshake_replies("run", login);
   replies.at(position) = reply;
   Handshake handshake{login};
   for (std::size_t i = 0; i < position; ++i) REQUIRE_FALSE(handshake.answered(replies[i]));
@@ -68,7 +68,7 @@ TEST_CASE("a_handshake_sends_only_the_commands_that_the_login_needs") {
 TEST_CASE("a_handshake_is_complete_with_its_last_reply_and_knows_the_run_id") {
   for (const Login& login : {Login{}, full_login}) {
     Handshake handshake{login};
-    for (const Reply& reply : greeting_replies("0123abcd", login)) {
+    for (const Reply& reply : handshake_replies("0123abcd", login)) {
       CHECK_FALSE(handshake.complete());
       CHECK_FALSE(handshake.answered(reply));
     }

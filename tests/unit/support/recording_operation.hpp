@@ -1,4 +1,4 @@
-// An operation that notes what it is told, and does what the story says.
+// An operation that records its events and follows a plan.
 #pragma once
 
 #include <string>
@@ -11,20 +11,21 @@
 
 namespace redlock::testing {
 
-/// Sends one command to every node at its start, and is done after so many answers, or when it is given up.
-class Probe final : public core::Operation {
+/// Sends one command to every node at its start. It is done after `answers` replies, at its deadline or when
+/// abandoned.
+class RecordingOperation final : public core::Operation {
  public:
   struct Plan {
     std::size_t nodes = 3;
-    std::size_t answers = 1;      // after these it is done
-    std::size_t connections = 2;  // worth waiting for
+    std::size_t answers = 1;      // replies until it is done
+    std::size_t connections = 2;  // to wait for before the start
     std::string command = "PING";
     bool is_release = false;
   };
-  explicit Probe(Plan plan) : plan_{std::move(plan)} {}
+  explicit RecordingOperation(Plan plan) : plan_{std::move(plan)} {}
 
   void start(core::Time now, core::Outbox& outbox) override {
-    told.emplace_back("start");
+    events.emplace_back("start");
     started_at = now;
     set_deadline(now + std::chrono::milliseconds{50});
     for (core::NodeIndex node = 0; node < plan_.nodes; ++node)
@@ -41,22 +42,22 @@ class Probe final : public core::Operation {
     note("disconnected", node, to_string(trouble.status));
   }
   void timed_out(core::Time, core::Outbox&) override {
-    told.emplace_back("timed out");
+    events.emplace_back("timed out");
     finish();
   }
   void abandon(Errc why, core::Time, core::Outbox&) override {
-    told.emplace_back(why == Errc::timed_out ? "given up" : "abandoned");
+    events.emplace_back(why == Errc::timed_out ? "given up" : "abandoned");
     finish();
   }
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return plan_.connections; }
 
   /// `answered 0 OK`, `disconnected 2 timed out`, …
-  std::vector<std::string> told;
+  std::vector<std::string> events;
   core::Time started_at = core::never;
 
  private:
   void note(const std::string& what, core::NodeIndex node, std::string_view details) {
-    told.emplace_back(what + " " + std::to_string(node) + " " + std::string{details});
+    events.emplace_back(what + " " + std::to_string(node) + " " + std::string{details});
   }
 
   Plan plan_;

@@ -1,4 +1,4 @@
-// A session in the hands of a story.
+// A session whose connection a test controls.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 #include "redlock/core/node/session.hpp"
 #include "unit/support/handshake_replies.hpp"
-#include "unit/support/probe.hpp"
 #include "unit/support/recorder.hpp"
+#include "unit/support/recording_operation.hpp"
 
 namespace redlock::testing {
 
@@ -17,40 +17,40 @@ inline core::Session::Settings example_settings(const std::string& name = "node"
   return {.name = name, .login = {}, .connect_timeout = 500ms, .silence = 200ms, .seed = 1};
 }
 
-struct Line {
-  explicit Line(const core::Session::Settings& settings = example_settings()) : session{settings} {}
+struct SessionHarness {
+  explicit SessionHarness(const core::Session::Settings& settings = example_settings()) : session{settings} {}
 
-  /// The connection is there, and the server answers the handshake.
-  void greet(core::Time now, const std::string& run_id = "run") {
+  /// Connects; the server answers the handshake.
+  void connect(core::Time now, const std::string& run_id = "run") {
     session.connected(now);
     take_bytes();
-    for (const core::Reply& reply : greeting_replies(run_id)) session.answered(reply, now);
+    for (const core::Reply& reply : handshake_replies(run_id)) session.answered(reply, now);
     static_cast<void>(session.send_waiting(true, now));
   }
   /// Dials for the first time and is ready.
   void make_ready(core::Time now) {
     session.wake(now);
     session.take_dial();
-    greet(now);
+    connect(now);
   }
-  /// Queues a command; whether its reply will come.
+  /// Queues a command. Returns false if the session refuses it.
   bool send(const std::string& command, core::Step step, core::Time now, core::Time send_by = core::never) {
-    return !session.send(command, {core::Ref<core::Operation>{probe.get()}, step, false}, send_by, now);
+    return !session.send(command, {core::Ref<core::Operation>{operation.get()}, step, false}, send_by, now);
   }
   bool release(const std::string& command, core::Step step, core::Time now,
                core::Time send_by = core::never) {
-    return !session.send(command, {core::Ref<core::Operation>{probe.get()}, step, true}, send_by, now);
+    return !session.send(command, {core::Ref<core::Operation>{operation.get()}, step, true}, send_by, now);
   }
-  /// All that is to be sent, as if the kernel had taken it.
+  /// Takes all unsent bytes, as the kernel would.
   std::string take_bytes() {
     std::string bytes{session.unsent()};
     session.sent(bytes.size());
     return bytes;
   }
-  void lose(core::Time now) { session.disconnected(lost_connection(), now); }
+  void disconnect(core::Time now) { session.disconnected(lost_connection(), now); }
 
   core::Session session;
-  core::Ref<Probe> probe{new Probe{{}}};
+  core::Ref<RecordingOperation> operation{new RecordingOperation{{}}};
 };
 
 }  // namespace redlock::testing
