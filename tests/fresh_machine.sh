@@ -19,7 +19,8 @@ if [ "${1:-}" = --in-namespace ]; then
   for command in "${@:3}"; do
     printf '\n##### %s\n' "$command"
     SECONDS=0
-    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 sh -c "cd /redlock && $command"
+    chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 \
+      REDLOCK_CONTEST_SECONDS="${REDLOCK_CONTEST_SECONDS:-60}" sh -c "cd /redlock && $command"
     echo "##### $command: $SECONDS s"
   done
   exit

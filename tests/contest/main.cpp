@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -31,7 +32,7 @@ using redlock::Clock;
 
 struct Options {
   unsigned processes = 8;
-  unsigned second_rounds = 1000;
+  std::optional<unsigned> second_rounds;
   ContestantOptions contestant;
   unsigned seconds = 60;
   std::int64_t skew_us = 0;
@@ -140,9 +141,9 @@ int run_contest(const Options& options) {
     std::cout << *violation << '\n';
     return 1;
   }
-  if (all.second_rounds >= options.second_rounds) return 0;
-  std::cout << "Too few second rounds to prove anything: at least " << options.second_rounds
-            << " are needed.\n";
+  const unsigned needed = options.second_rounds.value_or(std::min(1000U, 1000 * options.seconds / 60));
+  if (all.second_rounds >= needed) return 0;
+  std::cout << "Too few second rounds to prove anything: at least " << needed << " are needed.\n";
   return 1;
 }
 
@@ -155,13 +156,16 @@ int main(int argc, char** argv) try {
       "token-contest"};
   Options options;
   ContestantOptions& contestant = options.contestant;
-  app.add_option("--seconds", options.seconds, "duration (default 60)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--seconds", options.seconds, "duration (default 60)")
+      ->envname("REDLOCK_CONTEST_SECONDS")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "processes (default 8)")->check(CLI::Range(1, 64));
   app.add_option("--threads", contestant.threads, "threads per process (default 8)")
       ->check(CLI::Range(1, 64));
   app.add_option("--resources", contestant.resources, "locks to compete for (default 4)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--second-rounds", options.second_rounds, "second rounds needed to pass (default 1000)");
+  app.add_option("--second-rounds", options.second_rounds,
+                 "second rounds needed to pass (default 1000, or 1000 a minute if shorter)");
   app.add_option("--seed", contestant.seed, "seed of the failures and of the threads' actions (default 1)");
   // For the contestants.
   app.add_option("--log", contestant.log)->group("");
