@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <regex>
+#include <stdexcept>
 
 #include "layers/source.hpp"
 
@@ -100,10 +101,15 @@ std::vector<Violation> Checker::sizes() const {
     const std::string text = text_of(tree_ / file);
     if (file.extension() == ".hpp" && line_count(text) > rules_.header_lines)
       found.push_back({file.generic_string(), limit(line_count(text), "lines", rules_.header_lines)});
-    for (const Function& function : functions_of(text))
-      if (function.lines > rules_.function_lines)
-        found.push_back({at_line(file, function.line),
-                         function.signature + ": " + limit(function.lines, "lines", rules_.function_lines)});
+    try {
+      for (const Function& function : functions_of(text))
+        if (function.lines > rules_.function_lines)
+          found.push_back(
+              {at_line(file, function.line),
+               function.signature + ": " + limit(function.lines, "lines", rules_.function_lines)});
+    } catch (const std::runtime_error& mismatch) {
+      found.push_back({file.generic_string(), mismatch.what()});
+    }
   }
   return found;
 }

@@ -168,6 +168,12 @@ TEST_CASE("a_function_with_too_many_lines_is_found") {
   CHECK(tree.violations() == Violations{{"src/high/high.cpp:3", "int one(): 5 lines, at most 4 allowed"}});
 }
 
+TEST_CASE("a_file_whose_braces_do_not_match_is_found") {
+  const Tree tree;
+  tree.write("src/high/high.cpp", "void one() {\n");
+  CHECK(tree.violations() == Violations{{"src/high/high.cpp", "an opening brace without a closing one"}});
+}
+
 TEST_CASE("a_source_file_that_is_not_built_is_found") {
   const Tree tree;
   tree.write("src/high/forgotten.cpp", "");
