@@ -69,7 +69,9 @@ bool is_dead(const Program& program) {
 
 TEST_CASE("a_lock_is_kept_for_many_ttls_without_a_minority") {
   LocalNodes nodes{5};
-  Program holder = hold(nodes, "500ms", "echo began; sleep 3; echo ended");
+  // An extension begins after a third of the ttl. A busy machine then has more than a second to complete it before
+  // the command is asked to end.
+  Program holder = hold(nodes, "2s", "echo began; sleep 12; echo ended", "100ms");
   REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
   nodes.pause(0);
   nodes.kill(1);

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "integration/support/observers.hpp"
@@ -34,6 +35,14 @@ extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }  
 namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
+/// A busy machine is no reason for an attempt to fail here.
+redlock::Options patient() {
+  redlock::Options options;
+  options.connect_timeout = 60s;
+  options.node_timeout = 60s;
+  return options;
+}
+
 constexpr int fine = 17;  // an exit code that nothing else returns by accident
 
 /// Commands and connections that the servers have seen, ours here not included.
@@ -155,7 +164,7 @@ TEST_CASE("a_child_may_make_a_client_of_its_own") {
 // At the moment of the fork other threads are anywhere, also in the middle of what the mutex guards.
 TEST_CASE("a_process_may_fork_while_its_threads_lock") {
   LocalNodes nodes{3};
-  std::optional<InspectableLock> locks{endpoints(nodes)};
+  std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient()};
   std::atomic<bool> over{false};
   std::atomic<int> failures{0};
   std::vector<std::jthread> callers;
@@ -175,7 +184,7 @@ TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
   LocalNodes nodes{3};
   InspectableLock holder{endpoints(nodes)};
   const Lease lease = holder.lock("resource", lasting);
-  std::optional<InspectableLock> locks{endpoints(nodes)};
+  std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient()};
   std::atomic<bool> over{false};
   std::atomic<int> granted{0};
   std::vector<std::jthread> callers;
@@ -192,9 +201,7 @@ TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
 
 TEST_CASE("a_stop_request_in_a_child_stops_nothing") {
   LocalNodes nodes{3};
-  redlock::Options patient;
-  patient.node_timeout = 60s;
-  InspectableLock locks{endpoints(nodes), patient};
+  InspectableLock locks{endpoints(nodes), patient()};
   static_cast<void>(locks.lock("warm up", lasting));
   nodes.pause(0);
   nodes.pause(1);
