@@ -2,8 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,10 @@
 
 namespace redlock {
 inline namespace v1 {
+
+namespace detail {
+class LocalMutex;
+}
 
 /// A *TimedLockable* for one resource, for use with `std::scoped_lock`, `std::unique_lock` and `std::lock`.
 ///
@@ -33,6 +36,8 @@ class REDLOCK_EXPORT Mutex {
   Mutex(LockClient& client, std::string_view resource, LockOptions options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
+  /// Precondition: not locked.
+  ~Mutex();
 
   /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
   /// misconfigured, or cancelled if the client was shut down and no other thread has the mutex. Throws
@@ -74,27 +79,12 @@ class REDLOCK_EXPORT Mutex {
     return deadline <= now ? Duration{} : Duration{Nanoseconds{deadline.get()} - Nanoseconds{now.get()}};
   }
 
-  /// What std::timed_mutex is, of parts that thread sanitizers understand: GCC's, up to version 12 at least,
-  /// does not see who gets a std::timed_mutex with a limit, and reports races where there are none.
-  class Turn {
-   public:
-    void lock();
-    [[nodiscard]] bool try_lock();
-    [[nodiscard]] bool try_lock_until(std::chrono::steady_clock::time_point deadline);
-    void unlock() noexcept;
-
-   private:
-    std::mutex mutex_;
-    std::condition_variable freed_;
-    bool taken_ = false;
-  };
-
   LockClient& client_;
   const std::string resource_;
   const LockOptions options_;
-  Turn local_;
-  std::optional<Lease> lease_;               // written by the thread that holds local_
-  Release last_release_ = Release::unknown;  // likewise
+  const std::unique_ptr<detail::LocalMutex> local_;  // decides between threads of this process
+  std::optional<Lease> lease_;                       // written by the thread that holds `local_`
+  Release last_release_ = Release::unknown;          // likewise
 };
 
 }  // namespace v1

@@ -9,7 +9,6 @@
 #include "os/pause.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
-#include "redlock/core/lock/retry.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -75,10 +74,16 @@ std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Op
 
 }  // namespace
 
-Client::Client(const std::vector<Endpoint>& nodes, Options options)
+std::chrono::microseconds system_wall_clock() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now);
+}
+
+Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       generation_{fork_generation()},
+      wall_clock_{std::move(wall_clock)},
       registry_{new LeaseRegistry},
       events_{options_.observer
                   ? new EventQueue{options_.observer, options_.key_prefix.size(), options_.on_warning}
@@ -95,7 +100,7 @@ void Client::check_process() const {
     throw Error{Errc::misconfigured, "the client was created before fork(); create a new one in the child"};
 }
 
-/// Without an owner value.
+/// Without an owner value and a proposal.
 core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
   const Timing times = timing(options_, options);
   core::Claim claim{.key = lock_key(options_.key_prefix, resource),
@@ -119,62 +124,29 @@ struct Client::Attempt {
   Time valid_until{};
 };
 
-Client::Attempt Client::attempt(core::Claim claim, core::Acquisition::Purpose purpose, Time give_up_at,
-                                const std::stop_token& stop) {
-  auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), purpose);
-  acquisition->give_up_at = give_up_at;
-  return reactor_->run(std::move(acquisition), stop, [this](core::Acquisition& ended) {
-    if (ended.granted() && ended.had_second_round()) second_rounds_.fetch_add(1, std::memory_order_relaxed);
+/// The next one of the pursuit.
+Client::Attempt Client::attempt(const core::Pursuit& pursuit, const std::stop_token& stop) {
+  auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposal()),
+                                                         names_.size(), pursuit.purpose());
+  acquisition->give_up_at = pursuit.give_up_at();
+  return reactor_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {
     const Time valid_until = ended.valid_until();
     return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
                    ended.begun(), valid_until};
   });
 }
 
-Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Patience patience,
+Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
                                 Time give_up_at, const std::stop_token& stop) {
   check_process();
-  if (!events_ || patience == Patience::one_attempt)
-    return pursue(resource, options, patience, give_up_at, stop);
+  core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at};
+  if (!events_ || attempts == Attempts::one) return run(pursuit, resource, options, stop);
   const Time called = Clock::now();
-  Outcome outcome = pursue(resource, options, patience, give_up_at, stop);
+  Outcome outcome = run(pursuit, resource, options, stop);
   events_->waited({.resource = lock_key(options_.key_prefix, resource),
                    .failure = outcome.lease ? std::nullopt : std::optional{outcome.failure.code},
                    .waited = Clock::now() - called});
   return outcome;
-}
-
-Client::Outcome Client::pursue(std::string_view resource, const LockOptions& options, Patience patience,
-                               Time give_up_at, const std::stop_token& stop) {
-  core::Claim claim = claim_of(resource, options);
-  const bool waits = patience == Patience::until_time;
-  const auto purpose = waits ? core::Acquisition::Purpose::wait : core::Acquisition::Purpose::try_once;
-  core::Retry retry{give_up_at};
-  std::optional<Failure> last;  // of an attempt that came to its own end
-  for (;;) {
-    if (shutting_down_.stop_requested())
-      return {std::nullopt, {Errc::cancelled, "the client was shut down", {}}};
-    if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
-    claim.owner = random_owner_value();
-    if (claim.fence) claim.fence->proposal = proposal();
-    Attempt ended = attempt(claim, purpose, give_up_at, stop);
-    if (!ended.failure) {
-      // The validity is judged where it is handed over: this thread may have slept since the last grant.
-      Lease lease = make_lease(resource, options, ended);
-      if (lease.valid()) return {std::move(lease), {}};
-    }
-    const Errc why = why_not(ended);
-    // An attempt that the call's end cut short tells of the nodes only when there is no whole one.
-    if (why != Errc::timed_out || !last) last = explain(why, ended.tally);
-    if (last->code == Errc::timed_out && ended.tally.votes() < core::quorum(names_.size()))
-      last->code = Errc::no_quorum;
-    if (!waits) return {std::nullopt, std::move(*last)};
-    const auto again = retry.after(why, ended.tally, ended.begun, Clock::now(), random_number());
-    if (again) pause(*again, stop);
-    if (again && !retry.over(Clock::now())) continue;
-    if (last->code == Errc::held) last->code = Errc::timed_out;
-    return {std::nullopt, std::move(*last)};
-  }
 }
 
 Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
@@ -183,16 +155,30 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   check_adoption(owner_value, token, options);
   core::Claim claim = claim_of(resource, options);
   claim.adopted_owner = owner_value;
-  claim.owner = random_owner_value();
-  if (claim.fence) claim.fence->proposal = std::max(proposal(), token.value() + 1);
-  Attempt ended = attempt(std::move(claim), core::Acquisition::Purpose::try_once, core::never, {});
-  if (!ended.failure)
-    if (Lease lease = make_lease(resource, options, ended); lease.valid()) return {std::move(lease), {}};
-  Failure failure = explain(why_not(ended), ended.tally);
-  // As long as it may be on its way to several adopters, or to its owner again, it is not lost.
-  if (failure.code == Errc::held)
-    failure.code = ended.tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
-  return {std::nullopt, std::move(failure)};
+  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, token.value()};
+  return run(pursuit, resource, options, {});
+}
+
+Client::Outcome Client::run(core::Pursuit& pursuit, std::string_view resource, const LockOptions& options,
+                            const std::stop_token& stop) {
+  for (;;) {
+    if (shutting_down_.stop_requested())
+      return {std::nullopt, {Errc::cancelled, "the client was shut down", {}}};
+    if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
+    Attempt ended = attempt(pursuit, stop);
+    if (!ended.failure) {
+      // The validity is checked when the lease is handed over: this thread may have slept since the last grant.
+      Lease lease = make_lease(resource, options, ended);
+      if (lease.valid()) return {std::move(lease), {}};
+    }
+    auto next = pursuit.failed(why_not(ended), std::move(ended.tally), ended.begun, Clock::now(),
+                               pursuit.waits() ? random_number() : 0);
+    if (next == core::Pursuit::Next::pause) {
+      pause(pursuit.pause_until(), stop);
+      next = pursuit.pause_over(Clock::now());
+    }
+    if (next == core::Pursuit::Next::end) return {std::nullopt, explain(pursuit.code(), pursuit.tally())};
+  }
 }
 
 /// Of an attempt without a lease, or with one that was over when it was to be handed over.
@@ -210,12 +196,10 @@ void Client::pause(Time until, const std::stop_token& stop) const {
   pause_until(until, either.get_token());
 }
 
-/// The time, so that counters that drifted apart come together, and go on where they were when they were lost. Nobody's
-/// safety depends on it.
-std::uint64_t Client::proposal() const noexcept {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto skewed = std::chrono::duration_cast<std::chrono::microseconds>(now) + proposal_skew_.load();
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(skewed.count(), 0));
+/// The time of day: it brings counters together that drifted apart, and lets them go on where they were if they were
+/// lost. Nobody's safety depends on it.
+std::uint64_t Client::proposal() const {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_clock_().count(), 0));
 }
 
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.

@@ -1,9 +1,9 @@
 // The implementation of `Redlock` and `SingleNodeLock`.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -18,8 +18,8 @@
 #include "notify/loss_notifier.hpp"
 #include "os/fork_guard.hpp"
 #include "redlock/core/lease/extension.hpp"
-#include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/lock/inspection.hpp"
+#include "redlock/core/lock/pursuit.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
 #include "redlock/lease.hpp"
@@ -27,12 +27,17 @@
 
 namespace redlock::inline v1::detail {
 
-/// Turns calls into operations on the reactor, and operations' ends into leases and failures. Shared by the
-/// client object and all its leases. Thread safe.
+[[nodiscard]] std::chrono::microseconds system_wall_clock();
+
+/// Runs each call as operations on the reactor and turns their outcomes into leases and failures. Shared by the client
+/// object and all its leases. Thread safe.
 class Client : public std::enable_shared_from_this<Client> {
  public:
+  /// Returns the time since the Unix epoch: proposals for fencing counters are made from it.
+  using WallClock = std::function<std::chrono::microseconds()>;
+
   /// Throws Error (misconfigured).
-  Client(const std::vector<Endpoint>& nodes, Options options);
+  Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock = system_wall_clock);
 
   /// Why there is no lease.
   struct Failure {
@@ -45,10 +50,10 @@ class Client : public std::enable_shared_from_this<Client> {
     Failure failure;  // without a lease
   };
   using Record = std::shared_ptr<LeaseRecord>;
-  enum class Patience : bool { one_attempt, until_time };
+  using Attempts = core::Pursuit::Attempts;
 
   /// Throws Error (misconfigured) for bad arguments.
-  Outcome acquire(std::string_view resource, const LockOptions&, Patience, core::Time give_up_at,
+  Outcome acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
                   const std::stop_token&);
   /// Likewise.
   Outcome adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
@@ -67,21 +72,15 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Returns true if the lease is still in force.
   bool wait_lost(const Record&, core::Time until, const std::stop_token&);
 
-  [[nodiscard]] Reactor& reactor() noexcept { return *reactor_; }
-  /// For tests: from now on this client's wall clock is off by so much.
-  void skew_proposals(std::chrono::microseconds skew) noexcept { proposal_skew_ = skew; }
-  /// For tests: acquisitions that had one.
-  [[nodiscard]] std::uint64_t second_rounds() const noexcept { return second_rounds_; }
-
  private:
+  friend struct TestAccess;  // the tests define it
   struct Attempt;
 
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
-  Outcome pursue(std::string_view resource, const LockOptions&, Patience, core::Time give_up_at,
-                 const std::stop_token&);
-  [[nodiscard]] std::uint64_t proposal() const noexcept;
-  Attempt attempt(core::Claim, core::Acquisition::Purpose, core::Time give_up_at, const std::stop_token&);
+  Attempt attempt(const core::Pursuit&, const std::stop_token&);
+  Outcome run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
+  [[nodiscard]] std::uint64_t proposal() const;
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
   [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
   void pause(core::Time until, const std::stop_token&) const;
@@ -92,8 +91,7 @@ class Client : public std::enable_shared_from_this<Client> {
   const Options options_;
   const std::vector<std::string> names_;  // of the nodes
   const unsigned generation_;
-  std::atomic<std::chrono::microseconds> proposal_skew_{};
-  std::atomic<std::uint64_t> second_rounds_ = 0;
+  const WallClock wall_clock_;
   std::stop_source shutting_down_;
   const OwnProcessPtr<LeaseRegistry> registry_;
   const OwnProcessPtr<EventQueue> events_;  // null without an observer

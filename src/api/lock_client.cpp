@@ -9,7 +9,7 @@ namespace redlock {
 inline namespace v1 {
 namespace {
 
-using Patience = detail::Client::Patience;
+using Attempts = detail::Client::Attempts;
 
 Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::now(), wait); }
 
@@ -42,40 +42,39 @@ LockClient& LockClient::operator=(LockClient&&) noexcept = default;
 LockClient::~LockClient() = default;
 
 std::optional<Lease> LockClient::try_lock(std::string_view resource, const LockOptions& options) {
-  return lease_or_throw(client_->acquire(resource, options, Patience::one_attempt, core::never, {}));
+  return lease_or_throw(client_->acquire(resource, options, Attempts::one, core::never, {}));
 }
 
 std::optional<Lease> LockClient::try_lock(std::string_view resource, const LockOptions& options,
                                           std::error_code& ec) {
-  return lease_or_code(
-      ec, [&] { return client_->acquire(resource, options, Patience::one_attempt, core::never, {}); });
+  return lease_or_code(ec,
+                       [&] { return client_->acquire(resource, options, Attempts::one, core::never, {}); });
 }
 
 std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
                                               const LockOptions& options, std::stop_token stop) {
   if (wait <= Duration{})
-    return lease_or_throw(client_->acquire(resource, options, Patience::one_attempt, core::never, stop));
-  return lease_or_throw(client_->acquire(resource, options, Patience::until_time, from_now(wait), stop));
+    return lease_or_throw(client_->acquire(resource, options, Attempts::one, core::never, stop));
+  return lease_or_throw(client_->acquire(resource, options, Attempts::until_time, from_now(wait), stop));
 }
 
 std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
                                               const LockOptions& options, std::stop_token stop,
                                               std::error_code& ec) {
   return lease_or_code(ec, [&] {
-    if (wait <= Duration{})
-      return client_->acquire(resource, options, Patience::one_attempt, core::never, stop);
-    return client_->acquire(resource, options, Patience::until_time, from_now(wait), stop);
+    if (wait <= Duration{}) return client_->acquire(resource, options, Attempts::one, core::never, stop);
+    return client_->acquire(resource, options, Attempts::until_time, from_now(wait), stop);
   });
 }
 
 Lease LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
-  return *lease_or_throw(client_->acquire(resource, options, Patience::until_time, core::never, stop));
+  return *lease_or_throw(client_->acquire(resource, options, Attempts::until_time, core::never, stop));
 }
 
 std::optional<Lease> LockClient::lock(std::string_view resource, const LockOptions& options,
                                       std::stop_token stop, std::error_code& ec) {
   return lease_or_code(
-      ec, [&] { return client_->acquire(resource, options, Patience::until_time, core::never, stop); });
+      ec, [&] { return client_->acquire(resource, options, Attempts::until_time, core::never, stop); });
 }
 
 std::optional<Lease> LockClient::adopt(std::string_view resource, std::string_view owner_value,

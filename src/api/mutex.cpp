@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/local_mutex.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -18,41 +19,21 @@ LockOptions renewing(LockOptions options) {
 
 }  // namespace
 
-void Mutex::Turn::lock() {
-  std::unique_lock lock{mutex_};
-  freed_.wait(lock, [this] { return !taken_; });
-  taken_ = true;
-}
-
-bool Mutex::Turn::try_lock() {
-  const std::lock_guard lock{mutex_};
-  return !std::exchange(taken_, true);
-}
-
-bool Mutex::Turn::try_lock_until(std::chrono::steady_clock::time_point deadline) {
-  std::unique_lock lock{mutex_};
-  if (!freed_.wait_until(lock, deadline, [this] { return !taken_; })) return false;
-  taken_ = true;
-  return true;
-}
-
-void Mutex::Turn::unlock() noexcept {
-  const std::lock_guard lock{mutex_};
-  taken_ = false;
-  freed_.notify_one();  // under the mutex: whoever comes next may destroy all this
-}
-
 Mutex::Mutex(LockClient& client, std::string_view resource, LockOptions options)
-    : client_{client}, resource_{resource}, options_{renewing(std::move(options))} {}
+    : client_{client},
+      resource_{resource},
+      options_{renewing(std::move(options))},
+      local_{std::make_unique<detail::LocalMutex>()} {}
+Mutex::~Mutex() = default;
 
 void Mutex::lock() {
-  std::unique_lock local{local_};
+  std::unique_lock local{*local_};
   lease_ = client_.lock(resource_, options_);
   local.release();
 }
 
 bool Mutex::try_lock() {
-  std::unique_lock local{local_, std::try_to_lock};
+  std::unique_lock local{*local_, std::try_to_lock};
   if (!local) return false;
   lease_ = client_.try_lock(resource_, options_);
   if (!lease_) return false;
@@ -65,7 +46,7 @@ bool Mutex::try_lock_for(Duration wait) { return try_lock_for(wait, Unreachable:
 bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::min(wait.get(), Clock::duration{std::chrono::hours{24 * 365}});
-  std::unique_lock local{local_, deadline};
+  std::unique_lock local{*local_, deadline};
   if (!local) return false;
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
   try {
@@ -82,7 +63,7 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
 void Mutex::unlock() noexcept {
   last_release_ = lease_->release();
   lease_.reset();
-  local_.unlock();
+  local_->unlock();
 }
 
 }  // namespace v1

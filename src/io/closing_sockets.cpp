@@ -1,17 +1,14 @@
 #include "io/closing_sockets.hpp"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <string_view>
 #include <utility>
 
 namespace redlock::inline v1::detail {
 
-void ClosingSockets::add(Descriptor socket, std::string unsent, core::Time until) {
-  leaving_.push_back({std::move(socket), std::move(unsent), 0, until});
+void ClosingSockets::add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until) {
+  leaving_.push_back({std::move(transport), std::move(unsent), 0, until});
   send_rest(leaving_.back());
 }
 
@@ -24,7 +21,7 @@ core::Time ClosingSockets::timer() const noexcept {
 void ClosingSockets::append_to(std::vector<pollfd>& polls) const {
   for (const Leaving& leaving : leaving_) {
     const bool has_unsent = leaving.sent < leaving.unsent.size();
-    polls.push_back({leaving.socket.get(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
+    polls.push_back({leaving.transport->fd(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
   }
 }
 
@@ -36,20 +33,17 @@ bool ClosingSockets::is_finished(Leaving& leaving) {
   if (leaving.sent < leaving.unsent.size()) send_rest(leaving);
   std::array<char, 16384> ignored;
   for (int part = 0; part < 4; ++part) {
-    const ssize_t got = ::recv(leaving.socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
-    if (got == 0) return true;
-    if (got < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
+    const Transport::Received got = leaving.transport->receive(ignored.data(), ignored.size());
+    if (got.ended) return true;
+    if (got.size == 0) return false;
   }
   return false;
 }
 
 void ClosingSockets::send_rest(Leaving& leaving) {
   const std::string_view rest = std::string_view{leaving.unsent}.substr(leaving.sent);
-  if (!rest.empty()) {
-    const ssize_t sent = ::send(leaving.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent > 0) leaving.sent += static_cast<std::size_t>(sent);
-  }
-  if (leaving.sent == leaving.unsent.size()) ::shutdown(leaving.socket.get(), SHUT_WR);
+  if (!rest.empty()) leaving.sent += leaving.transport->send(rest).value_or(0);
+  if (leaving.sent == leaving.unsent.size()) leaving.transport->end_output();
 }
 
 }  // namespace redlock::inline v1::detail

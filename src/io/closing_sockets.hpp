@@ -3,10 +3,11 @@
 
 #include <poll.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "os/descriptor.hpp"
+#include "io/transport.hpp"
 #include "redlock/core/base/time.hpp"
 
 namespace redlock::inline v1::detail {
@@ -16,7 +17,7 @@ namespace redlock::inline v1::detail {
 /// a server may hang.
 class ClosingSockets {
  public:
-  void add(Descriptor socket, std::string unsent, core::Time until);
+  void add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until);
 
   [[nodiscard]] bool empty() const noexcept { return leaving_.empty(); }
   [[nodiscard]] core::Time timer() const noexcept;
@@ -27,7 +28,7 @@ class ClosingSockets {
 
  private:
   struct Leaving {
-    Descriptor socket;
+    std::unique_ptr<Transport> transport;
     std::string unsent;
     std::size_t sent = 0;
     core::Time until{};

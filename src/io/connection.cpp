@@ -83,7 +83,8 @@ Connection::Dial Connection::connect_next() {
   return fail(trouble_);
 }
 
-Connection::Dial Connection::open() noexcept {
+Connection::Dial Connection::open() {
+  transport_ = std::make_unique<PlainTransport>(std::exchange(socket_, Descriptor{}));
   state_ = State::open;
   next_address_ = 0;
   return Dial::connected;
@@ -108,19 +109,9 @@ std::vector<Address> Connection::unix_address() const {
 }
 
 std::optional<std::size_t> Connection::send(std::string_view bytes) {
-  const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent >= 0) return static_cast<std::size_t>(sent);
-  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
-  trouble_ = {NodeStatus::connection_lost, text_of(errno)};
-  return std::nullopt;
-}
-
-Connection::Chunk Connection::receive_some(char* bytes, std::size_t size) {
-  const ssize_t got = ::recv(socket_.get(), bytes, size, MSG_DONTWAIT);
-  if (got > 0) return {static_cast<std::size_t>(got), false};
-  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return {};
-  trouble_ = {NodeStatus::connection_lost, got == 0 ? "the server closed the connection" : text_of(errno)};
-  return {0, true};
+  const auto sent = transport_->send(bytes);
+  if (!sent) trouble_ = transport_->trouble();
+  return sent;
 }
 
 bool Connection::is_understood() {
@@ -129,10 +120,11 @@ bool Connection::is_understood() {
   return error == nullptr;
 }
 
-Descriptor Connection::release() noexcept {
+std::unique_ptr<Transport> Connection::release() noexcept {
   if (state_ != State::resolving) resolution_.reset();
   state_ = State::closed;
-  return std::exchange(socket_, Descriptor{});
+  socket_ = Descriptor{};
+  return std::exchange(transport_, nullptr);
 }
 
 }  // namespace redlock::inline v1::detail

@@ -10,6 +10,7 @@
 
 #include "io/reader.hpp"
 #include "io/resolver.hpp"
+#include "io/transport.hpp"
 #include "os/descriptor.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/endpoint.hpp"
@@ -24,6 +25,7 @@ class Connection {
 
   /// The descriptor to poll; -1 if there is none.
   [[nodiscard]] int fd() const noexcept {
+    if (transport_) return transport_->fd();
     return state_ == State::resolving ? resolution_->fd() : socket_.get();
   }
   [[nodiscard]] short events(bool has_unsent) const noexcept;
@@ -37,43 +39,44 @@ class Connection {
   /// Why it failed: after `Dial::failed`, or after sending or receiving found the connection broken.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
 
-  /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken.
+  /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken. Precondition:
+  /// open, as for `receive`.
   std::optional<std::size_t> send(std::string_view bytes);
 
-  enum class Received { all, more, broken };
-  /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`.
+  /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`. Returns false if
+  /// the connection is broken, or what came is not understood.
   template <class Heard, class Each>
-  Received receive(Heard&& heard, Each&& each) {
+  bool receive(Heard&& heard, Each&& each) {
     for (int part = 0; part < 4; ++part) {
       char bytes[16384];
-      const Chunk chunk = receive_some(bytes, sizeof bytes);
-      if (chunk.size > 0) heard();
-      if (chunk.size > 0) reader_->feed(bytes, chunk.size);
-      while (const core::Reply* reply = chunk.size > 0 ? reader_->next() : nullptr) each(*reply);
-      if (chunk.size > 0 && !is_understood()) return Received::broken;
-      if (chunk.broken) return Received::broken;
-      if (chunk.size < sizeof bytes) return Received::all;
+      const Transport::Received got = transport_->receive(bytes, sizeof bytes);
+      if (got.size > 0) heard();
+      if (got.size > 0) reader_->feed(bytes, got.size);
+      while (const core::Reply* reply = got.size > 0 ? reader_->next() : nullptr) each(*reply);
+      if (got.size > 0 && !is_understood()) return false;
+      if (got.ended) trouble_ = transport_->trouble();
+      if (got.ended) return false;
+      if (got.size < sizeof bytes) return true;
     }
-    return Received::more;
+    return true;
   }
 
-  /// Gives the socket away, still open, so that it can be read to the end elsewhere.
-  [[nodiscard]] Descriptor release() noexcept;
+  /// Closes the connection, but for its transport, which it gives away, so that it can be read to the end elsewhere. Null
+  /// if the connection was not open.
+  [[nodiscard]] std::unique_ptr<Transport> release() noexcept;
   void close() noexcept { static_cast<void>(release()); }
-  void close_in_child() const noexcept { socket_.close_in_child(); }
+  void close_in_child() const noexcept {
+    socket_.close_in_child();
+    if (transport_) transport_->close_in_child();
+  }
 
  private:
   enum class State { closed, resolving, connecting, open };
-  struct Chunk {
-    std::size_t size = 0;
-    bool broken = false;
-  };
 
   Dial connect_next();
-  Dial open() noexcept;
+  Dial open();
   Dial fail(core::Trouble trouble);
   [[nodiscard]] std::vector<Address> unix_address() const;
-  Chunk receive_some(char* bytes, std::size_t size);
   bool is_understood();
 
   Endpoint endpoint_;
@@ -81,7 +84,8 @@ class Connection {
   std::shared_ptr<Resolution> resolution_;
   std::vector<Address> addresses_;
   std::size_t next_address_ = 0;
-  Descriptor socket_;
+  Descriptor socket_;                     // while connecting
+  std::unique_ptr<Transport> transport_;  // while open
   std::unique_ptr<Reader> reader_;
   core::Trouble trouble_;
 };

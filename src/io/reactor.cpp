@@ -29,10 +29,10 @@ constexpr Span pause_after_failure = std::chrono::milliseconds{100};
 /// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
 /// How long the last owner waits for that.
-constexpr Span patience = std::chrono::milliseconds{250};
-/// Up to this many operations under way a caller sends its own commands while another one polls; with more,
-/// the driver sends them together.
-constexpr std::size_t few = 3;
+constexpr Span closing_time_at_exit = std::chrono::milliseconds{250};
+/// With up to this many active operations, a caller sends its own commands while another thread polls. With more, the
+/// driver sends them together.
+constexpr std::size_t most_sent_directly = 3;
 
 void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
   const Span left = std::clamp(until - now, Span::zero(), Span{std::chrono::hours{1}});
@@ -71,30 +71,40 @@ Reactor::~Reactor() {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
     if (connections_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
-      closing_sockets_.add(connections_[node].release(), std::string{session.unsent()}, start + patience);
+      closing_sockets_.add(connections_[node].release(), std::string{session.unsent()},
+                           start + closing_time_at_exit);
   }
-  for (Time now = start; !closing_sockets_.empty() && now < start + patience; now = Clock::now()) {
+  for (Time now = start; !closing_sockets_.empty() && now < start + closing_time_at_exit;
+       now = Clock::now()) {
     polls_.clear();
     closing_sockets_.append_to(polls_);
-    poll_until(polls_, start + patience, now);
+    poll_until(polls_, start + closing_time_at_exit, now);
     closing_sockets_.proceed(Clock::now());
   }
 }
 
 // ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// A caller's stay: its slot goes back, and the driver's place to the next, however it ends.
-class Reactor::Visit {
+/// One call's stay in the reactor, and its parked thread's interest in the end of the operation. However it ends, the
+/// parking slot goes back to the pool and, if this thread drove, another one takes over.
+class Reactor::Visit final : public core::Completion {
  public:
   Visit(Reactor& reactor, const Operation& operation, Lock& lock, Successor& successor)
-      : slot{reactor.slots_.take()}, reactor_{reactor}, operation_{operation}, lock_{lock}, heir_{successor} {
-    operation->waiter = &slot;
+      : slot{reactor.slots_.take()},
+        reactor_{reactor},
+        operation_{operation},
+        lock_{lock},
+        successor_{successor} {
+    operation->completion = this;
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit() {
     if (!lock_.owns_lock()) lock_.lock();
-    reactor_.leave(operation_, slot, heir_);
+    reactor_.leave(operation_, slot, successor_);
+  }
+  void completed(core::Operation&) noexcept override {
+    if (reactor_.parked_.remove(slot)) reactor_.waking_->add(slot);
   }
   ParkingSlot& slot;
 
@@ -102,7 +112,7 @@ class Reactor::Visit {
   Reactor& reactor_;
   const Operation& operation_;
   Lock& lock_;
-  Successor& heir_;
+  Successor& successor_;
 };
 
 /// Abandons an operation on a stop request. The callback takes the mutex. It may run while it is registered, and
@@ -144,7 +154,7 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   while (!operation->done()) {
     if (can_drive()) take_over(visit.slot);
     if (driver_ == &visit.slot) {
-      if (engine_.active() > few) {  // let other callers submit, so that all is sent together
+      if (engine_.active() > most_sent_directly) {  // let other callers submit, so that all is sent together
         lock.unlock();
         ::sched_yield();
         lock.lock();
@@ -178,7 +188,7 @@ void Reactor::submit(const Operation& operation, ParkingSlot& me) {
   }
   engine_.submit(operation, now);
   if (!polling_) return;  // the driver, perhaps this thread, sends before it polls
-  if (engine_.active() <= few) flush(now);
+  if (engine_.active() <= most_sent_directly) flush(now);
   bool needed = engine_.timer() < polls_until_;
   for (ConnectionIndex each = 0; each < engine_.connections() && !needed; ++each) {
     const core::Session& session = engine_.session(each);
@@ -208,6 +218,7 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
     if (!driver_) schedule_background(now);
   } catch (const std::bad_alloc&) {  // the remaining work waits for the next caller
   }
+  operation->completion = nullptr;  // it may still be among the engine's finished ones
   slots_.give(me);
 }
 
@@ -362,11 +373,10 @@ void Reactor::handle_one(ConnectionIndex which, Time now) {
 }
 
 void Reactor::read(ConnectionIndex which, Time now) {
-  const auto outcome =
+  const bool is_usable =
       connections_[which].receive([&] { engine_.heard(which, now); },
                                   [&](const core::Reply& reply) { engine_.answered(which, reply, now); });
-  if (outcome == Connection::Received::broken)
-    engine_.disconnected(which, connections_[which].trouble(), now);
+  if (!is_usable) engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
 /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
@@ -398,9 +408,9 @@ void Reactor::run_errands(Time now) {
     while (session.has_errand()) {
       tell_background_of(each);
       if (auto closing = session.take_closing()) {
-        Descriptor socket = connections_[each].release();
-        if (closing->graceful)
-          closing_sockets_.add(std::move(socket), std::move(closing->unsent), now + closing_time);
+        std::unique_ptr<Transport> transport = connections_[each].release();
+        if (closing->graceful && transport)
+          closing_sockets_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
       }
       if (session.take_dial()) dial(each, connections_[each].dial(), now);
     }
@@ -419,10 +429,10 @@ void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
 void Reactor::wake_finished(Lock& lock) {
   if (engine_.finished().empty()) return;
   WakeUp awake;
-  for (const Operation& operation : engine_.finished()) {
-    auto* const slot = static_cast<ParkingSlot*>(operation->waiter);
-    if (slot && parked_.remove(*slot)) awake.add(*slot);
-  }
+  waking_ = &awake;
+  for (const Operation& operation : engine_.finished())
+    if (operation->completion) operation->completion->completed(*operation);
+  waking_ = nullptr;
   engine_.finished().clear();
   if (awake.empty()) return;
   lock.unlock();

@@ -40,7 +40,7 @@ class Reactor {
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
           core::Span connect_timeout, std::uint64_t seed,
           const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn);
-  /// Sends what is queued and reads to the end, at most `patience`.
+  /// Sends what is queued and reads to the end, for at most 250 ms.
   ~Reactor();
   /// Closes all descriptors without sending anything.
   void close_in_child() const noexcept;
@@ -69,14 +69,8 @@ class Reactor {
   /// Marks these leases as lost. Cancels all acquisitions, also later ones.
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases);
 
-  /// For tests: what the engine knows, under the mutex.
-  template <class Look>
-  auto look(Look&& look) {
-    const std::lock_guard lock{mutex_};
-    return std::forward<Look>(look)(std::as_const(engine_));
-  }
-
  private:
+  friend struct TestAccess;  // the tests define it
   using Lock = std::unique_lock<std::mutex>;
   using Operation = core::Ref<core::Operation>;
   struct Successor {
@@ -136,9 +130,9 @@ class Reactor {
   WakeEvent wake_;            // ends the poll of a driver that is a caller
   ParkingPool slots_;
   ParkingList parked_;
-  std::vector<pollfd> polls_;  // the callers' driver's
-  std::vector<pollfd>
-      background_polls_;  // the background's: it may still be in poll when a caller takes over
+  WakeUp* waking_ = nullptr;              // collects threads while finished operations are gone through
+  std::vector<pollfd> polls_;             // of a driver that is a caller
+  std::vector<pollfd> background_polls_;  // of the background, which may still poll when a caller takes over
   ParkingRow background_row_;
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;

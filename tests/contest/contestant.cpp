@@ -1,5 +1,8 @@
 #include "contest/contestant.hpp"
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <random>
 #include <system_error>
 #include <thread>
@@ -53,11 +56,15 @@ class Caller {
   std::vector<Acquired> acquired_;
 };
 
-}  // namespace
+/// Counts acquisitions that needed a second round.
+struct SecondRounds final : Observer {
+  void attempted(const Attempt& attempt) override {
+    if (!attempt.failure && attempt.second_round) ++count;
+  }
+  std::atomic<std::uint64_t> count = 0;
+};
 
-void contest(const ContestantOptions& options) {
-  InspectableLock locks{{options.nodes.begin(), options.nodes.end()}, {.durable_nodes = true}};
-  locks.skew_proposals(options.skew);
+std::vector<Acquired> acquire_until_the_end(InspectableLock& locks, const ContestantOptions& options) {
   std::vector<Caller> callers;
   for (int caller = 0; caller < options.threads; ++caller)
     callers.emplace_back(locks, options.resources, options.seed * 1000 + static_cast<unsigned>(caller));
@@ -66,9 +73,24 @@ void contest(const ContestantOptions& options) {
     std::vector<std::jthread> threads;
     for (Caller& caller : callers) threads.emplace_back([&caller, end] { caller.run(end); });
   }
-  TokenLog log{.acquired = {}, .second_rounds = locks.second_rounds()};
+  std::vector<Acquired> acquired;
   for (const Caller& caller : callers)
-    log.acquired.insert(log.acquired.end(), caller.acquired().begin(), caller.acquired().end());
+    acquired.insert(acquired.end(), caller.acquired().begin(), caller.acquired().end());
+  return acquired;
+}
+
+}  // namespace
+
+void contest(const ContestantOptions& options) {
+  const auto second_rounds = std::make_shared<SecondRounds>();
+  TokenLog log;
+  {
+    InspectableLock locks{{options.nodes.begin(), options.nodes.end()},
+                          {.durable_nodes = true, .observer = second_rounds}};
+    locks.skew_proposals(options.skew);
+    log.acquired = acquire_until_the_end(locks, options);
+  }
+  log.second_rounds = second_rounds->count;  // complete: the client is gone
   log.write(options.log);
 }
 

@@ -1,9 +1,11 @@
 // A Redlock whose internal state tests can read.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,19 @@
 #include "redlock/lock_client.hpp"
 #include "redlock/options.hpp"
 
+namespace redlock::inline v1::detail {
+
+/// Reads what production code keeps to itself.
+struct TestAccess {
+  template <class Look>
+  static auto look(Client& client, Look&& look) {
+    const std::lock_guard lock{client.reactor_->mutex_};
+    return std::forward<Look>(look)(std::as_const(client.reactor_->engine_));
+  }
+};
+
+}  // namespace redlock::inline v1::detail
+
 namespace redlock::testing {
 
 /// Behaves like `Redlock`, has the same construction, and gives access to the state of its engine. Threads:
@@ -19,17 +34,15 @@ namespace redlock::testing {
 class InspectableLock : public LockClient {
  public:
   explicit InspectableLock(const std::vector<Endpoint>& nodes, Options options = {})
-      : InspectableLock{std::make_shared<redlock::detail::Client>(nodes, std::move(options))} {}
+      : InspectableLock{nodes, std::move(options), std::make_shared<Skew>()} {}
 
   /// Shifts the wall clock of this client by `skew`.
-  void skew_proposals(std::chrono::microseconds skew) { client_->skew_proposals(skew); }
-  /// Number of acquisitions that needed a second round.
-  [[nodiscard]] std::uint64_t second_rounds() const { return client_->second_rounds(); }
+  void skew_proposals(std::chrono::microseconds skew) { *skew_ = skew; }
 
   /// Returns what `look(const core::Engine&)` returns. Calls it under the client's mutex.
   template <class Look>
   auto look(Look&& look) const {
-    return client_->reactor().look(std::forward<Look>(look));
+    return redlock::detail::TestAccess::look(*client_, std::forward<Look>(look));
   }
   /// Number of operations under way.
   [[nodiscard]] std::size_t active() const {
@@ -64,10 +77,18 @@ class InspectableLock : public LockClient {
   }
 
  private:
-  explicit InspectableLock(std::shared_ptr<redlock::detail::Client> client)
-      : LockClient{client}, client_{std::move(client)} {}
+  using Skew = std::atomic<std::chrono::microseconds>;
+
+  InspectableLock(const std::vector<Endpoint>& nodes, Options options, std::shared_ptr<Skew> skew)
+      : InspectableLock{std::make_shared<redlock::detail::Client>(
+                            nodes, std::move(options),
+                            [skew] { return redlock::detail::system_wall_clock() + skew->load(); }),
+                        skew} {}
+  InspectableLock(std::shared_ptr<redlock::detail::Client> client, std::shared_ptr<Skew> skew)
+      : LockClient{client}, client_{std::move(client)}, skew_{std::move(skew)} {}
 
   std::shared_ptr<redlock::detail::Client> client_;
+  std::shared_ptr<Skew> skew_;
 };
 
 }  // namespace redlock::testing

@@ -9,6 +9,7 @@ namespace redlock::simulation {
 
 using core::Acquisition;
 using core::Extension;
+using core::Pursuit;
 using core::ReleaseOperation;
 using core::Span;
 using core::Time;
@@ -21,7 +22,7 @@ void Process::wake(int index, Time now) {
     case Thread::State::thinking:
       return begin_call(thread, now);
     case Thread::State::between_attempts:
-      return thread.retry->over(now) ? rest(thread) : ask(thread, now);
+      return thread.pursuit->pause_over(now) == Pursuit::Next::end ? rest(thread) : ask(thread, now);
     case Thread::State::asking:
       if (thread.finished()) attempt_ended(thread, now);
       return;
@@ -52,7 +53,7 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
                                 world_.send_separately(index_, static_cast<int>(node), command);
                               });
   thread.operation = core::Ref<core::Operation>{operation.release()};
-  thread.operation->waiter = &thread;
+  thread.operation->completion = &thread;
   engine_.submit(thread.operation, now);
   settle(now);
 }
@@ -84,38 +85,33 @@ void Process::begin_call(Thread& thread, Time now) {
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
   const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
                                                        : random_.chance(schedule_.workload.waits));
-  const Instant patience = thread.scheduled_call ? second : random_.skewed(5 * millisecond, second);
-  thread.give_up_at = waits ? now + Span{patience} : core::never;
-  thread.retry.reset();
-  if (waits) thread.retry.emplace(thread.give_up_at);
+  const Instant longest = thread.scheduled_call ? second : random_.skewed(5 * millisecond, second);
+  core::Claim claim{.key = key_of(thread.resource),
+                    .owner = {},
+                    .ttl = schedule_.ttl,
+                    .drift = schedule_.drift,
+                    .node_timeout = schedule_.node_timeout,
+                    .adopted_owner = thread.adopted.owner};
+  if (schedule_.fencing)
+    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
+  thread.pursuit.emplace(std::move(claim), waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
+                         now + Span{longest}, thread.adopted.token);
   ask(thread, now);
 }
 
 void Process::ask(Thread& thread, Time now) {
-  const std::string owner = thread.claim.owner;
-  thread.claim = core::Claim{.key = key_of(thread.resource),
-                             .owner = new_owner_value(),
-                             .ttl = schedule_.ttl,
-                             .drift = schedule_.drift,
-                             .node_timeout = schedule_.node_timeout};
-  if (schedule_.fencing)
-    thread.claim.fence = core::Fence{.counter_key = core::counter_key(thread.claim.key),
-                                     .proposal = world_.wall_clock_us(index_),
-                                     .memory = schedule_.fence_memory};
-  if (!thread.adopted.owner.empty()) {
-    thread.claim.adopted_owner = thread.adopted.owner;
-    if (thread.claim.fence)
-      thread.claim.fence->proposal = std::max(thread.claim.fence->proposal, thread.adopted.token + 1);
-  }
-  if (mutant_) mutant_->before_attempt(thread.claim, owner);
+  const std::string previous = thread.claim.owner;
+  const std::string owner = new_owner_value();
+  const std::uint64_t proposal = schedule_.fencing ? world_.wall_clock_us(index_) : 0;
+  thread.claim = thread.pursuit->claim(owner, proposal);
+  if (mutant_) mutant_->before_attempt(thread.claim, previous);
   ++judge_.figures().attempts;
   world_.asked(thread.claim.owner);
   thread.invoked = world_.now();
   thread.state = Thread::State::asking;
-  const auto purpose = thread.retry ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
-  auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), purpose);
+  auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), thread.pursuit->purpose());
   thread.acquisition = acquisition.get();
-  thread.acquisition->give_up_at = thread.give_up_at;
+  thread.acquisition->give_up_at = thread.pursuit->give_up_at();
   world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
   if (!thread.scheduled_call && random_.chance(4))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
@@ -142,13 +138,15 @@ void Process::attempt_ended(Thread& thread, Time now) {
 }
 
 void Process::try_again(Thread& thread, Errc why, Time now) {
-  if (!thread.retry || !world_.is_open()) return rest(thread);
+  if (!thread.pursuit->waits() || !world_.is_open()) return rest(thread);
   const Acquisition& failed = *thread.acquisition;
-  const auto again = thread.retry->after(why, failed.tally(), failed.begun(), now, random_.next());
-  if (!again) return rest(thread);
+  const std::uint64_t random = random_.next();
+  if (thread.pursuit->failed(why, failed.tally(), failed.begun(), now, random) == Pursuit::Next::end)
+    return rest(thread);
   thread.state = Thread::State::between_attempts;
   thread.operation = {};
-  world_.wake_in(index_, thread.index, std::max<Instant>((*again - now).count(), 0));
+  const Instant pause = (thread.pursuit->pause_until() - now).count();
+  world_.wake_in(index_, thread.index, std::max<Instant>(pause, 0));
 }
 
 void Process::acquired(Thread& thread, Time now) {

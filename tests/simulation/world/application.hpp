@@ -22,7 +22,7 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
 };
 
 /// One thread of the application. It acquires locks, accesses the resource and releases.
-struct Process::Thread {
+struct Process::Thread final : core::Completion {
   enum class State : std::uint8_t {
     thinking,
     between_attempts,
@@ -33,6 +33,10 @@ struct Process::Thread {
     releasing
   };
 
+  explicit Thread(Process& of) : process{of} {}
+  void completed(core::Operation&) noexcept override { process.ended_ = this; }
+
+  Process& process;
   int index = 0;
   State state = State::thinking;
   int resource = 0;
@@ -42,9 +46,8 @@ struct Process::Thread {
   core::ReleaseOperation* release_operation = nullptr;
   Surroundings::Orphan adopted;  // the lock to adopt; without an owner: none
   core::Claim claim;             // of the current attempt
-  std::shared_ptr<Held> held;    // once acquired
-  std::optional<core::Retry> retry;
-  core::Time give_up_at = core::never;
+  std::optional<core::Pursuit> pursuit;
+  std::shared_ptr<Held> held;           // once acquired
   core::Ref<core::Operation> too_late;  // an acquisition that was granted too late and is being released
   const ScheduledCall* scheduled_call = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;

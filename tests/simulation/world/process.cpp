@@ -48,7 +48,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       engine_{settings_of(schedule, random_), connect_timeout, random_.next(), guard_of(schedule, mutant)},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
-    threads_.push_back(std::make_unique<Thread>());
+    threads_.push_back(std::make_unique<Thread>(*this));
     threads_.back()->index = thread;
   }
 }
@@ -94,12 +94,13 @@ void Process::on_time(Time now) {
 /// Called after every event. Wakes threads whose operations are finished a little later; renewals belong to no thread.
 void Process::settle(Time now) {
   for (const core::Ref<core::Operation>& done : engine_.finished()) {
-    if (!done->waiter) {
+    if (!done->completion) {
       if (const auto* const renewal = dynamic_cast<const core::Extension*>(done.get()))
         judge_renewal(*renewal, now);
       continue;
     }
-    const Thread& thread = *static_cast<Thread*>(done->waiter);
+    done->completion->completed(*done);
+    const Thread& thread = *std::exchange(ended_, nullptr);
     if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
     if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);

@@ -12,7 +12,7 @@
 #include "redlock/core/lease/loss_queue.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lock/acquisition.hpp"
-#include "redlock/core/lock/retry.hpp"
+#include "redlock/core/lock/pursuit.hpp"
 #include "simulation/judge/judge.hpp"
 #include "simulation/mutant/mutant.hpp"
 #include "simulation/random.hpp"
@@ -126,6 +126,7 @@ class Process {
   core::Engine engine_;
   core::LossQueue<Held> loss_queue_;
   std::vector<std::unique_ptr<Thread>> threads_;
+  Thread* ended_ = nullptr;          // set by its completion while a finished operation is handled
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };
 

@@ -21,7 +21,14 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Outcome = Extension::Outcome;
 
-enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
+enum : Step {
+  extended,
+  released,
+  put_back,
+  extended_again = extended | by_source,
+  released_again = released | by_source,
+  put_back_again = put_back | by_source
+};
 
 /// A lease on some nodes, valid until 500 ms, and all its extensions.
 class ExtensionRounds {

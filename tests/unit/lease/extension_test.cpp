@@ -20,7 +20,14 @@ using namespace redlock::core;
 using namespace std::chrono_literals;
 using Outcome = Extension::Outcome;
 
-enum : Step { extended, extended_again, released, released_again, put_back };
+enum : Step {
+  extended,
+  released,
+  put_back,
+  extended_again = extended | by_source,
+  released_again = released | by_source,
+  put_back_again = put_back | by_source
+};
 
 enum class Fate {
   extended,

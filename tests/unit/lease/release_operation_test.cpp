@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using redlock::Release;
 
-enum : Step { released, released_again };
+enum : Step { released, released_again = released | by_source };
 
 enum class Fate { deleted, gone, in_error, lost, late, refused, other_type, unknown_script };
 const std::vector<Fate> all_fates{Fate::deleted, Fate::gone,    Fate::in_error,   Fate::lost,

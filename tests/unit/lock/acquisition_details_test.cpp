@@ -16,7 +16,15 @@ using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
 
-enum : Step { asked, timed, released, released_again };
+enum : Step {
+  asked,
+  timed,
+  released,
+  confirmed,
+  asked_again = asked | by_source,
+  released_again = released | by_source,
+  confirmed_again = confirmed | by_source
+};
 
 /// An attempt at three nodes that has sent its three SET commands.
 struct Started {

@@ -15,7 +15,15 @@ using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::Errc;
 
-enum : Step { asked, timed, released, released_again, asked_again };
+enum : Step {
+  asked,
+  timed,
+  released,
+  confirmed,
+  asked_again = asked | by_source,
+  released_again = released | by_source,
+  confirmed_again = confirmed | by_source
+};
 
 Claim adopting(Claim claim) {
   claim.adopted_owner = "before";

@@ -17,7 +17,15 @@ using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
 
-enum : Step { asked, timed, released, released_again, asked_again, confirmed, confirmed_again };
+enum : Step {
+  asked,
+  timed,
+  released,
+  confirmed,
+  asked_again = asked | by_source,
+  released_again = released | by_source,
+  confirmed_again = confirmed | by_source
+};
 
 Reply denial(std::string owner, long long ttl) {
   Reply reply;

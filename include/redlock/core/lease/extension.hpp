@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,7 +12,7 @@
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
 #include "redlock/core/lock/claim.hpp"
-#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/scripted_operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -22,9 +23,9 @@ namespace redlock::inline v1::core {
 /// its remaining copies are released on all nodes. Otherwise the outcome is in doubt: the old deadline stays, and the
 /// holder may try again. The lease's state changes before anything is reported.
 ///
-/// Once the majority is there, nodes without our value get it back if nobody else's is there: `Copies` tells
-/// when such a copy counts again. Without a majority nothing is put back: a lease does not rise from the dead.
-class Extension final : public Operation {
+/// Once there is a majority, nodes without a value get ours back; `Copies` knows when such a copy counts again. Without a
+/// majority nothing is put back, because the lock may belong to another client by then.
+class Extension final : public ScriptedOperation {
  public:
   enum class Outcome : std::uint8_t { extended, in_doubt, lost };
 
@@ -38,14 +39,8 @@ class Extension final : public Operation {
     round_ = lease_->copies.begin_round();
     old_deadline_ = lease_->deadline();
     set_deadline(std::min(later(now, claim().node_timeout), old_deadline_));
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, extended, extend_, outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, now, outbox);
     decide(now, outbox);
-  }
-
-  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
-    if (step == extended || step == extended_again) count(node, reply, now, outbox);
-    if ((step == put_back || step == put_back_again) && says_done(reply)) lease_->copies.returned(node);
   }
 
   void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
@@ -82,29 +77,35 @@ class Extension final : public Operation {
   [[nodiscard]] Time begun() const noexcept { return begun_; }
 
  private:
-  enum : Step { extended, extended_again, released, released_again, put_back, put_back_again };
+  enum : Step { extended, released, put_back };
 
-  void ask(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
-    // Heeded: a node that lost its copy gets it back also when it says so late.
-    if (const Trouble* refused =
-            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .always_read = true}))
+  void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    if (step == extended) count(node, reply, now, outbox);
+    if (step == put_back && says_done(reply)) lease_->copies.returned(node);
+  }
+  [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex, Time now) const override {
+    if (step == released) return Command{claim().release_command(Form::source), options_of(step, now)};
+    if (step == extended && !done())
+      return Command{claim().extend_command(Form::source), options_of(step, now)};
+    if (step == put_back && claim().fence && may_put_back(now))
+      return Command{claim().put_back_command(Form::source), options_of(step, now)};
+    return std::nullopt;
+  }
+  void was_sent_again(NodeIndex node, Step step, Outbox& outbox) override {
+    if (step != released) WatchedLease::written(*lease_, node, outbox);
+  }
+  [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
+    if (step == released) return {.step = step, .send_by = later(now, claim().ttl), .is_release = true};
+    if (step == put_back) return {.step = step, .send_by = later(now, claim().node_timeout)};
+    // Always read: a node that lost its copy gets it back even if it answers late.
+    return {.step = step, .send_by = deadline(), .always_read = true};
+  }
+
+  void ask(NodeIndex node, Time now, Outbox& outbox) {
+    if (const Trouble* refused = outbox.send(node, extend_, *this, options_of(extended, now)))
       tally_.mark(node, Tally::Mark::unknown, *refused);
     else
       WatchedLease::written(*lease_, node, outbox);
-  }
-
-  /// After NOSCRIPT, once.
-  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
-    if (step == released)
-      outbox.send(node, claim().release_command(Form::source), *this,
-                  {.step = released_again, .is_release = true});
-    if (step == extended && !done()) {
-      ask(node, extended_again, claim().extend_command(Form::source), outbox);
-      decide(now, outbox);
-    }
-    if (step == put_back && claim().fence)
-      restore(node, put_back_again, claim().put_back_command(Form::source), now, outbox);
-    return step == released || step == extended || step == put_back;
   }
 
   void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
@@ -115,8 +116,7 @@ class Extension final : public Operation {
       lease_->copies.there(node);
       vote = {Vote::Kind::unknown, {NodeStatus::put_back, "the key was put back and does not count yet"}};
     }
-    if (done() && vote.kind == Vote::Kind::no)
-      return restore(node, put_back, claim().put_back_command(), now, outbox);
+    if (done() && vote.kind == Vote::Kind::no) return restore(node, now, outbox);
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     tally_.mark(node, std::move(vote));
     decide(now, outbox);
@@ -142,13 +142,16 @@ class Extension final : public Operation {
     lease_->copies.end_round_with_majority(round_);
     end(now);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (tally_.is(node, Tally::Mark::no)) restore(node, put_back, claim().put_back_command(), now, outbox);
+      if (tally_.is(node, Tally::Mark::no)) restore(node, now, outbox);
   }
 
   /// Only where a majority was extended without this node, and no release is on its way there.
-  void restore(NodeIndex node, Step step, const std::string& command, Time now, Outbox& outbox) {
-    if (outcome_ != Outcome::extended || lease_->copies.given_up() || !lease_->in_force(now)) return;
-    outbox.send(node, command, *this, {.step = step, .send_by = later(now, claim().node_timeout)});
+  [[nodiscard]] bool may_put_back(Time now) const noexcept {
+    return outcome_ == Outcome::extended && !lease_->copies.given_up() && lease_->in_force(now);
+  }
+  void restore(NodeIndex node, Time now, Outbox& outbox) {
+    if (!may_put_back(now)) return;
+    outbox.send(node, claim().put_back_command(), *this, options_of(put_back, now));
     WatchedLease::written(*lease_, node, outbox);
   }
   [[nodiscard]] static bool says_none(const Reply& reply) noexcept {
@@ -168,8 +171,7 @@ class Extension final : public Operation {
     lease_->copies.give_up();
     const std::string release = claim().release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      outbox.send(node, release, *this,
-                  {.step = released, .send_by = later(now, claim().ttl), .is_release = true});
+      outbox.send(node, release, *this, options_of(released, now));
   }
 
   void end(Time now) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -9,7 +10,7 @@
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
 #include "redlock/core/lock/claim.hpp"
-#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/scripted_operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/status.hpp"
 
@@ -23,9 +24,9 @@ inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept 
   return lease->release(now);
 }
 
-/// Compare-and-delete on all nodes. Done when a majority deleted, a majority can no longer have had our
-/// value, or so many do not answer that neither will ever be known.
-class ReleaseOperation final : public Operation {
+/// Compare-and-delete on all nodes. Done when a majority has deleted the key, when no majority can have had our value, or
+/// when so many nodes do not answer that neither can be known.
+class ReleaseOperation final : public ScriptedOperation {
  public:
   ReleaseOperation(std::shared_ptr<LeaseState> lease, std::size_t nodes)
       : lease_{std::move(lease)}, tally_{nodes}, release_{claim().release_command()} {}
@@ -35,18 +36,9 @@ class ReleaseOperation final : public Operation {
     // If the lease was over already, another client may have held the lock, whatever is deleted now.
     was_over_ = !let_go(lease_, now);
     set_deadline(later(now, claim().node_timeout));
-    const Time keep_until = later(now, claim().ttl);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* refused = outbox.send(node, release_, *this,
-                                               {.step = released, .send_by = keep_until, .is_release = true}))
+      if (const Trouble* refused = outbox.send(node, release_, *this, options(now)))
         tally_.mark(node, Tally::Mark::unknown, *refused);
-    decide();
-  }
-
-  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
-    if (step == released && is_noscript(reply)) return ask_again(node, outbox);
-    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
-    tally_.mark(node, vote_on_owner(reply));
     decide();
   }
 
@@ -73,15 +65,18 @@ class ReleaseOperation final : public Operation {
   [[nodiscard]] Time begun() const noexcept { return begun_; }
 
  private:
-  enum : Step { released, released_again };
+  enum : Step { released };
 
-  /// After NOSCRIPT, once.
-  void ask_again(NodeIndex node, Outbox& outbox) {
-    const Trouble* refused = outbox.send(node, claim().release_command(Form::source), *this,
-                                         {.step = released_again, .is_release = true});
-    if (!refused || done()) return;
-    tally_.mark(node, Tally::Mark::unknown, *refused);
+  void on_reply(NodeIndex node, Step, const Reply& reply, Time, Outbox&) override {
+    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    tally_.mark(node, vote_on_owner(reply));
     decide();
+  }
+  [[nodiscard]] std::optional<Command> command_by_source(Step, NodeIndex, Time now) const override {
+    return Command{claim().release_command(Form::source), options(now)};
+  }
+  [[nodiscard]] SendOptions options(Time now) const noexcept {
+    return {.step = released, .send_by = later(now, claim().ttl), .is_release = true};
   }
 
   void decide() noexcept {

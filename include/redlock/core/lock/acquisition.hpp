@@ -10,7 +10,7 @@
 
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/core/lock/token_agreement.hpp"
-#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/scripted_operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -32,10 +32,10 @@ namespace redlock::inline v1::core {
 /// With a fence, the majority consists of nodes that have acknowledged the token: see `TokenAgreement`. That may take a
 /// second round to nodes whose counters are behind.
 ///
-/// An adoption asks for a lock that has a certain owner, rather than none: the owner value is swapped, and swapped back when
-/// the attempt fails. So who swaps a majority has the lock, and of two who try one at most. The token is a new one: a holder
-/// who has not left after all is fenced off.
-class Acquisition final : public Operation {
+/// An adoption acquires a lock that has a certain owner, instead of a free one. It swaps the owner value, and swaps it
+/// back if the attempt fails. The client that swaps a majority has the lock, so at most one of two adopters succeeds. The
+/// token is new, which fences off a previous holder that is still active.
+class Acquisition final : public ScriptedOperation {
  public:
   enum class Purpose : bool {
     try_once,
@@ -49,20 +49,8 @@ class Acquisition final : public Operation {
     begun_ = now;
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
     claim_.marker = outbox.marker();
-    const std::string set = claim_.set_command();
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, asked, set, outbox);
-    decide(now, outbox);
-  }
-
-  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
-    if (is_noscript(reply) && ask_again(node, step, now, outbox)) return;
-    if (done()) return;
-    const bool is_open = tally_.is(node, Tally::Mark::pending);
-    if ((step == asked || step == asked_again) && is_open) count(node, reply, outbox);
-    if ((step == confirmed || step == confirmed_again) && is_open) note_confirmation(node, reply);
-    if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
-      tally_[node].ttl = std::chrono::milliseconds{reply.integer};
-    if (step == released || step == released_again) explain(node, reply);
+    const Command set{claim_.set_command(), options_of(asked, now)};
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, set, outbox);
     decide(now, outbox);
   }
 
@@ -118,30 +106,38 @@ class Acquisition final : public Operation {
   }
 
  private:
-  enum : Step { asked, timed, released, released_again, asked_again, confirmed, confirmed_again };
+  enum : Step { asked, timed, released, confirmed };
 
-  /// After NOSCRIPT, once. Nothing is set behind a release of the same owner value.
-  bool ask_again(NodeIndex node, Step step, Time now, Outbox& outbox) {
-    if (step == released)
-      return !outbox.send(node, undo_command(Form::source), *this,
-                          {.step = released_again, .is_release = true});
-    const bool may_set = claim_.sets_by_script() && !giving_back_ && !done();
-    if (!may_set || (step != asked && step != confirmed)) return false;
-    if (step == asked)
-      send(node, asked_again, claim_.set_command(Form::source), outbox);
-    else
-      send(node, confirmed_again, confirmation(node, Form::source), outbox);
+  void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    if (done()) return;
+    const bool is_open = tally_.is(node, Tally::Mark::pending);
+    if (step == asked && is_open) count(node, reply, now, outbox);
+    if (step == confirmed && is_open) note_confirmation(node, reply);
+    if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
+      tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+    if (step == released) explain(node, reply);
     decide(now, outbox);
-    return true;
   }
 
-  void send(NodeIndex node, Step step, const std::string& command, Outbox& outbox) {
-    if (const Trouble* refused =
-            outbox.send(node, command, *this, {.step = step, .send_by = deadline(), .grants = true}))
+  /// Nothing sets the key after a release of the same owner value was queued.
+  [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex node, Time now) const override {
+    if (step == released) return Command{undo_command(Form::source), options_of(step, now)};
+    if (!claim_.sets_by_script() || giving_back_ || done()) return std::nullopt;
+    if (step == asked) return Command{claim_.set_command(Form::source), options_of(step, now)};
+    if (step == confirmed) return Command{confirmation(node, Form::source), options_of(step, now)};
+    return std::nullopt;
+  }
+  [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
+    if (step == released) return {.step = step, .send_by = later(now, claim_.ttl), .is_release = true};
+    return {.step = step, .send_by = deadline(), .grants = step != timed};
+  }
+
+  void send(NodeIndex node, const Command& command, Outbox& outbox) {
+    if (const Trouble* refused = outbox.send(node, command.bytes, *this, command.options))
       tally_.mark(node, Tally::Mark::unknown, *refused);
   }
 
-  void count(NodeIndex node, const Reply& reply, Outbox& outbox) {
+  void count(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
     if (!claim_.tells_holder()) return tally_.mark(node, vote_of_set(reply));
     Grant grant = read_grant(reply);
     tally_[node].owner = std::move(grant.owner);
@@ -150,17 +146,17 @@ class Acquisition final : public Operation {
     tally_.mark(node, std::move(grant.vote));
     if (!is_granted || !claim_.fence) return;
     const TokenAgreement::Grant worth = agreement_.add(node, grant.counter);
-    if (worth == TokenAgreement::Grant::to_be_confirmed && !giving_back_) confirm(node, outbox);
+    if (worth == TokenAgreement::Grant::to_be_confirmed && !giving_back_) confirm(node, now, outbox);
     if (worth == TokenAgreement::Grant::in_vain) pass_over(node);
   }
 
-  /// The node counts again when it has acknowledged the token.
-  void confirm(NodeIndex node, Outbox& outbox) {
+  /// Asks the node to acknowledge the token; its grant does not count until then.
+  void confirm(NodeIndex node, Time now, Outbox& outbox) {
     second_round_ = true;
     tally_.mark(node, Tally::Mark::pending);
-    send(node, confirmed, confirmation(node), outbox);
+    send(node, {confirmation(node, Form::digest), options_of(confirmed, now)}, outbox);
   }
-  [[nodiscard]] std::string confirmation(NodeIndex node, Form form = Form::digest) const {
+  [[nodiscard]] std::string confirmation(NodeIndex node, Form form) const {
     return claim_.confirm_command(agreement_.granted(node), agreement_.token(), form);
   }
   void note_confirmation(NodeIndex node, const Reply& reply) {
@@ -176,7 +172,7 @@ class Acquisition final : public Operation {
   /// Settles the token. Precondition: a majority has granted.
   void settle_token(Time now, Outbox& outbox) {
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
-    for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, outbox);
+    for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, now, outbox);
   }
 
   void decide(Time now, Outbox& outbox) {
@@ -212,19 +208,18 @@ class Acquisition final : public Operation {
     if (std::exchange(giving_back_, true)) return;
     explained_.assign(tally_.nodes(), false);
     is_gone_ = tally_.majority_has_one_owner();
-    const std::string release = undo_command();
-    const Time keep_until = later(now, claim_.ttl);
+    const Command release{undo_command(Form::digest), options_of(released, now)};
     const std::string ask_ttl = command({"PTTL", claim_.key});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
       if (purpose_ == Purpose::wait && !claim_.tells_holder() && tally_.is(node, Tally::Mark::no))
-        outbox.send(node, ask_ttl, *this, {.step = timed, .send_by = deadline()});
-      if (outbox.send(node, release, *this, {.step = released, .send_by = keep_until, .is_release = true}))
-        explained_[node] = true;
+        outbox.send(node, ask_ttl, *this, options_of(timed, now));
+      if (outbox.send(node, release.bytes, *this, release.options)) explained_[node] = true;
     }
   }
 
-  /// A lock that somebody else has adopted is not given back to its owner, who would be in the way.
-  [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
+  /// If another client has the lock now, the copies are deleted instead of being given back to the old owner, where they
+  /// would be in the way.
+  [[nodiscard]] std::string undo_command(Form form) const {
     return is_gone_ ? claim_.release_command(form) : claim_.undo_command(form);
   }
 

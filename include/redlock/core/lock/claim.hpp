@@ -8,14 +8,15 @@
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lock/fence.hpp"
+#include "redlock/core/lock/lock_kind.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/resp.hpp"
-#include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::inline v1::core {
 
 struct Claim {
+  const LockKind* kind = &exclusive_lock;
   std::string key;
   std::string
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
@@ -35,39 +36,39 @@ struct Claim {
   /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
-      return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form);
+      return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form);
     if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    if (!fence) return set_script.call({key, marker_key, quarantine_key}, {owner, ttl_text(), marker}, form);
+    if (!fence) return kind->set.call({key, marker_key, quarantine_key}, {owner, ttl_text(), marker}, form);
     const std::string proposal = std::to_string(fence->proposal);
     if (marker.empty())
-      return grant_script.call({key, fence->counter_key},
-                               {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
-    return grant_script.call({key, fence->counter_key, marker_key, quarantine_key},
-                             {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
+      return kind->grant.call({key, fence->counter_key},
+                              {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
+    return kind->grant.call({key, fence->counter_key, marker_key, quarantine_key},
+                            {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
   }
   /// Undoes `set_command`. To be sent after it on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
     if (adopted_owner.empty()) return release_command(form);
-    return swap_script.call({key}, {owner, adopted_owner, ttl_text()}, form);
+    return kind->swap.call({key}, {owner, adopted_owner, ttl_text()}, form);
   }
   [[nodiscard]] std::string confirm_command(std::uint64_t granted, std::uint64_t wanted,
                                             Form form = Form::digest) const {
-    return confirm_script.call({key, fence->counter_key},
-                               {owner, std::to_string(granted), std::to_string(wanted), memory_text()}, form);
+    return kind->confirm.call({key, fence->counter_key},
+                              {owner, std::to_string(granted), std::to_string(wanted), memory_text()}, form);
   }
   /// Like `extend_command`, does not set the key, so it may follow a release of this owner value.
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
-    return release_script.call({key}, {owner}, form);
+    return kind->release.call({key}, {owner}, form);
   }
   [[nodiscard]] std::string extend_command(Form form = Form::digest) const {
-    if (!fence) return extend_script.call({key}, {owner, ttl_text()}, form);
-    return extend_script.call({key, fence->counter_key}, {owner, ttl_text(), memory_text()}, form);
+    if (!fence) return kind->extend.call({key}, {owner, ttl_text()}, form);
+    return kind->extend.call({key, fence->counter_key}, {owner, ttl_text(), memory_text()}, form);
   }
   /// Valid once the lock was acquired.
   [[nodiscard]] std::string put_back_command(Form form = Form::digest) const {
     if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    return put_back_script.call({key, fence->counter_key},
-                                {owner, ttl_text(), std::to_string(token), memory_text()}, form);
+    return kind->put_back.call({key, fence->counter_key},
+                               {owner, ttl_text(), std::to_string(token), memory_text()}, form);
   }
 
  private:

@@ -8,6 +8,7 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/operation/completion.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/status.hpp"
@@ -17,8 +18,6 @@ class Observer;
 }
 
 namespace redlock::inline v1::core {
-
-class Operation;
 
 /// Identifies which of an operation's commands a reply answers. Every operation defines its own steps.
 using Step = std::uint8_t;
@@ -80,8 +79,8 @@ class Operation : public Counted {
 
   /// When the caller stops waiting; then the engine calls `abandon(timed_out)`. Set it before submitting the operation.
   Time give_up_at = never;
-  /// The caller's parking place; belongs to whoever waits.
-  void* waiter = nullptr;
+  /// Who is notified when it is done; null: nobody. Set before the operation is submitted.
+  Completion* completion = nullptr;
 
  protected:
   void finish() noexcept { done_ = true; }

@@ -1,0 +1,103 @@
+// One call for a lock: its attempts, and the pauses between them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/lock/claim.hpp"
+#include "redlock/core/lock/retry.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/status.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Decides what a call for a lock does next. Whoever runs it makes the attempts and sleeps; the library and the simulator
+/// both do.
+///
+///     attempt ── failed ──▶ pause ── over ──▶ attempt …
+///        │                    │
+///        │ granted            └─ the call's time is over ─▶ end
+///        ▼
+///     the lease            attempt ── failed, and there is no other one ─▶ end
+///
+/// At the end `code()` and `tally()` say why there is no lease. They describe the last attempt that came to its own end:
+/// one that the call's end cut short says nothing about the nodes that had no time to answer.
+class Pursuit {
+ public:
+  /// A call for one attempt, or one that tries again until `give_up_at`.
+  enum class Attempts : bool { one, until_time };
+  enum class Next : std::uint8_t { attempt, pause, end };
+
+  /// `claim`: without owner value and proposal, which every attempt gets anew. An adoption names the owner value and the
+  /// token of the lock that it takes over.
+  Pursuit(Claim claim, Attempts attempts, Time give_up_at, std::uint64_t adopted_token = 0)
+      : claim_{std::move(claim)}, attempts_{attempts}, adopted_token_{adopted_token}, retry_{give_up_at} {
+    give_up_at_ = attempts == Attempts::one ? never : give_up_at;
+  }
+
+  /// What the next attempt claims. `owner`: fresh for each. `proposal`: for the fencing counter.
+  [[nodiscard]] Claim claim(std::string owner, std::uint64_t proposal) const {
+    Claim claim = claim_;
+    claim.owner = std::move(owner);
+    if (claim.fence)
+      claim.fence->proposal = is_adoption() ? std::max(proposal, adopted_token_ + 1) : proposal;
+    return claim;
+  }
+  [[nodiscard]] bool waits() const noexcept { return attempts_ == Attempts::until_time; }
+  [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
+    return waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+  }
+  /// When an attempt is to be given up.
+  [[nodiscard]] Time give_up_at() const noexcept { return give_up_at_; }
+
+  /// After an attempt that took from `begun` to `now` and ended without a lease. `random` is used by calls that wait.
+  [[nodiscard]] Next failed(Errc why, Tally tally, Time begun, Time now, std::uint64_t random) {
+    const std::optional<Time> again = waits() ? retry_.after(why, tally, begun, now, random) : std::nullopt;
+    if (why != Errc::timed_out || !last_) last_ = Failure{why, std::move(tally)};
+    if (!again) return end();
+    pause_until_ = *again;
+    return Next::pause;
+  }
+  [[nodiscard]] Time pause_until() const noexcept { return pause_until_; }
+  /// After a pause, whatever ended it.
+  [[nodiscard]] Next pause_over(Time now) { return retry_.over(now) ? end() : Next::attempt; }
+
+  // ── at the end ───────────────────────────────────────────────────────────────────────────────────────────
+
+  [[nodiscard]] Errc code() const noexcept { return last_->code; }
+  [[nodiscard]] const Tally& tally() const noexcept { return last_->tally; }
+
+ private:
+  struct Failure {
+    Errc code;
+    Tally tally;
+  };
+
+  [[nodiscard]] bool is_adoption() const noexcept { return !claim_.adopted_owner.empty(); }
+
+  Next end() {
+    Errc& code = last_->code;
+    const Tally& tally = last_->tally;
+    if (code == Errc::timed_out && tally.votes() < quorum(tally.nodes())) code = Errc::no_quorum;
+    // As long as a lock may be on its way to several adopters, or back to its owner, it is not lost.
+    if (code == Errc::held && is_adoption())
+      code = tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
+    if (code == Errc::held && waits()) code = Errc::timed_out;
+    return Next::end;
+  }
+
+  Claim claim_;
+  Attempts attempts_;
+  std::uint64_t adopted_token_;
+  Time give_up_at_ = never;
+  Retry retry_;
+  Time pause_until_{};
+  std::optional<Failure> last_;
+};
+
+}  // namespace redlock::inline v1::core

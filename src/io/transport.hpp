@@ -1,0 +1,59 @@
+// How bytes travel over a connection that was made.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "os/descriptor.hpp"
+#include "redlock/core/wire/trouble.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// A connected socket, and what stands between it and the bytes of the protocol. Owns the socket and closes it. Nothing
+/// blocks.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// To be polled.
+  [[nodiscard]] int fd() const noexcept { return socket_.get(); }
+
+  /// How much was taken: less than all when there is no room at the moment. None: the connection is broken.
+  virtual std::optional<std::size_t> send(std::string_view bytes) = 0;
+
+  struct Received {
+    std::size_t size = 0;  ///< 0: nothing has arrived.
+    bool ended = false;    ///< The connection is broken, or the peer closed it.
+  };
+  virtual Received receive(char* bytes, std::size_t size) = 0;
+
+  /// Nothing will be sent any more: the peer sees the end after the last byte.
+  virtual void end_output() noexcept = 0;
+
+  /// Why `send` or `receive` failed.
+  [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
+  void close_in_child() const noexcept { socket_.close_in_child(); }
+
+ protected:
+  explicit Transport(Descriptor socket) noexcept : socket_{std::move(socket)} {}
+  void fail(core::Trouble trouble) { trouble_ = std::move(trouble); }
+
+ private:
+  Descriptor socket_;
+  core::Trouble trouble_;
+};
+
+/// The bytes as they are.
+class PlainTransport final : public Transport {
+ public:
+  explicit PlainTransport(Descriptor socket) noexcept : Transport{std::move(socket)} {}
+  std::optional<std::size_t> send(std::string_view bytes) override;
+  Received receive(char* bytes, std::size_t size) override;
+  void end_output() noexcept override;
+};
+
+}  // namespace redlock::inline v1::detail
