@@ -4,14 +4,21 @@
 #include <vector>
 
 #include "redlock/clock.hpp"
+#include "redlock/duration.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
+#include "redlock/fencing/fenced_value.hpp"
+#include "redlock/fencing/high_water_mark.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_client.hpp"
+#include "redlock/metrics/observer.hpp"
+#include "redlock/metrics/prometheus.hpp"
 #include "redlock/mutex.hpp"
 #include "redlock/node_report.hpp"
 #include "redlock/options.hpp"
+#include "redlock/status.hpp"
+#include "redlock/version.hpp"
 
 namespace redlock {
 inline namespace v1 {

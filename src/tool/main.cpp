@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "redlock/error.hpp"
+#include "redlock/version.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/run.hpp"
@@ -169,7 +170,7 @@ int parse_and_run(const std::vector<std::string>& words) {
   std::reverse(own.begin(), own.end());  // the order that CLI11 expects
 
   CLI::App app{about, "redlock"};
-  app.set_version_flag("--version", "redlock " REDLOCK_VERSION);
+  app.set_version_flag("--version", "redlock " + std::string{redlock::version()});
   RunArguments run_arguments;
   StatusArguments status_arguments;
   CLI::App* const run_command = add_run(app, run_arguments);

@@ -41,7 +41,7 @@ install_redlock static -DBUILD_SHARED_LIBS=OFF
 install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
 for kind in static shared; do
   say "$kind: find_package"
-  build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.1
+  build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.2
   say "$kind: pkg-config"
   use_pkgconfig $kind
   use_pkgconfig $kind --static
@@ -50,7 +50,7 @@ done
 say "Components and versions"
 from_static=-DCMAKE_PREFIX_PATH=$work/static
 refuse_consumer 'its component other does not exist. There is one component: testing.' "$from_static" -DCOMPONENTS=other
-refuse_consumer 'compatible with requested version "0.2"' "$from_static" -DREDLOCK_VERSION=0.2
+refuse_consumer 'compatible with requested version "0.3"' "$from_static" -DREDLOCK_VERSION=0.3
 quietly cmake --install "$work/build-static" --prefix "$work/plain" --component redlock
 refuse_consumer 'its component testing was not installed. Build and install redlock with -DREDLOCK_BUILD_TESTING=ON.' \
   -DCMAKE_PREFIX_PATH="$work/plain"
@@ -70,7 +70,7 @@ for library in redlock:v1 redlock-testing:testing; do
   if grep '^[A-TX-Z] ' <<<"$names" | grep -v "^T redlock::${library#*:}::"; then fail "exported by $file"; fi
   if grep -E '^. ([a-z ]* for )?redlock::(core|v1::detail|testing::detail)::' <<<"$names"; then fail "exported by $file"; fi
   grep -q '^T ' <<<"$names" || fail "$file exports nothing"
-  objdump -p "$file" | grep -q "SONAME  *lib${library%:*}.so.0.1$" || fail "the SONAME of $file"
+  objdump -p "$file" | grep -q "SONAME  *lib${library%:*}.so.0.2$" || fail "the SONAME of $file"
 done
 
 say "The example with Catch2"
