@@ -18,7 +18,7 @@ inline namespace v1 {
 /// |---------------------------------------------------|----------------------------------------------------|
 /// | `redis://[[user]:password@]host[:port][/db]`      | TCP; default port 6379, default db 0                |
 /// | `redis://:password@host`                           | TCP with a password for the default user            |
-/// | `rediss://…`                                      | the same over TLS: refused by a client without TLS |
+/// | `rediss://…`                                      | the same over TLS; parsed, but refused by clients  |
 /// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
@@ -38,9 +38,8 @@ class REDLOCK_EXPORT Endpoint {
   /// A host name, or an IP address (IPv6 without brackets). Empty for a unix socket.
   [[nodiscard]] const std::string& host() const noexcept { return host_; }
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }  ///< 0 for a unix socket.
-  [[nodiscard]] const std::string& path() const noexcept {
-    return path_;
-  }  ///< Empty unless it is a unix socket.
+  /// Empty unless it is a unix socket.
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] unsigned db() const noexcept { return db_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
   [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Do not log.

@@ -13,9 +13,9 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The exception for exceptional outcomes. `what()` contains the outcome, the details, and a line for each
-/// node; it never contains a password. A plain value: it may outlive the client and may be copied to other
-/// threads.
+/// Thrown for every outcome that a call does not return (see `Errc`). `what()` contains the outcome, the
+/// details, and a line for each node; it never contains a password. A plain value: it may outlive the client
+/// and may be copied to other threads.
 class REDLOCK_EXPORT Error : public std::system_error {
  public:
   Error(Errc code, const std::string& details, std::vector<NodeReport> nodes = {});

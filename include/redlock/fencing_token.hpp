@@ -1,4 +1,4 @@
-// A number by which a resource can refuse former holders.
+// A number that lets a resource refuse former holders.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,8 @@ inline namespace v1 {
 
 /// A number that grows with every acquisition of the same resource, by any client, as long as a majority of
 /// the nodes keeps its counters. If a resource remembers the greatest token it has seen and refuses smaller
-/// ones, a holder that lost the lock without noticing cannot change it any more. See docs/fencing.md.
+/// ones, a holder that lost the lock without noticing cannot change the resource any more. See
+/// docs/fencing.md.
 ///
 /// Tokens are ordered but not consecutive, and below 2^53. Extending a lease keeps its token.
 class FencingToken {

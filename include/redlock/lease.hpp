@@ -22,19 +22,20 @@ class LeaseRecord;
 
 /// A lock that is held. The destructor releases it.
 ///
-/// | state    | meaning                                                              | ends by                       |
-/// |----------|----------------------------------------------------------------------|-------------------------------|
-/// | held     | a majority of the nodes holds our value until the deadline           | a loss, `release()`           |
-/// | in_doubt | the last extension got no majority; the old deadline is still valid  | a successful extension; same  |
-/// | lost     | the lock was lost, for the reason given by `loss()`                  | never                         |
-/// | released | `release()` or `orphan()` was called, or the lease was moved from    | never                         |
+/// | state    | meaning                                                              | can change to            |
+/// |----------|----------------------------------------------------------------------|--------------------------|
+/// | held     | a majority of the nodes holds the owner value until the deadline     | in_doubt, lost, released |
+/// | in_doubt | the last extension got no majority; the old deadline is still valid  | held, lost, released     |
+/// | lost     | the lock was lost, for the reason given by `loss()`                  | –                        |
+/// | released | `release()` or `orphan()` was called, or the lease was moved from    | –                        |
 ///
 /// The guarantee of *held* and *in_doubt* relies on the assumptions in docs/safety.md: clock rates within the
 /// drift allowance, and nodes that do not lose data unnoticed. Check `remaining()` before work that must not
 /// overlap with that of the next holder.
 ///
-/// Threads: any thread may call const members at any time. Calls of `extend`, `release`, `orphan`, move and
-/// destruction must not run at the same time as one another.
+/// Threads: any thread may call const members at any time, also during a call of `extend`, `release` or
+/// `orphan`. Only one call of these three may run at a time. While the lease is being moved or destroyed, no
+/// other call may run.
 ///
 /// Lifetime: a lease keeps the client's connections alive and may outlive the client object.
 ///
@@ -73,16 +74,17 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// Returns why the lease was lost; `Loss::none` if it is still valid or was released in time.
   [[nodiscard]] Loss loss() const noexcept;
   /// Returns a token that gets a stop request when the lease is lost: at the deadline at the latest, and at
-  /// once when a majority of the nodes reports that our value is gone, or when the client is shut down. A
-  /// release makes no stop request. The returned token has no stop state if the lease was moved from.
+  /// once when a majority of the nodes reports that the owner value is gone, or when the client is shut down.
+  /// A release makes no stop request. The returned token has no stop state if the lease was moved from.
   ///
   /// Stop callbacks run on one of the client's threads and must not throw. A release waits for them, unless
   /// it is called from one of them.
   ///
-  /// The first call starts the thread, and starts watching the lease, as `LockOptions::on_lost` and
-  /// `auto_renew` do: the nodes report each change of its key over a second connection to each node, which
-  /// all leases of the client share. A server that does not support this (see docs/errors.md, Permissions) is
-  /// polled every tenth of the ttl.
+  /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` or
+  /// `auto_renew` the lease is watched from the start. The nodes report each change of a watched lease's key
+  /// over a second connection to each node, which all leases of the client share. A server that does not
+  /// support this (see docs/errors.md, Permissions) is polled every tenth of the ttl. The call does not wait
+  /// for the nodes.
   ///
   /// Throws `std::system_error` if the system cannot provide the thread, and `Error` (misconfigured) in a
   /// child of fork().
@@ -92,31 +94,33 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// for it within 100 ms because all of them are blocked in other callbacks. Throws as `stop_token()` does.
   bool wait_lost(Duration limit = Clock::duration::max(), const std::stop_token& stop = {}) const;
 
-  /// Extends the lease: asks all nodes to keep our value for another full ttl, counted from now. Never
-  /// shortens it. Blocks until a majority has answered, for at most the node timeout and never beyond the
-  /// deadline.
+  /// Extends the lease: asks all nodes to keep the owner value for another full ttl, counted from now. Never
+  /// moves the deadline back. Blocks until a majority has answered, for at most the node timeout and never
+  /// beyond the deadline.
   ///
   /// Returns true if a majority extended it while the old validity lasted; `deadline()` has then moved.
   /// Otherwise returns false, and the lease is either *lost*, and the copies are being released on all nodes,
   /// or *in_doubt*: too few nodes answered, the old deadline is still valid, and another call may succeed. A
   /// lease whose deadline has passed is never extended.
   ///
-  /// Throws `Error` (misconfigured) if a majority of the nodes refuses the script for a reason that no retry
-  /// can fix; the lease is then in doubt.
+  /// Throws `Error` (misconfigured) if a majority of the nodes refuses the extension for a reason that no
+  /// retry can fix; the lease is then in doubt.
   bool extend();
   /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost`, `Errc::no_quorum` (in doubt) or
   /// `Errc::misconfigured`. Throws only if memory runs out.
   bool extend(std::error_code& ec);
 
-  /// Releases the lock: deletes our value on all nodes, and never another holder's value. Blocks until a
-  /// majority has answered, for at most the node timeout. Nodes without a connection get the release when
-  /// they reconnect, or their copy expires. Later calls return the same result.
+  /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. Blocks until
+  /// a majority has answered, for at most the node timeout, and while a callback of this lease runs on
+  /// another thread. Nodes without a connection get the release when they reconnect, or their copy expires.
+  /// Later calls return the same result.
   Release release() noexcept;
 
-  /// Hands the lock over to somebody else, who takes it over with `LockClient::adopt`, in another thread,
-  /// process or machine. The nodes keep the lock at least until the deadline. This lease becomes *released*:
-  /// it is no longer renewed, does not release the lock, and reports no loss. The resource, owner value,
-  /// token and deadline can still be read, to pass them on. Do not use what the lock protects any more.
+  /// Gives up the lease without releasing the lock, so that another thread, process or machine can take the
+  /// lock over with `LockClient::adopt`. The nodes keep the lock at least until the deadline. This lease
+  /// becomes *released*: it is no longer renewed, does not release the lock, and reports no loss. The
+  /// resource, owner value, token and deadline can still be read, to pass them on. Do not use what the lock
+  /// protects any more.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread. Returns true if the
   /// lease was valid until now; otherwise there is nothing to adopt.

@@ -22,15 +22,20 @@ inline namespace v1 {
 ///
 /// Resources: a *resource* is a string of any bytes, 1 to 4096 of them, that does not start with `redlock:`.
 ///
-/// Attempts: every attempt uses a fresh owner value. When an attempt fails, its releases have been queued for
-/// every node before the call returns. A copy remains only on nodes whose connection broke; it expires there
-/// after at most the ttl.
+/// Attempts: an *attempt* tries once, on all nodes, to set the resource's key to a fresh random string, the
+/// *owner value*. A key that has been set on one node is a *copy* of the lock. When an attempt fails,
+/// releases for its copies have been queued for every node before the call returns. A copy remains only on
+/// nodes whose connection broke; it expires there after at most the ttl.
 ///
-/// Errors: `held` and `timed_out` are returned as empty optionals. All other errors are thrown as `Error`,
-/// with a report for each node. If the lease must renew itself or report its loss, and the system cannot
-/// provide the thread or timer for that, the call releases the lock again and throws `std::system_error`. The
-/// overloads with `std::error_code&` throw only if memory runs out. They set `ec` to the outcome (including
-/// `Errc::held` and `Errc::timed_out`, or the system's error if it has no thread) and clear it on success.
+/// Locks are not reentrant: while a lease is valid, any further call for the same resource finds the lock held,
+/// even on the same thread. In this documentation, *somebody else* is the holder of any other lease.
+///
+/// Errors: `held` and `timed_out` are returned as empty optionals, and so is the `lost` of `adopt`. All other
+/// errors are thrown as `Error`, with a report for each node. If the lease must renew itself or report its
+/// loss, and the system cannot provide the thread or timer for that, the call releases the lock again and
+/// throws `std::system_error`. The overloads with `std::error_code&` throw only if memory runs out. They set
+/// `ec` to the outcome (including `Errc::held` and `Errc::timed_out`, or the system's error if it has no
+/// thread) and clear it on success.
 ///
 /// Threads: any thread may make any call at any time on the same object. Moving and destroying the object
 /// must be synchronized by the caller, as with any object. A moved-from object can only be assigned to or
@@ -48,8 +53,9 @@ inline namespace v1 {
 /// `misconfigured`.
 ///
 /// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
-/// client and its leases sends the requests that are still queued, for at most 250 ms. Use `shut_down` to
-/// make the holders stop.
+/// client and its leases sends the requests that are still queued, which blocks for at most 250 ms. It also
+/// blocks while a loss callback runs on another thread, and until the observer has received its events. Use
+/// `shut_down` to make the holders stop.
 class REDLOCK_EXPORT LockClient {
  public:
   LockClient(LockClient&&) noexcept;
@@ -57,9 +63,9 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// Makes one attempt. Returns an empty optional if somebody else holds the lock. Blocks until a majority
-  /// has decided, for at most the node timeout. A first call also waits for connections, for at most the
-  /// connect timeout.
+  /// Makes one attempt. Returns an empty optional if somebody else has the lock. Blocks until a majority has
+  /// decided, for at most the node timeout; for at most twice that if a second round has to confirm the
+  /// fencing token. A first call also waits for connections, for at most the connect timeout.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
@@ -76,7 +82,7 @@ class REDLOCK_EXPORT LockClient {
                                     std::stop_token stop, std::error_code& ec);
 
   /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled` or
-  /// `misconfigured`.
+  /// `misconfigured`. Keeps trying even while too few nodes are reachable.
   Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
   /// As above, but returns an empty optional and sets `ec` to `cancelled` or `misconfigured`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
@@ -89,35 +95,37 @@ class REDLOCK_EXPORT LockClient {
   /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at
   /// most one succeeds; if neither does, both may try again.
   ///
-  /// Returns an empty optional if a majority of the nodes holds somebody else's value, or none. After any
-  /// other failure the lock lives for at least another ttl, and on nodes whose connection broke the adopter's
-  /// value remains until it expires.
+  /// Returns an empty optional if the lock is gone: a majority of the nodes holds no value, or the same other
+  /// owner value. After any other failure the lock lives for at least another ttl, and on nodes whose
+  /// connection broke the adopter's value remains until it expires.
   ///
-  /// `token` is the lock's fencing token, or `FencingToken{}` if it has none. As with any other acquisition,
-  /// the lease gets a new and greater token. It fences off the previous holder if that one is still active
-  /// after all. Such a holder's loss is reported (`Loss::taken`) by its next extension, or at once if its
-  /// lease is watched by another client than this one.
+  /// `owner_value` has 1 to 1024 bytes. `token` is the lock's fencing token, or `FencingToken{}` if it has
+  /// none; with a token, `LockOptions::fencing` must be true. As with any other acquisition, the lease gets a
+  /// new and greater token. It fences off the previous holder if that one is still active after all. Such a
+  /// holder's loss is reported (`Loss::taken`) by its next extension, or at once if its lease is watched by
+  /// another client than this one.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease: `Errc::lost` if the lock was gone.
   std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
                              const LockOptions& options, std::error_code& ec);
 
-  /// Asks every node who holds the resource and for how long. Changes nothing. Blocks until all nodes have
-  /// answered: for at most the node timeout (250 ms by default), plus the connect timeout while connections
-  /// are being made. Throws only for bad arguments; a node's failure is in its report. The answer is out of
-  /// date by the time it arrives, so do not base decisions on it.
+  /// Asks every node who holds the resource and for how long. Changes nothing. In the reports, a node that
+  /// voted is `held` or `free`. Blocks until all nodes have answered: for at most the node timeout (250 ms by
+  /// default), plus the connect timeout while connections are being made. Throws only for bad arguments; a
+  /// node's failure is in its report. The answer is out of date by the time it arrives, so do not base
+  /// decisions on it.
   std::vector<NodeReport> inspect(std::string_view resource);
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
-  /// Prepares the end of the program. All leases of this client are lost (`Loss::shut_down`), which is
-  /// reported as any loss is, and they are no longer renewed. Calls that wait for a lock, and all later calls
-  /// for a lock, fail with `cancelled`.
+  /// Call this before the program ends. All leases of this client are lost (`Loss::shut_down`) and no longer
+  /// renewed; the losses are reported as usual. Calls that wait for a lock, and all later calls for a lock,
+  /// fail with `cancelled`.
   ///
-  /// Does not block and releases nothing: a lock stays on the nodes until its holder, who has to stop first,
-  /// releases or destroys the lease, or until its ttl runs out. Repeated calls have no effect. Throws
-  /// `misconfigured` in a child of `fork()`; otherwise throws only if memory runs out.
+  /// Does not block and releases nothing, because the holders have to stop their work first. A lock stays on
+  /// the nodes until its lease is released or destroyed, or its ttl runs out. Repeated calls have no effect.
+  /// Throws `misconfigured` in a child of `fork()`; otherwise throws only if memory runs out.
   void shut_down();
 
  protected:

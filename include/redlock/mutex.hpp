@@ -40,11 +40,12 @@ class REDLOCK_EXPORT Mutex {
   ~Mutex();
 
   /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
-  /// misconfigured, or cancelled if the client was shut down and no other thread has the mutex. Throws
-  /// `std::system_error` if the system cannot provide the thread for renewals. After any call that throws,
-  /// the mutex is not locked.
+  /// misconfigured, or cancelled if the client was shut down. A shutdown does not end the wait for another
+  /// thread that has this mutex; the call throws once that thread unlocks. Throws `std::system_error` if the
+  /// system cannot provide the thread for renewals. After any call that throws, the mutex is not locked.
   void lock();
-  /// Returns false if another thread or process has the lock. Throws `Error` as `LockClient::try_lock` does.
+  /// Returns false if another thread has this mutex, or if somebody else has the lock. Throws `Error` as
+  /// `LockClient::try_lock` does.
   [[nodiscard]] bool try_lock();
   /// Returns false if the lock is still held after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
   [[nodiscard]] bool try_lock_for(Duration wait);

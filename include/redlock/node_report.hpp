@@ -1,4 +1,4 @@
-// One node's part in an operation, for people.
+// The result of an operation on one node.
 #pragma once
 
 #include <chrono>
@@ -13,14 +13,14 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The result of one node in an operation. A plain value without references to the client. Contains no
+/// The result of an operation on one node. A plain value without references to the client. Contains no
 /// password.
 struct NodeReport {
   std::string node;                              ///< The endpoint, without credentials.
   NodeStatus status = NodeStatus::unreachable;   ///< The result of the request.
   std::string message;                           ///< Details, often the server's own text; may be empty.
   std::optional<std::string> owner;              ///< The owner value that the node holds, if known.
-  std::optional<std::chrono::milliseconds> ttl;  ///< The remaining ttl of that key, if known.
+  std::optional<std::chrono::milliseconds> ttl;  ///< The remaining ttl of the lock's key, if known.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
 

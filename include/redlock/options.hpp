@@ -32,9 +32,9 @@ struct Options {
   Duration connect_timeout = std::chrono::milliseconds{500};
 
   /// How long one node may take to answer before an operation continues without it. 1 ms to 60 s. Default:
-  /// 250 ms or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. A
-  /// connection that owes answers and delivers nothing for four node timeouts (1 s by default) is closed and
-  /// reconnected.
+  /// 250 ms or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. If
+  /// replies are due on a connection and nothing arrives for four node timeouts (1 s by default), it is
+  /// closed and replaced.
   std::optional<Duration> node_timeout = std::nullopt;
 
   /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from
@@ -44,7 +44,8 @@ struct Options {
   /// How long the nodes remember a resource's last fencing token while nobody locks it: this time or ten
   /// ttls, whichever is longer. Zero: forever. 0 to 3650 days. All users of a lock must agree, because each
   /// acquisition and extension sets the time anew. Once the nodes have forgotten the token, new tokens start
-  /// from the clients' clocks. They still grow, unless one of these clocks is behind by as much.
+  /// from the clients' clocks. They are still greater than the old ones, unless a client's clock is slow by
+  /// at least this time.
   Duration fence_memory = std::chrono::hours{24 * 30};
 
   /// Whether nodes that lost their data are kept from voting. The nodes store what this needs in the keys
@@ -55,11 +56,12 @@ struct Options {
 
   /// Set this if the nodes write every change to disk before they answer (`appendfsync always`). A node that
   /// restarts with its data then votes at once; one that comes back without any data does not. Has no effect
-  /// with `RestartGuard::off`.
+  /// with `RestartGuard::off`. `SingleNodeLock` refuses it.
   bool durable_nodes = false;
 
   /// The longest ttl of any lock on these nodes. Calls with a longer ttl are refused. A node that lost its
   /// data waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
+  /// `SingleNodeLock` refuses any value but the default, and limits the ttl to 365 days only.
   Duration max_ttl = std::chrono::seconds{60};
 
   /// Prefix of every key: the key of a lock is this prefix followed by the resource. Any bytes, up to 1024 of
@@ -101,8 +103,8 @@ struct LockOptions {
   std::optional<Duration> max_hold = std::nullopt;
 
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
-  /// at once when a majority of the nodes reports that our value is gone (see `Lease::stop_token()`). It is
-  /// not called after a release has returned; a release on another thread waits for it to finish. An
+  /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`).
+  /// It is not called after a release has returned; a release on another thread waits for it to finish. An
   /// exception that it throws is reported to `Options::on_warning`. A callback that blocks does not delay
   /// those of other leases, unless 16 callbacks of one client block at the same time.
   std::function<void(Loss)> on_lost = nullptr;

@@ -26,14 +26,16 @@ inline namespace v1 {
 /// Locks on a majority of N independent Redis masters, by the Redlock algorithm
 /// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). All nodes are asked in parallel.
 ///
-/// Guarantees one holder at a time, as long as clock rates and pauses stay within the drift allowance and no
-/// node that granted a lock forgets it within the ttl; see docs/safety.md. Any minority of the nodes may be
-/// down or hang. The calls are those of `LockClient`.
+/// Guarantees one holder at a time, as long as clock rates differ by no more than the drift allowance, no
+/// holder pauses beyond its deadline in the middle of its work, and no node that granted a lock forgets it
+/// within the ttl; see docs/safety.md. Any minority of the nodes may be down or hang. `LockClient` describes
+/// the calls.
 class REDLOCK_EXPORT Redlock : public LockClient {
  public:
   /// Checks its arguments; does no I/O and starts no thread. The nodes must be independent masters, not
   /// replicas of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given only once;
-  /// `rediss://` is not allowed. Throws `Error` (misconfigured).
+  /// `rediss://` is not allowed. Throws `Error` (misconfigured), or `std::system_error` if the system cannot
+  /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
 };
 
@@ -42,7 +44,7 @@ class REDLOCK_EXPORT Redlock : public LockClient {
 /// wrong rather than wasteful.
 class REDLOCK_EXPORT SingleNodeLock : public LockClient {
  public:
-  /// Checks its arguments; does no I/O and starts no thread. Throws `Error` (misconfigured).
+  /// Checks its arguments; does no I/O and starts no thread. Throws as the constructor of `Redlock` does.
   explicit SingleNodeLock(Endpoint node, Options options = {});
 };
 

@@ -22,11 +22,12 @@ inline namespace v1 {
 /// | cancelled     | a stop was requested, or the client was shut down              | –                             |
 /// | misconfigured | an invalid argument or option, or servers that can never vote  | fix the program or the server |
 ///
-/// *held* and *timed_out* are ordinary outcomes. Calls that return an optional return an empty one for them.
+/// *held* and *timed_out* are ordinary outcomes. Calls that return an optional return an empty one for them,
+/// and `LockClient::adopt` for *lost* as well.
 ///
-/// When a call for a lock ends with any of these codes, releases for all grants have been queued for every
-/// node. `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the
-/// lease remains, in doubt.
+/// When a call for a lock ends with any of these codes, its releases have been queued for every node.
+/// `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the lease
+/// remains, in doubt.
 enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, misconfigured };
 
 /// Returns the enumerator's name, such as `"no_quorum"`. Never fails.
@@ -40,7 +41,7 @@ enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, mis
 
 /// The result of a release. None of them is an error.
 enum class Release : std::uint8_t {
-  released,      ///< The lease was valid until now, and a majority of the nodes deleted our value.
+  released,      ///< The lease was valid until now, and a majority of the nodes deleted the owner value.
   already_lost,  ///< The lease had been lost before, for the reason given by `loss()`.
   unknown,       ///< Too few nodes answered to know. Copies that were not deleted expire.
 };
@@ -58,23 +59,23 @@ enum class Loss : std::uint8_t {
   none,             ///< It was not lost.
   deadline_passed,  ///< It was not extended in time.
   no_quorum,        ///< Extensions were tried, but too few nodes answered before the deadline.
-  deleted,          ///< No majority holds our value any more: keys were deleted, or nodes lost their data.
-  taken,            ///< As `deleted`, and some nodes hold somebody else's value.
-  max_hold,         ///< `LockOptions::max_hold` was reached.
-  shut_down,        ///< `LockClient::shut_down` was called.
+  deleted,    ///< No majority holds the owner value any more: keys were deleted, or nodes lost their data.
+  taken,      ///< As `deleted`, and some nodes hold somebody else's value.
+  max_hold,   ///< `LockOptions::max_hold` was reached.
+  shut_down,  ///< `LockClient::shut_down` was called.
 };
 
 /// Returns a description for people.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Loss) noexcept;
 
 /// The result of a request to one node. The first three are votes. Every other value says why the node did
-/// not vote.
+/// not vote; `is_misconfiguration` returns true for those marked *Misconfigured*.
 enum class NodeStatus : std::uint8_t {
-  granted,  ///< The node granted the lock. If the attempt failed, it was asked to release it.
-  held,     ///< The node holds somebody else's value, or another client interfered with the token agreement.
-  free,     ///< The node has no value for the resource.
-  timed_out,        ///< No answer within the node timeout, or no connection within the connect timeout.
-  unreachable,      ///< No connection: refused, no route, or name not found. The client reconnects.
+  granted,      ///< The node granted the lock. If the attempt failed, it was asked to release it.
+  held,         ///< The node holds another owner value, or its fencing counter changed during the attempt.
+  free,         ///< The node has no value for the resource.
+  timed_out,    ///< No answer within the node timeout, or no connection within the connect timeout.
+  unreachable,  ///< No connection: refused, no route, or name not found. The client reconnects.
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
   overloaded,       ///< The node does not keep up: more than 1 MiB is waiting to be sent to it.
   loading,          ///< LOADING: the server is reading its data from disk.

@@ -100,7 +100,7 @@ void Client::check_process() const {
     throw Error{Errc::misconfigured, "the client was created before fork(); create a new one in the child"};
 }
 
-/// Without an owner value and a proposal.
+/// Makes the claim of a call, without owner value and proposal.
 core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
   const Timing times = timing(options_, options);
   core::Claim claim{.key = lock_key(options_.key_prefix, resource),
@@ -124,7 +124,7 @@ struct Client::Attempt {
   Time valid_until{};
 };
 
-/// The next one of the pursuit.
+/// Makes the next attempt of the pursuit.
 Client::Attempt Client::attempt(const core::Pursuit& pursuit, const std::stop_token& stop) {
   auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposal()),
                                                          names_.size(), pursuit.purpose());
@@ -167,7 +167,7 @@ Client::Outcome Client::run(core::Pursuit& pursuit, std::string_view resource, c
     if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
     Attempt ended = attempt(pursuit, stop);
     if (!ended.failure) {
-      // The validity is checked when the lease is handed over: this thread may have slept since the last grant.
+      // Check the validity here, because this thread may have slept since the last grant.
       Lease lease = make_lease(resource, options, ended);
       if (lease.valid()) return {std::move(lease), {}};
     }
@@ -181,7 +181,7 @@ Client::Outcome Client::run(core::Pursuit& pursuit, std::string_view resource, c
   }
 }
 
-/// Of an attempt without a lease, or with one that was over when it was to be handed over.
+/// Why an attempt gave no lease, or gave one whose validity ended before the call could return it.
 Errc Client::why_not(const Attempt& ended) const noexcept {
   if (shutting_down_.stop_requested()) return Errc::cancelled;
   return ended.failure.value_or(Errc::too_slow);
@@ -196,8 +196,8 @@ void Client::pause(Time until, const std::stop_token& stop) const {
   pause_until(until, either.get_token());
 }
 
-/// The time of day: it brings counters together that drifted apart, and lets them go on where they were if they were
-/// lost. Nobody's safety depends on it.
+/// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
+/// were lost continue near their old value. Safety does not depend on it.
 std::uint64_t Client::proposal() const {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_clock_().count(), 0));
 }

@@ -21,7 +21,7 @@ struct Timing {
   Clock::duration ttl{};           ///< Whole milliseconds, because the servers count in them.
   Clock::duration drift{};         ///< From 0 to less than the ttl.
   Clock::duration node_timeout{};  ///< Longer than zero.
-  Clock::duration fence_memory{};  ///< Whole milliseconds; zero means for ever.
+  Clock::duration fence_memory{};  ///< Whole milliseconds; zero means forever.
 
   friend bool operator==(const Timing&, const Timing&) = default;
 };

@@ -8,8 +8,9 @@
 
 namespace redlock::inline v1::detail {
 
-/// What std::timed_mutex is, made of parts that thread sanitizers understand: GCC's, up to version 12 at least, does not
-/// see who gets a std::timed_mutex with a limit, and reports races where there are none.
+/// A replacement for std::timed_mutex, made of parts that thread sanitizers understand. That of GCC, up to version 12
+/// at least, does not see when a thread acquires a std::timed_mutex with a time limit, and reports races that do not
+/// exist.
 class LocalMutex {
  public:
   void lock() {

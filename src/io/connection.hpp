@@ -61,8 +61,8 @@ class Connection {
     return true;
   }
 
-  /// Closes the connection, but for its transport, which it gives away, so that it can be read to the end elsewhere. Null
-  /// if the connection was not open.
+  /// Closes the connection and returns its open transport, so that the caller can read it to the end. Returns null if
+  /// the connection was not open.
   [[nodiscard]] std::unique_ptr<Transport> release() noexcept;
   void close() noexcept { static_cast<void>(release()); }
   void close_in_child() const noexcept {

@@ -19,7 +19,7 @@ struct Address {
 };
 
 /// One query to the system's resolver. The resolver may block without limit, so each query runs on a thread of its own
-/// that nobody joins. To give up on a query, drop the shared pointer.
+/// that is never joined. To give up on a query, drop the shared pointer.
 class Resolution {
  public:
   /// Starts a query. Numeric addresses are resolved at once, without a thread. Throws std::system_error if the system has

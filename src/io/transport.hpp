@@ -11,7 +11,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// A connected socket, and what stands between it and the bytes of the protocol. Owns the socket and closes it. Nothing
+/// A connected socket, and the layer between it and the bytes of the protocol. Owns the socket and closes it. No call
 /// blocks.
 class Transport {
  public:
@@ -19,10 +19,11 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// To be polled.
+  /// The descriptor to poll.
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-  /// How much was taken: less than all when there is no room at the moment. None: the connection is broken.
+  /// Returns how many bytes were taken: fewer than given if there is no room now. Returns none if the connection is
+  /// broken.
   virtual std::optional<std::size_t> send(std::string_view bytes) = 0;
 
   struct Received {

@@ -62,7 +62,7 @@ struct EventQueue::State {
   void complain(std::string_view what) noexcept try {
     if (!std::exchange(has_complained, true) && report)
       report("the observer threw: " + std::string{what} + " (further exceptions are not reported)");
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to report it to
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere to report it
   }
 
   const std::shared_ptr<Observer> observer;

@@ -102,7 +102,7 @@ struct LossNotifier::State {
   }
   void warn(std::string_view what) const noexcept try {
     if (report) report(what);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left to report it to
+  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere to report it
   }
   void report_warnings(Lock& lock) {
     const std::vector<std::string> taken = std::exchange(warnings, {});

@@ -17,9 +17,9 @@ namespace redlock::testing::detail {
 /// Implementation: a watchdog in its own group reads a stream whose other end is in this process. When the
 /// stream ends, it kills the group by its number. The number cannot be reused, because the group's first
 /// member, the *anchor*, is a stopped process that lives as long as the group. (Rejected alternatives:
-/// PR_SET_PDEATHSIG, which fires when the
-/// *thread* that forked ends; pid files, which do not exist yet when a process dies early; a forked copy of this process
-/// as watchdog, which would keep its descriptors and its locked mutexes.)
+/// PR_SET_PDEATHSIG, which fires when the *thread* that forked ends; pid files, which do not exist yet when
+/// a process dies early; a forked copy of this process as watchdog, which would keep its descriptors and its
+/// locked mutexes.)
 class ProcessGroup {
  public:
   ProcessGroup();   ///< Throws std::system_error.

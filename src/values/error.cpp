@@ -8,7 +8,7 @@ namespace redlock {
 inline namespace v1 {
 namespace {
 
-/// Whether the details of such an error say more precisely what the code's message says.
+/// Returns true if the details of such an error replace the explanation in the code's message.
 bool details_replace_meaning(Errc code) {
   return code == Errc::no_quorum || code == Errc::cancelled || code == Errc::misconfigured;
 }

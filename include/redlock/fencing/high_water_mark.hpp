@@ -30,10 +30,10 @@ inline namespace v1 {
 /// Threads: any thread may make any call at any time.
 class HighWaterMark {
  public:
-  /// Starts without a mark: admits the first token, whatever its value (unless it is none).
+  /// Starts without a mark: admits the first token of any value except "no token".
   HighWaterMark() = default;
-  /// Starts from the greatest token admitted before. Use this after a restart: without it, the first holder
-  /// to come is admitted, even if it has lost its lock.
+  /// Starts from the greatest token admitted before. Use this after a restart: otherwise the first token is
+  /// admitted, even that of a holder that has lost its lock.
   explicit HighWaterMark(FencingToken greatest) noexcept : greatest_{greatest} {}
 
   /// Runs `write` unless the token is too small. Returns true if it ran `write`. Comparing and writing are
@@ -41,8 +41,8 @@ class HighWaterMark {
   /// `write` must not call this object.
   ///
   /// An exception from `write` is passed on to the caller and leaves the mark raised, because this holder may
-  /// have written something already. Do reads that precede a write in here too: an earlier holder can then no
-  /// longer change what was read.
+  /// have written something already. Put reads that precede a write into `write` as well: an earlier holder
+  /// can then no longer change what was read.
   template <class Write>
   [[nodiscard]] bool run(FencingToken token, Write&& write) {
     const std::lock_guard lock{mutex_};

@@ -19,11 +19,12 @@ inline namespace v1 {
 /// for the events you need. `Prometheus` is a ready-made observer.
 ///
 /// Threads: a client calls its observer on a separate thread, one call at a time, in the order of the events,
-/// some milliseconds after each event. An observer may therefore block and may use the client: nothing waits
+/// some milliseconds after each event. An observer may therefore block and may use the client: no call waits
 /// for it. If it is too slow and thousands of events are queued, further events are dropped and counted: see
 /// `dropped`. If several clients share an observer, several threads call it.
 ///
-/// Exceptions: the first one that it throws is reported to `Options::on_warning`.
+/// Exceptions: the first exception that an observer throws is reported to `Options::on_warning`; later ones
+/// are ignored.
 ///
 /// Lifetime: destroying the last of a client and its leases blocks until all queued events have been
 /// delivered; after that there are no more calls. If that happens inside a call of the observer, the
@@ -34,7 +35,7 @@ class REDLOCK_EXPORT Observer {
   struct Attempt {
     std::string resource = {};
     std::optional<Errc> failure = {};  ///< Empty if the lock was acquired.
-    Clock::duration took{};            ///< From before the first byte sent to the decision.
+    Clock::duration took{};            ///< From just before the first byte is sent until the decision.
     bool second_round = false;         ///< A second round to some nodes had to confirm the fencing token.
   };
   virtual void attempted(const Attempt&) {}
@@ -61,7 +62,7 @@ class REDLOCK_EXPORT Observer {
   struct Extension {
     std::string resource = {};
     State state = State::held;  ///< The lease's state afterwards: *held* (on success), *in_doubt* or *lost*.
-    Clock::duration took{};     ///< From before the first byte sent to the decision.
+    Clock::duration took{};     ///< From just before the first byte is sent until the decision.
     std::optional<Clock::duration> late = {};  ///< How late a renewal started. Empty for `Lease::extend`.
   };
   virtual void extended(const Extension&) {}
@@ -82,7 +83,7 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void node_changed(const Node&) {}
 
-  /// This many events were dropped just before the next one.
+  /// Called with the number of events that were dropped just before the next event.
   virtual void dropped(std::uint64_t /*events*/) {}
 
   Observer() = default;

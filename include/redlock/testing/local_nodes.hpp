@@ -50,7 +50,7 @@ struct LocalNodesOptions {
 /// |-----------|-----------------------------------------|------------------------------------------------|
 /// | running   | construction, `restart_*()`, `resume()` | answers                                        |
 /// | paused    | `pause()`                               | accepts connections and bytes, answers nothing |
-/// | dead      | `kill()`, or the server exited          | refuses connections; nobody else gets the port |
+/// | dead      | `kill()`, or the server exited          | refuses connections; the port stays reserved   |
 ///
 /// Lifetime: a node keeps its port and paths as long as this object exists. When this object is destroyed or
 /// the process ends, even by kill -9, all servers are killed and their files are removed. In a child of

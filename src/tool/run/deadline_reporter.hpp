@@ -1,4 +1,4 @@
-// Tells the watchdog about renewed deadlines.
+// Passes renewed deadlines to the watchdog.
 #pragma once
 
 #include <stop_token>

@@ -29,7 +29,7 @@ void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warni
 std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) try {
   const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
-  // Wait only for a holder to release the lock. A missing quorum is an error that somebody has to look into.
+  // Wait only for a holder to release the lock. A missing quorum is an error that an operator has to look into.
   std::optional<Lease> lease = locks.try_lock(arguments.resource, options);
   while (!lease) lease = locks.try_lock_for(arguments.resource, one_wait, options, stop);
   return lease;

@@ -10,7 +10,7 @@ namespace redlock::inline v1::core {
 using NodeIndex = std::size_t;
 
 /// A majority of the *configured* nodes. If only reachable nodes counted, two clients with different views of the
-/// network could both win.
+/// network could both acquire the lock.
 [[nodiscard]] constexpr std::size_t quorum(std::size_t configured) noexcept { return configured / 2 + 1; }
 
 /// How many nodes may fail before a majority becomes impossible.

@@ -18,7 +18,7 @@ class WatchedLease;
 
 /// One held lock: its deadline and its state.
 ///
-///     held ◀──▶ in doubt ──▶ lost (for one reason, for ever)
+///     held ◀──▶ in doubt ──▶ lost (for one reason; final)
 ///       └───────────┴──────▶ released
 ///
 /// Deadline, state and reason are stored in one atomic word. So any thread may read them at any time, a deadline is never

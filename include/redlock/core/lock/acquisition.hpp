@@ -246,7 +246,7 @@ class Acquisition final : public ScriptedOperation {
   Time begun_{};
   bool second_round_ = false;
   bool giving_back_ = false;
-  bool is_gone_ = false;  // when giving back began, another client had the lock, or nobody
+  bool is_gone_ = false;  // when giving back began, another client had the lock, or no client
   std::optional<Errc> failure_;
 };
 

@@ -11,7 +11,7 @@ namespace redlock::inline v1::core {
 struct Fence {
   std::string counter_key;
   std::uint64_t proposal = 0;          // the new value of the counter, unless it has reached that already
-  std::chrono::milliseconds memory{};  // how long an idle counter is kept; 0 means for ever
+  std::chrono::milliseconds memory{};  // how long an idle counter is kept; 0 means forever
 };
 
 }  // namespace redlock::inline v1::core

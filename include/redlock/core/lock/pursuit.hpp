@@ -16,8 +16,8 @@
 
 namespace redlock::inline v1::core {
 
-/// Decides what a call for a lock does next. Whoever runs it makes the attempts and sleeps; the library and the simulator
-/// both do.
+/// Decides what a call for a lock does next. The caller makes the attempts and sleeps. Used by the library and by the
+/// simulator.
 ///
 ///     attempt ── failed ──▶ pause ── over ──▶ attempt …
 ///        │                    │
@@ -25,8 +25,8 @@ namespace redlock::inline v1::core {
 ///        ▼
 ///     the lease            attempt ── failed, and there is no other one ─▶ end
 ///
-/// At the end `code()` and `tally()` say why there is no lease. They describe the last attempt that came to its own end:
-/// one that the call's end cut short says nothing about the nodes that had no time to answer.
+/// At the end `code()` and `tally()` give the reason why there is no lease. They describe the last attempt that ran to
+/// completion: in an attempt that was cut short by the end of the call, some nodes had no time to answer.
 class Pursuit {
  public:
   /// A call for one attempt, or one that tries again until `give_up_at`.

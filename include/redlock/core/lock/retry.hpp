@@ -14,7 +14,7 @@
 namespace redlock::inline v1::core {
 
 /// How long until a majority of the nodes could grant the lock, according to the remaining ttl of its copies. Nodes that
-/// granted are free again already. Nodes that did not vote are not counted on. Returns none if it is not known.
+/// granted are free again already. Nodes that did not vote are assumed not to grant. Returns none if it is not known.
 [[nodiscard]] inline std::optional<Span> majority_free_in(const Tally& tally) {
   std::vector<Span> times;
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {

@@ -27,7 +27,7 @@ class TokenAgreement {
   }
 
   /// Settles the token. Precondition: a majority of the tally is yes. Returns the nodes that have not acknowledged the
-  /// token; for the others, yes means from now on that they have.
+  /// token. From then on, a yes means that the node has acknowledged it.
   std::vector<NodeIndex> settle(const Tally& tally) {
     std::vector<NodeIndex> behind;
     for (NodeIndex node = 0; node < tally.nodes(); ++node)

@@ -53,7 +53,7 @@ class Session {
     if (state_ == State::idle) dial(now, DialReason::first_use);
   }
 
-  /// Queues a command behind all earlier ones. Returns null on success, else why the node cannot be used. While a
+  /// Queues a command after all earlier ones. Returns null on success, else why the node cannot be used. While a
   /// connection attempt is worth waiting for, commands wait for it. Releases wait for any connection; if they have to,
   /// `send` still returns the trouble, and their reply is ignored.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
@@ -67,7 +67,7 @@ class Session {
       expect(std::move(slot), now);
       return nullptr;
     }
-    // Also send a release on the connection that is being closed, behind the SET that may still be queued there.
+    // Also send a release on the connection that is being closed, after the SET that may still be queued there.
     if (slot.is_release && closing_ && closing_->graceful) closing_->unsent += command;
     if (!is_waiting) slot.operation = {};
     waiting_.add(command, std::move(slot), send_by);

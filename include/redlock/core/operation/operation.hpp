@@ -35,7 +35,7 @@ struct SendOptions {
 class Outbox {
  public:
   virtual ~Outbox() = default;
-  /// Queues one command behind all earlier ones to this node. If it returns null, `sender` will receive the reply or
+  /// Queues one command after all earlier ones to this node. If it returns null, `sender` will receive the reply or
   /// `disconnected`. Otherwise it returns why this node does not vote now, and no reply will come; a release is queued
   /// nevertheless. The pointer is valid until the next call.
   virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
@@ -79,7 +79,7 @@ class Operation : public Counted {
 
   /// When the caller stops waiting; then the engine calls `abandon(timed_out)`. Set it before submitting the operation.
   Time give_up_at = never;
-  /// Who is notified when it is done; null: nobody. Set before the operation is submitted.
+  /// Notified when the operation is done; may be null. Set it before submitting the operation.
   Completion* completion = nullptr;
 
  protected:

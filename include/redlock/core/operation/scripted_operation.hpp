@@ -13,8 +13,8 @@ namespace redlock::inline v1::core {
 inline constexpr Step by_source = 0x80;
 
 /// An operation that calls its scripts by their digests. A server that answers NOSCRIPT has lost the script, for example
-/// by a SCRIPT FLUSH: the command is sent once more to this node, with the source, unless the operation has reason not
-/// to. Nobody else in the library reads NOSCRIPT.
+/// by a SCRIPT FLUSH: the command is sent once more to this node, with the source, unless `command_by_source`
+/// returns none. No other part of the library handles NOSCRIPT.
 class ScriptedOperation : public Operation {
  public:
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) final {
@@ -31,13 +31,14 @@ class ScriptedOperation : public Operation {
 
   /// The reply to a step, however its script was named.
   virtual void on_reply(NodeIndex, Step, const Reply&, Time now, Outbox&) = 0;
-  /// The command of a step with the source of its script. None: it must not be sent again, the NOSCRIPT is its reply.
+  /// Returns the command of a step with the source of its script. Returns none if the command must not be sent again;
+  /// then NOSCRIPT is its reply.
   [[nodiscard]] virtual std::optional<Command> command_by_source(Step, NodeIndex, Time now) const = 0;
-  /// Such a command was sent.
+  /// Called after a command was sent again with the source of its script.
   virtual void was_sent_again(NodeIndex, Step, Outbox&) {}
 
  private:
-  /// Returns true if no reply to the command is to be expected beyond those that will come.
+  /// Returns false if the command must not be sent again, so that NOSCRIPT is its reply.
   bool send_by_source(NodeIndex node, Step step, Time now, Outbox& outbox) {
     std::optional<Command> again = command_by_source(step, node, now);
     if (!again) return false;

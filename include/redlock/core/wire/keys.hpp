@@ -15,9 +15,9 @@ namespace redlock::inline v1::core {
   return close != std::string_view::npos && close > open + 1;
 }
 
-/// The key of one kind that stands beside `key`: `redlock:f:{stock}` for the kind `f` of `stock`. No two keys share a
-/// companion. Redis Cluster keeps both in one slot, except for a key with a `}` and no hash tag, which has no key
-/// beside it in its slot.
+/// The companion of one kind for `key`: `redlock:f:{stock}` for the kind `f` and the key `stock`. No two keys share a
+/// companion. Redis Cluster keeps both in one slot. Exception: a key with a `}` and no hash tag, for which no companion
+/// in the same slot exists.
 [[nodiscard]] inline std::string companion_key(std::string_view kind, std::string_view key) {
   std::string companion{"redlock:"};
   companion.append(kind);
