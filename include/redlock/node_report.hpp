@@ -20,7 +20,7 @@ struct NodeReport {
   NodeStatus status = NodeStatus::unreachable;   ///< The result of the request.
   std::string message;                           ///< Details, often the server's own text; may be empty.
   std::optional<std::string> owner;              ///< The owner value that the node holds, if known.
-  std::optional<std::chrono::milliseconds> ttl;  ///< The remaining ttl of the lock's key, if known.
+  std::optional<std::chrono::milliseconds> ttl;  ///< The key's remaining ttl, if known and finite.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
 

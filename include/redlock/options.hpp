@@ -41,7 +41,7 @@ struct Options {
   /// every validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
 
-  /// How long the nodes remember a resource's last fencing token while nobody locks it: this time or ten
+  /// How long the nodes remember the last fencing token of a resource that is not locked: this time or ten
   /// ttls, whichever is longer. Zero: forever. 0 to 3650 days. All users of a lock must agree, because each
   /// acquisition and extension sets the time anew. Once the nodes have forgotten the token, new tokens start
   /// from the clients' clocks. They are still greater than the old ones, unless a client's clock is slow by

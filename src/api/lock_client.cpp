@@ -28,7 +28,7 @@ std::optional<Lease> lease_or_code(std::error_code& ec, Call&& call) {
     detail::Client::Outcome outcome = std::forward<Call>(call)();
     if (!outcome.lease) ec = outcome.failure.code;
     return std::move(outcome.lease);
-  } catch (const std::system_error& error) {  // Error, or the system has no more threads or randomness
+  } catch (const std::system_error& error) {  // Error, or the system has no thread or random numbers
     ec = error.code();
     return std::nullopt;
   }

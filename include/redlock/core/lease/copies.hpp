@@ -11,9 +11,9 @@ namespace redlock::inline v1::core {
 
 /// A node that lost our copy (it restarted empty, or the key was deleted) may get the copy back, but another client may
 /// have held the lock in the meantime. So the copy counts again only after a round that *began after* the node was seen
-/// to have it has got its majority from other nodes. These nodes have held our value all the time, so nobody else can
-/// have had a majority until then. Copies that the acquisition itself set count from the beginning, even if the grant
-/// arrived late.
+/// to have it has got its majority from other nodes. These nodes have held our value all the time, so no other client
+/// can have had a majority until then. Copies that the acquisition itself set count from the beginning, even if the
+/// grant arrived late.
 ///
 /// Shared by all extensions of a lease and its release. Guarded by the client's mutex.
 class Copies {

@@ -20,7 +20,7 @@ namespace redlock::inline v1::core {
 /// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/), with all nodes asked at once:
 ///
 ///     voting ── a majority granted, validity left ───────────────▶ done: granted
-///        └───── not so, or it cannot be any more ──▶ giving back ─▶ done: held, no_quorum, …
+///        └───── no majority, or too late ──────────▶ giving back ─▶ done: held, no_quorum, …
 ///
 /// The lock is *granted* with the reply that completes the majority; later grants only add copies. When an attempt
 /// fails, it queues the release on **every** node at once: after the SET on the same connection, so that a SET that runs

@@ -9,7 +9,7 @@
 
 namespace redlock::inline v1::core {
 
-/// Set in the step of a command that was sent again with the source of its script.
+/// Added to the step of a command that is sent again with the source of its script.
 inline constexpr Step by_source = 0x80;
 
 /// An operation that calls its scripts by their digests. A server that answers NOSCRIPT has lost the script, for example
