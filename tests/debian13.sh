@@ -3,6 +3,7 @@
 # tests with Redis 8 and those that use servers with Valkey 8, and tests the package.
 set -euo pipefail
 exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie \
-  tests/run.sh \
+  '.ci/install ccache' \
+  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh' \
   '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh -L "integration-tests|conformance"' \
-  tests/package/run.sh
+  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh'

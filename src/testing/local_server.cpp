@@ -37,8 +37,8 @@ Fd connect_to_socket(const std::string& path) {
   }
   path.copy(address.sun_path, path.size());
   Fd fd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  const timeval patience{1, 0};
-  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+  const timeval timeout{1, 0};
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout) != 0 ||
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     fd.reset();
   }

@@ -16,7 +16,7 @@
 #include "redlock/core/lock/inspection.hpp"
 #include "redlock/core/lock/retry.hpp"
 #include "unit/support/handshake_replies.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 #include "unit/support/session_harness.hpp"
 
 namespace redlock::testing {
@@ -93,7 +93,7 @@ class Conversation {
     return claim;
   }
   static std::shared_ptr<core::LeaseState> lease(const char* owner) {
-    return example_tenure(std::chrono::seconds{1}, claim(owner));
+    return example_lease(std::chrono::seconds{1}, claim(owner));
   }
   core::Session& session() { return engine_.session(0); }
 

@@ -106,7 +106,7 @@ TEST_CASE("a_command_that_will_not_end_is_killed_at_the_deadline") {
   CHECK(last_life(ending.output) < latest_deadline);
 }
 
-TEST_CASE("a_lock_that_somebody_deleted_ends_the_command_with_the_next_extension") {
+TEST_CASE("a_deleted_lock_ends_the_command_at_the_next_extension") {
   LocalNodes nodes{3};
   Program holder = hold(nodes, "3s", stubborn);
   REQUIRE(eventually([&] { return !holder.output().empty(); }));
@@ -139,7 +139,7 @@ TEST_CASE("the_command_of_a_stopped_holder_is_killed_at_the_deadline") {
   CHECK(holder.wait().code == 72);
 }
 
-TEST_CASE("who_ends_the_command_looks_up_some_times_before") {
+TEST_CASE("the_watchdog_wakes_several_times_before_the_deadline") {
   LocalNodes nodes{1};
   CHECK(eventually([&] {  // not where the machine stands still all the while
     Program holder = hold(nodes, "2s", stubborn);
@@ -158,14 +158,14 @@ TEST_CASE("who_ends_the_command_looks_up_some_times_before") {
   }));
 }
 
-TEST_CASE("what_a_command_leaves_running_behind_is_left_alone_when_it_ends") {
+TEST_CASE("background_processes_of_a_command_are_left_running_when_it_ends") {
   LocalNodes nodes{1};
   Program holder = hold(nodes, "2s", "sh -c 'sleep 0.3; echo still here' & echo done");
   CHECK(holder.wait().code == 0);
   CHECK(eventually([&] { return holder.output() == "done\nstill here\n"; }));
 }
 
-TEST_CASE("without_its_watching_process_the_command_is_killed_and_not_left_alone") {
+TEST_CASE("the_command_is_killed_if_its_watchdog_is_gone") {
   LocalNodes nodes{3};
   Program holder = hold(nodes, "1s", stubborn);
   REQUIRE(eventually([&] { return !holder.output().empty(); }));

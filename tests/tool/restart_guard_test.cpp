@@ -32,19 +32,19 @@ TEST_CASE("new_nodes_are_marked_by_the_first_run_and_not_by_status") {
   LocalNodes nodes{3};
   CHECK(run_tool({"status", "r"}, nodes.urls()).code == 0);
   CHECK(Observers{nodes}.having("redlock:node") == 0);
-  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK(are_marked(nodes));
 }
 
 TEST_CASE("status_reports_which_nodes_lost_their_data") {
   LocalNodes nodes{3};
-  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
   nodes.restart_empty(1);
   const Program::Ending before = run_tool({"status", "r"}, nodes.urls());
   CHECK_THAT(before.output,
              contains(nodes.url(1) + "  quarantined  -") && contains("it lost its data or is new"));
   CHECK_THAT(before.output, contains("Nobody holds r."));
-  CHECK(run_tool({"run", "r", "--", "sleep", "0.5"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "r", "--", "sleep", "0.5"}, nodes.urls()).code == 0);
   CHECK_THAT(run_tool({"status", "r"}, nodes.urls()).output,
              contains("restarted without its data ") && contains(" ago, votes again in "));
 }
@@ -63,7 +63,7 @@ TEST_CASE("durable_nodes_are_declared_on_the_command_line_or_in_the_environment"
   const auto restart = [&nodes] {
     for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
   };
-  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
   restart();
   CHECK(run_tool({"run", "-n", "--durable-nodes", "r", "--", "true"}, nodes.urls()).code == 0);
   restart();

@@ -14,7 +14,7 @@
 namespace redlock::benchmark {
 namespace {
 
-constexpr timeval patience{.tv_sec = patience_ms / 1000, .tv_usec = 0};
+constexpr timeval timeout{.tv_sec = timeout_ms / 1000, .tv_usec = 0};
 
 std::string load_release_script(redisContext& context) {
   const std::string_view source = core::release_script.source;
@@ -31,12 +31,12 @@ std::string load_release_script(redisContext& context) {
 }  // namespace
 
 NodeConnection::NodeConnection(std::uint16_t port)
-    : port_{port}, context_{redisConnectWithTimeout("127.0.0.1", port, patience)} {
+    : port_{port}, context_{redisConnectWithTimeout("127.0.0.1", port, timeout)} {
   if (!context_) throw std::bad_alloc{};
   if (context_->err != 0) fail(context_->errstr);
   const int on = 1;
   if (::setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail(std::strerror(errno));
-  if (redisSetTimeout(context_.get(), patience) != REDIS_OK) fail(context_->errstr);
+  if (redisSetTimeout(context_.get(), timeout) != REDIS_OK) fail(context_->errstr);
   release_sha_ = load_release_script(*context_);
 }
 
@@ -79,9 +79,9 @@ void NodeConnection::fail(std::string_view what) const {
 
 void wait_for_answers(std::span<pollfd> descriptors) {
   for (;;) {
-    const int ready = ::poll(descriptors.data(), descriptors.size(), patience_ms);
+    const int ready = ::poll(descriptors.data(), descriptors.size(), timeout_ms);
     if (ready > 0) return;
-    if (ready == 0) throw std::runtime_error{"no answer within " + std::to_string(patience_ms) + " ms"};
+    if (ready == 0) throw std::runtime_error{"no answer within " + std::to_string(timeout_ms) + " ms"};
     if (errno != EINTR) throw std::system_error{errno, std::generic_category(), "poll"};
   }
 }

@@ -14,12 +14,12 @@
 namespace redlock::benchmark {
 
 /// How long a raw contestant waits for an answer; far longer than any useful measurement.
-inline constexpr int patience_ms = 5000;
+inline constexpr int timeout_ms = 5000;
 
 /// A connection to one server of this machine, with TCP_NODELAY. Takes formatted commands and returns votes.
 ///
 /// Throws `std::runtime_error` if the connection breaks, the server answers with an error, or an answer takes
-/// longer than `patience_ms`: the measurement is then useless.
+/// longer than `timeout_ms`: the measurement is then useless.
 class NodeConnection {
  public:
   /// Blocks until connected and the release script is loaded.
@@ -50,7 +50,7 @@ class NodeConnection {
   std::string release_sha_;
 };
 
-/// Blocks until one of the descriptors is readable. Throws `std::runtime_error` after `patience_ms`.
+/// Blocks until one of the descriptors is readable. Throws `std::runtime_error` after `timeout_ms`.
 void wait_for_answers(std::span<pollfd> descriptors);
 
 }  // namespace redlock::benchmark

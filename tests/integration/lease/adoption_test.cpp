@@ -88,7 +88,7 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
   CHECK(f.leaver.try_lock("r"));
 }
 
-TEST_CASE("an_orphan_is_neither_renewed_nor_told_lost") {
+TEST_CASE("an_orphaned_lease_is_not_renewed_and_reports_no_loss") {
   Fixture f;
   std::atomic<int> told = 0;
   auto lease = f.leaver.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = [&](Loss) { ++told; }});
@@ -105,7 +105,7 @@ TEST_CASE("an_orphan_is_neither_renewed_nor_told_lost") {
   CHECK_FALSE(token.stop_requested());
 }
 
-TEST_CASE("of_two_adopters_one_wins") {
+TEST_CASE("only_one_of_two_adopters_gets_the_lock") {
   Fixture f{5};
   // Of five votes one adopter has at least three. Of four, each may have two.
   Redlock adopter{endpoints(f.nodes), patient()};
@@ -146,7 +146,7 @@ TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_ge
   CHECK(adopted);
 }
 
-TEST_CASE("tokens_of_adopters_grow_although_the_nodes_forgot_their_counters") {
+TEST_CASE("an_adopter_gets_a_greater_token_even_if_the_nodes_lost_their_counters") {
   Fixture f;
   auto left = f.leaver.lock("r", {.ttl = 20s});
   REQUIRE(spread(left, f.servers));
@@ -160,7 +160,7 @@ TEST_CASE("tokens_of_adopters_grow_although_the_nodes_forgot_their_counters") {
   CHECK(adopted->fencing_token() > left.fencing_token());
 }
 
-TEST_CASE("who_adopts_in_vain_for_a_moment_shortens_nobody_elses_lock") {
+TEST_CASE("a_failed_adoption_does_not_shorten_the_lock_of_another_client") {
   Fixture f;
   auto left = f.leaver.lock("r", {.ttl = 30s});
   const std::string owner = left.owner_value();
@@ -190,7 +190,7 @@ TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   CHECK(f.servers.holding("r", lease.owner_value()) == 3);
 }
 
-TEST_CASE("who_is_adopted_from_while_holding_is_told") {
+TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
   Fixture f;
   auto lease = f.leaver.lock("r", {.ttl = 600ms, .auto_renew = true});
   const auto adopted = f.adopter.adopt("r", lease.owner_value(), lease.fencing_token(), {.ttl = 20s});
@@ -201,7 +201,7 @@ TEST_CASE("who_is_adopted_from_while_holding_is_told") {
   CHECK(f.servers.holding("r", adopted->owner_value()) == 3);
 }
 
-TEST_CASE("a_lock_without_a_token_is_adopted_without") {
+TEST_CASE("a_lock_without_a_token_is_adopted_without_one") {
   Fixture f;
   auto left = f.leaver.lock("r", {.fencing = false});
   REQUIRE(left.orphan());
@@ -210,7 +210,7 @@ TEST_CASE("a_lock_without_a_token_is_adopted_without") {
   CHECK_FALSE(adopted->fencing_token());
 }
 
-TEST_CASE("an_adopted_lock_renews_itself_and_its_loss_is_told") {
+TEST_CASE("an_adopted_lock_renews_itself_and_reports_its_loss") {
   Fixture f;
   auto left = f.leaver.lock("r", {.ttl = 1s});
   REQUIRE(left.orphan());
@@ -237,7 +237,7 @@ TEST_CASE("a_lock_outlives_the_client_that_orphaned_it") {
   CHECK(Redlock{endpoints(nodes)}.adopt("r", owner, token));
 }
 
-TEST_CASE("adoptions_of_nonsense_say_what_is_allowed") {
+TEST_CASE("invalid_adoption_arguments_are_refused_with_what_is_allowed") {
   Fixture f;
   const auto check = [&](const std::string& owner, std::uint64_t token, const LockOptions& options,
                          const std::string& words) {

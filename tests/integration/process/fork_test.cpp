@@ -119,7 +119,7 @@ TEST_CASE("a_child_can_neither_use_nor_harm_its_parents_client") {
   CHECK(Traffic{servers}.connections == before.connections);
 }
 
-TEST_CASE("a_lease_that_ends_in_a_child_stays_its_parents") {
+TEST_CASE("a_lease_destroyed_in_a_child_still_belongs_to_the_parent") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
@@ -133,7 +133,7 @@ TEST_CASE("a_lease_that_ends_in_a_child_stays_its_parents") {
   CHECK(lease->release() == Release::released);
 }
 
-TEST_CASE("a_child_may_make_a_client_of_its_own") {
+TEST_CASE("a_child_may_create_its_own_client") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   const Lease lease = locks.lock("resource", lasting);
@@ -180,7 +180,7 @@ TEST_CASE("a_process_may_fork_while_its_threads_lock") {
 }
 
 // No lease keeps the client: the child is its last owner and takes it apart, as it was at that moment.
-TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
+TEST_CASE("a_child_may_destroy_a_client_that_was_in_use_at_the_fork") {
   LocalNodes nodes{3};
   InspectableLock holder{endpoints(nodes)};
   const Lease lease = holder.lock("resource", lasting);
@@ -199,7 +199,7 @@ TEST_CASE("a_child_may_destroy_a_client_that_was_in_the_middle_of_something") {
   CHECK(lease.valid());
 }
 
-TEST_CASE("a_stop_request_in_a_child_stops_nothing") {
+TEST_CASE("a_stop_request_in_a_child_does_not_affect_the_parent") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes), patient()};
   static_cast<void>(locks.lock("warm up", lasting));

@@ -59,8 +59,8 @@ auto in_background(Call call) {
 }
 
 template <class Future>
-bool is_over(const Future& future, std::chrono::milliseconds patience = soon) {
-  return future.wait_for(patience) == std::future_status::ready;
+bool is_over(const Future& future, std::chrono::milliseconds timeout = soon) {
+  return future.wait_for(timeout) == std::future_status::ready;
 }
 
 }  // namespace

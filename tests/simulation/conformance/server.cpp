@@ -18,9 +18,9 @@ namespace {
 [[noreturn]] void fail(const std::string& why) { throw std::runtime_error{"real server: " + why}; }
 
 void wait_for(int socket, short events) {
-  constexpr int patience_ms = 60'000;
+  constexpr int timeout_ms = 60'000;
   pollfd waiting{socket, events, 0};
-  const int ready = ::poll(&waiting, 1, patience_ms);
+  const int ready = ::poll(&waiting, 1, timeout_ms);
   if (ready == 0) fail("no answer for a minute");
   if (ready < 0 && errno != EINTR) fail(std::strerror(errno));
 }

@@ -12,7 +12,7 @@ constexpr auto to_client = Network::Direction::to_client;
 
 namespace {
 
-bool is_greeting(std::string_view command) {
+bool is_handshake(std::string_view command) {
   return command == "ROLE" || command == "INFO" || command == "SCRIPT";
 }
 bool is_call_of(const core::Script& script, const std::vector<std::string_view>& words) {
@@ -167,7 +167,7 @@ core::Reply World::execute(int index, const std::vector<std::string_view>& words
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (is_greeting(words.front())) return node.server.execute(words, at);
+  if (is_handshake(words.front())) return node.server.execute(words, at);
   if (auto reply = tracking(index, words)) return *std::move(reply);
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];

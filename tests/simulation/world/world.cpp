@@ -14,7 +14,7 @@ namespace {
 /// Upper bound on the time from the last fault until a client gets a free lock: copies of dead clients expire, hung connections
 /// are given up, new ones are made, and contenders stop splitting the vote. With the restart guard, nodes without data may
 /// still have to be detected, twice, and wait.
-Instant patience(const Schedule& schedule) {
+Instant longest_wait(const Schedule& schedule) {
   const Instant ttl = schedule.ttl.count() * millisecond;
   return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
 }
@@ -316,7 +316,7 @@ void World::look_for_grants() {
   is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
-  if (now_ > free_since_ + patience(schedule_) + extra_life_) {
+  if (now_ > free_since_ + longest_wait(schedule_) + extra_life_) {
     if (has_two_names()) {
       is_open_ = false;  // the guard reports this and waits for an operator
       return;

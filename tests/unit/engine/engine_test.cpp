@@ -98,7 +98,7 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
 TEST_CASE("late_replies_to_an_extension_are_processed_after_it_is_done") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const Ref<Operation> extension{new Extension{example_tenure(500ms), 3}};
+  const Ref<Operation> extension{new Extension{example_lease(500ms), 3}};
   harness.engine.submit(extension, at(1ms));
   for (const NodeIndex node : {0U, 1U}) harness.engine.answered(node, number(1), at(2ms));
   REQUIRE(extension->done());
@@ -316,9 +316,9 @@ TEST_CASE("shutting_down_cancels_acquisitions_and_loses_the_leases_in_force") {
   };
   const auto waiting = acquire(at(1ms));
   const auto other = harness.submit({.answers = 3}, at(1ms));
-  const auto held = example_tenure(988ms);
-  const auto released = example_tenure(988ms);
-  const auto past = example_tenure(3ms);
+  const auto held = example_lease(988ms);
+  const auto released = example_lease(988ms);
+  const auto past = example_lease(3ms);
   released->release(at(2ms));
   for (NodeIndex node = 0; node < 3; ++node) harness.take_bytes(node);
 

@@ -184,7 +184,7 @@ TEST_CASE("releases_also_go_to_nodes_that_may_not_grant") {
   const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
   nodes.connect_all(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) nodes.take_bytes(node);
-  const Ref<ReleaseOperation> release_operation{new ReleaseOperation{example_tenure(1s), 3}};
+  const Ref<ReleaseOperation> release_operation{new ReleaseOperation{example_lease(1s), 3}};
   nodes.harness.engine.submit(Ref<Operation>{release_operation.get()}, at(2ms));
   for (NodeIndex node = 0; node < 3; ++node)
     CHECK(nodes.take_bytes(node) == example_claim().release_command());

@@ -12,7 +12,7 @@
 #include "support/catch.hpp"
 #include "support/recording_observer.hpp"
 #include "unit/support/engine_harness.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -109,7 +109,7 @@ TEST_CASE("an_attempt_that_never_began_is_not_reported") {
 
 TEST_CASE("a_renewal_is_reported_with_its_lateness") {
   ObservedEngine observed{1};
-  const auto lease = example_tenure(988ms);
+  const auto lease = example_lease(988ms);
   observed.harness.engine.keep(lease, at(0ms));
   const Time due = observed.harness.engine.background_timer();
   observed.harness.engine.on_time(due + 3ms);
@@ -127,7 +127,7 @@ TEST_CASE("a_manual_extension_is_never_reported_as_late") {
   const auto [answer, state] = GENERATE(table<std::int64_t, redlock::State>(
       {{1, redlock::State::held}, {0, redlock::State::lost}, {-1, redlock::State::lost}}));
   ObservedEngine observed{1};
-  observed.harness.engine.submit(Ref<Operation>{new Extension{example_tenure(988ms), 1}}, at(10ms));
+  observed.harness.engine.submit(Ref<Operation>{new Extension{example_lease(988ms), 1}}, at(10ms));
   observed.answer(0, number(answer), at(11ms));
   REQUIRE(observed.recorder.extensions().size() == 1);
   CHECK(observed.recorder.extensions()[0].state == state);
@@ -137,7 +137,7 @@ TEST_CASE("a_manual_extension_is_never_reported_as_late") {
 
 TEST_CASE("an_extension_without_a_majority_is_reported_in_doubt") {
   ObservedEngine observed{3};
-  observed.harness.engine.submit(Ref<Operation>{new Extension{example_tenure(988ms), 3}}, at(10ms));
+  observed.harness.engine.submit(Ref<Operation>{new Extension{example_lease(988ms), 3}}, at(10ms));
   observed.answer(0, number(1), at(11ms));
   observed.harness.engine.on_time(at(60ms));
   REQUIRE(observed.recorder.extensions().size() == 1);

@@ -11,7 +11,7 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -34,7 +34,7 @@ enum : Step {
 class ExtensionRounds {
  public:
   explicit ExtensionRounds(std::size_t nodes, Claim held = example_claim())
-      : claim{std::move(held)}, outbox{nodes}, lease{example_tenure(500ms, claim)}, nodes_{nodes} {}
+      : claim{std::move(held)}, outbox{nodes}, lease{example_lease(500ms, claim)}, nodes_{nodes} {}
 
   Extension& begin() {
     rounds_.push_back(std::make_unique<Extension>(lease, nodes_));
@@ -67,7 +67,7 @@ class ExtensionRounds {
   }
 
   Claim claim;
-  Recorder outbox;
+  RecordingOutbox outbox;
   std::shared_ptr<LeaseState> lease;
 
  private:

@@ -5,7 +5,7 @@
 
 #include "redlock/core/lease/extension.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -27,8 +27,8 @@ enum : Step {
 }  // namespace
 
 TEST_CASE("an_extension_requests_the_whole_ttl_and_is_not_sent_after_its_deadline") {
-  Recorder outbox{1};
-  Extension extension{example_tenure(500ms), 1};
+  RecordingOutbox outbox{1};
+  Extension extension{example_lease(500ms), 1};
   CHECK(extension.connections_wanted(1) == 0);
   extension.start(at(0ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
@@ -40,19 +40,19 @@ TEST_CASE("an_extension_requests_the_whole_ttl_and_is_not_sent_after_its_deadlin
 }
 
 TEST_CASE("an_extension_waits_until_the_node_timeout_or_the_old_deadline_whichever_comes_first") {
-  Recorder outbox{1};
-  Extension early{example_tenure(500ms), 1};
+  RecordingOutbox outbox{1};
+  Extension early{example_lease(500ms), 1};
   early.start(at(0ms), outbox);
   CHECK(early.deadline() == at(50ms));
-  Extension late{example_tenure(500ms), 1};
+  Extension late{example_lease(500ms), 1};
   late.start(at(470ms), outbox);
   CHECK(late.deadline() == at(500ms));
 }
 
 TEST_CASE("nothing_is_extended_at_or_after_the_old_deadline") {
   for (const Span past : {Span{-1}, Span{0}, Span{1}}) {
-    Recorder outbox{3};
-    Extension extension{example_tenure(500ms), 3};
+    RecordingOutbox outbox{3};
+    Extension extension{example_lease(500ms), 3};
     extension.start(at(499ms), outbox);
     extension.answered(0, extended, number(1), at(499ms), outbox);
     CHECK_FALSE(extension.done());
@@ -68,8 +68,8 @@ TEST_CASE("nothing_is_extended_at_or_after_the_old_deadline") {
 }
 
 TEST_CASE("an_extension_started_after_the_deadline_only_releases_on_every_node") {
-  Recorder outbox{3};
-  Extension extension{example_tenure(500ms), 3};
+  RecordingOutbox outbox{3};
+  Extension extension{example_lease(500ms), 3};
   extension.start(at(500ms), outbox);
   REQUIRE(extension.done());
   CHECK(extension.outcome() == Outcome::lost);
@@ -84,8 +84,8 @@ TEST_CASE("an_extension_started_after_the_deadline_only_releases_on_every_node")
 
 TEST_CASE("silence_until_the_old_deadline_is_a_loss_and_earlier_silence_is_doubt") {
   for (const bool at_the_end : {false, true}) {
-    Recorder outbox{3};
-    Extension extension{example_tenure(500ms), 3};
+    RecordingOutbox outbox{3};
+    Extension extension{example_lease(500ms), 3};
     extension.start(at_the_end ? at(460ms) : at(0ms), outbox);
     outbox.take();
     extension.timed_out(extension.deadline(), outbox);
@@ -97,8 +97,8 @@ TEST_CASE("silence_until_the_old_deadline_is_a_loss_and_earlier_silence_is_doubt
 }
 
 TEST_CASE("an_extension_never_shortens_a_lease") {
-  Recorder outbox{1};
-  Extension extension{example_tenure(5000ms), 1};
+  RecordingOutbox outbox{1};
+  Extension extension{example_lease(5000ms), 1};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, number(1), at(1ms), outbox);
   REQUIRE(extension.outcome() == Outcome::extended);
@@ -106,8 +106,8 @@ TEST_CASE("an_extension_never_shortens_a_lease") {
 }
 
 TEST_CASE("after_a_loss_nothing_is_extended_and_an_unknown_release_script_is_sent_as_source") {
-  Recorder outbox{3};
-  Extension extension{example_tenure(500ms), 3};
+  RecordingOutbox outbox{3};
+  Extension extension{example_lease(500ms), 3};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, number(0), at(1ms), outbox);
   extension.answered(1, extended, number(0), at(1ms), outbox);
@@ -122,8 +122,8 @@ TEST_CASE("after_a_loss_nothing_is_extended_and_an_unknown_release_script_is_sen
 }
 
 TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {
-  Recorder outbox{1};
-  Extension extension{example_tenure(500ms), 1};
+  RecordingOutbox outbox{1};
+  Extension extension{example_lease(500ms), 1};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, noscript(), at(1ms), outbox);
   extension.answered(0, extended_again, noscript(), at(2ms), outbox);
@@ -133,8 +133,8 @@ TEST_CASE("a_script_that_stays_unknown_leaves_the_extension_in_doubt") {
 }
 
 TEST_CASE("an_extension_does_not_wait_for_a_script_that_cannot_be_resent") {
-  Recorder outbox{1};
-  Extension extension{example_tenure(500ms), 1};
+  RecordingOutbox outbox{1};
+  Extension extension{example_lease(500ms), 1};
   extension.start(at(0ms), outbox);
   outbox.refuse(0, NodeStatus::overloaded);
   extension.answered(0, extended, noscript(), at(1ms), outbox);
@@ -144,8 +144,8 @@ TEST_CASE("an_extension_does_not_wait_for_a_script_that_cannot_be_resent") {
 }
 
 TEST_CASE("an_abandoned_extension_leaves_the_lease_in_doubt") {
-  Recorder outbox{3};
-  Extension extension{example_tenure(500ms), 3};
+  RecordingOutbox outbox{3};
+  Extension extension{example_lease(500ms), 3};
   extension.start(at(0ms), outbox);
   outbox.take();
   extension.abandon(redlock::Errc::cancelled, at(10ms), outbox);

@@ -11,7 +11,7 @@
 
 #include "support/catch.hpp"
 #include "unit/support/enumeration.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -101,7 +101,7 @@ class Play {
       : scenario_{scenario},
         nodes_{scenario.fates.size()},
         outbox_{nodes_},
-        extension_{example_tenure(500ms, claim), nodes_},
+        extension_{example_lease(500ms, claim), nodes_},
         known_(nodes_, '?') {
     for (NodeIndex node = 0; node < nodes_; ++node) expected_letters_[node] = 'E';
   }
@@ -193,7 +193,7 @@ class Play {
 
   const Scenario<Fate>& scenario_;
   std::size_t nodes_;
-  Recorder outbox_;
+  RecordingOutbox outbox_;
   Extension extension_;
   std::string known_;
   std::array<int, most_nodes> heard_{};

@@ -11,7 +11,7 @@
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
 #include "unit/support/engine_harness.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ std::string tracking(int id) {
 struct WatcherHarness {
   explicit WatcherHarness(Claim claim = example_claim(), Span lasts = 1h) {
     harness.make_ready(at(0ms));
-    lease = example_tenure(lasts, std::move(claim));
+    lease = example_lease(lasts, std::move(claim));
     engine.watch(lease, at(0ms));
   }
 
@@ -213,7 +213,7 @@ TEST_CASE("a_flushed_node_is_asked_about_every_lease") {
   WatcherHarness watcher;
   Claim other = example_claim();
   other.key = "other";
-  const auto second = example_tenure(1h, other);
+  const auto second = example_lease(1h, other);
   watcher.engine.watch(second, at(0ms));
   watcher.engine.on_time(at(5ms));
   for (NodeIndex node = 0; node < 3; ++node) watcher.take_bytes(node);
@@ -391,7 +391,7 @@ TEST_CASE("a_lease_that_an_extension_finds_lost_is_no_longer_watched") {
   WatcherHarness watcher;
   Claim claim = example_claim();
   claim.key = "kept";
-  const auto kept = example_tenure(988ms, claim);
+  const auto kept = example_lease(988ms, claim);
   watcher.engine.keep(kept, at(0ms));
   watcher.engine.watch(kept, at(0ms));
   CHECK(watcher.engine.watched() == 2);
@@ -405,7 +405,7 @@ TEST_CASE("two_leases_of_one_key_are_watched_independently") {
   WatcherHarness watcher;
   Claim claim = example_claim();
   claim.owner = "us";
-  const auto newer = example_tenure(1h, claim);
+  const auto newer = example_lease(1h, claim);
   watcher.engine.watch(newer, at(0ms));
   watcher.engine.on_time(at(5ms));
   for (const NodeIndex node : {0U, 1U})
@@ -422,7 +422,7 @@ TEST_CASE("thousands_of_leases_are_read_in_batches_and_none_is_missed") {
   for (int i = 0; i < 5000; ++i) {
     Claim claim = example_claim();
     claim.key = "key " + std::to_string(i);
-    held.push_back(example_tenure(1h, claim));
+    held.push_back(example_lease(1h, claim));
     harness.engine.watch(held.back(), at(0ms));
   }
   std::size_t asked = 0;

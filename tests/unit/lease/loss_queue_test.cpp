@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -19,7 +19,7 @@ using redlock::Loss;
 TEST_CASE("a_loss_is_reported_once_at_the_deadline") {
   LossQueue<LeaseState> loss_queue;
   CHECK(loss_queue.timer() == never);
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   CHECK(loss_queue.timer() == at(500ms));
   CHECK_FALSE(loss_queue.take_lost(at(500ms) - 1ns));
@@ -30,7 +30,7 @@ TEST_CASE("a_loss_is_reported_once_at_the_deadline") {
 
 TEST_CASE("an_early_loss_is_reported_at_once") {
   LossQueue<LeaseState> loss_queue;
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   lease->lose(Loss::taken, at(10ms));
   loss_queue.lost(lease);
@@ -42,7 +42,7 @@ TEST_CASE("an_early_loss_is_reported_at_once") {
 
 TEST_CASE("a_moved_deadline_is_checked_again") {
   LossQueue<LeaseState> loss_queue;
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   REQUIRE(lease->prolong(at(900ms), at(400ms)));
   CHECK_FALSE(loss_queue.take_lost(at(500ms)));
@@ -53,7 +53,7 @@ TEST_CASE("a_moved_deadline_is_checked_again") {
 TEST_CASE("the_notifier_wakes_up_several_times_before_a_deadline") {
   LossQueue<LeaseState> loss_queue;
   CHECK(loss_queue.wake_up(at(0ms)) == never);
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   std::vector<Time> looks;
   for (Time now = at(0ms); looks.size() < 100 && !loss_queue.take_lost(now); now = looks.back())
@@ -66,7 +66,7 @@ TEST_CASE("the_notifier_wakes_up_several_times_before_a_deadline") {
 
 TEST_CASE("a_late_wake_up_is_followed_by_one_at_the_deadline") {
   LossQueue<LeaseState> loss_queue;
-  loss_queue.add(example_tenure(500ms));
+  loss_queue.add(example_lease(500ms));
   CHECK(loss_queue.wake_up(at(499ms)) == at(500ms));
   CHECK(loss_queue.wake_up(at(600ms)) <= at(600ms));
   CHECK(loss_queue.take_lost(at(600ms)));
@@ -74,7 +74,7 @@ TEST_CASE("a_late_wake_up_is_followed_by_one_at_the_deadline") {
 
 TEST_CASE("a_moved_deadline_causes_at_most_one_wake_up_for_the_old_one") {
   LossQueue<LeaseState> loss_queue;
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   REQUIRE(lease->prolong(at(900ms), at(400ms)));
   CHECK(loss_queue.wake_up(at(400ms)) == at(480ms));
@@ -86,8 +86,8 @@ TEST_CASE("a_moved_deadline_causes_at_most_one_wake_up_for_the_old_one") {
 
 TEST_CASE("a_released_or_removed_lease_is_never_reported") {
   LossQueue<LeaseState> loss_queue;
-  const auto released = example_tenure(500ms);
-  const auto removed = example_tenure(600ms);
+  const auto released = example_lease(500ms);
+  const auto removed = example_lease(600ms);
   loss_queue.add(released);
   loss_queue.add(removed);
   REQUIRE(released->release(at(10ms)));
@@ -98,7 +98,7 @@ TEST_CASE("a_released_or_removed_lease_is_never_reported") {
 
 TEST_CASE("a_lease_that_is_added_twice_is_reported_once") {
   LossQueue<LeaseState> loss_queue;
-  const auto lease = example_tenure(500ms);
+  const auto lease = example_lease(500ms);
   loss_queue.add(lease);
   loss_queue.add(lease);
   CHECK(loss_queue.take_lost(at(500ms)) == lease);
@@ -107,8 +107,8 @@ TEST_CASE("a_lease_that_is_added_twice_is_reported_once") {
 
 TEST_CASE("losses_are_reported_in_the_order_of_their_deadlines") {
   LossQueue<LeaseState> loss_queue;
-  const auto later_one = example_tenure(500ms);
-  const auto sooner = example_tenure(400ms);
+  const auto later_one = example_lease(500ms);
+  const auto sooner = example_lease(400ms);
   loss_queue.add(later_one);
   loss_queue.add(sooner);
   CHECK(loss_queue.timer() == at(400ms));

@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "unit/support/enumeration.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -62,8 +62,8 @@ std::string_view told(const ReleaseOperation& release_operation) {
 
 std::string complaint_about(const Scenario<Fate>& scenario) {
   const std::size_t nodes = scenario.fates.size();
-  Recorder outbox{nodes};
-  ReleaseOperation release_operation{example_tenure(988ms), nodes};
+  RecordingOutbox outbox{nodes};
+  ReleaseOperation release_operation{example_lease(988ms), nodes};
   std::string known(nodes, '?');
   std::string_view expected;
   std::string complaint;
@@ -178,9 +178,9 @@ TEST_CASE("a_release_of_five_nodes_is_decided_as_early_as_possible_if_the_last_d
 }
 
 TEST_CASE("releases_are_owed_for_one_ttl_even_to_unreachable_nodes") {
-  Recorder outbox{3};
+  RecordingOutbox outbox{3};
   outbox.refuse(1);
-  ReleaseOperation release_operation{example_tenure(988ms), 3};
+  ReleaseOperation release_operation{example_lease(988ms), 3};
   CHECK(release_operation.connections_wanted(3) == 0);
   release_operation.start(at(10ms), outbox);
   CHECK(release_operation.deadline() == at(60ms));
@@ -194,8 +194,8 @@ TEST_CASE("releases_are_owed_for_one_ttl_even_to_unreachable_nodes") {
 
 TEST_CASE("a_release_at_or_after_the_deadline_is_too_late_whatever_it_deletes") {
   for (const Span past : {Span{-1}, Span{0}}) {
-    Recorder outbox{1};
-    ReleaseOperation release_operation{example_tenure(988ms), 1};
+    RecordingOutbox outbox{1};
+    ReleaseOperation release_operation{example_lease(988ms), 1};
     release_operation.start(at(988ms) + past, outbox);
     CHECK(outbox.sent().size() == 1);
     CHECK_FALSE(release_operation.done());
@@ -206,8 +206,8 @@ TEST_CASE("a_release_at_or_after_the_deadline_is_too_late_whatever_it_deletes") 
 }
 
 TEST_CASE("a_script_that_stays_unknown_is_not_resent_forever") {
-  Recorder outbox{1};
-  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{example_lease(988ms), 1};
   release_operation.start(at(0ms), outbox);
   release_operation.answered(0, released, noscript(), at(1ms), outbox);
   release_operation.answered(0, released_again, noscript(), at(2ms), outbox);
@@ -217,8 +217,8 @@ TEST_CASE("a_script_that_stays_unknown_is_not_resent_forever") {
 }
 
 TEST_CASE("an_unknown_script_is_sent_as_source_even_after_the_release_is_decided") {
-  Recorder outbox{1};
-  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{example_lease(988ms), 1};
   release_operation.start(at(0ms), outbox);
   release_operation.abandon(redlock::Errc::cancelled, at(1ms), outbox);
   REQUIRE(release_operation.done());
@@ -231,8 +231,8 @@ TEST_CASE("an_unknown_script_is_sent_as_source_even_after_the_release_is_decided
 }
 
 TEST_CASE("a_deletion_still_counts_after_its_connection_was_lost") {
-  Recorder outbox{3};
-  ReleaseOperation release_operation{example_tenure(988ms), 3};
+  RecordingOutbox outbox{3};
+  ReleaseOperation release_operation{example_lease(988ms), 3};
   release_operation.start(at(0ms), outbox);
   release_operation.answered(0, released, number(1), at(1ms), outbox);
   release_operation.disconnected(0, lost_connection(), at(2ms), outbox);
@@ -242,8 +242,8 @@ TEST_CASE("a_deletion_still_counts_after_its_connection_was_lost") {
 }
 
 TEST_CASE("a_release_does_not_wait_for_a_script_that_cannot_be_resent") {
-  Recorder outbox{1};
-  ReleaseOperation release_operation{example_tenure(988ms), 1};
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{example_lease(988ms), 1};
   release_operation.start(at(0ms), outbox);
   outbox.refuse(0, NodeStatus::overloaded);
   release_operation.answered(0, released, noscript(), at(1ms), outbox);

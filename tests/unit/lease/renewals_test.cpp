@@ -10,7 +10,7 @@
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
 #include "unit/support/engine_harness.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using redlock::Loss;
 using redlock::State;
 
-std::shared_ptr<LeaseState> tenure_of(std::chrono::milliseconds ttl, Time ends_at = never) {
+std::shared_ptr<LeaseState> lease_of(std::chrono::milliseconds ttl, Time ends_at = never) {
   Claim claim = example_claim();
   claim.ttl = ttl;
   return std::make_shared<LeaseState>(claim, at(ttl - 12ms), ends_at);
@@ -44,7 +44,7 @@ TEST_CASE("a_lease_is_renewed_after_a_third_of_its_ttl_or_slightly_earlier") {
   std::set<Time> moments;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Renewals renewals{seed};
-    const auto lease = tenure_of(30s);
+    const auto lease = lease_of(30s);
     renewals.add(lease, at(0ms));
     CHECK(renewals.timer() <= at(10s));
     CHECK(renewals.timer() >= at(8900ms));
@@ -61,7 +61,7 @@ TEST_CASE("many_leases_share_a_few_renewal_times") {
   Renewals renewals{1};
   std::vector<std::shared_ptr<LeaseState>> held;
   for (int i = 0; i < 1000; ++i) {
-    held.push_back(tenure_of(30s));
+    held.push_back(lease_of(30s));
     renewals.add(held.back(), at(i * 1ms));
   }
   std::set<Time> moments;
@@ -71,7 +71,7 @@ TEST_CASE("many_leases_share_a_few_renewal_times") {
 
 TEST_CASE("short_leases_are_renewed_in_time") {
   Renewals renewals{1};
-  const auto lease = tenure_of(20ms);
+  const auto lease = lease_of(20ms);
   renewals.add(lease, at(0ms));
   CHECK(renewals.timer() < at(8ms));
 }
@@ -79,7 +79,7 @@ TEST_CASE("short_leases_are_renewed_in_time") {
 TEST_CASE("a_renewal_moves_the_deadline_and_schedules_the_next_renewal") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   Time now = at(0ms);
   for (int round = 0; round < 20; ++round) {
@@ -97,7 +97,7 @@ TEST_CASE("a_renewal_moves_the_deadline_and_schedules_the_next_renewal") {
 TEST_CASE("a_failed_renewal_is_retried_soon_and_the_lease_is_released_at_its_deadline") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   int tries = 0;
   Time now = at(0ms);
@@ -121,7 +121,7 @@ TEST_CASE("a_failed_renewal_is_retried_soon_and_the_lease_is_released_at_its_dea
 TEST_CASE("a_lost_lease_is_no_longer_renewed") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   renew(harness, harness.engine.background_timer(), 0);
   CHECK(lease->loss(at(1000ms)) == Loss::deleted);
@@ -132,7 +132,7 @@ TEST_CASE("a_lost_lease_is_no_longer_renewed") {
 TEST_CASE("another_owners_value_on_a_majority_is_reported_as_taken") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   renew(harness, harness.engine.background_timer(), -1);
   CHECK(lease->loss(at(1000ms)) == Loss::taken);
@@ -141,7 +141,7 @@ TEST_CASE("another_owners_value_on_a_majority_is_reported_as_taken") {
 TEST_CASE("nothing_is_renewed_once_a_release_is_submitted") {
   EngineHarness harness{3};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   const Time due = harness.engine.background_timer();
   const bool is_under_way = GENERATE(false, true);
@@ -163,7 +163,7 @@ TEST_CASE("nothing_is_renewed_once_a_release_is_submitted") {
 TEST_CASE("a_lease_with_a_latest_end_is_renewed_until_then_and_then_released") {
   EngineHarness harness{1};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms, at(5000ms));
+  const auto lease = lease_of(3000ms, at(5000ms));
   harness.engine.keep(lease, at(0ms));
   int renewed = 0;
   Time now{};
@@ -188,7 +188,7 @@ TEST_CASE("a_lease_with_a_latest_end_is_renewed_until_then_and_then_released") {
 TEST_CASE("a_manual_extension_postpones_the_renewal") {
   EngineHarness harness{1};
   harness.make_ready(at(0ms));
-  const auto lease = tenure_of(3000ms);
+  const auto lease = lease_of(3000ms);
   harness.engine.keep(lease, at(0ms));
   harness.engine.submit(Ref<Operation>{new Extension{lease, 1}}, at(900ms));
   harness.engine.answered(0, number(1), at(901ms));
@@ -197,8 +197,8 @@ TEST_CASE("a_manual_extension_postpones_the_renewal") {
 }
 
 TEST_CASE("overlapping_extensions_do_not_make_a_copy_count_too_early") {
-  Recorder outbox{3};
-  const auto lease = example_tenure(500ms);
+  RecordingOutbox outbox{3};
+  const auto lease = example_lease(500ms);
   Extension older{lease, 3};
   older.start(at(0ms), outbox);
   Extension newer{lease, 3};
@@ -219,7 +219,7 @@ TEST_CASE("thousands_of_due_renewals_are_sent_in_batches") {
   Renewals renewals{1};
   std::vector<std::shared_ptr<LeaseState>> held;
   for (int i = 0; i < 2000; ++i) {
-    held.push_back(tenure_of(3000ms));
+    held.push_back(lease_of(3000ms));
     renewals.add(held.back(), at(0ms));
   }
   std::size_t taken = 0;

@@ -5,7 +5,7 @@
 
 #include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -42,7 +42,7 @@ struct Started {
   }
 
   Acquisition attempt;
-  Recorder outbox;
+  RecordingOutbox outbox;
   std::vector<Sent> first;
 };
 
@@ -239,7 +239,7 @@ TEST_CASE("one_server_under_two_names_ends_the_attempt_at_once") {
 
 TEST_CASE("an_attempt_abandoned_before_its_start_undoes_nothing") {
   Acquisition attempt{example_claim(), 3, Purpose::wait};
-  Recorder outbox{3};
+  RecordingOutbox outbox{3};
   attempt.abandon(Errc::timed_out, at(0ms), outbox);
   REQUIRE(attempt.done());
   CHECK(attempt.failure() == Errc::timed_out);

@@ -9,7 +9,7 @@
 
 #include "support/catch.hpp"
 #include "unit/support/enumeration.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -247,7 +247,7 @@ class Play {
   Pace pace_;
   Acquisition attempt_;
   Specification specification_;
-  Recorder outbox_;
+  RecordingOutbox outbox_;
   std::vector<std::string> sent_;
   std::vector<int> heard_;
   std::vector<bool> release_answered_;

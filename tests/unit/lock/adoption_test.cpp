@@ -6,7 +6,7 @@
 #include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -48,7 +48,7 @@ struct StartedAdoption {
     adoption.answered(node, step, reply, at(1ms), outbox);
   }
 
-  Recorder outbox;
+  RecordingOutbox outbox;
   Acquisition adoption;
   std::vector<Sent> first;
 };

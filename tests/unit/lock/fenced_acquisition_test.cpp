@@ -6,7 +6,7 @@
 
 #include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -58,7 +58,7 @@ struct Started {
   }
 
   Acquisition attempt;
-  Recorder outbox;
+  RecordingOutbox outbox;
   std::vector<Sent> first;
 };
 

@@ -8,7 +8,7 @@
 
 #include "support/catch.hpp"
 #include "unit/support/enumeration.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 
@@ -40,7 +40,7 @@ Mark mark_of(Fate fate) {
 /// A look is done with the last news of the last node, not sooner and not later.
 std::string complaint_about(const Scenario<Fate>& scenario) {
   const std::size_t nodes = scenario.fates.size();
-  Recorder outbox{nodes};
+  RecordingOutbox outbox{nodes};
   Inspection inspection{"key", nodes, 50ms};
   std::vector<std::size_t> missing;
   bool all_known = true;
@@ -77,7 +77,7 @@ std::string complaint_about(const Scenario<Fate>& scenario) {
 
 /// One node that is asked and answers both questions.
 Tally::Ballot ballot_after(const Reply& value, const Reply& left) {
-  Recorder outbox{1};
+  RecordingOutbox outbox{1};
   Inspection inspection{"key", 1, 50ms};
   inspection.start(at(0ms), outbox);
   inspection.answered(0, owner, value, at(1ms), outbox);
@@ -134,7 +134,7 @@ TEST_CASE("an_inspection_of_five_nodes_is_done_as_early_as_possible_if_the_last_
 }
 
 TEST_CASE("an_inspection_asks_each_node_for_the_counter_the_owner_value_and_the_ttl") {
-  Recorder outbox{2};
+  RecordingOutbox outbox{2};
   Inspection inspection{"key", 2, 50ms};
   CHECK(inspection.connections_wanted(2) == 2);
   inspection.start(at(0ms), outbox);
@@ -152,7 +152,7 @@ TEST_CASE("an_inspection_asks_each_node_for_the_counter_the_owner_value_and_the_
 }
 
 TEST_CASE("a_node_that_refuses_the_first_command_is_not_sent_the_second") {
-  Recorder outbox{1};
+  RecordingOutbox outbox{1};
   outbox.refuse(0, NodeStatus::overloaded);
   Inspection inspection{"key", 1, 50ms};
   inspection.start(at(0ms), outbox);
@@ -193,7 +193,7 @@ TEST_CASE("an_unexpected_reply_to_an_inspection_is_no_vote") {
 
 TEST_CASE("a_valid_counter_is_reported_and_its_reply_is_not_waited_for") {
   const auto counter_after = [](const Reply& reply) {
-    Recorder outbox{1};
+    RecordingOutbox outbox{1};
     Inspection inspection{"key", 1, 50ms};
     inspection.start(at(0ms), outbox);
     inspection.answered(0, counter, reply, at(1ms), outbox);
@@ -207,7 +207,7 @@ TEST_CASE("a_valid_counter_is_reported_and_its_reply_is_not_waited_for") {
 }
 
 TEST_CASE("replies_after_an_inspection_change_nothing") {
-  Recorder outbox{2};
+  RecordingOutbox outbox{2};
   Inspection inspection{"key", 2, 50ms};
   inspection.start(at(0ms), outbox);
   inspection.answered(0, owner, string_reply("them"), at(1ms), outbox);

@@ -6,7 +6,7 @@
 
 #include "redlock/core/base/quorum.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace {
 

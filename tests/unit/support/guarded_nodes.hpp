@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "redlock/core/restart_guard/restart_guard.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace redlock::testing {
 
@@ -125,7 +125,7 @@ struct GuardedClient {
   }
 
   core::RestartGuard guard;
-  Recorder outbox;
+  RecordingOutbox outbox;
   std::vector<MarkedServer>& servers;
 };
 

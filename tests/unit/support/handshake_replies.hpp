@@ -6,7 +6,7 @@
 
 #include "redlock/core/wire/handshake.hpp"
 #include "redlock/core/wire/scripts.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace redlock::testing {
 

@@ -7,7 +7,7 @@
 
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/node_report.hpp"
-#include "unit/support/recorder.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace redlock::testing {
 

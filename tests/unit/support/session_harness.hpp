@@ -6,8 +6,8 @@
 
 #include "redlock/core/node/session.hpp"
 #include "unit/support/handshake_replies.hpp"
-#include "unit/support/recorder.hpp"
 #include "unit/support/recording_operation.hpp"
+#include "unit/support/recording_outbox.hpp"
 
 namespace redlock::testing {
 

@@ -33,8 +33,8 @@ inline core::Claim example_fenced_claim() {
 }
 
 /// A lease that is held for `lasts` from the start of the test.
-inline std::shared_ptr<core::LeaseState> example_tenure(core::Span lasts,
-                                                        core::Claim claim = example_claim()) {
+inline std::shared_ptr<core::LeaseState> example_lease(core::Span lasts,
+                                                       core::Claim claim = example_claim()) {
   return std::make_shared<core::LeaseState>(std::move(claim), at(lasts));
 }
 
@@ -44,9 +44,9 @@ struct Sent {
   core::SendOptions options;
 };
 
-class Recorder final : public core::Outbox {
+class RecordingOutbox final : public core::Outbox {
  public:
-  explicit Recorder(std::size_t nodes) : refusals_(nodes) {}
+  explicit RecordingOutbox(std::size_t nodes) : refusals_(nodes) {}
 
   /// Refuses all later commands to this node.
   void refuse(core::NodeIndex node, NodeStatus why = NodeStatus::unreachable) {
