@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -99,7 +98,7 @@ class Reactor::Visit final : public core::Completion {
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
-  ~Visit() {
+  ~Visit() override {
     if (!lock_.owns_lock()) lock_.lock();
     reactor_.leave(operation_, slot, successor_);
   }
@@ -216,7 +215,7 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
     if (!driver_) flush(now);
     if (!driver_) schedule_background(now);
-  } catch (const std::bad_alloc&) {  // the remaining work waits for the next caller
+  } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
   }
   operation->completion = nullptr;  // it may still be among the engine's finished ones
   slots_.give(me);

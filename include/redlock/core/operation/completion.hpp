@@ -11,9 +11,7 @@ class Completion {
  public:
   /// Called once, under the client's mutex, when the operation is taken from `Engine::finished`. Must not block.
   virtual void completed(Operation& operation) noexcept = 0;
-
- protected:
-  ~Completion() = default;
+  virtual ~Completion() = default;
 };
 
 }  // namespace redlock::inline v1::core
