@@ -25,9 +25,9 @@ void fill(void* bytes, std::size_t size) {
 std::string random_owner_value() {
   std::array<unsigned char, 20> bytes;
   fill(bytes.data(), bytes.size());
-  std::string hex;
-  hex.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) core::append_hex(hex, byte);
+  std::string hex(2 * bytes.size(), '0');
+  char* to = hex.data();
+  for (const unsigned char byte : bytes) to = core::write_hex(to, byte);
   return hex;
 }
 

@@ -51,8 +51,8 @@ TEST_CASE("status_reports_which_nodes_lost_their_data") {
 
 TEST_CASE("the_policy_comes_from_the_command_line_or_else_from_the_environment") {
   LocalNodes nodes{3};
-  CHECK(run_with({"REDLOCK_RESTART_GUARD=off"}, {"run", "r", "--", "true"}, nodes).code == 0);
-  CHECK(run_tool({"run", "--restart-guard", "off", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_with({"REDLOCK_RESTART_GUARD=off"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "--restart-guard", "off", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK_FALSE(are_marked(nodes));
   CHECK(run_with({"REDLOCK_RESTART_GUARD=strict"}, {"run", "-n", "r", "--", "true"}, nodes).code == 69);
   CHECK(eventually([&] { return Observers{nodes}.having("redlock:quarantine") == 3; }));
@@ -65,9 +65,9 @@ TEST_CASE("durable_nodes_are_declared_on_the_command_line_or_in_the_environment"
   };
   CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
   restart();
-  CHECK(run_tool({"run", "-n", "--durable-nodes", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "-w", "20", "--durable-nodes", "r", "--", "true"}, nodes.urls()).code == 0);
   restart();
-  CHECK(run_with({"REDLOCK_DURABLE_NODES=1"}, {"run", "-n", "r", "--", "true"}, nodes).code == 0);
+  CHECK(run_with({"REDLOCK_DURABLE_NODES=1"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
   restart();
   CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 69);
 }
@@ -77,8 +77,10 @@ TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_set_by_all_clients") {
   const Program::Ending refused = run_tool({"run", "--ttl", "2m", "r", "--", "true"}, nodes.urls());
   CHECK(refused.code == 64);
   CHECK_THAT(refused.errors, contains("ttl is 120 s; max_ttl allows at most 60 s"));
-  CHECK(run_tool({"run", "--max-ttl", "2m", "--ttl", "2m", "r", "--", "true"}, nodes.urls()).code == 0);
-  CHECK(run_with({"REDLOCK_MAX_TTL=2m"}, {"run", "r", "--", "true"}, nodes).code == 0);
+  CHECK(
+      run_tool({"run", "-w", "20", "--max-ttl", "2m", "--ttl", "2m", "r", "--", "true"}, nodes.urls()).code ==
+      0);
+  CHECK(run_with({"REDLOCK_MAX_TTL=2m"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
   const Program::Ending other = run_tool({"run", "r", "--", "true"}, nodes.urls());
   CHECK(other.code == 64);
   CHECK_THAT(other.errors, contains("its marker says max_ttl 120000 ms, but this client has 60000 ms"));
