@@ -166,7 +166,7 @@ TEST_CASE("connections_closed_by_servers_raise_no_sigpipe") {
   const Handler handler{SIGPIPE};
   std::atomic<int> granted{0};
   for (int round = 0; round < 60; ++round) {
-    InspectableLock locks{{proxy.url(), nodes.url(1), nodes.url(2)}};
+    InspectableLock locks{{proxy.url(), nodes.url(1), nodes.url(2)}, {.node_timeout = 10s}};
     REQUIRE(locks.try_lock("warm up", lasting));
     REQUIRE(eventually([&] { return locks.ready(0); }));
     std::vector<std::jthread> callers;
