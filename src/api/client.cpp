@@ -126,7 +126,8 @@ struct Client::Attempt {
 
 /// Makes the next attempt of the pursuit.
 Client::Attempt Client::attempt(const core::Pursuit& pursuit, const std::stop_token& stop) {
-  auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposal()),
+  const std::uint64_t proposed = pursuit.is_fenced() ? proposal() : 0;
+  auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposed),
                                                          names_.size(), pursuit.purpose());
   acquisition->give_up_at = pursuit.give_up_at();
   return reactor_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {

@@ -48,6 +48,8 @@ class Pursuit {
       claim.fence->proposal = is_adoption() ? std::max(proposal, adopted_token_ + 1) : proposal;
     return claim;
   }
+  /// Whether attempts need a proposal.
+  [[nodiscard]] bool is_fenced() const noexcept { return claim_.fence.has_value(); }
   [[nodiscard]] bool waits() const noexcept { return attempts_ == Attempts::until_time; }
   [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
     return waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
