@@ -15,7 +15,7 @@ fi
 
 .ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev liblua5.1-0-dev \
   redis-server redis-tools
-case $preset in clang | asan) .ci/install clang libclang-rt-dev ;; esac
+case $preset in clang | asan | tsan) .ci/install clang libclang-rt-dev ;; esac
 
 echo "== Configuring ($preset)"
 cmake --preset "$preset"
