@@ -159,6 +159,28 @@ inline straggle(n) {
   }
 }
 
+#define is_unchanged(n) (self.talk[n] == granted || self.talk[n] == confirming)
+
+// The nodes m and n refused the token, or have not heard of it. The node o, whose number it was, is left out.
+inline settle_for_less(m, n, o) {
+  d_step {
+    self.stage == settled && is_unchanged(m) && is_unchanged(n) &&
+    (self.talk[o] == acknowledged || self.talk[o] == silent) ->
+#ifndef SMALLER_TOKEN_KEEPS_ACKS
+    hear_no_more(me, o);
+#endif
+    self.token = (self.number[m] > self.number[n] -> self.number[m] : self.number[n]);
+    printf("%d.%d: leaves out node %d, so the token will be %d\n", client(me) + 1, try(me) + 1, o + 1, self.token);
+    count(m);
+    count(n);
+#ifdef REACH_SMALLER_TOKEN
+    assert(self.token >= counter[o]);
+#endif
+    conclude();
+    tidy()
+  }
+}
+
 // A client's next attempt starts after the one before has ended. Clients are alike: they start in their order.
 #define may_start (try(me) == 0 -> me == 0 || attempt[me - 1].stage != idle : has_ended(me - CLIENTS))
 
@@ -289,6 +311,7 @@ end_of_story:  // nobody has to go on: whatever does not happen was lost
 #endif
   :: settle(0, 1) :: settle(0, 2) :: settle(1, 2)
   on_any_node(straggle)
+  :: settle_for_less(0, 1, 2) :: settle_for_less(0, 2, 1) :: settle_for_less(1, 2, 0)
   :: give_up()
   on_any_node(confirm)
   on_any_node(repair)

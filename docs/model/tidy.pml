@@ -8,9 +8,7 @@ inline prune() {
     x = 0;  // confirms under way
     for (i : 0 .. NODES - 1) {
       if
-      :: attempt[k].talk[i] == confirming && holder[i] != owner(k) -> hear_no_more(k, i)
-      :: attempt[k].talk[i] == granted && attempt[k].stage == settled && attempt[k].number[i] > attempt[k].token ->
-         hear_no_more(k, i)
+      :: attempt[k].talk[i] == confirming && holder[i] != owner(k) && attempt[k].stage != settled -> hear_no_more(k, i)
       :: else
       fi;
       if

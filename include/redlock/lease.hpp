@@ -37,6 +37,13 @@ class LeaseRecord;
 /// `orphan`. Only one call of these three may run at a time. While the lease is being moved or destroyed, no
 /// other call may run.
 ///
+/// Callbacks: a callback is a function of the user that a client calls on one of its own threads: `on_lost`,
+/// a stop callback, an observer, `Options::on_warning`. It may release, orphan and destroy any lease, and
+/// destroy any client. No release, orphan or destruction inside a callback waits for another callback, so two
+/// callbacks that release each other's leases cannot block each other. The price: when a release inside a
+/// callback returns, a callback of the released lease that had begun on another thread may still be running,
+/// and what it uses must live until it returns. No callback of that lease begins afterwards.
+///
 /// Lifetime: a lease keeps the client's connections alive and may outlive the client object.
 ///
 /// fork(): in a child process a lease can be read but sends nothing, because the lock belongs to the parent.
@@ -78,7 +85,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// A release makes no stop request. The returned token has no stop state if the lease was moved from.
   ///
   /// Stop callbacks run on one of the client's threads and must not throw. A release waits for them, unless
-  /// it is called from one of them.
+  /// it is called inside a callback (see above). The destructor of a `std::stop_callback` waits for its
+  /// callback wherever it is called. So two stop callbacks that destroy each other's `std::stop_callback` block
+  /// for ever: release the lease there, and destroy the `std::stop_callback` elsewhere.
   ///
   /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` or
   /// `auto_renew` the lease is watched from the start. The nodes report each change of a watched lease's key
@@ -91,7 +100,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] std::stop_token stop_token() const;
   /// Blocks until the lease is lost or released, `limit` is over or a stop is requested. Returns true if the
   /// lease was lost. In that case its `on_lost` callback has already started, unless no thread became free
-  /// for it within 100 ms because all of them are blocked in other callbacks. Throws as `stop_token()` does.
+  /// for it within 100 ms because all of them are blocked in other callbacks. A callback may call this; it then
+  /// waits for the loss of the lease, as any other thread does, and keeps its thread from other callbacks.
+  /// Throws as `stop_token()` does.
   bool wait_lost(Duration limit = Clock::duration::max(), const std::stop_token& stop = {}) const;
 
   /// Extends the lease: asks all nodes to keep the owner value for another full ttl, counted from now. Never
@@ -112,8 +123,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
   /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. Blocks until
   /// a majority has answered, for at most the node timeout, and while a callback of this lease runs on
-  /// another thread. Nodes without a connection get the release when they reconnect, or their copy expires.
-  /// Later calls return the same result.
+  /// another thread; inside a callback it does not wait for another one (see above). Nodes without a
+  /// connection get the release when they reconnect, or their copy expires. Later calls return the same
+  /// result.
   Release release() noexcept;
 
   /// Gives up the lease without releasing the lock, so that another thread, process or machine can take the
@@ -122,8 +134,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// resource, owner value, token and deadline can still be read, to pass them on. Do not use what the lock
   /// protects any more.
   ///
-  /// Contacts no node. Blocks only while a callback of this lease runs on another thread. Returns true if the
-  /// lease was valid until now; otherwise there is nothing to adopt.
+  /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
+  /// inside a callback. Returns true if the lease was valid until now; otherwise there is nothing to adopt.
   bool orphan() noexcept;
 
  private:

@@ -44,8 +44,8 @@ inline namespace v1 {
 /// Connections: one client per process is enough. All its threads and locks share its connections: one to
 /// each node, and a second one to each node once a lease is watched. The first call that needs a connection
 /// opens it. The client's own threads resolve names and run loss callbacks and the observer. While no call is
-/// waiting, they also renew leases, reconnect, and send what remains of the releases. These threads block all
-/// signals.
+/// waiting, they also renew leases, reconnect, mark nodes that restart while a lease is in force, and send what
+/// remains of the releases. These threads block all signals.
 ///
 /// Signals and cancellation: a signal does not end a call; a stop request does.
 ///
@@ -54,8 +54,9 @@ inline namespace v1 {
 ///
 /// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
 /// client and its leases sends the requests that are still queued, which blocks for at most 250 ms. It also
-/// blocks while a loss callback runs on another thread, and until the observer has received its events. Use
-/// `shut_down` to make the holders stop.
+/// blocks while a loss callback runs on another thread, and until the observer has received its events. Inside
+/// a callback it waits for neither: callbacks that have begun then finish on their own, and the observer
+/// receives the remaining events later. Use `shut_down` to make the holders stop.
 class REDLOCK_EXPORT LockClient {
  public:
   LockClient(LockClient&&) noexcept;
@@ -65,7 +66,8 @@ class REDLOCK_EXPORT LockClient {
 
   /// Makes one attempt. Returns an empty optional if somebody else has the lock. Blocks until a majority has
   /// decided, for at most the node timeout; for at most twice that if a second round has to confirm the
-  /// fencing token. A first call also waits for connections, for at most the connect timeout.
+  /// fencing token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A
+  /// first call also waits for connections, for at most the connect timeout.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);

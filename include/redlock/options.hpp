@@ -32,9 +32,9 @@ struct Options {
   Duration connect_timeout = std::chrono::milliseconds{500};
 
   /// How long one node may take to answer before an operation continues without it. 1 ms to 60 s. Default:
-  /// 250 ms or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. If
-  /// replies are due on a connection and nothing arrives for four node timeouts (1 s by default), it is
-  /// closed and replaced.
+  /// 250 ms or a tenth of the ttl, whichever is smaller, so that a hung node never uses up the validity. If a
+  /// node has not replied to a command after four node timeouts (1 s by default), the connection is closed
+  /// and replaced.
   std::optional<Duration> node_timeout = std::nullopt;
 
   /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from
@@ -104,9 +104,10 @@ struct LockOptions {
 
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
   /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`).
-  /// It is not called after a release has returned; a release on another thread waits for it to finish. An
-  /// exception that it throws is reported to `Options::on_warning`. A callback that blocks does not delay
-  /// those of other leases, unless 16 callbacks of one client block at the same time.
+  /// It is not called after a release has returned; a release on another thread waits for it to finish, unless
+  /// that release is itself called inside a callback (see `Lease`). An exception that it throws is reported to
+  /// `Options::on_warning`. A callback that blocks does not delay those of other leases, unless 16 callbacks of
+  /// one client block at the same time. It may release or destroy any lease, and destroy the client.
   std::function<void(Loss)> on_lost = nullptr;
 };
 

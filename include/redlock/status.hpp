@@ -77,13 +77,13 @@ enum class NodeStatus : std::uint8_t {
   timed_out,    ///< No answer within the node timeout, or no connection within the connect timeout.
   unreachable,  ///< No connection: refused, no route, or name not found. The client reconnects.
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
-  overloaded,       ///< The node does not keep up: more than 1 MiB is waiting to be sent to it.
+  overloaded,       ///< The node does not keep up: too much is unsent or unanswered.
   loading,          ///< LOADING: the server is reading its data from disk.
   busy,             ///< BUSY: a script has been running on the server for too long.
   out_of_memory,    ///< OOM: maxmemory is reached.
   not_persisting,   ///< MISCONF: the server cannot save its data and refuses writes.
   server_error,     ///< Another error reply; the report contains its text.
-  protocol_error,   ///< The reply is not RESP2, or does not answer the request.
+  protocol_error,   ///< The reply is not RESP2, does not answer the request, or is too large.
   auth_required,    ///< NOAUTH: the server requires a password. *Misconfigured.*
   wrong_password,   ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
   no_permission,    ///< NOPERM: the ACL forbids a required command or key. *Misconfigured.*
@@ -91,8 +91,10 @@ enum class NodeStatus : std::uint8_t {
   replica,          ///< ROLE: the server is a replica or a sentinel, not a master. *Misconfigured.*
   wrong_type,       ///< WRONGTYPE: the key is not a string, so it is not one of these locks. *Misconfigured.*
   put_back,         ///< The node had lost the lease's copy; it was put back but does not count yet.
-  bad_counter,      ///< The resource's fencing counter is not a whole number below 2^53 - 1. *Misconfigured.*
-  same_node,        ///< The same server as another endpoint in the list. *Misconfigured.*
+  /// The resource's fencing counter is not a whole number below 2^53 - 1, or is too far from those of the other
+  /// nodes (docs/fencing.md). *Misconfigured.*
+  bad_counter,
+  same_node,    ///< The same server as another endpoint in the list. *Misconfigured.*
   quarantined,  ///< The node lost its data or is new. It grants nothing until forgotten locks have expired.
   other_deployment,  ///< The node's marker names other nodes, another number of them or max_ttl. *Misconfigured.*
 };

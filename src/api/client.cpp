@@ -125,7 +125,7 @@ struct Client::Attempt {
 };
 
 /// Makes the next attempt of the pursuit.
-Client::Attempt Client::attempt(const core::Pursuit& pursuit, const std::stop_token& stop) {
+Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::stop_token& stop) {
   const std::uint64_t proposed = pursuit.is_fenced() ? proposal() : 0;
   auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposed),
                                                          names_.size(), pursuit.purpose());
@@ -209,6 +209,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
                                               granted.valid_until, ends_at, options.on_lost, *loss_notifier_,
                                               events_.get());
+  record->held_leases = reactor_->held_leases();
   Lease lease{shared_from_this(), record};
   if (!registry_->add(record)) {  // the client has just been shut down
     reactor_->shut_down({record});

@@ -78,7 +78,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
-  Attempt attempt(const core::Pursuit&, const std::stop_token&);
+  Attempt attempt(core::Pursuit&, const std::stop_token&);
   Outcome run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
   [[nodiscard]] std::uint64_t proposal() const;
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);

@@ -3,17 +3,16 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <system_error>
 
 #include "os/boot_timer.hpp"
 #include "os/quiet_thread.hpp"
+#include "os/system_error.hpp"
 
 namespace redlock::inline v1::detail {
 
 BackgroundThread::BackgroundThread() : timer_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)} {
-  if (!timer_) throw std::system_error{errno, std::system_category(), "timerfd_create"};
+  if (!timer_) throw_errno("timerfd_create");
 }
 
 void BackgroundThread::start(const std::function<void()>& body) {

@@ -6,9 +6,15 @@
 #include <utility>
 
 namespace redlock::inline v1::detail {
+namespace {
+
+/// More than the replies to all commands that may be unanswered: 65536 of about 100 bytes.
+constexpr std::size_t most_read = std::size_t{8} << 20U;
+
+}  // namespace
 
 void ClosingSockets::add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until) {
-  leaving_.push_back({std::move(transport), std::move(unsent), 0, until});
+  leaving_.push_back({std::move(transport), std::move(unsent), 0, 0, until});
   send_rest(leaving_.back());
 }
 
@@ -34,7 +40,8 @@ bool ClosingSockets::is_finished(Leaving& leaving) {
   std::array<char, 16384> ignored;
   for (int part = 0; part < 4; ++part) {
     const Transport::Received got = leaving.transport->receive(ignored.data(), ignored.size());
-    if (got.ended) return true;
+    leaving.read += got.size;
+    if (got.ended || leaving.read > most_read) return true;
     if (got.size == 0) return false;
   }
   return false;

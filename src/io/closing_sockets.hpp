@@ -13,8 +13,8 @@
 namespace redlock::inline v1::detail {
 
 /// Sends the last bytes on each socket, which may include releases, and reads replies to the end of the stream. Closing
-/// earlier would send RST, after which the server may drop what it has not read. Every socket has a time limit, because
-/// a server may hang.
+/// earlier would send RST, after which the server may drop what it has not read. Every socket has a limit of time and of
+/// bytes, because a server may hang, or send without end.
 class ClosingSockets {
  public:
   void add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until);
@@ -31,6 +31,7 @@ class ClosingSockets {
     std::unique_ptr<Transport> transport;
     std::string unsent;
     std::size_t sent = 0;
+    std::size_t read = 0;
     core::Time until{};
   };
   static bool is_finished(Leaving&);

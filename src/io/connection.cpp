@@ -10,10 +10,10 @@
 #include <cstring>
 #include <system_error>
 
+#include "os/system_error.hpp"
+
 namespace redlock::inline v1::detail {
 namespace {
-
-std::string text_of(int error) { return std::system_category().message(error); }
 
 void set_option(int fd, int level, int name) {
   const int on = 1;
@@ -58,7 +58,7 @@ Connection::Dial Connection::proceed() {
   socklen_t size = sizeof error;
   getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error == 0) return open();
-  trouble_ = {NodeStatus::unreachable, text_of(error)};
+  trouble_ = {NodeStatus::unreachable, error_text(error)};
   return connect_next();
 }
 
@@ -68,7 +68,7 @@ Connection::Dial Connection::connect_next() {
   while (next_address_ < addresses_.size()) {
     const Address& address = addresses_[next_address_++];
     socket_ = Descriptor{::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    if (!socket_) return fail({NodeStatus::unreachable, text_of(errno)});
+    if (!socket_) return fail({NodeStatus::unreachable, error_text(errno)});
     if (address.storage.ss_family != AF_UNIX) {
       set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY);
       set_option(socket_.get(), SOL_SOCKET, SO_KEEPALIVE);
@@ -78,7 +78,7 @@ Connection::Dial Connection::connect_next() {
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
       return open();
     if (errno == EINPROGRESS || errno == EINTR) return Dial::pending;
-    trouble_ = {NodeStatus::unreachable, text_of(errno)};
+    trouble_ = {NodeStatus::unreachable, error_text(errno)};
   }
   return fail(trouble_);
 }

@@ -43,22 +43,22 @@ class Connection {
   /// open, as for `receive`.
   std::optional<std::size_t> send(std::string_view bytes);
 
-  /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`. Returns false if
-  /// the connection is broken, or what came is not understood.
-  template <class Heard, class Each>
-  bool receive(Heard&& heard, Each&& each) {
+  enum class Received { all, part, failed };
+  /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`. Returns `part` if
+  /// more may be readable, and `failed` if the connection is broken, or what came is not understood.
+  template <class Each>
+  Received receive(Each&& each) {
     for (int part = 0; part < 4; ++part) {
       char bytes[16384];
       const Transport::Received got = transport_->receive(bytes, sizeof bytes);
-      if (got.size > 0) heard();
       if (got.size > 0) reader_->feed(bytes, got.size);
       while (const core::Reply* reply = got.size > 0 ? reader_->next() : nullptr) each(*reply);
-      if (got.size > 0 && !is_understood()) return false;
+      if (got.size > 0 && !is_understood()) return Received::failed;
       if (got.ended) trouble_ = transport_->trouble();
-      if (got.ended) return false;
-      if (got.size < sizeof bytes) return true;
+      if (got.ended) return Received::failed;
+      if (got.size < sizeof bytes) return Received::all;
     }
-    return true;
+    return Received::part;
   }
 
   /// Closes the connection and returns its open transport, so that the caller can read it to the end. Returns null if

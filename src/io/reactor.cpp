@@ -21,8 +21,8 @@ using core::Time;
 /// How long work that no caller waits for may stay undone before the background handles it. Busy callers do that work on
 /// the way; waking the background whenever a caller leaves would cost two context switches each time.
 constexpr Span background_delay = std::chrono::milliseconds{5};
-/// How long the background ignores the listeners after it was woken for data that a caller is reading.
-constexpr Span listener_pause = std::chrono::milliseconds{1};
+/// How long the background ignores the sockets after it was woken for data that a caller is reading.
+constexpr Span socket_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
 constexpr Span pause_after_failure = std::chrono::milliseconds{100};
 /// How long a server may take to read our last bytes.
@@ -259,7 +259,8 @@ void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& le
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::schedule_background(Time now) {
-  const Time when = needs_attention() ? now + background_delay : engine_.background_timer();
+  Time when = needs_attention() ? now + background_delay : engine_.background_timer();
+  if (!watches_for_ends_ && is_lease_in_force(now)) when = std::min(when, now + background_delay);
   if (when != core::never) background_.wake_by(when, [this] { background(); });
 }
 
@@ -272,13 +273,13 @@ void Reactor::background() {
       if (!lock.owns_lock()) lock.lock();
       if (driver_ == &background_slot_) driver_ = nullptr;
       background_.arm(Clock::now() + pause_after_failure);
-      sleep_in_background(lock, Listeners::ignored);
+      sleep_in_background(lock, Sockets::ignored);
     }
   }
 }
 
 void Reactor::run_background(Lock& lock) {
-  bool heard = false;  // a listener has received data
+  bool heard = false;  // a socket needs a driver
   while (!stopping_) {
     const Time now = Clock::now();
     if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
@@ -289,29 +290,48 @@ void Reactor::run_background(Lock& lock) {
       heard = false;
       continue;
     }
-    // A driving caller schedules the background when it leaves, and reads the listeners itself.
-    const Time wake_at = heard ? now + listener_pause : core::never;
+    // A driving caller schedules the background when it leaves, and reads the sockets itself.
+    const Time wake_at = heard ? now + socket_pause : core::never;
     background_.arm(driver_ ? wake_at : engine_.background_timer());
-    heard = sleep_in_background(lock, heard ? Listeners::ignored : Listeners::polled);
+    heard = sleep_in_background(lock, heard ? Sockets::ignored : Sockets::polled);
   }
 }
 
-/// Returns true if a listener has received data.
-bool Reactor::sleep_in_background(Lock& lock, Listeners listeners) {
+bool Reactor::is_lease_in_force(Time now) noexcept {
+  const core::HeldLeases* const held = engine_.held_leases();
+  return held && now < held->until();
+}
+
+/// Returns true if a listener has received data, or if a connection for commands has ended while a lease is in force.
+/// Replies to commands do not end the sleep. Once started, the watch for ends continues between leases, so that clients
+/// that take many short locks do not wake the background. It stops when a connection ends and no lease is in force.
+bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
   background_polls_.clear();
-  const ConnectionIndex first = listeners == Listeners::polled ? engine_.nodes() : connections_.size();
-  for (ConnectionIndex each = first; each < connections_.size(); ++each)
-    if (connections_[each].is_open()) background_polls_.push_back({connections_[each].fd(), POLLIN, 0});
+  std::ptrdiff_t for_commands = 0;
+  if (sockets == Sockets::polled) {
+    watches_for_ends_ = watches_for_ends_ || is_lease_in_force(Clock::now());
+    for (ConnectionIndex each = watches_for_ends_ ? 0 : engine_.nodes(); each < connections_.size(); ++each) {
+      if (!connections_[each].is_open()) continue;
+      const bool is_listener = each >= engine_.nodes();
+      const short events = is_listener ? POLLIN : POLLRDHUP;
+      background_polls_.push_back({connections_[each].fd(), events, 0});
+      for_commands += is_listener ? 0 : 1;
+    }
+  }
   lock.unlock();
   const bool heard = background_.sleep(background_polls_);
   lock.lock();
   background_.awake();
-  return heard;
+  if (!heard || is_lease_in_force(Clock::now())) return heard;
+  watches_for_ends_ = false;
+  return std::any_of(background_polls_.begin() + for_commands, background_polls_.end() - 2,
+                     [](const pollfd& listener) { return listener.revents != 0; });
 }
 
-/// Wakes the background if a listener's connection changes, because it polls the descriptors that were open before.
+/// Wakes the background if a connection changes that it may poll, because it polls the descriptors that were open before.
 void Reactor::tell_background_of(ConnectionIndex changed) {
-  if (changed >= engine_.nodes() && !is_background(*driver_)) background_.call();
+  if (is_background(*driver_)) return;
+  if (changed >= engine_.nodes() || watches_for_ends_) background_.call();
 }
 
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -372,10 +392,11 @@ void Reactor::handle_one(ConnectionIndex which, Time now) {
 }
 
 void Reactor::read(ConnectionIndex which, Time now) {
-  const bool is_usable =
-      connections_[which].receive([&] { engine_.heard(which, now); },
-                                  [&](const core::Reply& reply) { engine_.answered(which, reply, now); });
-  if (!is_usable) engine_.disconnected(which, connections_[which].trouble(), now);
+  const Connection::Received received =
+      connections_[which].receive([&](const core::Reply& reply) { engine_.answered(which, reply, now); });
+  engine_.session(which).left_unread(received == Connection::Received::part);
+  if (received == Connection::Received::failed)
+    engine_.disconnected(which, connections_[which].trouble(), now);
 }
 
 /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
@@ -418,7 +439,7 @@ void Reactor::run_errands(Time now) {
 
 void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
   tell_background_of(which);
-  if (outcome == Connection::Dial::connected) engine_.connected(which, now);
+  if (outcome == Connection::Dial::connected) engine_.connected(which);
   if (outcome == Connection::Dial::failed) engine_.disconnected(which, connections_[which].trouble(), now);
 }
 

@@ -28,7 +28,8 @@ namespace redlock::inline v1::detail {
 /// becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their operation is
 /// done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context switches.
 /// A background thread drives only if something must happen while no caller waits: renewals, redials, releases that are
-/// not sent or answered yet, invalidation messages. It gives way to every caller.
+/// not sent or answered yet, invalidation messages, and connections that end while a lease is in force. It gives way to
+/// every caller.
 ///
 /// One mutex guards everything, and nothing blocks while holding it. Polling, parking and waking threads are done
 /// without the mutex.
@@ -64,6 +65,9 @@ class Reactor {
   /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
   /// `keep`.
   void watch(const std::shared_ptr<core::LeaseState>&);
+  /// Counts the leases of this client. Set it in every lease that was granted. Null if restarts are not guarded. Only the
+  /// pointer may be used without the mutex.
+  [[nodiscard]] core::HeldLeases* held_leases() noexcept { return engine_.held_leases(); }
   /// Stops renewing and watching the lease, and leaves the lock on the nodes. Returns true if the lease was in force.
   bool let_go(const std::shared_ptr<core::LeaseState>&);
   /// Marks these leases as lost. Cancels all acquisitions, also later ones.
@@ -92,8 +96,9 @@ class Reactor {
   void schedule_background(core::Time now);
   void background();
   void run_background(Lock&);
-  enum class Listeners : bool { ignored, polled };
-  bool sleep_in_background(Lock&, Listeners);
+  enum class Sockets : bool { ignored, polled };
+  bool sleep_in_background(Lock&, Sockets);
+  [[nodiscard]] bool is_lease_in_force(core::Time now) noexcept;
 
   void drive(Lock&, ParkingSlot& me);
   core::Time take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, core::Time now);
@@ -136,6 +141,7 @@ class Reactor {
   ParkingRow background_row_;
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;
+  bool watches_for_ends_ = false;  // the background's sleep ends with any connection for commands
   const Warn warn_;
   bool stopping_ = false;
   const unsigned generation_;

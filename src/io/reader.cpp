@@ -3,6 +3,7 @@
 #include <hiredis/hiredis.h>
 #include <hiredis/read.h>
 
+#include <algorithm>
 #include <new>
 #include <type_traits>
 
@@ -19,7 +20,8 @@ struct ReplyInProgress {
 
 namespace {
 
-constexpr const char* too_long = "the reply is larger than 1 MiB";
+constexpr const char* too_long = "the reply is larger than 64 KiB";
+constexpr std::size_t longest_error = 4096;  // bytes that are kept
 constexpr std::size_t longest_framing = 32;  // of a string: type byte, digits of the length, two line ends
 constexpr int most_levels = 8;               // of nested arrays; hiredis before 1.0 itself refuses more
 
@@ -70,7 +72,7 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
   if (size > left) return refuse(task, too_long);
   Reply* const reply = put(task, kind);
   if (!reply) return nullptr;
-  reply->text.assign(text, size);
+  reply->text.assign(text, kind == Reply::Kind::error ? std::min(size, longest_error) : size);
   left -= size;
   return reply;
 } catch (const std::bad_alloc&) {

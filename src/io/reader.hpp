@@ -15,12 +15,12 @@ struct ReplyInProgress;
 
 /// The limits of one reply: the sum over all its strings, and over all its arrays.
 struct ReplyLimits {
-  std::size_t text = std::size_t{1} << 20U;  // bytes
-  std::size_t elements = 4096;               // enough for ROLE of a master with hundreds of replicas
+  std::size_t text = 65536;     // bytes
+  std::size_t elements = 4096;  // enough for ROLE of a master with hundreds of replicas
 };
 
 /// Parses RESP2 from a server that may be malicious: a reply larger than any valid reply to our commands is refused
-/// before memory is allocated for it. The bytes may arrive in pieces of any size.
+/// before memory is allocated for it, and of the text of an error only the first 4 KiB are kept. The bytes may arrive in pieces of any size.
 class Reader {
  public:
   explicit Reader(ReplyLimits limits = {});

@@ -92,7 +92,7 @@ EventQueue::~EventQueue() {
     state_->called.notify_one();
   }
   if (thread.get_id() == std::this_thread::get_id()) state_->abandoned = true;
-  end_thread(thread);
+  end_callback_thread(thread);
 }
 
 template <class Event>

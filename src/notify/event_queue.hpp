@@ -23,8 +23,9 @@ class EventQueue final : public Observer {
   /// `key_prefix`: the number of bytes that precede the resource in each key. `report`: called once if the observer
   /// throws; may be empty. Starts no thread; the first event does.
   EventQueue(std::shared_ptr<Observer>, std::size_t key_prefix, Report report);
-  /// Delivers what is queued, and blocks until that is done. If the destructor runs on the queue's own thread, inside a
-  /// call of the observer, the remaining events are dropped.
+  /// Delivers what is queued, and blocks until that is done. Inside a callback it does not block: the events are
+  /// delivered later. If the destructor runs on the queue's own thread, inside a call of the observer, the remaining
+  /// events are dropped.
   ~EventQueue() override;
 
   void attempted(const Attempt&) override;

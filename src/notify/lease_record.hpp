@@ -26,7 +26,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
   using OnLost = std::function<void(Loss)>;
 
   /// `since`: when the attempt began. `observer`: may be null.
-  LeaseRecord(std::string name, core::Claim what, core::Time since, core::Time valid_until,
+  LeaseRecord(std::string name, core::Claim&& what, core::Time since, core::Time valid_until,
               core::Time ends_at, OnLost call, LossNotifier& notifier, Observer* observer)
       : LeaseState{std::move(what), valid_until, ends_at},
         resource{std::move(name)},
@@ -37,19 +37,20 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
 
   const std::string resource;
   std::optional<Release> release_outcome;   // once released; used only by the thread that owns the `Lease`
-  OnLost on_lost;                           // empty once it was called or will not be called any more
+  OnLost on_lost;                           // empty once `take_callback` or `retire` was called
   std::stop_source stop{std::nostopstate};  // guarded by the loss notifier's mutex
   std::atomic<bool> is_in_loss_notifier = false;  // it was added to the notifier at some time
   LossNotifier& loss_notifier;
   std::size_t place = static_cast<std::size_t>(-1);  // index in the `LeaseRegistry`, guarded by its mutex
 
-  /// Requests the stop and calls the user's callback. `to_stop`: a copy of `stop`, because other threads may use `stop`
-  /// at the same time.
-  void report_loss(const std::stop_source& to_stop) {
-    const OnLost call = std::exchange(on_lost, nullptr);
+  /// Reports a loss to the observer, and returns what is to be called: it requests the stop and calls the user's
+  /// callback. To be called under the loss notifier's mutex; the result is to be called and destroyed without it.
+  [[nodiscard]] auto take_callback() {
     if (observer_) count(Clock::now(), Release::already_lost);
-    to_stop.request_stop();
-    if (call) call(loss(Clock::now()));
+    return [to_stop = stop, call = std::exchange(on_lost, nullptr), reason = loss(Clock::now())] {
+      to_stop.request_stop();
+      if (call) call(reason);
+    };
   }
   /// Destroys the user's callback; nothing is called any more. This must not happen under the client's mutex, where the
   /// last reference to this record may be dropped, because the callback may own a lease or the client.

@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <exception>
-#include <system_error>
 #include <utility>
 
 #include "notify/user_code.hpp"
 #include "os/boot_timer.hpp"
 #include "os/quiet_thread.hpp"
+#include "os/system_error.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -47,7 +46,7 @@ struct LossNotifier::State {
   /// Makes sure that there are a timer and a thread.
   void begin(const std::shared_ptr<State>& self) {
     if (!timer) timer = Descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
-    if (!timer) throw std::system_error{errno, std::system_category(), "timerfd_create"};
+    if (!timer) throw_errno("timerfd_create");
     if (threads.empty()) start_thread(self);
   }
   void start_thread(const std::shared_ptr<State>& self) {
@@ -89,9 +88,15 @@ struct LossNotifier::State {
   void report_loss(LeaseRecord& record, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &record);
     changed.notify_all();
-    const std::stop_source to_stop = record.stop;
+    auto callback = record.take_callback();
     lock.unlock();
-    run_user_code([&] { record.report_loss(to_stop); }, [&](std::string_view what) { complain(what); });
+    run_user_code(
+        [&] {
+          const auto call =
+              std::move(callback);  // destroyed here, because the user's destructors are user code, too
+          call();
+        },
+        [&](std::string_view what) { complain(what); });
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
     changed.notify_all();
@@ -100,9 +105,11 @@ struct LossNotifier::State {
     warn("a loss callback threw: " + std::string{what});
   } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory
   }
-  void warn(std::string_view what) const noexcept try {
-    if (report) report(what);
-  } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere to report it
+  void warn(std::string_view what) const noexcept {
+    const auto call = [&] {
+      if (report) report(what);
+    };
+    run_user_code(call, [](std::string_view) {});  // there is nowhere to report an exception
   }
   void report_warnings(Lock& lock) {
     const std::vector<std::string> taken = std::exchange(warnings, {});
@@ -145,7 +152,7 @@ LossNotifier::~LossNotifier() {
     state_->may_take_over.notify_all();
     threads.swap(state_->threads);
   }
-  for (std::thread& thread : threads) end_thread(thread);
+  for (std::thread& thread : threads) end_callback_thread(thread);
 }
 
 void LossNotifier::run(const std::shared_ptr<State>& state) {
@@ -217,7 +224,7 @@ void LossNotifier::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
   std::unique_lock lock{state_->mutex};
   state_->loss_queue.remove(record);
   state_->changed.notify_all();
-  state_->changed.wait(lock, [&] { return !state_->runs_elsewhere(*record); });
+  if (!runs_user_code) state_->changed.wait(lock, [&] { return !state_->runs_elsewhere(*record); });
 }
 
 }  // namespace redlock::inline v1::detail

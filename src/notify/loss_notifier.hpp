@@ -32,7 +32,7 @@ class LossNotifier {
 
   /// `report`: receives warnings, and a message when a callback throws. May be empty. Starts no thread.
   explicit LossNotifier(Report report);
-  /// Blocks while callbacks run on other threads.
+  /// Blocks while callbacks run on other threads, unless it is called inside a callback.
   ~LossNotifier();
   LossNotifier(const LossNotifier&) = delete;
   LossNotifier& operator=(const LossNotifier&) = delete;
@@ -49,7 +49,8 @@ class LossNotifier {
   void lost(const std::shared_ptr<LeaseRecord>&) noexcept;
   /// Passes a warning to `report` soon, on a thread of the notifier.
   void warn(std::string what) noexcept;
-  /// The lease was released: its loss is not reported any more. Blocks while its callback runs on another thread.
+  /// The lease was released: no report of its loss begins any more. Blocks while its callback runs on another thread,
+  /// unless it is called inside a callback.
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept;
   void close_in_child() const noexcept;
 

@@ -3,12 +3,24 @@
 
 #include <exception>
 #include <string_view>
+#include <thread>
+#include <utility>
+
+#include "os/quiet_thread.hpp"
 
 namespace redlock::inline v1::detail {
 
-/// Runs `call`. If it throws, passes a description of the exception to `complain`.
+/// True on a thread of the library while it runs a callback of the user. A callback waits for no other callback, not even
+/// for one of another client: two callbacks that wait for each other would never return.
+inline constinit thread_local bool runs_user_code = false;
+
+/// Runs `call`. If it throws, passes a description of the exception to `complain`, which may run the user's code as well.
 template <class Call, class Complain>
 void run_user_code(const Call& call, const Complain& complain) {
+  struct Mark {
+    const bool before = std::exchange(runs_user_code, true);
+    ~Mark() { runs_user_code = before; }
+  } const mark;
   try {
     call();
   } catch (const std::exception& error) {
@@ -16,6 +28,15 @@ void run_user_code(const Call& call, const Complain& complain) {
   } catch (...) {
     complain(std::string_view{"an exception that is not a std::exception"});
   }
+}
+
+/// Joins a thread that runs callbacks. Inside a callback, and for a thread that was not started, does not block: the
+/// thread then ends by itself.
+inline void end_callback_thread(std::thread& thread) {
+  if (!runs_user_code)
+    end_thread(thread);
+  else if (thread.joinable())
+    thread.detach();
 }
 
 }  // namespace redlock::inline v1::detail

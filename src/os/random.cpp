@@ -5,8 +5,8 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <system_error>
 
+#include "os/system_error.hpp"
 #include "redlock/core/base/hex.hpp"
 
 namespace redlock::inline v1::detail {
@@ -17,7 +17,7 @@ void fill(void* bytes, std::size_t size) {
   ssize_t got = 0;
   do got = getrandom(bytes, size, 0);
   while (got < 0 && errno == EINTR);
-  if (got != static_cast<ssize_t>(size)) throw std::system_error{errno, std::system_category(), "getrandom"};
+  if (got != static_cast<ssize_t>(size)) throw_errno("getrandom");
 }
 
 }  // namespace

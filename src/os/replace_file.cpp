@@ -10,13 +10,10 @@
 
 #include "os/descriptor.hpp"
 #include "os/random.hpp"
+#include "os/system_error.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
-
-[[noreturn]] void fail(const std::string& path) {
-  throw std::system_error{errno, std::system_category(), path};
-}
 
 void write_all(const Descriptor& file, std::string_view content, const std::string& path) {
   while (!content.empty()) {
@@ -24,7 +21,7 @@ void write_all(const Descriptor& file, std::string_view content, const std::stri
     if (written >= 0)
       content.remove_prefix(static_cast<std::size_t>(written));
     else if (errno != EINTR)
-      fail(path);
+      throw_errno(path);
   }
 }
 
@@ -46,10 +43,10 @@ void replace_file(const std::string& path, std::string_view content) {
                             path + " is no regular file, and is not replaced"};
   const std::string draft_path = path + '.' + random_owner_value().substr(0, 16);
   const Descriptor file{::open(draft_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)};
-  if (!file) fail(path);
+  if (!file) throw_errno(path);
   Draft draft{draft_path};
   write_all(file, content, path);
-  if (std::rename(draft_path.c_str(), path.c_str()) != 0) fail(path);
+  if (std::rename(draft_path.c_str(), path.c_str()) != 0) throw_errno(path);
   draft.is_gone = true;
 }
 

@@ -3,11 +3,10 @@
 
 #include <sys/eventfd.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <system_error>
 
 #include "os/descriptor.hpp"
+#include "os/system_error.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -15,7 +14,7 @@ namespace redlock::inline v1::detail {
 class WakeEvent {
  public:
   WakeEvent() : fd_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
-    if (!fd_) throw std::system_error{errno, std::system_category(), "eventfd"};
+    if (!fd_) throw_errno("eventfd");
   }
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
   void set() const noexcept {

@@ -11,7 +11,7 @@ enum ExitCode : int {
   usage = 64,            ///< Wrong arguments, or nodes that cannot vote as they are configured.
   no_quorum = 69,        ///< Too few nodes answered to take the lock or to tell who has it.
   internal_error = 70,   ///< The system refused memory, a process or the like.
-  lock_lost = 72,        ///< The command was terminated because its lock could not be kept.
+  lock_lost = 72,        ///< The command was terminated: its lock or its watchdog was lost.
   not_executable = 126,  ///< As in a shell.
   not_found = 127,
   killed_by_signal = 128,  ///< Plus the signal number.

@@ -1,4 +1,4 @@
-// The command line of redlock. The commands themselves are in run.hpp and status.hpp.
+// The command line of redlock. The commands themselves are in run.hpp, status.hpp and voting.hpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,6 +19,7 @@
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/status.hpp"
 #include "tool/time_text.hpp"
+#include "tool/voting.hpp"
 
 namespace {
 
@@ -61,6 +62,18 @@ constexpr const char* status_footer =
     "  64   wrong usage or configuration\n"
     "  69   too few nodes answered to tell";
 
+constexpr const char* about_nodes =
+    "Prints which nodes vote. With --wait, waits until all of them do, for scripts that restart one node "
+    "after\n"
+    "the other; tries this with a lock of its own, which has a random name that begins with redlock-nodes-.";
+
+constexpr const char* nodes_footer =
+    "TIME is a number with a unit: ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    all nodes vote\n"
+    "  64   wrong usage or configuration\n"
+    "  69   some nodes do not vote";
+
 /// Explains the command at length; the list of commands has a short description. CLI11 does not see the words
 /// after `--`, so it cannot print them in the usage line.
 struct RunFormatter : CLI::Formatter {
@@ -72,6 +85,10 @@ struct RunFormatter : CLI::Formatter {
 
 struct StatusFormatter : CLI::Formatter {
   std::string make_description(const CLI::App*) const override { return std::string{about_status} + '\n'; }
+};
+
+struct NodesFormatter : CLI::Formatter {
+  std::string make_description(const CLI::App*) const override { return std::string{about_nodes} + '\n'; }
 };
 
 /// Adds an option whose value is parsed by `parse`. An exception from `parse` is reported as wrong usage.
@@ -135,6 +152,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       ->type_name("SECS")
       ->take_last()
       ->excludes(nonblock);
+  add_time(*run, "--node-wait", parse_seconds, arguments.node_wait,
+           "without -w: how long to wait if too few nodes vote but enough of them say when they vote again,\n"
+           "because they have restarted; 0 reports this at once (default: no limit)")
+      ->type_name("TIME");
   run->add_option("-E,--conflict-exit-code", arguments.conflict_code,
                   "exit code if somebody else has the lock (default: 1)")
       ->type_name("CODE")
@@ -163,6 +184,19 @@ CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
   return status;
 }
 
+CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
+  CLI::App* const nodes = app.add_subcommand("nodes", "see which nodes vote, or wait until all do");
+  nodes->formatter(std::make_shared<NodesFormatter>());
+  nodes->footer(nodes_footer);
+  add_nodes(*nodes, arguments.nodes);
+  CLI::Option* const wait = nodes->add_flag("--wait", arguments.wait, "wait until all nodes vote");
+  add_time(*nodes, "--timeout", parse_time, arguments.timeout,
+           "with --wait: give up after this time (default: no limit)")
+      ->type_name("TIME")
+      ->needs(wait);
+  return nodes;
+}
+
 /// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
   const auto separator = std::find(words.begin(), words.end(), "--");
@@ -173,8 +207,10 @@ int parse_and_run(const std::vector<std::string>& words) {
   app.set_version_flag("--version", "redlock " + std::string{redlock::version()});
   RunArguments run_arguments;
   StatusArguments status_arguments;
+  NodesArguments nodes_arguments;
   CLI::App* const run_command = add_run(app, run_arguments);
   CLI::App* const status_command = add_status(app, status_arguments);
+  CLI::App* const nodes_command = add_nodes_command(app, nodes_arguments);
   if (separator != words.end()) run_arguments.command.assign(separator + 1, words.end());
   try {
     app.parse(std::move(own));
@@ -182,7 +218,7 @@ int parse_and_run(const std::vector<std::string>& words) {
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
     if (run_command->parsed() && run_arguments.command.empty())
       throw CLI::RequiredError{"-- CMD (the command to run)"};
-    if (status_command->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
+    if (!run_command->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
   } catch (const CLI::ExtrasError& error) {
     if (separator != words.end() || !run_command->parsed()) return app.exit(error), usage;
     std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
@@ -191,6 +227,7 @@ int parse_and_run(const std::vector<std::string>& words) {
     return app.exit(error) == 0 ? success : usage;
   }
   if (status_command->parsed()) return status(status_arguments);
+  if (nodes_command->parsed()) return nodes(nodes_arguments);
   const Ending ending = run(run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;

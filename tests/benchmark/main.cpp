@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <map>
+#include <string>
 #include <variant>
 
 #include "benchmark/measure/measurements.hpp"
@@ -21,6 +23,7 @@ struct Arguments {
   unsigned busy = 16;
   unsigned leases = 10'000;
   unsigned seconds = 30;
+  bench::Flood flood = bench::Flood::invalidations;
   bool json = false;
 };
 
@@ -53,6 +56,23 @@ bench::Report measure_degraded(const Arguments& arguments) {
                                std::to_string(arguments.nodes)};
   const auto outage = arguments.stop > 0 ? bench::Outage::stop : bench::Outage::kill;
   return bench::degraded(arguments.nodes, outage, hit, arguments.cycles);
+}
+
+void add_hostile(CLI::App& app, Arguments& arguments, std::variant<bench::Report, bench::Facts>& report) {
+  static const std::map<std::string, bench::Flood> floods{{"invalidations", bench::Flood::invalidations},
+                                                          {"replies", bench::Flood::replies},
+                                                          {"greetings", bench::Flood::greetings},
+                                                          {"errors", bench::Flood::errors}};
+  CLI::App* hostile =
+      add_measurement(app, "hostile", "Throughput of one caller before and while one node floods the client",
+                      20'000, arguments);
+  hostile->add_option("--flood", arguments.flood, "invalidations (default), replies, greetings or errors")
+      ->transform(CLI::CheckedTransformer(floods));
+  hostile
+      ->add_option("--leases", arguments.leases, "leases that the client holds, 0 to 100000 (default 10000)")
+      ->check(CLI::Range(0, 100'000));
+  hostile->callback(
+      [&] { report = bench::hostile(arguments.nodes, arguments.flood, arguments.leases, arguments.cycles); });
 }
 
 void add_measurements(CLI::App& app, Arguments& arguments,
@@ -99,6 +119,7 @@ void add_measurements(CLI::App& app, Arguments& arguments,
       ->check(CLI::Range(1, 15));
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
+  add_hostile(app, arguments, report);
 }
 
 }  // namespace

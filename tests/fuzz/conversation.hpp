@@ -29,7 +29,7 @@ class Conversation {
   explicit Conversation(Since since) : engine_{{settings(since)}, std::chrono::milliseconds{500}, 1} {
     session().wake(at({}));
     session().take_dial();
-    engine_.connected(0, at({}));
+    engine_.connected(0);
     if (since == Since::ready)
       for (const core::Reply& reply : handshake_replies("run")) engine_.answered(0, reply, at({}));
     submit(acquisition_);
@@ -42,7 +42,6 @@ class Conversation {
   void receive(std::string_view piece) {
     if (session().has_errand()) return;  // the connection is being closed
     reader_.feed(piece.data(), piece.size());
-    engine_.heard(0, at({}));
     while (const core::Reply* reply = reader_.next()) engine_.answered(0, *reply, at({}));
     if (reader_.error()) engine_.disconnected(0, {NodeStatus::protocol_error, reader_.error()}, at({}));
     collect_sent();

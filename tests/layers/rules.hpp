@@ -97,7 +97,7 @@ inline const Rules& house_rules() {
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},
               {"tool",
-               {"src/tool", "src/tool/run"},
+               {"src/tool", "src/tool/run", "src/tool/watch"},
                {"values", "errors", "observer", "public", "core/base", "os", "src/values"}},
           },
       .reserved = {{"hiredis/", {"src/io"}}},

@@ -63,6 +63,10 @@ class InspectableLock : public LockClient {
   [[nodiscard]] bool ready(core::NodeIndex node) const {
     return look([node](const core::Engine& engine) { return engine.session(node).ready(); });
   }
+  /// Returns true if the node's listener is ready.
+  [[nodiscard]] bool listens(core::NodeIndex node) const {
+    return look([node](const core::Engine& engine) { return engine.session(engine.nodes() + node).ready(); });
+  }
   /// Number of nodes with a ready connection.
   [[nodiscard]] std::size_t ready_nodes() const {
     return look([](const core::Engine& engine) {
@@ -79,7 +83,7 @@ class InspectableLock : public LockClient {
  private:
   using Skew = std::atomic<std::chrono::microseconds>;
 
-  InspectableLock(const std::vector<Endpoint>& nodes, Options options, std::shared_ptr<Skew> skew)
+  InspectableLock(const std::vector<Endpoint>& nodes, Options options, const std::shared_ptr<Skew>& skew)
       : InspectableLock{std::make_shared<redlock::detail::Client>(
                             nodes, std::move(options),
                             [skew] { return redlock::detail::system_wall_clock() + skew->load(); }),

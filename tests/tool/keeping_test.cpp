@@ -9,6 +9,7 @@
 
 #include "integration/support/observers.hpp"
 #include "redlock/clock.hpp"
+#include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -47,6 +48,15 @@ std::string name_of(pid_t process) {
   std::string name;
   std::ifstream{"/proc/" + std::to_string(process) + "/comm"} >> name;
   return name;
+}
+
+/// The process that watches the deadline for this holder.
+pid_t watchdog_of(const Program& holder) {
+  const std::vector<pid_t> children = children_of(holder.id());
+  const auto guard = std::find_if(children.begin(), children.end(),
+                                  [](pid_t child) { return name_of(child) == "redlock-guard"; });
+  REQUIRE(guard != children.end());
+  return *guard;
 }
 
 /// How often it has gone to sleep.
@@ -92,7 +102,10 @@ TEST_CASE("a_command_whose_lock_cannot_be_kept_is_asked_to_end_before_the_deadli
   CHECK(ending.code == 72);
   CHECK(ending.output.starts_with("ready\ntold\n"));
   CHECK(last_life(ending.output) < latest_deadline);
-  CHECK(ending.errors.ends_with("redlock: the lock r could not be kept, so the command was terminated\n"));
+  CHECK_THAT(ending.errors, contains("redlock: the lock r could not be kept, so the command was terminated: "
+                                     "too few nodes answered before the deadline\n  " +
+                                     nodes.url(0) + ": timed out (") &&
+                                contains("\n  " + nodes.url(4) + ": held ("));
 }
 
 TEST_CASE("a_command_that_will_not_end_is_killed_at_the_deadline") {
@@ -111,7 +124,11 @@ TEST_CASE("a_deleted_lock_ends_the_command_at_the_next_extension") {
   Program holder = hold(nodes, "3s", stubborn);
   REQUIRE(eventually([&] { return !holder.output().empty(); }));
   for (int node = 0; node < 3; ++node) RawClient{nodes.port(node)}.del("r");
-  CHECK(holder.wait().code == 72);
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 72);
+  CHECK_THAT(ending.errors, contains("redlock: the lock r could not be kept, so the command was terminated: "
+                                     "a majority of the nodes no longer holds the lock\n  " +
+                                     nodes.url(0) + ": free"));
 }
 
 TEST_CASE("the_command_of_a_killed_holder_dies_with_it_and_the_next_one_gets_the_lock") {
@@ -144,14 +161,11 @@ TEST_CASE("the_watchdog_wakes_several_times_before_the_deadline") {
   CHECK(eventually([&] {  // not where the machine stands still all the while
     Program holder = hold(nodes, "2s", stubborn);
     REQUIRE(eventually([&] { return !holder.output().empty(); }));
-    const std::vector<pid_t> children = children_of(holder.id());
-    const auto guard = std::find_if(children.begin(), children.end(),
-                                    [](pid_t child) { return name_of(child) == "redlock-guard"; });
-    REQUIRE(guard != children.end());
+    const pid_t guard = watchdog_of(holder);
     holder.signal(SIGSTOP);  // nobody else wakes the guard
-    const unsigned before = times_slept(*guard);
+    const unsigned before = times_slept(guard);
     REQUIRE(eventually([&] { return Observers{nodes}.empty() == 1 && is_dead(holder); }));
-    const unsigned slept = times_slept(*guard) - before;
+    const unsigned slept = times_slept(guard) - before;
     holder.signal(SIGCONT);
     CHECK(holder.wait().code == 72);
     return slept >= 6;  // two signals, and as a rule ten looks before each
@@ -169,9 +183,125 @@ TEST_CASE("the_command_is_killed_if_its_watchdog_is_gone") {
   LocalNodes nodes{3};
   Program holder = hold(nodes, "1s", stubborn);
   REQUIRE(eventually([&] { return !holder.output().empty(); }));
-  for (const pid_t child : children_of(holder.id()))
-    if (name_of(child) == "redlock-guard") ::kill(child, SIGKILL);
+  ::kill(watchdog_of(holder), SIGKILL);
   const Program::Ending ending = holder.wait();
   CHECK(ending.code == 72);
+  CHECK_THAT(ending.errors,
+             contains("redlock: the watchdog process of the lock r ended, so the command was killed\n  " +
+                      nodes.url(0) + ": "));
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+TEST_CASE("the_command_is_killed_at_once_if_its_watchdog_is_gone_and_not_only_at_the_next_extension") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "60s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  ::kill(watchdog_of(holder), SIGKILL);
+  const Clock::time_point killed = Clock::now();
+  CHECK(holder.wait().code == 72);
+  CHECK(last_life(holder.output()) < killed + 10s);  // an extension begins after 20 s
+}
+
+TEST_CASE("a_command_whose_watchdog_is_killed_while_too_few_nodes_answer_does_not_outlive_its_lock") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "3s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (const int node : {0, 1}) nodes.pause(node);
+  const Clock::time_point latest_deadline = Clock::now() + 3s;
+  ::kill(watchdog_of(holder), SIGKILL);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 72);
+  CHECK(last_life(holder.output()) < latest_deadline);
+}
+
+TEST_CASE("a_watchdog_may_be_killed_at_any_moment_of_a_renewal") {
+  LocalNodes nodes{3};
+  for (int run = 0; run < 12; ++run) {
+    Program holder = hold(nodes, "500ms", stubborn, "100ms");
+    REQUIRE(eventually([&] { return !holder.output().empty(); }));
+    std::this_thread::sleep_for(run * 15ms);
+    // On a busy machine the lock may be lost before, and with it the watchdog.
+    for (const pid_t child : children_of(holder.id()))
+      if (name_of(child) == "redlock-guard") ::kill(child, SIGKILL);
+    REQUIRE(eventually([&] { return !holder.is_running(); }));
+    CHECK(is_dead(holder));
+    CHECK(holder.wait().code == 72);
+  }
+}
+
+TEST_CASE("a_holder_whose_watchdog_is_stopped_ends_the_command_itself") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "3s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (const int node : {0, 1}) nodes.pause(node);
+  const Clock::time_point latest_deadline = Clock::now() + 3s;
+  ::kill(watchdog_of(holder), SIGSTOP);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 72);
+  CHECK(last_life(holder.output()) < latest_deadline);
+}
+
+TEST_CASE("a_holder_whose_watchdog_is_stopped_keeps_its_lock_and_ends_normally") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "2s", "echo began; sleep 5; echo ended", "100ms");
+  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  ::kill(watchdog_of(holder), SIGSTOP);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 0);
+}
+
+TEST_CASE("a_stopped_watchdog_kills_the_command_when_its_holder_is_killed") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "60s", "sh -c \"" + stubborn + "\" & wait");
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  ::kill(watchdog_of(holder), SIGSTOP);
+  holder.signal(SIGKILL);
+  CHECK(eventually([&] { return is_dead(holder); }));  // also its children, of whom the holder knew nothing
+}
+
+TEST_CASE("a_holder_that_was_stopped_together_with_its_watchdog_kills_the_command_when_it_continues") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "1s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  ::kill(watchdog_of(holder), SIGSTOP);
+  holder.signal(SIGSTOP);
+  REQUIRE(eventually([&] { return Observers{nodes}.empty() == 3; }));
+  holder.signal(SIGCONT);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 72);
+}
+
+TEST_CASE("a_stopped_holder_whose_watchdog_was_killed_kills_the_command_when_it_continues") {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "60s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  holder.signal(SIGSTOP);
+  ::kill(watchdog_of(holder), SIGKILL);
+  holder.signal(SIGCONT);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 72);
+}
+
+TEST_CASE("no_command_starts_if_the_watchdog_was_killed_during_the_wait_for_the_lock") {
+  LocalNodes nodes{3};
+  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
+  Program waiting = hold(nodes, "60s", "echo began");
+  REQUIRE(eventually([&] { return !children_of(waiting.id()).empty(); }));
+  REQUIRE(eventually([&] { return name_of(children_of(waiting.id()).front()) == "redlock-guard"; }));
+  ::kill(watchdog_of(waiting), SIGKILL);
+  lease.release();
+  const Program::Ending ending = waiting.wait();
+  CHECK(ending.code == 72);
+  CHECK(ending.output.empty());
+}
+
+TEST_CASE("a_command_gets_a_single_SIGTERM") {
+  LocalNodes nodes{3};
+  Program holder =
+      hold(nodes, "4s", "trap 'echo told' TERM; echo ready; while :; do sleep 0.01; done", "1500ms");
+  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  for (const int node : {0, 1}) nodes.pause(node);
+  const Program::Ending ending = holder.wait();
+  CHECK(ending.code == 72);
+  CHECK(ending.output == "ready\ntold\n");
 }

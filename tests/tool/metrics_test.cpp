@@ -91,6 +91,21 @@ TEST_CASE("a_lost_lock_is_counted_with_its_reason") {
   CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"already_lost\"}"] == 1);
 }
 
+TEST_CASE("a_command_terminated_before_the_deadline_is_counted_as_a_loss") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  // SIGTERM comes 10 s before the deadline, and the command ends at once.
+  Program holder{tool({"run", "--ttl", "20s", "--kill-after", "10s", "--metrics", f.file, "r", "--", "sh",
+                       "-c", "echo began; exec sleep 60"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  for (const int node : {0, 1}) nodes.kill(node);
+  CHECK(holder.wait().code == 72);
+  const MetricsText text{read_file(f.file)};
+  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"no_quorum\"}"] == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"already_lost\"}"] == 1);
+}
+
 TEST_CASE("an_unwritable_file_is_a_warning_and_the_command_runs") {
   const Fixture f;
   LocalNodes nodes{3};

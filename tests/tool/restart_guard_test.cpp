@@ -1,6 +1,8 @@
 // The restart guard settings of the command.
 #include <chrono>
+#include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "integration/support/observers.hpp"
@@ -54,7 +56,9 @@ TEST_CASE("the_policy_comes_from_the_command_line_or_else_from_the_environment")
   CHECK(run_with({"REDLOCK_RESTART_GUARD=off"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
   CHECK(run_tool({"run", "-w", "20", "--restart-guard", "off", "r", "--", "true"}, nodes.urls()).code == 0);
   CHECK_FALSE(are_marked(nodes));
-  CHECK(run_with({"REDLOCK_RESTART_GUARD=strict"}, {"run", "-n", "r", "--", "true"}, nodes).code == 69);
+  CHECK(
+      run_with({"REDLOCK_RESTART_GUARD=strict"}, {"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes)
+          .code == 69);
   CHECK(eventually([&] { return Observers{nodes}.having("redlock:quarantine") == 3; }));
 }
 
@@ -69,7 +73,71 @@ TEST_CASE("durable_nodes_are_declared_on_the_command_line_or_in_the_environment"
   restart();
   CHECK(run_with({"REDLOCK_DURABLE_NODES=1"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
   restart();
-  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 69);
+  CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
+}
+
+TEST_CASE("a_run_waits_for_nodes_that_have_said_when_they_vote_again") {
+  LocalNodes nodes{3};
+  const auto words = [](std::vector<std::string> more) {
+    std::vector<std::string> all{"run", "--max-ttl", "3s", "--ttl", "1s", "--restart-guard", "strict"};
+    all.insert(all.end(), more.begin(), more.end());
+    all.insert(all.end(), {"r", "--", "echo", "ran"});
+    return all;
+  };
+  const auto begun = redlock::Clock::now();
+  const Program::Ending at_once = run_tool(words({"-n", "--node-wait", "0"}), nodes.urls());
+  CHECK(at_once.code == 69);
+  CHECK_THAT(at_once.errors, !contains("waiting"));
+  const Program::Ending waited = run_tool(words({"-n"}), nodes.urls());
+  CHECK(waited.code == 0);
+  CHECK(waited.output == "ran\n");
+  CHECK_THAT(waited.errors, contains("redlock: waiting for nodes that will vote again\n  " + nodes.url(0) +
+                                     ": quarantined ("));
+  CHECK(redlock::Clock::now() - begun >= 3s);
+  nodes.restart_empty(0);
+  nodes.restart_empty(1);
+  const Program::Ending limited = run_tool(words({"-n", "--node-wait", "100ms"}), nodes.urls());
+  CHECK(limited.code == 69);
+  CHECK_THAT(limited.errors, contains("waiting for nodes") && contains("nodes voted"));
+  CHECK(run_tool(words({}), nodes.urls()).code == 0);
+}
+
+TEST_CASE("a_run_does_not_wait_for_restarted_nodes_that_make_no_majority") {
+  LocalNodes nodes{3};
+  REQUIRE(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  nodes.kill(0);
+  nodes.kill(1);
+  nodes.restart_empty(2);
+  CHECK(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 69);
+}
+
+TEST_CASE("a_signal_ends_the_wait_for_nodes") {
+  LocalNodes nodes{3};
+  Program waiting{tool({"run", "--restart-guard", "strict", "r", "--", "echo", "ran"}),
+                  {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return Observers{nodes}.having("redlock:quarantine") == 3; }));
+  CHECK(waiting.is_running());
+  waiting.signal(SIGTERM);
+  const Program::Ending ending = waiting.wait();
+  CHECK(ending.code == 128 + SIGTERM);
+  CHECK(ending.output.empty());
+}
+
+TEST_CASE("a_restart_long_ago_does_not_delay_a_run") {
+  LocalNodes nodes{3, {.persist = true}};
+  const std::vector<std::string> limits{"--max-ttl", "1s", "--ttl", "1s", "r", "--", "true"};
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), limits.begin(), limits.end());
+    return run_tool(arguments, nodes.urls()).code;
+  };
+  CHECK(run({"run", "-w", "20"}) == 0);
+  for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
+  std::this_thread::sleep_for(3500ms);
+  CHECK(run({"run", "-n", "--node-wait", "0", "--restart-guard", "strict"}) == 69);
+  nodes.restart_with_data(0);
+  nodes.restart_with_data(1);
+  std::this_thread::sleep_for(3500ms);
+  CHECK(run({"run", "-n", "--node-wait", "0"}) == 0);
 }
 
 TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_set_by_all_clients") {

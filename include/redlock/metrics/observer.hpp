@@ -28,7 +28,8 @@ inline namespace v1 {
 ///
 /// Lifetime: destroying the last of a client and its leases blocks until all queued events have been
 /// delivered; after that there are no more calls. If that happens inside a call of the observer, the
-/// remaining events are dropped instead. In a child of fork() no events are delivered.
+/// remaining events are dropped instead. If it happens inside another callback (see `Lease`), it does not
+/// block, and the remaining events are delivered later. In a child of fork() no events are delivered.
 class REDLOCK_EXPORT Observer {
  public:
   /// One attempt at a lock, which asks all nodes once. A call that waits makes several.

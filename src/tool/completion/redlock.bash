@@ -22,13 +22,14 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after) return ;;
+    --node | --local | --max-ttl | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --node-wait | --timeout) return ;;
   esac
   local words nodes='--node --local --restart-guard --durable-nodes --max-ttl'
   case ${COMP_WORDS[1]} in
-    run) words="$nodes --ttl -n --nonblock -w --wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
+    run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
     status) words="$nodes --json --help" ;;
-    *) words='run status --help --version' ;;
+    nodes) words="$nodes --wait --timeout --help" ;;
+    *) words='run status nodes --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }

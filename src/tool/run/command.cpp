@@ -8,17 +8,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
 
 #include "os/descriptor.hpp"
+#include "os/system_error.hpp"
 #include "tool/exit_code.hpp"
 
 namespace redlock::tool {
 namespace {
 
 using detail::Descriptor;
-
-[[noreturn]] void fail(const char* what) { throw std::system_error{errno, std::system_category(), what}; }
 
 /// Returns pointers for exec. Made before the fork, because the child must not allocate memory.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
@@ -58,12 +56,12 @@ Command::Command(const Launch& launch) {
   const std::vector<char*> words = pointers_to(launch.words);
   const std::vector<char*> variables = pointers_to(environment);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) fail("pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) detail::throw_errno("pipe");
   const Descriptor reading{ends[0]};
   Descriptor writing{ends[1]};
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ < 0) fail("fork");
+  if (pid_ < 0) detail::throw_errno("fork");
   if (pid_ == 0) {
     become(words, variables, launch, parent);
     const int error = errno;

@@ -10,6 +10,7 @@
 
 #include "redlock/clock.hpp"
 #include "redlock/metrics/prometheus.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock::tool {
 
@@ -29,7 +30,11 @@ class MetricsFile {
   MetricsFile& operator=(const MetricsFile&) = delete;
 
   /// Returns null if there is no file.
-  [[nodiscard]] std::shared_ptr<Observer> observer() const noexcept { return counts_; }
+  [[nodiscard]] std::shared_ptr<Observer> observer() const noexcept;
+  /// Counts the lease as lost for this reason, although it is about to be released in time. Call this before
+  /// its release, if the command was terminated before the deadline. Has no effect if the lease was lost by
+  /// itself, or without a file.
+  void count_as_lost(Loss reason) noexcept;
 
  private:
   void write() noexcept;
@@ -37,7 +42,9 @@ class MetricsFile {
   const std::string path_;
   const Warn warn_;
   bool has_warned_ = false;  // used by the thread, and after it by the destructor
+  class Counter;
   std::shared_ptr<Prometheus> counts_;
+  std::shared_ptr<Counter> observer_;
   std::jthread thread_;
 };
 

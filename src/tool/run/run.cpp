@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "redlock/redlock.hpp"
+#include "tool/run/acquire.hpp"
 #include "tool/run/command.hpp"
-#include "tool/run/deadline_reporter.hpp"
 #include "tool/run/metrics_file.hpp"
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/run/terminal.hpp"
-#include "tool/run/watchdog.hpp"
 #include "tool/time_text.hpp"
+#include "tool/watch/deadline_keeper.hpp"
+#include "tool/watch/termination.hpp"
+#include "tool/watch/watchdog.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -20,23 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Without a time limit, the wait is cut into pieces of this length: each one fails if there is no quorum.
-constexpr std::chrono::seconds one_wait{10};
-
 void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
-
-/// Returns an empty optional if somebody else has the lock or a signal ended the wait.
-std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) try {
-  const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
-  if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
-  // Wait only for a holder to release the lock. A missing quorum is an error that an operator has to look into.
-  std::optional<Lease> lease = locks.try_lock(arguments.resource, options);
-  while (!lease) lease = locks.try_lock_for(arguments.resource, one_wait, options, stop);
-  return lease;
-} catch (const Error& error) {
-  if (error.code() == Errc::cancelled) return std::nullopt;
-  throw;
-}
 
 std::vector<std::string> environment_of(const Lease& lease, const std::vector<std::string>& local_urls) {
   const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
@@ -71,33 +59,37 @@ void handle_stop(const Command& command, int signal, const Terminal& terminal, S
 
 struct CommandResult {
   int code = 0;
-  bool lock_was_lost = false;
+  bool was_terminated = false;  ///< By this process or its watchdog.
+  bool had_watchdog = true;
   bool interrupted = false;
 };
 
 CommandResult run_under(Lease& lease, const RunArguments& arguments,
                         const std::vector<std::string>& local_urls, SignalForwarder& signals,
-                        Watchdog& watchdog) {
-  const Clock::duration kill_after = std::min(arguments.kill_after, arguments.ttl / 2);
-  const auto arm_watchdog = [&](pid_t group) {
-    const Clock::time_point terminate_at = lease.deadline() - kill_after;
-    return watchdog.arm(group, terminate_at, lease.deadline()) && Clock::now() < terminate_at;
+                        Termination& termination, Watchdog& watchdog) {
+  const Clock::duration grace = std::min(arguments.kill_after, arguments.ttl / 2);
+  const auto begin_watch = [&](pid_t group) {
+    termination.begin(group, lease.deadline(), grace);
+    if (watchdog.wake() && Clock::now() < lease.deadline() - grace) return true;
+    termination.kill_now();
+    return false;
   };
-  const struct Disarm {
+  const struct Stop {
     Watchdog& watchdog;
-    ~Disarm() { watchdog.disarm(); }
+    ~Stop() { watchdog.stop(); }
   } at_exit{watchdog};  // even if the command could not be executed and its pid is free again
   const Terminal terminal;
   Command command{{.words = arguments.command,
                    .environment = environment_of(lease, local_urls),
                    .signals = signals.mask_before(),
-                   .before_exec = arm_watchdog}};
-  DeadlineReporter deadline_reporter{lease, arguments.ttl, kill_after, watchdog, command.group()};
+                   .before_exec = begin_watch}};
+  DeadlineKeeper deadline_keeper{lease, arguments.ttl, termination, watchdog};
   signals.forward_to(&command);
   while (const int signal = command.wait()) handle_stop(command, signal, terminal, signals);
   const Clock::time_point ended = Clock::now();
-  deadline_reporter.stop();
-  watchdog.disarm();
+  deadline_keeper.stop();
+  const bool had_watchdog = !watchdog.is_gone();
+  watchdog.stop();
   signals.forward_to(nullptr);
   const bool had_terminal = terminal.take_back_from(command.group());
   const int code = command.exit_code();
@@ -105,16 +97,41 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments,
       code == killed_by_signal + SIGINT && (had_terminal || signals.has_forwarded(SIGINT));
   // The terminal sent SIGINT to the command only: pass it on to the rest of the job.
   if (interrupted && had_terminal) ::kill(0, SIGINT);
-  return {code, deadline_reporter.termination_began_by(ended), interrupted};
+  return {code, termination.has_begun_by(ended), had_watchdog, interrupted};
+}
+
+/// Why the lease could not be kept; `Loss::none` if the command was killed for another reason.
+Loss loss_of(const Lease& lease, const CommandResult& result) {
+  if (lease.loss() != Loss::none || !result.had_watchdog) return lease.loss();
+  return lease.state() == State::in_doubt ? Loss::no_quorum : Loss::deadline_passed;
+}
+
+/// Says why the command was terminated, and asks the nodes for what they say now. Counts the loss.
+std::string explain(Redlock& locks, const Lease& lease, const CommandResult& result, MetricsFile& metrics) {
+  const Loss loss = loss_of(lease, result);
+  metrics.count_as_lost(loss);
+  std::ostringstream text;
+  text << "redlock: ";
+  if (loss == Loss::none)
+    text << "the watchdog process of the lock " << detail::printable(lease.resource())
+         << " ended, so the command was killed";
+  else
+    text << "the lock " << detail::printable(lease.resource())
+         << " could not be kept, so the command was terminated: " << to_string(loss);
+  std::error_code ignored;
+  for (const NodeReport& report : locks.inspect(lease.resource(), ignored)) text << "\n  " << report;
+  text << '\n';
+  return text.str();
 }
 
 }  // namespace
 
 Ending run(const RunArguments& arguments) {
-  Watchdog watchdog;
+  Termination termination;
+  Watchdog watchdog{termination};
   SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
-  const MetricsFile metrics{arguments.metrics, arguments.resource, warn};
+  MetricsFile metrics{arguments.metrics, arguments.resource, warn};
   Options options = options_of(arguments.nodes);
   options.on_warning = warn;
   options.observer = metrics.observer();
@@ -123,12 +140,12 @@ Ending run(const RunArguments& arguments) {
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (!lease) return {arguments.conflict_code};
 
-  const CommandResult result = run_under(*lease, arguments, nodes.local_urls, signals, watchdog);
+  const CommandResult result = run_under(*lease, arguments, nodes.local_urls, signals, termination, watchdog);
+  const std::string reason = result.was_terminated ? explain(locks, *lease, result, metrics) : "";
   lease->release();
   if (result.interrupted) return {result.code, SIGINT};
-  if (!result.lock_was_lost) return {result.code};
-  std::cerr << "redlock: the lock " << detail::printable(arguments.resource)
-            << " could not be kept, so the command was terminated\n";
+  if (!result.was_terminated) return {result.code};
+  std::cerr << reason;
   return {lock_lost};
 }
 

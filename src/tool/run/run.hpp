@@ -18,6 +18,9 @@ struct RunArguments {
   std::chrono::nanoseconds ttl = std::chrono::seconds{30};
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
   std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. Empty: no time limit.
+  /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Has no
+  /// effect with a positive `wait`, which limits both waits.
+  std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
   int conflict_code = conflict;
   std::string metrics;  ///< The metrics file. Empty: none.
 };

@@ -18,6 +18,13 @@ enum class Outage { stop, kill };
 /// The cycle time once the client has noticed that `failed` nodes hang or are dead. A majority must be left.
 Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycles);
 
+/// What one hostile node sends without end.
+enum class Flood { invalidations, replies, greetings, errors };
+
+/// The cycle rate of one caller while one node floods the client, compared with the rate before. The client holds
+/// `leases` leases that renew themselves.
+Report hostile(unsigned nodes, Flood flood, unsigned leases, std::size_t cycles);
+
 /// The run time of `redlock run -n x -- true` compared with a process that does nothing, and the time of the
 /// first lock and release of a new client.
 Report start(unsigned nodes, std::size_t cycles);

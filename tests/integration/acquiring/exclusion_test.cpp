@@ -110,7 +110,7 @@ TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
   std::error_code ec;
   CHECK_FALSE(locks.try_lock("r", {}, ec));
   CHECK(ec == Errc::held);
-  CHECK_FALSE(locks.try_lock_for("r", 50ms));
+  CHECK_FALSE(locks.try_lock_for("r", 500ms));
   CHECK(servers.holding("r", "somebody") == 5);
   for (const auto& report : locks.inspect("r")) {
     CHECK(report.status == NodeStatus::held);

@@ -186,18 +186,19 @@ TEST_CASE("an_unlock_after_a_loss_reports_it_and_leaves_the_successor_alone") {
 }
 
 TEST_CASE("a_mutex_with_bad_arguments_or_servers_throws_and_stays_unlocked") {
-  Fixture f;
-  Mutex bad{f.locks, "", {}};
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes), {.max_ttl = 2s}};
+  Mutex bad{locks, "", {.ttl = 2s}};
   CHECK(error_of([&] { bad.lock(); }).code() == Errc::misconfigured);
   CHECK(error_of([&] { (void)bad.try_lock(); }).code() == Errc::misconfigured);
   CHECK(error_of([&] { (void)bad.try_lock_for(1s); }).code() == Errc::misconfigured);
 
-  Mutex mutex{f.locks, "r"};
-  for (const int node : {0, 1}) f.nodes.kill(node);
+  Mutex mutex{locks, "r", {.ttl = 2s}};
+  for (const int node : {0, 1}) nodes.kill(node);
   CHECK(error_of([&] { (void)mutex.try_lock(); }).code() == Errc::no_quorum);
   CHECK(error_of([&] { (void)mutex.try_lock_for(50ms); }).code() == Errc::no_quorum);
   CHECK(mutex.lease() == nullptr);
-  f.nodes.restart_empty(0);
+  nodes.restart_empty(0);
   mutex.lock();  // waits for the quorum
   mutex.unlock();
 }

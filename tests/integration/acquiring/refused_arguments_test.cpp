@@ -41,8 +41,8 @@ void check_forms_agree(redlock::LockClient& locks, const std::string& resource, 
   CHECK(ec == thrown);
 
   ec = Errc::lost;
-  thrown = outcome_of([&] { return locks.try_lock_for(resource, 30ms, options); }, Errc::timed_out);
-  (void)locks.try_lock_for(resource, 30ms, options, {}, ec);
+  thrown = outcome_of([&] { return locks.try_lock_for(resource, 500ms, options); }, Errc::timed_out);
+  (void)locks.try_lock_for(resource, 500ms, options, {}, ec);
   CHECK(ec == thrown);
 
   ec = Errc::lost;
@@ -98,8 +98,8 @@ TEST_CASE("both_forms_of_every_call_have_the_same_outcome") {
 TEST_CASE("both_forms_of_extend_have_the_same_outcome") {
   LocalNodes nodes{1};
   Observers servers{nodes};
-  Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
-  auto lease = locks.try_lock("r");
+  Redlock locks{endpoints(nodes), {.node_timeout = 50ms, .max_ttl = 5s}};
+  auto lease = locks.try_lock("r", {.ttl = 5s});
   REQUIRE(lease);
   std::error_code ec = Errc::lost;
   CHECK(lease->extend());
@@ -117,7 +117,7 @@ TEST_CASE("both_forms_of_extend_have_the_same_outcome") {
   CHECK(ec == Errc::lost);
   CHECK_FALSE(lease->extend());
 
-  auto next = locks.lock("next");
+  auto next = locks.lock("next", {.ttl = 5s});
   CHECK(next.release() == redlock::Release::released);
   CHECK_FALSE(next.extend());
   CHECK_FALSE(next.extend(ec));

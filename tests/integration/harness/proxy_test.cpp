@@ -228,6 +228,33 @@ TEST_CASE("single_bytes_are_written_separately_and_all_arrive") {
   REQUIRE(wire.segments_received() - before >= 10);
 }
 
+TEST_CASE("bytes_that_trickle_arrive_one_after_the_other") {
+  Path path;
+  Wire wire{path.proxy.port()};
+  path.proxy.trickle(50ms, Direction::to_client);
+  const auto start = std::chrono::steady_clock::now();
+  wire.send("PING");
+  REQUIRE(wire.receive(7) == kPong);
+  REQUIRE(std::chrono::steady_clock::now() - start >= 6 * 50ms);
+  path.proxy.trickle(0ms, Direction::to_client);
+  wire.send("PING");
+  REQUIRE(wire.receive(7) == kPong);
+}
+
+TEST_CASE("a_flood_follows_the_answers_to_clients_that_have_sent_the_word") {
+  Path path;
+  Wire concerned{path.proxy.port()};
+  Wire other{path.proxy.port()};
+  path.proxy.flood("+x\r\n", "INFO");
+  concerned.send("INFO no-such-section");
+  const std::string answer = "$0\r\n\r\n";
+  REQUIRE(concerned.receive(answer.size() + 8) == answer + "+x\r\n+x\r\n");
+  // The proxy sends as much as it can.
+  REQUIRE(eventually([&] { return path.proxy.counters().bytes_to_client > 500'000; }));
+  other.send("PING");
+  REQUIRE(other.receive(7) == kPong);
+}
+
 TEST_CASE("threads_may_change_the_network_while_it_is_used") {
   Path path;
   std::vector<std::thread> threads;

@@ -20,6 +20,15 @@ using redlock::Lease;
 using redlock::Redlock;
 using redlock::State;
 
+/// When the node's copy expires, at the earliest. Measures again if the answer took so long that this says little.
+Clock::time_point earliest_expiry(RawClient& server, const Lease& lease) {
+  for (;;) {
+    const Clock::time_point before = Clock::now();
+    const std::chrono::milliseconds left{std::stoll(server.command({"PTTL", lease.resource()}))};
+    if (Clock::now() - before < 5ms) return before + left;
+  }
+}
+
 /// Number of nodes, not counting `but_for`, whose copy lives at least until the deadline of the lease.
 int honest_nodes(LocalNodes& nodes, int but_for, const Lease& lease) {
   int honest = 0;
@@ -28,9 +37,7 @@ int honest_nodes(LocalNodes& nodes, int but_for, const Lease& lease) {
     const Clock::time_point deadline = lease.deadline();
     RawClient server{nodes.port(node)};
     const bool is_there = server.get(lease.resource()) == lease.owner_value();
-    const Clock::time_point before = Clock::now();
-    const std::chrono::milliseconds left{std::stoll(server.command({"PTTL", lease.resource()}))};
-    honest += is_there && before + left >= deadline ? 1 : 0;
+    honest += is_there && earliest_expiry(server, lease) >= deadline ? 1 : 0;
   }
   return honest;
 }
@@ -58,8 +65,8 @@ class Fault {
 
 TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a_time_fails") {
   LocalNodes nodes{5, {.persist = true}};
-  Redlock locks{endpoints(nodes)};
-  const auto lease = locks.try_lock("r", {.ttl = 2s, .auto_renew = true});
+  Redlock locks{endpoints(nodes), {.node_timeout = 700ms}};
+  const auto lease = locks.try_lock("r", {.ttl = 3s, .auto_renew = true});
   REQUIRE(lease);
   const auto seed = std::random_device{}();
   CAPTURE(seed);

@@ -99,12 +99,20 @@ TEST_CASE("an_oversized_answer_is_a_protocol_error") {
   std::string nested;
   for (int i = 0; i < 2000; ++i) nested += "*1\r\n";
   const std::string much(1'500'000, 'x');
-  const auto [answer, words] =
-      GENERATE_COPY(InvalidAnswer{"$2000000000\r\n" + much, "the reply is larger than 1 MiB"},
-                    InvalidAnswer{"+" + much, "the reply is larger than 1 MiB"}, InvalidAnswer{nested, ""});
+  const auto [answer, words] = GENERATE_COPY(
+      InvalidAnswer{"$2000000000\r\n" + much, "the reply is larger than 64 KiB"},
+      InvalidAnswer{"+" + much, "the reply is larger than 64 KiB"},
+      InvalidAnswer{"-ERR " + much, "the reply is larger than 64 KiB"}, InvalidAnswer{nested, ""});
   const FakeServer fake{answer};
   SingleNodeLock locks{fake.url(), {.connect_timeout = 20s}};
   check_refused(locks, Errc::no_quorum, NodeStatus::protocol_error, words);
+}
+
+TEST_CASE("a_long_error_is_reported_with_its_first_4_kib") {
+  const FakeServer fake{"-ERR " + std::string(60'000, 'x') + "\r\n"};
+  SingleNodeLock locks{fake.url(), {.connect_timeout = 20s}};
+  check_refused(locks, Errc::no_quorum, NodeStatus::server_error, "ERR xxx");
+  CHECK(locks.inspect("r").at(0).message.size() == 4096);
 }
 
 TEST_CASE("an_answer_that_only_announces_its_size_times_out_like_any_other") {

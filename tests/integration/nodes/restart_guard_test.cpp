@@ -13,6 +13,7 @@
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
+#include "redlock/core/wire/marker.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -112,6 +113,107 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
   CHECK_THAT(text, contains("1 of 3 nodes voted, 2 needed"));
 }
 
+TEST_CASE("a_server_refuses_a_mark_that_is_a_second_late") {
+  LocalNodes nodes{1};
+  Observers servers{nodes};
+  const auto mark = [&servers](std::string text, long long looked_at) {
+    servers[0].command({"EVAL", std::string{redlock::core::mark_script}, "2", "redlock:node",
+                        "redlock:quarantine", servers[0].get("redlock:node").value_or(""), std::move(text),
+                        "60000", std::to_string(looked_at)});
+  };
+  const auto time = [] {
+    return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now())
+        .time_since_epoch()
+        .count();
+  };
+  mark("late", time() - 1'000'001);
+  CHECK_FALSE(servers[0].get("redlock:node"));
+  mark("from the future", time() + 60'000'000);
+  CHECK_FALSE(servers[0].get("redlock:node"));
+  CHECK(servers[0].pttl("redlock:quarantine") == -2);
+  REQUIRE(eventually([&] {  // repeated, as a busy machine may need a second
+    mark("in time", time());
+    return servers[0].get("redlock:node") == "in time";
+  }));
+  CHECK(servers[0].pttl("redlock:quarantine") > 0);
+}
+
+TEST_CASE("new_nodes_that_wait_for_another_vote_as_soon_as_it_comes") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  nodes.kill(2);
+  Redlock locks{endpoints(nodes)};
+  CHECK(error_of([&] { (void)locks.try_lock("r"); }).code() == Errc::no_quorum);
+  REQUIRE(eventually([&] {
+    std::error_code ec;
+    static_cast<void>(locks.try_lock("r", {}, ec));
+    return servers[0].pttl("redlock:quarantine") > 0 && servers[1].pttl("redlock:quarantine") > 0;
+  }));
+  nodes.restart_empty(2);
+  REQUIRE(eventually(
+      [&] {
+        std::error_code ec;
+        return locks.try_lock("r", {}, ec).has_value();
+      },
+      20s));
+  REQUIRE(eventually([&] { return voters(locks) == 3; }, 20s));
+}
+
+TEST_CASE("clients_that_poll_while_the_last_node_comes_agree_on_one_deployment") {
+  // The quarantine is so short that nodes may begin without the last one just when it comes.
+  static constexpr std::chrono::milliseconds short_ttl = 300ms;
+  for (const auto after : {100ms, 550ms, 700ms, 850ms, 1000ms}) {
+    CAPTURE(after.count());
+    LocalNodes nodes{3};
+    Observers servers{nodes};
+    nodes.kill(2);
+    std::vector<std::jthread> clients;
+    for (int i = 0; i < 8; ++i)
+      clients.emplace_back([&nodes](const std::stop_token& stop) {
+        Redlock locks{endpoints(nodes), Options{.max_ttl = short_ttl}};
+        std::error_code ec;
+        while (!stop.stop_requested()) static_cast<void>(locks.try_lock("r", {.ttl = 100ms}, ec));
+      });
+    std::this_thread::sleep_for(after);
+    nodes.restart_empty(2);
+    servers[2] = RawClient{nodes.port(2)};
+    Redlock locks{endpoints(nodes), Options{.max_ttl = short_ttl}};
+    const auto begins_with = [&servers](std::size_t node) {
+      return servers[node].get("redlock:node").value_or("").substr(0, 50);
+    };
+    CHECK(eventually(
+        [&] {
+          std::error_code ec;
+          return locks.try_lock("own", {.ttl = 100ms}, ec).has_value();
+        },
+        30s));
+    // A majority has one name. A client that began at the same moment may have named the third node otherwise.
+    const std::string name = begins_with(0) == begins_with(1) ? begins_with(0) : begins_with(2);
+    CHECK(name.starts_with("redlock 1 deployment="));
+    CHECK(name.find("none") == std::string::npos);
+    CHECK((begins_with(0) == name) + (begins_with(1) == name) + (begins_with(2) == name) >= 2);
+  }
+}
+
+TEST_CASE("a_marker_that_is_not_understood_on_one_new_node_does_not_block_the_others") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  const std::string strange = "redlock 1 deployment=" + std::string(3000, 'a') +
+                              " nodes=3 max_ttl=1000 node=0123456789abcdef run_id=x";
+  servers[0].command({"SET", "redlock:node", strange});
+  Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
+  REQUIRE(eventually(
+      [&] {
+        std::error_code ec;
+        return locks.try_lock("r", {.ttl = 1s}, ec).has_value();
+      },
+      20s));
+  CHECK(locks.inspect("r")[0].status == NodeStatus::other_deployment);
+  CHECK(servers[0].get("redlock:node") == strange);
+  for (const std::size_t node : {1U, 2U})
+    CHECK(servers[node].get("redlock:node").value_or("aaa").find("aaa") == std::string::npos);
+}
+
 TEST_CASE("durable_nodes_vote_at_once_after_a_restart") {
   LocalNodes nodes{3, {.persist = true}};
   Redlock locks{endpoints(nodes), Options{.durable_nodes = true}};
@@ -195,6 +297,36 @@ TEST_CASE("deleting_the_markers_of_unused_nodes_allows_another_number_of_nodes")
     return again.try_lock("r", {}, ec).has_value();
   }));
   CHECK(voters(again) == 5);
+}
+
+TEST_CASE("deleting_the_keys_of_the_guard_helps_living_clients") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  const auto all_vote = [&] {
+    std::error_code ec;
+    static_cast<void>(locks.try_lock("r", {}, ec));
+    return voters(locks) == 3;
+  };
+  nodes.restart_empty(1);
+  servers[1] = RawClient{nodes.port(1)};
+  const auto waits = [&] {
+    static_cast<void>(locks.try_lock("r"));
+    return servers[1].pttl("redlock:quarantine") > 0;
+  };
+  REQUIRE(eventually(waits));
+  servers[1].command({"DEL", "redlock:quarantine"});
+  CHECK(eventually(all_vote, 20s));
+  servers[1].command({"SET", "redlock:node", "not a marker"});
+  REQUIRE(eventually([&] {
+    static_cast<void>(locks.try_lock("r"));
+    return locks.inspect("r")[1].status == NodeStatus::other_deployment;
+  }));
+  servers[1].command({"DEL", "redlock:node"});
+  REQUIRE(eventually(waits));
+  servers[1].command({"DEL", "redlock:quarantine"});
+  CHECK(eventually(all_vote, 20s));
 }
 
 TEST_CASE("an_empty_node_may_replace_another_at_the_same_address_under_live_clients") {

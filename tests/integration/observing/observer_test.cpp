@@ -88,9 +88,9 @@ TEST_CASE("attempts_are_reported_with_their_outcomes") {
 
 TEST_CASE("a_wait_is_reported_with_its_outcome_and_total_time") {
   Fixture f;
-  f.servers.command({"SET", "app:r", "somebody", "PX", "1000"});
+  f.servers.command({"SET", "app:r", "somebody", "PX", "2000"});
   const auto before = Clock::now();
-  REQUIRE_FALSE(f.locks->try_lock_for("r", 50ms));
+  REQUIRE_FALSE(f.locks->try_lock_for("r", 500ms));
   const auto between = Clock::now();
   REQUIRE(f.locks->try_lock_for("r", 20s));
   const auto after = Clock::now();

@@ -116,6 +116,33 @@ TEST_CASE("the_background_thread_sleeps_when_idle") {
   CHECK(wakes(new_threads(before)) <= 2);
 }
 
+TEST_CASE("the_background_thread_sleeps_while_a_lease_is_held") {
+  LocalNodes nodes{3};
+  const std::set<pid_t> before = threads();
+  InspectableLock locks{endpoints(nodes)};
+  const auto lease = locks.try_lock("resource", lasting);
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return !new_threads(before).empty(); }));
+  std::this_thread::sleep_for(50ms);
+  CHECK(new_threads(before).size() == 1);
+  CHECK(wakes(new_threads(before)) <= 2);
+}
+
+// With one node, no reply is left for the background thread when a call returns.
+TEST_CASE("short_locks_do_not_wake_the_background_thread") {
+  LocalNodes nodes{1};
+  const std::set<pid_t> before = threads();
+  InspectableLock locks{endpoints(nodes)};
+  const auto first = locks.try_lock("first", lasting);
+  REQUIRE(first);
+  std::this_thread::sleep_for(50ms);
+  const std::set<pid_t> background = new_threads(before);
+  REQUIRE(background.size() == 1);
+  std::uint64_t sleeps = sleeps_of(*background.begin());
+  for (int cycle = 0; cycle < 2000; ++cycle) REQUIRE(locks.try_lock("resource", lasting));
+  CHECK(sleeps_of(*background.begin()) - sleeps <= 5);
+}
+
 TEST_CASE("the_background_thread_sleeps_while_a_caller_polls") {
   LocalNodes nodes{1};
   redlock::Options patient;

@@ -57,8 +57,12 @@ class Mutant {
     return granted.valid_until();
   }
   [[nodiscard]] virtual bool looks_at_deadline() const { return true; }
+  /// Whether a client that holds a lease notices that a connection has ended although no thread waits.
+  [[nodiscard]] virtual bool holders_look() const { return true; }
   /// Whether a client reads a key again after its own write, so that the server reports the next change.
   [[nodiscard]] virtual bool rearms() const { return true; }
+  /// Whether a client recognises a server that it knows under another name.
+  [[nodiscard]] virtual bool recognises_servers() const { return true; }
   /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
   /// The time until which extensions are attempted.

@@ -96,10 +96,22 @@ class EndsQuarantineEarly final : public NamedMutant {
   }
 };
 
+class HoldersDoNotLook final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool holders_look() const override { return false; }
+};
+
 class RenewsAfterRelease final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
   [[nodiscard]] bool release_ends_lease() const override { return false; }
+};
+
+class CountsNames final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool recognises_servers() const override { return false; }
 };
 
 class ArmsOnce final : public NamedMutant {
@@ -170,12 +182,40 @@ constexpr core::Script marking{core::mark_script, {}};
 /// Every look at a quarantine restarts it.
 constexpr std::string_view marking_that_starts_over =
     "local call=redis.call "
+    "local time=call('TIME') "
     "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]~='0' then call('SET',KEYS[2],ARGV[3],'PX',ARGV[3]) end "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],ARGV[3],'PX',ARGV[3]) end "
     "call('SET',KEYS[1],ARGV[2]) end "
     "local whole=call('GET',KEYS[2]) "
     "if whole then call('PEXPIRE',KEYS[2],whole) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2])}";
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),time[1]*1000000+time[2],0}";
+/// New nodes vote as soon as they have a name, as if no mark could be late: a node that was marked without a name does
+/// not wait, and neither the time of the look nor the marker that it found matter.
+constexpr std::string_view marking_late =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local text=call('GETRANGE',KEYS[1],0,511) "
+    "if ARGV[2]~='' and (text==ARGV[1] or text=='' or string.find(text,'=none ',1,true)) then "
+    "if ARGV[3]=='-1' or string.find(ARGV[2],'=none ',1,true) then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),time[1]*1000000+time[2],0}";
+
+/// A node that has a name never gets another one.
+constexpr std::string_view marking_that_keeps_names =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "local text=call('GETRANGE',KEYS[1],0,511) "
+    "local function name(marker) return string.match(marker,'deployment=(%x+) ') end "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and text==ARGV[1] "
+    "and not (name(text) and name(text)~=name(ARGV[2])) then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,0}";
 
 std::vector<std::unique_ptr<Mutant>> make() {
   std::vector<std::unique_ptr<Mutant>> all;
@@ -198,19 +238,28 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(ExtendsAfterDeadline{"extend-after-deadline"});
   add(Patched{"confirm-without-owner",
               {{&core::confirm_script, "redis.call('SET',KEYS[2],ARGV[3]) return 1"}}});
+  add(Patched{
+      "confirm-without-bound",
+      {{&core::confirm_script,
+        "if redis.call('GET',KEYS[1])~=ARGV[1] or redis.call('GET',KEYS[2])~=ARGV[2] then return 0 end "
+        "redis.call('SET',KEYS[2],ARGV[3]) return 1"}}});
   add(GrantsAgain{"grant-again"});
   add(WrappingMutant<Acquisition, UnfoldedGrantsCount>{"unfolded-grants-count"});
   add(SameOwner{"same-owner"});
   add(WrappingMutant<Acquisition, NothingIsGivenBack>{"nothing-is-given-back"});
   add(WrappingMutant<Acquisition, ReleasesOvertake>{"releases-overtake"});
   add(WrappingMutant<Acquisition, GrantsBehindReleases>{"grants-behind-releases"});
+  add(CountsNames{"names-vote-instead-of-servers"});
   add(ArmsOnce{"no-rearm-after-write"});
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(WrappingMutant<Extension, RepairsAfterFailure>{"repair-after-failure"});
   add(RenewsAfterRelease{"renewal-after-release"});
   add(IgnoresRunId{"marker-without-run-id"});
   add(EndsQuarantineEarly{"quarantine-ends-early"});
+  add(HoldersDoNotLook{"holders-do-not-look"});
   add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
+  add(Patched{"late-marks-count", {{&marking, marking_late}}});
+  add(Patched{"names-stay", {{&marking, marking_that_keeps_names}}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

@@ -80,6 +80,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
                             core::SendOptions options) override {
     return send_command(node, command, options);
   }
+  void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
   [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
   [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
 

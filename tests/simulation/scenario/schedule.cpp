@@ -68,6 +68,8 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
     case Kind::flush_scripts:
     case Kind::flush_all:
     case Kind::foreign_delete:
+    case Kind::false_counters:
+    case Kind::flood:
       break;
     case Kind::crash_empty:
       // Down until every lease that the node may have forgotten has ended.
@@ -123,6 +125,14 @@ Fault draw_fault(const Schedule& schedule, Random& random) {
   return fault;
 }
 
+Fault draw_flood(const Schedule& schedule, Random& random) {
+  Fault fault{.kind = Kind::flood, .at = random.between(0, schedule.heals)};
+  fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+  fault.length = random.skewed(millisecond, schedule.heals);
+  fault.length = std::min(fault.length, schedule.heals - fault.at);
+  return fault;
+}
+
 /// All nodes restart at once, each with old data or none: all of them forget what they granted since.
 void draw_power_failure(Schedule& schedule, Random& random) {
   const Instant ttl = schedule.ttl.count() * millisecond;
@@ -133,6 +143,64 @@ void draw_power_failure(Schedule& schedule, Random& random) {
     const Instant age = random.between(millisecond, 2 * ttl);
     schedule.faults.push_back({.kind = kind, .at = at, .length = length, .node = node, .amount = age});
   }
+}
+
+/// In a tenth of the worlds. Draws from a sequence of its own, so that the other worlds do not depend on it.
+void draw_false_counters(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x636f756e746572U};
+  if (!schedule.fencing || !random.chance(10)) return;
+  const Instant at = random.between(0, schedule.heals / 2);
+  const Instant length = random.between(millisecond, schedule.heals - at);
+  const int node = static_cast<int>(random.between(0, schedule.nodes - 1));
+  schedule.faults.push_back({.kind = Kind::false_counters, .at = at, .length = length, .node = node});
+}
+
+/// In some worlds of five nodes without the restart guard. Draws from a sequence of its own, too.
+void draw_alias(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x6e616d6573U};
+  if (schedule.nodes == 5 && !schedule.guarded && random.chance(20))
+    schedule.alias = static_cast<int>(random.between(1, 4));
+}
+
+/// All nodes restart without their data, one after the other, and at a pace at which a holder can mark each of them before
+/// the next one goes. The first client holds the lock meanwhile and makes no call. Each client makes one call, so the ones
+/// that come late do not know the deployment.
+void make_rolling_restart(Schedule& schedule, Random& random) {
+  schedule.ttl = std::chrono::seconds{20};
+  schedule.drift = schedule.ttl / 100 + std::chrono::milliseconds{2};
+  schedule.node_timeout = std::chrono::milliseconds{250};
+  schedule.automatic = true;
+  schedule.deployed = true;
+  schedule.reads_on_demand = true;
+  schedule.clients = std::min(schedule.clients, 4);
+  schedule.threads = 1;
+  schedule.resources = 1;
+  schedule.client_ppm.clear();
+  schedule.node_ppm.clear();
+  schedule.faults.clear();
+  Instant end = 0;
+  Instant at = random.between(500 * millisecond, 1500 * millisecond);
+  const auto first = static_cast<int>(random.between(0, schedule.nodes - 1));
+  for (int node = 0; node < schedule.nodes; ++node) {
+    const Instant length = random.skewed(millisecond, 300 * millisecond);
+    schedule.faults.push_back({.kind = Kind::crash_empty,
+                               .at = at,
+                               .length = length,
+                               .node = (first + node) % schedule.nodes,
+                               .amount = 1});
+    end = at + length;
+    at += length + random.between(1500 * millisecond, 2200 * millisecond);
+  }
+  const Instant begun = random.between(10 * millisecond, 100 * millisecond);
+  const Instant hold = random.between(end + 2 * second, schedule.ttl.count() * millisecond - second);
+  schedule.calls.push_back({.client = 0, .at = begun, .hold = hold});
+  for (int client = 1; client < schedule.clients; ++client) {
+    const bool is_late = random.chance(70);
+    const Instant asked = is_late ? end + random.between(0, second) : random.between(200 * millisecond, end);
+    schedule.calls.push_back(
+        {.client = client, .at = asked, .hold = 10 * millisecond, .waits = random.chance(50)});
+  }
+  schedule.heals = end + 2 * second;  // no call begins later
 }
 
 std::int64_t draw_wall_offset(Random& random) {
@@ -146,7 +214,7 @@ std::int64_t draw_wall_offset(Random& random) {
 }  // namespace
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 22> names{"crash",
+  constexpr std::array<std::string_view, 24> names{"crash",
                                                    "crash without its data",
                                                    "crash, back with old data",
                                                    "stopped",
@@ -167,7 +235,9 @@ std::string_view name_of(Kind kind) {
                                                    "key deleted",
                                                    "loading",
                                                    "read only",
-                                                   "out of memory"};
+                                                   "out of memory",
+                                                   "false counters",
+                                                   "floods with messages"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -245,10 +315,16 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   }
   // Schedules with power failures have few other faults, so that there are leases to forget.
   schedule.deployed = schedule.guarded && random.chance(40);
-  const auto power_failures = schedule.deployed ? random.between(1, 3) : 0;
+  schedule.automatic = schedule.guarded && Random{~seed}.chance(schedule.deployed ? 25 : 50);
+  const auto power_failures = schedule.deployed && !schedule.automatic ? random.between(1, 3) : 0;
   const auto faults = schedule.deployed ? random.between(3, 12) : random.between(20, 50);
   for (std::int64_t i = 0; i < power_failures; ++i) draw_power_failure(schedule, random);
   for (std::int64_t i = 0; i < faults; ++i) schedule.faults.push_back(draw_fault(schedule, random));
+  draw_false_counters(schedule);
+  draw_alias(schedule);
+  if (random.chance(25)) schedule.faults.push_back(draw_flood(schedule, random));
+  Random restarts{seed ^ 0x726f6c6cU};  // of its own, so that other schedules stay as they are
+  if (schedule.guarded && restarts.chance(6)) make_rolling_restart(schedule, restarts);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

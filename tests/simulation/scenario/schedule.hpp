@@ -23,7 +23,7 @@ enum class Profile : bool { within, beyond };
 struct Fault {
   enum class Kind : std::uint8_t {
     crash,        // a node crashes and keeps its data
-    crash_empty,  // a node crashes and comes back without data
+    crash_empty,  // a node crashes and comes back without data; its host stays up if `amount` is not 0
     crash_old,    // a node crashes and comes back with the data that it had `amount` earlier
     stall,        // a node answers nothing for a while, then everything
     partition,    // no messages in either direction between a client and a node, all clients or all nodes
@@ -44,6 +44,8 @@ struct Fault {
     loading,
     read_only,
     out_of_memory,
+    false_counters,  // a node answers grants with a counter near 2^53; its own counter is right
+    flood,           // a node reports again and again that all keys were changed
   };
   static constexpr int all = -1;
 
@@ -94,8 +96,11 @@ struct Schedule {
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
   bool counters_kept = true;  // nodes never lose their counters
-  bool guarded = false;   // clients use the strict restart guard, so nodes may lose their data at any time
+  bool guarded = false;       // clients use the restart guard, so nodes may lose their data
+  bool automatic =
+      false;  // the guard is not strict, so a node loses its data only while another one has its marker
   bool deployed = false;  // the nodes have their markers from the beginning
+  int alias = -1;  // this node's name leads to the first node, so its own server is never asked; -1: none
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way
   Instant jitter = 400 * microsecond;  // random additional delay, up to this
@@ -105,6 +110,7 @@ struct Schedule {
   Instant longest_write = 0;  // longest duration of a write to the stores; 0: depends on the profile
   Workload workload;
   std::vector<ScheduledCall> calls;      // if not empty, clients make only these calls
+  bool reads_on_demand = false;          // like the library's shell: see `Process::reads`
   bool connects_at_once = false;         // instead of with the first call
   std::vector<std::int64_t> client_ppm;  // rate errors; 0 for missing elements
   std::vector<std::int64_t> node_ppm;

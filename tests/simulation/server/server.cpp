@@ -149,8 +149,10 @@ void Server::info(Words words, const Answer& answer) const {
                               return is_word(word, "server") || is_word(word, "all") ||
                                      is_word(word, "default") || is_word(word, "everything");
                             });
-  answer.string(about_server ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id_ + "\r\n"
-                             : std::string{});
+  answer.string(about_server
+                    ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id_ + "\r\nuptime_in_seconds:" +
+                          std::to_string((now_us_ - started_us_) / 1'000'000) + "\r\n"
+                    : std::string{});
 }
 
 const Entry* Server::find(std::string_view key, std::int64_t now_us) const {
@@ -158,7 +160,8 @@ const Entry* Server::find(std::string_view key, std::int64_t now_us) const {
   return at == keys_.end() || at->second.expired(now_us / 1000) ? nullptr : &at->second;
 }
 
-void Server::restart(Keyspace kept, std::string run_id) {
+void Server::restart(Keyspace kept, std::string run_id, std::int64_t now_us) {
+  started_us_ = now_us;
   keys_ = std::move(kept);
   run_id_ = std::move(run_id);
   programs_.clear();

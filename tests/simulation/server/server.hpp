@@ -42,8 +42,10 @@ class Server final : private ScriptCommands {
   /// Includes expired keys that no command has accessed since.
   [[nodiscard]] const Keyspace& keys() const noexcept { return keys_; }
 
-  /// Restarts with these keys, without scripts, in mode `serving`.
-  void restart(Keyspace kept, std::string run_id);
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  /// Restarts with these keys, without scripts, in mode `serving`. `now_us`: the server's wall clock, from which its
+  /// uptime counts.
+  void restart(Keyspace kept, std::string run_id, std::int64_t now_us);
   void set_mode(Mode mode) noexcept { mode_ = mode; }
   void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 
@@ -69,6 +71,7 @@ class Server final : private ScriptCommands {
   Keyspace keys_;
   std::vector<Program> programs_;  // known by their digests
   std::vector<Program> patches_;
+  std::int64_t started_us_ = 0;
   std::int64_t now_us_ = 0;  // of the command that runs
   bool wrote_ = false;       // the script that runs
   Mode mode_ = Mode::serving;

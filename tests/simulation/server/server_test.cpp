@@ -114,6 +114,7 @@ TEST_CASE("a_loading_server_reports_its_identity_and_no_data") {
   REQUIRE(fixture.eval("return 1") == loading);
   REQUIRE(fixture.command({"ROLE"}) == R"(["master", 0, []])");
   REQUIRE_THAT(fixture.command({"INFO", "server"}), contains("run_id:the-run-id"));
+  REQUIRE_THAT(fixture.command({"INFO", "server"}), contains("uptime_in_seconds:"));
   REQUIRE(fixture.command({"TIME"}) == R"(["1", "0"])");
 }
 
@@ -124,7 +125,7 @@ TEST_CASE("a_restart_keeps_the_given_keys_and_drops_scripts_and_mode") {
   fixture.command({"SET", "key", "newer"});
   fixture.command({"SCRIPT", "LOAD", core::release_script.source});
   fixture.server.set_mode(Server::Mode::loading);
-  fixture.server.restart(snapshot, "another");
+  fixture.server.restart(snapshot, "another", 0);
   REQUIRE(fixture.command({"GET", "key"}) == R"("value")");
   REQUIRE_THAT(fixture.command({"INFO", "server"}), contains("run_id:another"));
   REQUIRE(fixture.command({"EVALSHA", core::release_script.sha1, "1", "key", "value"}) == noscript);
@@ -165,7 +166,7 @@ TEST_CASE("a_patch_replaces_a_script_that_is_loaded_and_survives_a_restart") {
   fixture.command({"SCRIPT", "LOAD", original.source});
   fixture.server.patch(original, "return 'patched'");
   REQUIRE(call() == R"("patched")");
-  fixture.server.restart({}, "another");
+  fixture.server.restart({}, "another", 0);
   REQUIRE(fixture.command({"SCRIPT", "LOAD", original.source}) == "\"" + std::string{original.sha1} + "\"");
   REQUIRE(call() == R"("patched")");
   REQUIRE_THROWS_AS(fixture.server.patch(original, "return ("), std::invalid_argument);

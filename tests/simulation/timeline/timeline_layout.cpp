@@ -17,7 +17,6 @@ constexpr int client_pitch = 215;
 constexpr int node_pitch = 130;
 constexpr int middle = 110;  // between the last client and the first node
 constexpr int beside = 13;   // from a lane to its labels
-constexpr int margin = 16;
 constexpr int least_width = 640;
 constexpr int title_line = 21;
 
@@ -165,10 +164,10 @@ int Label::right() const {
 }
 
 int TimelineLayout::client_x(int client) const noexcept {
-  return axis_x + client_pitch * (client + 1) - margin;
+  return axis_x + client_pitch * (client + 1) - TimelineLayout::margin;
 }
 int TimelineLayout::node_x(int node) const noexcept {
-  return axis_x + client_pitch * clients + middle - margin + node_pitch * node;
+  return axis_x + client_pitch * clients + middle - TimelineLayout::margin + node_pitch * node;
 }
 
 TimelineLayout lay_out(const Picture& picture) {
@@ -182,9 +181,10 @@ TimelineLayout lay_out(const Picture& picture) {
     layout.clients = std::max(layout.clients, event.client + 1);
     layout.nodes = std::max(layout.nodes, event.node + 1);
   }
-  layout.width = std::max(least_width, layout.node_x(layout.nodes) + margin);
-  layout.title = wrapped(printable(picture.title), 17, layout.width - 2 * margin, most_lines);
-  layout.verdict = wrapped(printable(picture.verdict), 14, layout.width - 2 * margin, most_lines);
+  layout.width = std::max(least_width, layout.node_x(layout.nodes) + TimelineLayout::margin);
+  layout.title = wrapped(printable(picture.title), 17, layout.width - 2 * TimelineLayout::margin, most_lines);
+  layout.verdict =
+      wrapped(printable(picture.verdict), 14, layout.width - 2 * TimelineLayout::margin, most_lines);
   layout.top = title_line * static_cast<int>(layout.title.size() + layout.verdict.size()) + 60;
   place(layout, Labelling{layout}.rows());
   return layout;

@@ -47,6 +47,7 @@ struct TimelineLayout {
   int bottom;  ///< of the lanes
 
   static constexpr int axis_x = 62;
+  static constexpr int margin = 16;
   [[nodiscard]] int client_x(int client) const noexcept;
   [[nodiscard]] int node_x(int node) const noexcept;
 };

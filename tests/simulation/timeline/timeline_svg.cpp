@@ -11,7 +11,6 @@ namespace {
 using Kind = Event::Kind;
 using Tone = Label::Tone;
 
-constexpr int margin = 16;
 constexpr int half_bar = 7;
 constexpr int half_span = 10;  // of lasting faults: wider than a hold, so that both are visible
 
@@ -102,8 +101,8 @@ std::string heading(const TimelineLayout& layout) {
   int y = 6;
   std::string title;
   std::string verdict;
-  for (const std::string& one : layout.title) title += text(margin, y += 21, one);
-  for (const std::string& one : layout.verdict) verdict += text(margin, y += 21, one);
+  for (const std::string& one : layout.title) title += text(TimelineLayout::margin, y += 21, one);
+  for (const std::string& one : layout.verdict) verdict += text(TimelineLayout::margin, y += 21, one);
   return group(R"(font-size="17" font-weight="bold" fill="#222")", title) +
          group(R"(font-size="14" fill="#333")", verdict);
 }
@@ -137,7 +136,7 @@ std::string breach_bands(const TimelineLayout& layout) {
   std::string bands;
   for (const Breach& breach : layout.breaches)
     bands += rect(TimelineLayout::axis_x + 1, layout.y.at(breach.from),
-                  layout.client_x(layout.clients - 1) + margin - TimelineLayout::axis_x,
+                  layout.client_x(layout.clients - 1) + TimelineLayout::margin - TimelineLayout::axis_x,
                   layout.y.at(breach.to) - layout.y.at(breach.from));
   return group(breach_look, bands);
 }
@@ -223,9 +222,9 @@ std::string labels(const TimelineLayout& layout) {
 /// Explains only the symbols that occur.
 std::string legend(const TimelineLayout& layout) {
   const int y = layout.bottom + 30;
-  int x = margin;
+  int x = TimelineLayout::margin;
   std::string signs;
-  std::string words = text(margin, y + 28, "Time runs downwards, not to scale.");
+  std::string words = text(TimelineLayout::margin, y + 28, "Time runs downwards, not to scale.");
   const auto entry = [&](const char* look, const std::string& sign, const std::string& meaning) {
     signs += group(look, sign);
     words += text(x + 30, y + 4, meaning);

@@ -128,6 +128,7 @@ void Process::attempt_ended(Thread& thread, Time now) {
     thread.claim = ended.take_claim();
     if (mutant_) mutant_->before_hold(thread.claim);
     thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
+    thread.held->held_leases = engine_.held_leases();
     if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
       return acquired(thread, now);
     thread.too_late = thread.operation;
@@ -208,9 +209,11 @@ void Process::apply_mutant(Thread& thread, Time now) {
   const Time limit = mutant_->extension_limit(thread.held->deadline(), now);
   if (limit != thread.held->deadline()) {
     const core::Copies copies = thread.held->copies;
+    core::HeldLeases* const held_leases = thread.held->held_leases;
     loss_queue_.remove(thread.held);
     thread.held = std::make_shared<Held>(thread.claim, limit, loss_queue_);
     thread.held->copies = copies;
+    thread.held->held_leases = held_leases;
     loss_queue_.add(thread.held);
   }
   mutant_->before_extension(*thread.held);

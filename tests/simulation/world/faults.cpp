@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/marker.hpp"
 #include "simulation/world/world.hpp"
 
 namespace redlock::simulation {
@@ -59,7 +60,9 @@ void World::begin(const Fault& fault, int index) {
       extra_life_ += std::max<Instant>(-fault.amount, 0);
       return for_each_node(fault, [&](Node& node, int) { node.clock.jump(fault.amount); });
     case Kind::flush_all:
-      for_each_node(fault, [&](Node& node, int) { lose_data(node, {}); });
+      for_each_node(fault, [&](Node& node, int) {
+        if (may_lose_data(node)) lose_data(node, {});
+      });
       return audit_all();
     case Kind::flush_scripts:
       return for_each_node(fault, [&](Node& node, int) {
@@ -73,10 +76,16 @@ void World::begin(const Fault& fault, int index) {
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
       for_each_node(fault, [&](Node&, int which) { delete_by_hand(which); });
       return audit_all();
+    case Kind::flood:
+      if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
+        post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
+      return flood(fault.node);
     case Kind::loading:
     case Kind::read_only:
     case Kind::out_of_memory:
       return change_mode(fault, 1);
+    case Kind::false_counters:
+      return for_each_node(fault, [](Node& node, int) { ++node.false_counters; });
   }
 }
 
@@ -113,6 +122,8 @@ void World::end(const Fault& fault, int index) {
     case Kind::read_only:
     case Kind::out_of_memory:
       return change_mode(fault, -1);
+    case Kind::false_counters:
+      return for_each_node(fault, [](Node& node, int) { --node.false_counters; });
     case Kind::cut:
     case Kind::pause:
     case Kind::pause_mid_step:
@@ -120,6 +131,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::flush_all:
     case Kind::flush_scripts:
     case Kind::foreign_delete:
+    case Kind::flood:
       return;
   }
 }
@@ -130,7 +142,8 @@ void World::end(const Fault& fault, int index) {
 void World::crash(const Fault& fault) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   ++node.down;
-  node.host_is_dead = random_.chance(40);
+  const bool host_stays_up = fault.kind == Kind::crash_empty && fault.amount != 0;
+  node.host_is_dead = random_.chance(40) && !host_stays_up;
   node.armed.clear();
   for (std::size_t at = 0; at < connections_.size(); ++at) {
     Connection& connection = connections_[at];
@@ -145,13 +158,14 @@ void World::crash(const Fault& fault) {
 /// The node loses its data when it comes back, as it answers nothing before.
 void World::restart(const Fault& fault, int index) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
-  if (fault.kind == Kind::crash_empty) lose_data(node, {});
-  if (fault.kind == Kind::crash_old) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
+  const bool loses = may_lose_data(node);
+  if (fault.kind == Kind::crash_empty && loses) lose_data(node, {});
+  if (fault.kind == Kind::crash_old && loses) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
   audit_all();
   if (--node.down > 0) return;
   ++node.starts;
-  node.server.restart(Keyspace{node.server.keys()},
-                      "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts));
+  const std::string run_id = "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts);
+  node.server.restart(Keyspace{node.server.keys()}, run_id, clock_us(node));
   node.modes = {};
 }
 
@@ -165,6 +179,18 @@ void World::change_mode(const Fault& fault, int by) {
     for (std::size_t at = modes.size(); at-- > 0;)
       if (node.modes[at] > 0) mode = modes[at];
     node.server.set_mode(mode);
+  });
+}
+
+/// The policy `automatic` does not cover the loss of all markers. So another node must have a marker with a name, of its
+/// current run. In a rolling restart the holder must have seen to that.
+bool World::may_lose_data(const Node& node) const {
+  if (!schedule_.automatic || schedule_.reads_on_demand) return true;
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
+    const Entry* const entry = other.server.find(core::marker_key, clock_us(other));
+    const auto marker = entry ? core::Marker::parse(entry->value) : std::nullopt;
+    return &other != &node && other.down == 0 && marker && marker->is_named() &&
+           marker->run_id == other.server.run_id();
   });
 }
 
@@ -233,6 +259,7 @@ void World::kill(int index) {
   client.process.reset();
   client.paused_until = 0;
   client.pause_after_step = 0;
+  client.has_unread = false;
   for (int& connection : client.connections) {
     if (connection >= 0) connections_[static_cast<std::size_t>(connection)].client_open = false;
     connection = -1;

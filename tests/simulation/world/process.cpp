@@ -30,7 +30,7 @@ std::optional<core::RestartGuard::Settings> guard_of(const Schedule& schedule, c
                                      .max_ttl = schedule.ttl,
                                      .quarantine = schedule.ttl + schedule.drift,
                                      .discovery_time = Process::connect_timeout,
-                                     .strict = true};
+                                     .strict = !schedule.automatic};
   if (mutant) mutant->before_start(guard);
   return guard;
 }
@@ -42,6 +42,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
     : index_{index},
       schedule_{schedule},
       mutant_{mutant},
+      reads_on_demand_{schedule.reads_on_demand},
       random_{random},
       world_{world},
       judge_{judge},
@@ -69,13 +70,12 @@ void Process::connect(Time now) {
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
 
 void Process::answered(int line, const std::vector<core::Reply>& replies, Time now) {
-  engine_.heard(static_cast<std::size_t>(line), now);
   for (const core::Reply& reply : replies) engine_.answered(static_cast<std::size_t>(line), reply, now);
   settle(now);
 }
 
 void Process::connected(int line, Time now) {
-  engine_.connected(static_cast<std::size_t>(line), now);
+  engine_.connected(static_cast<std::size_t>(line));
   settle(now);
 }
 
@@ -87,8 +87,25 @@ void Process::disconnected(int line, Time now) {
 }
 
 void Process::on_time(Time now) {
-  engine_.on_time(now);
+  if (reads(now)) engine_.on_time(now);
   settle(now);
+}
+
+Time Process::timer(Time now) const noexcept {
+  return std::min(reads(now) ? engine_.timer() : engine_.background_timer(), loss_queue_.timer());
+}
+
+bool Process::reads(Time now) const noexcept {
+  const auto waits = [](const std::unique_ptr<Thread>& thread) {
+    return thread->operation && !thread->operation->done();
+  };
+  return !reads_on_demand_ || std::any_of(threads_.begin(), threads_.end(), waits) ||
+         engine_.needs_attention() || engine_.background_timer() <= now;
+}
+
+bool Process::notices_ends(Time now) noexcept {
+  const core::HeldLeases* const held = engine_.held_leases();
+  return held && now < held->until() && (!mutant_ || mutant_->holders_look());
 }
 
 /// Called after every event. Wakes threads whose operations are finished a little later; renewals belong to no thread.

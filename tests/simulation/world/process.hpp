@@ -83,7 +83,14 @@ class Process {
   void disconnected(int line, core::Time now);
   /// To be called only after everything that has arrived was passed on.
   void on_time(core::Time now);
-  [[nodiscard]] core::Time timer() const noexcept { return std::min(engine_.timer(), loss_queue_.timer()); }
+  [[nodiscard]] core::Time timer(core::Time now) const noexcept;
+  /// Whether replies are read: some thread waits, or something must be done although no thread waits. Always true unless
+  /// the schedule says that clients read on demand.
+  [[nodiscard]] bool reads(core::Time now) const noexcept;
+  /// At the end, so that nothing is left.
+  void read_always() noexcept { reads_on_demand_ = false; }
+  /// Whether the end of a connection for commands is noticed although replies are not read.
+  [[nodiscard]] bool notices_ends(core::Time now) noexcept;
   /// Dials, closes and sends as the sessions require. Must not be called while the process is paused.
   void flush();
 
@@ -120,6 +127,7 @@ class Process {
   const int index_;
   const Schedule& schedule_;
   const Mutant* mutant_;
+  bool reads_on_demand_;
   Random random_;
   Surroundings& world_;
   Judge& judge_;

@@ -75,6 +75,19 @@ void World::notify_change(int node, std::string_view key, int by) {
       answer(listener, {now_, 0, {change}, {"a change"}});
 }
 
+/// Sends many messages without a cause to every listener.
+void World::flood(int which) {
+  const Reply change = array_of({string_of("message"), string_of(channel), Reply{}});
+  const std::size_t made = connections_.size();
+  for (std::size_t index = 0; index < made; ++index) {
+    const Connection& listener = connections_[index];
+    const bool is_listener = listener.node == which && listener.line >= schedule_.nodes;
+    if (is_listener && listener.made && listener.node_open && listener.client_open)
+      answer(static_cast<int>(index),
+             {now_, 0, std::vector<Reply>(300, change), std::vector<std::string>(300, "flood")});
+  }
+}
+
 /// Deletes the key of the first resource.
 void World::delete_by_hand(int which) {
   Node& node = nodes_[static_cast<std::size_t>(which)];

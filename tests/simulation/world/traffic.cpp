@@ -23,12 +23,18 @@ bool is_call_of(const core::Script& script, const std::vector<std::string_view>&
 
 // ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
 
+/// The node to which a line leads.
+int World::node_of(int line) const {
+  const int node = line % schedule_.nodes;
+  return node == schedule_.alias ? 0 : node;
+}
+
 void World::dial(int client, int line) {
   clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)] =
       static_cast<int>(connections_.size());
   Connection& connection = connections_.emplace_back();
   connection.client = client;
-  connection.node = line % schedule_.nodes;
+  connection.node = node_of(line);
   connection.line = line;
   const int node = connection.node;
   const Instant there = network_.arrival(client, node, now_, now_);
@@ -68,7 +74,7 @@ void World::send(int client, int line, std::string_view bytes) {
 void World::send_separately(int client, int node, std::string_view bytes) {
   Connection& connection = connections_.emplace_back();
   connection.client = client;
-  connection.node = node;
+  connection.node = node_of(node);
   connection.node_open = true;
   connection.client_open = false;
   connection.cut = true;
@@ -110,9 +116,14 @@ void World::pump_answers(int index) {
     const int node = connection.node;
     if (!connection.client_open || !is_running(client) || !network_.passes(client_index, node, to_client))
       break;
+    const bool is_listener = connection.line >= schedule_.nodes;
+    const bool reads = is_listener || client.process->reads(time_of(client));
     if (connection.made && !connection.made_is_known) {
       connection.made_is_known = true;
       client.process->connected(connection.line, time_of(client));
+    } else if (!reads && !(connection.closing && client.process->notices_ends(time_of(client)))) {
+      client.has_unread = true;
+      break;
     } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
       const Connection::Answers answers = std::move(connection.answers.front());
       connection.answers.pop_front();
@@ -167,13 +178,23 @@ core::Reply World::execute(int index, const std::vector<std::string_view>& words
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (is_handshake(words.front())) return node.server.execute(words, at);
+  if (is_handshake(words.front())) {
+    core::Reply reply = node.server.execute(words, at);
+    // Another run_id for each name.
+    if (const auto found = reply.text.find("run_id:");
+        mutant_ && !mutant_->recognises_servers() && found != std::string::npos)
+      reply.text.insert(found + 7, std::to_string(connection.line % schedule_.nodes) + "-");
+    return reply;
+  }
   if (auto reply = tracking(index, words)) return *std::move(reply);
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
     if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
   core::Reply reply = node.server.execute(words, at);
+  if (node.false_counters > 0 && is_call_of(core::grant_script, words) &&
+      reply.is(core::Reply::Kind::integer))
+    reply.integer = core::greatest_counter - 1;
   for (int resource = 0; resource < schedule_.resources; ++resource) {
     const std::optional<Entry>& old = before[resource];
     const Entry* const entry = node.server.find(key_of(resource), at);
@@ -247,7 +268,7 @@ void World::note_request(const Connection& connection, const Connection::Request
 void World::note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind) {
   if (!history_.kept()) return;
   std::string text;
-  if (answers.replies.size() >= 7) text = "welcome";
+  if (answers.replies.size() >= 7) text = answers.commands.front() == "flood" ? "a flood" : "welcome";
   if (text.empty())
     for (std::size_t at = 0; at < answers.replies.size(); ++at)
       text += (text.empty() ? "" : ", ") + in_words(answers.commands[at], answers.replies[at]);

@@ -42,7 +42,7 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
       return std::string{names[index]}.append(whole ? " (whole script)" : "");
     ++index;
   }
-  if (words.size() == 8 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
+  if (words.size() == 9 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
   return "script";
 }
 

@@ -1,7 +1,6 @@
 #include "simulation/world/world.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "redlock/core/base/quorum.hpp"
@@ -67,27 +66,19 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
 World::~World() = default;
 
 Outcome World::run() {
-  Instant calm = schedule_.heals;
+  calm_ = schedule_.heals;
   for (std::size_t index = 0; index < schedule_.faults.size(); ++index) {
     const Fault& fault = schedule_.faults[index];
     post(fault.at, Due::Kind::fault_begins, static_cast<int>(index));
     post(fault.at + fault.length, Due::Kind::fault_ends, static_cast<int>(index));
     if (fault.kind == Fault::Kind::crash_old)
       post(std::max<Instant>(fault.at - fault.amount, 0), Due::Kind::snapshot, static_cast<int>(index));
-    calm = std::max(calm, fault.at + fault.length);
+    calm_ = std::max(calm_, fault.at + fault.length);
   }
-  post(calm + 1, Due::Kind::healed);
+  post(calm_ + 1, Due::Kind::healed);
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
-  while (!events_.empty() && !judge_.violation()) {
-    const Due due = events_.top();
-    events_.pop();
-    now_ = due.at;
-    if (now_ > calm + 60 * second) {
-      judge_.report(Rule::quiescence, now_, "the clients do not come to rest");
-      break;
-    }
-    handle(due);
-  }
+  handle_all_events();
+  if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
   Figures& figures = judge_.figures();
@@ -98,6 +89,27 @@ Outcome World::run() {
 }
 
 // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Clients that read on demand have left replies unread.
+void World::read_what_is_left() {
+  for (int client = 0; client < schedule_.clients; ++client) {
+    clients_[static_cast<std::size_t>(client)].process->read_always();
+    read_all(client);
+    after_step(client);
+  }
+  handle_all_events();
+}
+
+void World::handle_all_events() {
+  while (!events_.empty() && !judge_.violation()) {
+    const Due due = events_.top();
+    events_.pop();
+    now_ = due.at;
+    if (now_ > calm_ + 60 * second)
+      return judge_.report(Rule::quiescence, now_, "the clients do not come to rest");
+    handle(due);
+  }
+}
 
 void World::post(Instant at, Due::Kind kind, int subject, int detail, int life) {
   events_.push({at, posted_++, kind, subject, detail, life});
@@ -117,6 +129,8 @@ void World::handle(const Due& due) {
       return pump_answers(due.subject);
     case Due::Kind::timer:
       return fire_timer(due.subject);
+    case Due::Kind::read:
+      return read_all(due.subject);
     case Due::Kind::wake: {
       Client& client = clients_[index];
       if (client.life != due.life || !client.process) return;
@@ -193,7 +207,11 @@ void World::after_step(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (client.pause_after_step > 0) return pause(index, now_ + std::exchange(client.pause_after_step, 0));
   client.process->flush();
-  const core::Time timer = client.process->timer();
+  if (client.has_unread && client.process->reads(time_of(client))) {
+    client.has_unread = false;
+    post(now_, Due::Kind::read, index);
+  }
+  const core::Time timer = client.process->timer(time_of(client));
   if (timer == core::never) return;
   const Instant at = std::max(client.clock.when(timer.time_since_epoch().count()), now_);
   if (at >= client.timer) return;
@@ -205,9 +223,19 @@ void World::fire_timer(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (client.timer > now_) return;  // the event is outdated
   client.timer = never;
+  if (client.has_unread) read_all(index);
   if (!is_running(client)) return;
   client.process->on_time(time_of(client));
   after_step(index);
+}
+
+/// Passes everything that has arrived to the client, if it reads now.
+void World::read_all(int index) {
+  Client& client = clients_[static_cast<std::size_t>(index)];
+  client.has_unread = false;
+  for (std::size_t connection = 0; connection < connections_.size(); ++connection)
+    if (connections_[connection].client == index && is_running(client))
+      pump_answers(static_cast<int>(connection));
 }
 
 /// Called after the clock of a client has changed.
@@ -229,9 +257,7 @@ void World::resume(int index) {
   Client& client = clients_[static_cast<std::size_t>(index)];
   if (!is_running(client)) return;
   client.process->flush();
-  for (std::size_t connection = 0; connection < connections_.size(); ++connection)
-    if (connections_[connection].client == index && is_running(client))
-      pump_answers(static_cast<int>(connection));
+  read_all(index);
   if (!is_running(client)) return;
   client.process->on_time(time_of(client));
   after_step(index);
@@ -316,24 +342,9 @@ void World::look_for_grants() {
   is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
   if (!is_open_) return;
   if (judge_.any_in_force()) free_since_ = now_;
-  if (now_ > free_since_ + longest_wait(schedule_) + extra_life_) {
-    if (has_two_names()) {
-      is_open_ = false;  // the guard reports this and waits for an operator
-      return;
-    }
+  if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
-  }
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
-}
-
-/// If all nodes lose their data at almost the same time, clients that know the old deployment and others that do not may both
-/// mark them.
-bool World::has_two_names() const {
-  std::set<std::string> names;
-  for (const Node& node : nodes_)
-    if (const Entry* const entry = node.server.find(core::marker_key, clock_us(node)))
-      if (const auto marker = core::Marker::parse(entry->value)) names.insert(marker->deployment);
-  return names.size() > 1;
 }
 
 /// Records attempts made after every message that was on its way at the end of the last fault has arrived.

@@ -54,6 +54,7 @@ class World final : private Surroundings {
     int down = 0;  // number of faults that keep the node down, as for all counters here
     int stopped = 0;
     int starts = 0;
+    int false_counters = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: no kernel answers for it
     std::vector<Armed> armed{};
@@ -66,6 +67,7 @@ class World final : private Surroundings {
     Instant paused_until = 0;
     Instant pause_after_step = 0;  // duration; 0: no pause
     Instant timer = 0;             // time of the pending timer event
+    bool has_unread = false;       // something has arrived that nobody reads yet
   };
   struct Write {
     int client;
@@ -80,6 +82,7 @@ class World final : private Surroundings {
       dialled,
       closed,
       timer,
+      read,
       wake,
       resume,
       write,
@@ -106,6 +109,7 @@ class World final : private Surroundings {
   };
 
   // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
+  [[nodiscard]] int node_of(int line) const;
   void dial(int client, int line) override;
   void send(int client, int line, std::string_view bytes) override;
   void send_separately(int client, int node, std::string_view bytes) override;
@@ -125,6 +129,8 @@ class World final : private Surroundings {
   void note(int client, std::string_view text) override;
 
   // ── time ───────────────────────────────────────────────────────────────────────────────────────────────────
+  void handle_all_events();
+  void read_what_is_left();
   void post(Instant at, Due::Kind kind, int subject = 0, int detail = 0, int life = 0);
   void handle(const Due& due);
   [[nodiscard]] core::Time time_of(const Client& client) const {
@@ -146,12 +152,14 @@ class World final : private Surroundings {
                                                     const std::vector<std::string_view>& words);
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
+  void flood(int node);
   void delete_by_hand(int node);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] int copies(int resource, std::string_view owner) const;
   void audit_all();
+  [[nodiscard]] bool may_lose_data(const Node& node) const;
   void lose_data(Node& node, const Keyspace& left);
   void note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind);
   void note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind);
@@ -164,6 +172,7 @@ class World final : private Surroundings {
   void after_step(int client);
   void pause(int client, Instant until);
   void resume(int client);
+  void read_all(int client);
   void fire_timer(int client);
   void look_at_timer(int client);
   void judge_loss_report(const Due& due);
@@ -186,7 +195,6 @@ class World final : private Surroundings {
   void delete_everywhere();
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
-  [[nodiscard]] bool has_two_names() const;
   void check_quiescence();
 
   static constexpr Instant never = std::numeric_limits<Instant>::max();
@@ -208,6 +216,7 @@ class World final : private Surroundings {
   std::priority_queue<Due> events_;
   std::uint64_t posted_ = 0;
   Instant now_ = 0;
+  Instant calm_ = 0;        // after all faults
   Instant extra_life_ = 0;  // of copies: total time by which clocks were set back
   bool is_open_ = true;
   std::uint64_t attempts_when_healed_ = 0;

@@ -49,6 +49,7 @@ class Link {
   bool step(ProxyClock::time_point now) {
     to_server_.take(now);
     to_client_.take(now);
+    if (floods()) to_client_.flood(now);
     return pass_on(to_server_, to_client_, now) && pass_on(to_client_, to_server_, now) &&
            !(to_server_.finished() && to_client_.finished());
   }
@@ -79,11 +80,14 @@ class Link {
   }
 
   [[nodiscard]] ProxyClock::time_point next() const {
+    if (floods()) return ProxyClock::now();
     const auto never = ProxyClock::time_point::max();
     return std::min(to_server_.next().value_or(never), to_client_.next().value_or(never));
   }
 
  private:
+  [[nodiscard]] bool floods() const noexcept { return to_server_.has_seen_word() && to_client_.may_flood(); }
+
   bool pass_on(Flow& flow, Flow& back, ProxyClock::time_point now) {
     const Flow::Progress progress = flow.give(now);
     if (progress == Flow::Progress::receiver_broke) back.break_off(now);
@@ -252,8 +256,22 @@ void Proxy::single_bytes(bool on) {
   loop_->perform([=](Loop& loop) { loop.to_server.single_bytes = loop.to_client.single_bytes = on; });
 }
 
+void Proxy::trickle(Duration pause, Direction direction) {
+  loop_->perform([=](Loop& loop) {
+    if (direction != Direction::to_client) loop.to_server.pause = bounded(pause);
+    if (direction != Direction::to_server) loop.to_client.pause = bounded(pause);
+  });
+}
+
 void Proxy::refuse(bool on) {
   loop_->perform([=](Loop& loop) { loop.listen(!on); });
+}
+
+void Proxy::flood(std::string bytes, std::string word) {
+  loop_->perform([&](Loop& loop) {
+    loop.to_client.flood = std::move(bytes);
+    loop.to_server.word = std::move(word);
+  });
 }
 
 void Proxy::cut(Cut how) {

@@ -17,7 +17,7 @@ struct ProxyCounters {
   std::uint64_t connections = 0;      ///< Accepted since construction.
   std::uint64_t open = 0;             ///< Accepted and not yet ended.
   std::uint64_t bytes_to_server = 0;  ///< Forwarded, without those that still wait.
-  std::uint64_t bytes_to_client = 0;
+  std::uint64_t bytes_to_client = 0;  ///< Also those of a flood.
 };
 
 /// Forwards TCP connections to a port of 127.0.0.1 and can delay, stall and break them:
@@ -55,8 +55,13 @@ class Proxy {
   void stall(bool on, Direction = Direction::both);
   /// While on, every byte is forwarded with a write of its own.
   void single_bytes(bool on);
+  /// Forwards single bytes in this direction, on each connection one after every `pause`. 0 ends this.
+  void trickle(Duration pause, Direction);
   /// While on, new connections are refused (ECONNREFUSED); existing ones continue.
   void refuse(bool on);
+  /// Sends `bytes` again and again on every connection over which `word` is sent to the server from now on, or
+  /// was sent since an earlier call named it. The server's answers come first. Without `bytes`, the flood ends.
+  void flood(std::string bytes, std::string word);
 
   /// Ends all existing connections on both sides; bytes that wait in them are lost.
   void cut(Cut = Cut::reset);

@@ -11,6 +11,7 @@ namespace redlock::testing::detail {
 namespace {
 
 constexpr std::size_t kMostWaiting = 1U << 20U;
+constexpr std::size_t kFlood = 1U << 18U;  // bytes that are queued together
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -49,6 +50,8 @@ void Flow::take(ProxyClock::time_point now) {
   std::array<char, 16384> buffer;
   const ssize_t size = ::recv(from_, buffer.data(), buffer.size(), 0);
   if (size > 0) {
+    const std::string_view taken{buffer.data(), static_cast<std::size_t>(size)};
+    has_seen_word_ = has_seen_word_ || (!lane_.word.empty() && taken.find(lane_.word) != taken.npos);
     push(Kind::bytes, std::string{buffer.data(), static_cast<std::size_t>(size)}, now);
   } else if (size == 0) {
     ended_ = true;
@@ -58,6 +61,16 @@ void Flow::take(ProxyClock::time_point now) {
   }
 }
 
+bool Flow::may_flood() const noexcept {
+  return !lane_.flood.empty() && has_sent_ && !ended_ && !output_closed_ && !lane_.stalled && pieces_.empty();
+}
+
+void Flow::flood(ProxyClock::time_point now) {
+  std::string bytes;
+  while (bytes.size() < kFlood) bytes += lane_.flood;
+  push(Kind::bytes, std::move(bytes), now);
+}
+
 void Flow::break_off(ProxyClock::time_point now) {
   if (std::exchange(ended_, true)) return;
   push(Kind::reset, {}, now);
@@ -65,7 +78,7 @@ void Flow::break_off(ProxyClock::time_point now) {
 
 Flow::Progress Flow::give(ProxyClock::time_point now) {
   blocked_ = false;
-  while (!lane_.stalled && !pieces_.empty() && pieces_.front().due <= now) {
+  while (!lane_.stalled && !pieces_.empty() && pieces_.front().due <= now && next_byte_ <= now) {
     Piece& piece = pieces_.front();
     if (piece.kind == Kind::reset) return Progress::reset_is_due;
     if (piece.kind == Kind::fin) {
@@ -77,7 +90,7 @@ Flow::Progress Flow::give(ProxyClock::time_point now) {
       const bool all = piece.sent == piece.bytes.size();
       if (all) lane_.count_delay(now - piece.arrived);
       // One byte a turn, so that the receiver has a chance to read it alone.
-      if (!all && lane_.single_bytes) return Progress::going_on;
+      if (!all && sends_single_bytes()) return Progress::going_on;
       if (!all) continue;
     }
     pop();
@@ -87,11 +100,13 @@ Flow::Progress Flow::give(ProxyClock::time_point now) {
 
 Flow::Progress Flow::send(Piece& piece) {
   const std::size_t left = piece.bytes.size() - piece.sent;
-  const ssize_t size = ::send(to_, piece.bytes.data() + piece.sent, lane_.single_bytes ? 1 : left,
+  const ssize_t size = ::send(to_, piece.bytes.data() + piece.sent, sends_single_bytes() ? 1 : left,
                               MSG_NOSIGNAL | MSG_DONTWAIT);
   if (size >= 0) {
     piece.sent += static_cast<std::size_t>(size);
     lane_.bytes += static_cast<std::uint64_t>(size);
+    has_sent_ = true;
+    if (lane_.pause.count() > 0) next_byte_ = ProxyClock::now() + lane_.pause;
     return Progress::going_on;
   }
   blocked_ = would_block(errno);
@@ -112,7 +127,7 @@ void Flow::close_output() {
 
 std::optional<ProxyClock::time_point> Flow::next() const {
   if (lane_.stalled || blocked_ || pieces_.empty()) return std::nullopt;
-  return pieces_.front().due;
+  return std::max(pieces_.front().due, next_byte_);
 }
 
 }  // namespace redlock::testing::detail

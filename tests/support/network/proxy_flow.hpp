@@ -22,7 +22,10 @@ struct Lane {
   std::chrono::nanoseconds jitter{0};
   std::mt19937_64 random{};
   bool stalled = false;
+  std::string flood{};  ///< Sent whenever nothing else is to be sent, to clients that have sent `word`.
+  std::string word{};
   bool single_bytes = false;
+  std::chrono::nanoseconds pause{0};  ///< After each byte, which then travels alone; 0: none.
 
   std::uint64_t bytes = 0;
   std::array<std::uint64_t, 10'001>
@@ -42,6 +45,12 @@ class Flow {
   Flow(Lane& lane, int from, int to) : lane_{lane}, from_{from}, to_{to} {}
 
   void take(ProxyClock::time_point now);
+  /// Whether the word of this lane was in one of the pieces taken so far.
+  [[nodiscard]] bool has_seen_word() const noexcept { return has_seen_word_; }
+  /// Whether nothing waits to be forwarded, something was forwarded before, and the lane has a flood.
+  [[nodiscard]] bool may_flood() const noexcept;
+  /// Queues some of the flood. Precondition: `may_flood()`.
+  void flood(ProxyClock::time_point now);
   [[nodiscard]] Progress give(ProxyClock::time_point now);
 
   /// The source is broken: queues a reset for the receiver.
@@ -68,17 +77,23 @@ class Flow {
   [[nodiscard]] bool wants_input() const noexcept;
   void push(Kind, std::string bytes, ProxyClock::time_point now);
   Progress send(Piece&);
+  [[nodiscard]] bool sends_single_bytes() const noexcept {
+    return lane_.single_bytes || lane_.pause.count() > 0;
+  }
   void pop();
 
   Lane& lane_;
   int from_;
   int to_;
   std::deque<Piece> pieces_;
-  std::size_t waiting_ = 0;     // bytes in pieces_
+  std::size_t waiting_ = 0;  // bytes in pieces_
+  ProxyClock::time_point next_byte_{};
   bool ended_ = false;          // the source has nothing more
   bool output_closed_ = false;  // the receiver takes nothing more
   bool blocked_ = false;        // the receiver's buffer is full
-  bool finished_ = false;       // the receiver has got the FIN
+  bool has_seen_word_ = false;
+  bool has_sent_ = false;
+  bool finished_ = false;  // the receiver has got the FIN
 };
 
 }  // namespace redlock::testing::detail

@@ -170,17 +170,33 @@ TEST_CASE("one_server_under_two_names_is_used_once_and_its_second_name_refused")
   CHECK(harness.engine.session(0).ready());
   CHECK(harness.engine.session(2).state() == State::down);
   CHECK(harness.engine.session(2).trouble().status == NodeStatus::same_node);
-  CHECK(harness.engine.session(2).trouble().message == "the same server as node 0");
+  CHECK(harness.engine.session(2).trouble().message == "the same server as node 0, which votes");
   CHECK(operation->events == Events{"start", "refused 2 same node"});
   CHECK(harness.take_bytes(2).empty());
 
-  // Once the connection under the first name is lost, the second name may be used.
-  harness.engine.on_time(harness.engine.session(2).timer());
-  harness.connect(2, at(60ms), "same");
+  // The second name is tried again with the first operation after ten seconds, and not by itself.
+  CHECK(harness.engine.background_timer() == never);
+  harness.submit({.connections = 0}, at(10002ms));
   CHECK(harness.engine.session(2).state() == State::down);
-  harness.disconnect(0, at(61ms));
-  harness.engine.on_time(harness.engine.session(2).timer());
-  harness.connect(2, at(300ms), "same");
+  harness.submit({.connections = 0}, at(10003ms));
+  CHECK_FALSE(harness.engine.session(2).worth_waiting_for());
+  harness.connect(2, at(10004ms), "same");
+  CHECK(harness.engine.session(2).state() == State::down);
+  CHECK(harness.engine.session(0).ready());
+
+  // Once the connection under the first name is lost, the second name votes, and keeps the vote.
+  harness.disconnect(0, at(10005ms));
+  harness.submit({.connections = 0}, at(20004ms));
+  harness.connect(2, at(20005ms), "same");
+  CHECK(harness.engine.session(2).ready());
+  harness.connect(0, at(20006ms), "same");
+  CHECK(harness.engine.session(0).trouble().message == "the same server as node 2, which votes");
+  CHECK(harness.engine.session(2).ready());
+
+  // A server that restarted has another run_id than its copy: both vote.
+  harness.submit({.connections = 0}, at(30006ms));
+  harness.connect(0, at(30007ms), "restarted");
+  CHECK(harness.engine.session(0).ready());
   CHECK(harness.engine.session(2).ready());
 }
 

@@ -74,13 +74,15 @@ TEST_CASE("a_first_call_on_new_nodes_waits_for_their_markers_and_requests_guarde
   for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node).empty());
   CHECK(nodes.harness.engine.timer() == at(201ms));
   nodes.harness.engine.on_time(at(201ms));
-  nodes.serve(at(202ms));  // the second look at the markers
-  CHECK(attempt->deadline() == never);
-  nodes.serve(at(203ms));
+  // The second look at the markers, markers without a name, another look, and the name.
+  for (const Span after : {202ms, 203ms, 204ms, 205ms}) {
+    CHECK(attempt->deadline() == never);
+    nodes.serve(at(after));
+  }
   const Claim expected = marked_claim(nodes);
   for (NodeIndex node = 0; node < 3; ++node) CHECK(nodes.take_bytes(node) == expected.set_command());
-  CHECK(attempt->begun() == at(203ms));
-  for (const NodeIndex node : {0U, 1U}) nodes.harness.engine.answered(node, ok(), at(204ms));
+  CHECK(attempt->begun() == at(205ms));
+  for (const NodeIndex node : {0U, 1U}) nodes.harness.engine.answered(node, ok(), at(206ms));
   CHECK(attempt->granted());
 }
 
@@ -90,9 +92,8 @@ TEST_CASE("a_first_call_waits_past_the_connect_timeout_for_markers_under_way") {
   nodes.connect_all(at(480ms));
   nodes.harness.engine.on_time(at(500ms));
   nodes.harness.engine.on_time(at(680ms));
-  nodes.serve(at(680ms));
-  nodes.serve(at(681ms));
-  CHECK(attempt->begun() == at(681ms));
+  for (const Span after : {680ms, 681ms, 682ms, 683ms}) nodes.serve(at(after));
+  CHECK(attempt->begun() == at(683ms));
 }
 
 TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
@@ -157,6 +158,28 @@ TEST_CASE("a_node_that_refuses_a_grant_is_checked_for_lost_data") {
   nodes.serve(at(203ms));
   nodes.serve(at(203ms));
   CHECK(nodes.servers[0].is_quarantined(at(60s)));
+}
+
+TEST_CASE("nodes_that_restart_one_after_the_other_are_marked_without_another_call") {
+  GuardedEngineHarness nodes;
+  nodes.mark();
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.connect_all(at(1ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) nodes.harness.engine.answered(node, ok(), at(2ms));
+  REQUIRE(attempt->granted());
+  Time now = at(3s);
+  for (NodeIndex node = 0; node < 3; ++node, now += 3s) {
+    nodes.servers[node] = {"another run " + std::to_string(node), {}};
+    nodes.harness.disconnect(node, now);
+    CHECK(nodes.harness.engine.needs_attention());
+    nodes.connect(node, now + 1ms);
+    REQUIRE(nodes.harness.engine.background_timer() == now + 201ms);
+    for (int look = 0; look < 2; ++look) {
+      nodes.harness.engine.on_time(now + 201ms);
+      nodes.serve(now + 201ms);
+    }
+    CHECK(nodes.servers[node].is_quarantined(now + 60s));
+  }
 }
 
 TEST_CASE("an_inspection_reports_which_nodes_may_have_lost_a_lock") {

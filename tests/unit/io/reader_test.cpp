@@ -12,7 +12,7 @@ namespace {
 using redlock::core::Reply;
 using redlock::detail::Reader;
 
-constexpr std::size_t limit = std::size_t{1} << 20U;
+constexpr std::size_t limit = 65536;
 constexpr std::size_t chunk = 16384;  // the size of a read from a connection
 
 std::string bulk(std::size_t size) {
@@ -34,19 +34,20 @@ std::string refusal(const std::string& stream, std::size_t piece) {
 
 }  // namespace
 
-TEST_CASE("a_reply_of_1_mib_is_accepted_and_a_longer_one_refused_however_it_is_split") {
+TEST_CASE("a_reply_of_64_kib_is_accepted_and_a_longer_one_refused_however_it_is_split") {
   for (const std::size_t piece : {chunk, 5 * chunk + 1, 3 * limit}) {
     CAPTURE(piece);
     CHECK(refusal(bulk(limit), piece).empty());
     CHECK(refusal("+" + std::string(limit, 'x') + "\r\n", piece).empty());
-    CHECK(refusal(bulk(limit + 1), piece) == "the reply is larger than 1 MiB");
-    CHECK(refusal("-" + std::string(limit + 1, 'x') + "\r\n", piece) == "the reply is larger than 1 MiB");
+    CHECK(refusal(bulk(limit + 1), piece) == "the reply is larger than 64 KiB");
+    CHECK(refusal("-" + std::string(limit + 1, 'x') + "\r\n", piece) == "the reply is larger than 64 KiB");
   }
 }
 
 TEST_CASE("the_length_limit_applies_to_all_strings_of_a_reply_together") {
   CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2), chunk).empty());
-  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) == "the reply is larger than 1 MiB");
+  CHECK(refusal("*2\r\n" + bulk(limit / 2) + bulk(limit / 2 + 1), chunk) ==
+        "the reply is larger than 64 KiB");
 
   // A reply beyond the limit is refused before all its announced strings have arrived.
   Reader reader;
@@ -56,6 +57,21 @@ TEST_CASE("the_length_limit_applies_to_all_strings_of_a_reply_together") {
   std::size_t parts = 0;
   for (; parts < 4000 && !reader.next() && !reader.error(); ++parts) reader.feed(part.data(), part.size());
   CHECK(parts <= limit / chunk + 1);
+}
+
+TEST_CASE("of_a_long_error_only_the_beginning_is_kept") {
+  for (const std::size_t size : {4095U, 4096U, 4097U, 60000U}) {
+    CAPTURE(size);
+    Reader reader;
+    const std::string error = "-ERR" + std::string(size - 3, 'x') + "\r\n+next\r\n";
+    reader.feed(error.data(), error.size());
+    const Reply* reply = reader.next();
+    REQUIRE(reply);
+    CHECK(reply->text == error.substr(1, std::min<std::size_t>(size, 4096)));
+    reply = reader.next();
+    REQUIRE(reply);
+    CHECK(reply->text == "next");
+  }
 }
 
 TEST_CASE("the_element_limit_applies_to_all_arrays_of_a_reply_together") {

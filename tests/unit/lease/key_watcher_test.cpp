@@ -65,13 +65,17 @@ struct WatcherHarness {
     Session& session = engine.session(listener(node));
     session.take_closing();
     CHECK(session.take_dial());
-    engine.connected(listener(node), now);
+    engine.connected(listener(node));
     CHECK(take_bytes(listener(node)) ==
           command({"CLIENT", "ID"}) + command({"SUBSCRIBE", "__redis__:invalidate"}));
     engine.answered(listener(node), number(100 + static_cast<long long>(node)), now);
     CHECK_FALSE(session.ready());
     engine.answered(listener(node), subscribed(), now);
     CHECK(session.ready());
+  }
+  /// The listener's server answers a PING.
+  void pong(NodeIndex node, Time now) {
+    engine.answered(listener(node), array({string_reply("pong"), string_reply("")}), now);
   }
   /// Every node has our value and will report the next change.
   void arm(Time now) {
@@ -322,8 +326,7 @@ TEST_CASE("a_listener_that_dies_silently_is_detected_by_a_ping") {
       CHECK((sent.empty() || sent == ping));
       // Node 0 no longer answers.
       if (sent.empty() || node == 0) continue;
-      watcher.engine.heard(watcher.listener(node), now);
-      watcher.engine.answered(watcher.listener(node), array({string_reply("pong"), string_reply("")}), now);
+      watcher.pong(node, now);
     }
   }
   CHECK(watcher.engine.session(watcher.listener(1)).ready());
@@ -345,7 +348,7 @@ TEST_CASE("a_server_without_invalidation_messages_is_polled_and_one_warning_says
       continue;
     }
     watcher.engine.session(watcher.listener(node)).take_dial();
-    watcher.engine.connected(watcher.listener(node), at(5ms));
+    watcher.engine.connected(watcher.listener(node));
     watcher.engine.answered(watcher.listener(node), number(7), at(5ms));
     watcher.engine.answered(watcher.listener(node), error_reply("NOPERM no permissions"), at(5ms));
   }
@@ -440,4 +443,83 @@ TEST_CASE("thousands_of_leases_are_read_in_batches_and_none_is_missed") {
   }
   CHECK(asked == 5000);
   CHECK(harness.engine.active() == 0);
+}
+
+// ── floods ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("changes_of_one_key_that_are_reported_together_cause_one_read") {
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  for (int i = 0; i < 900; ++i) watcher.engine.answered(watcher.listener(1), push("key"), at(10ms));
+  watcher.engine.on_time(at(10ms));
+  CHECK(watcher.answer(1, "me", at(10ms)) == arming);
+  CHECK(watcher.is_quiet());
+}
+
+TEST_CASE("a_node_that_sends_too_many_invalidation_messages_is_polled_for_a_minute") {
+  const Reply flood = GENERATE(push("key"), push("another key"), push_of(nil()), push_of(array({})),
+                               push_of(array(std::vector<Reply>(4000, string_reply("key")))));
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  Session& session = watcher.engine.session(watcher.listener(1));
+  int received = 0;
+  while (session.ready() && received < 5000) {
+    watcher.engine.answered(watcher.listener(1), flood, at(10ms));
+    ++received;
+  }
+  CHECK_FALSE(session.ready());
+  CHECK(received <= 1003);
+  CHECK(watcher.engine.take_warning() ==
+        "node 1 sends too many invalidation messages, so the client polls it every tenth of a ttl for a "
+        "minute");
+  // Its other messages, which were read together with these, are ignored. The connection is closed without reading on.
+  for (int i = 0; i < 1000; ++i) watcher.engine.answered(watcher.listener(1), flood, at(10ms));
+  CHECK_FALSE(watcher.engine.take_warning());
+  CHECK_FALSE(session.take_closing().value().graceful);
+
+  // The change that was the last one is read, and then every tenth of the ttl.
+  watcher.engine.on_time(at(10ms));
+  CHECK(watcher.answer(1, "me", at(10ms)) == reading);
+  int reads = 0;
+  const Span ttl = watcher.lease->claim.ttl;
+  for (Time now = at(11ms); now < at(11ms) + ttl; now += 1ms) {
+    watcher.engine.on_time(now);
+    reads += watcher.answer(1, "me", now) == reading ? 1 : 0;
+    for (const NodeIndex node : {0U, 2U}) {
+      CHECK(watcher.take_bytes(node).empty());
+      if (!watcher.take_bytes(watcher.listener(node)).empty()) watcher.pong(node, now);
+    }
+  }
+  CHECK(reads >= 9);
+  CHECK(reads <= 14);
+  CHECK(watcher.lease->state(at(11ms) + ttl) == State::held);
+
+  watcher.engine.on_time(at(10ms + 1min) - 1s);
+  CHECK(watcher.answer(1, "me", at(10ms + 1min) - 1s) == reading);
+  CHECK_FALSE(session.has_errand());
+  watcher.engine.on_time(at(10ms + 1min));
+  watcher.connect_listener(1, at(10ms + 1min));
+  watcher.engine.on_time(at(10ms + 1min));
+  CHECK(watcher.answer(1, "me", at(10ms + 1min)).ends_with(tracking(101) + arming));
+}
+
+TEST_CASE("a_node_may_report_a_thousand_changes_and_two_of_every_lease_within_a_second") {
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  std::vector<std::shared_ptr<LeaseState>> held;
+  for (int i = 0; i < 2999; ++i) {
+    Claim claim = example_claim();
+    claim.key = "key " + std::to_string(i);
+    held.push_back(example_lease(1h, claim));
+    watcher.engine.watch(held.back(), at(6ms));
+  }
+  Session& session = watcher.engine.session(watcher.listener(1));
+  for (Time second = at(2s); second < at(5s); second += 1s) {
+    watcher.engine.answered(watcher.listener(1), push_of(nil()), second);
+    watcher.engine.answered(watcher.listener(1), push_of(nil()), second + 500ms);
+    for (int i = 0; i < 1000; ++i) watcher.engine.answered(watcher.listener(1), push("key"), second + 999ms);
+    CHECK(session.ready());
+  }
+  watcher.engine.answered(watcher.listener(1), push("key"), at(4999ms));
+  CHECK_FALSE(session.ready());
 }

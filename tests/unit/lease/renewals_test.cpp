@@ -23,7 +23,7 @@ using redlock::State;
 std::shared_ptr<LeaseState> lease_of(std::chrono::milliseconds ttl, Time ends_at = never) {
   Claim claim = example_claim();
   claim.ttl = ttl;
-  return std::make_shared<LeaseState>(claim, at(ttl - 12ms), ends_at);
+  return std::make_shared<LeaseState>(std::move(claim), at(ttl - 12ms), ends_at);
 }
 
 /// The commands that wait to be sent to a node.

@@ -229,9 +229,18 @@ TEST_CASE("a_release_that_fails_for_another_reason_leaves_the_denial_unchanged")
   CHECK(started.attempt.failure() == Errc::held);
 }
 
-TEST_CASE("one_server_under_two_names_ends_the_attempt_at_once") {
+TEST_CASE("one_server_under_two_names_of_three_does_not_end_the_attempt") {
   Started started;
   started.attempt.disconnected(2, {NodeStatus::same_node, "the same server"}, at(1ms), started.outbox);
+  CHECK_FALSE(started.attempt.done());
+  for (const NodeIndex node : {0U, 1U}) started.attempt.answered(node, asked, ok(), at(2ms), started.outbox);
+  CHECK(started.attempt.granted());
+}
+
+TEST_CASE("one_server_under_three_names_of_three_ends_the_attempt_at_once") {
+  Started started;
+  for (const NodeIndex node : {1U, 2U})
+    started.attempt.disconnected(node, {NodeStatus::same_node, "the same server"}, at(1ms), started.outbox);
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::misconfigured);
   for (NodeIndex node = 0; node < 3; ++node) CHECK(releases(started.outbox.sent(), node) == 1);

@@ -51,28 +51,49 @@ TEST_CASE("a_connection_without_a_pending_reply_may_stay_silent_forever") {
   CHECK(harness.session.ready());
 }
 
-TEST_CASE("silence_counts_from_the_first_unanswered_command_or_from_the_last_received_byte") {
+TEST_CASE("silence_counts_from_the_oldest_unanswered_command") {
   SessionHarness harness;
   harness.make_ready(at(0ms));
   harness.send("A", 1, at(1h));
   harness.send("B", 2, at(1h + 100ms));
   CHECK(harness.session.timer() == at(1h + 200ms));
-  harness.session.heard(at(1h + 150ms));
-  CHECK(harness.session.timer() == at(1h + 350ms));
-  harness.session.on_time(at(1h + 350ms) - 1ns);
+  harness.session.answered(ok(), at(1h + 160ms));
+  CHECK(harness.session.timer() == at(1h + 300ms));
+  CHECK_FALSE(harness.session.on_time(at(1h + 300ms) - 1ns));
   CHECK(harness.session.ready());
-  harness.session.on_time(at(1h + 350ms));
+  CHECK(harness.session.on_time(at(1h + 300ms)));
   CHECK(harness.session.state() == State::down);
   CHECK(harness.session.trouble().status == NodeStatus::timed_out);
   CHECK(harness.session.trouble().message == "the connection stopped responding");
+}
+
+TEST_CASE("no_reply_counts_as_missing_while_bytes_are_unread") {
+  SessionHarness harness;
+  harness.make_ready(at(0ms));
+  harness.send("A", 1, at(1h));
+  harness.session.left_unread(true);
+  CHECK_FALSE(harness.session.on_time(at(2h)));
+  CHECK(harness.session.ready());
+  harness.session.left_unread(false);
+  CHECK(harness.session.on_time(at(2h)));
+  CHECK(harness.session.state() == State::down);
+}
+
+TEST_CASE("unread_bytes_of_a_lost_connection_do_not_protect_the_next_one") {
+  SessionHarness harness;
+  harness.make_ready(at(0ms));
+  harness.session.left_unread(true);
+  harness.disconnect(at(2s));
+  harness.connect(at(2s));
+  harness.send("A", 1, at(2s));
+  CHECK(harness.session.on_time(at(2200ms)));
 }
 
 TEST_CASE("a_node_without_a_completed_handshake_within_the_connect_timeout_is_down") {
   for (const bool connects : {false, true}) {
     SessionHarness harness;
     harness.session.wake(at(0ms));
-    if (connects) harness.session.connected(at(499ms));
-    harness.session.heard(at(499ms));
+    if (connects) harness.session.connected();
     CHECK(harness.session.timer() == at(500ms));
     harness.session.on_time(at(500ms) - 1ns);
     CHECK(harness.session.is_dialling());
@@ -157,12 +178,12 @@ TEST_CASE("a_good_connection_resets_the_redial_pauses") {
   }
   SECTION("a connection that ended within a second does not reset them") {
     harness.connect(now);
-    harness.session.refuse(duplicate, now + 1s);
+    CHECK_FALSE(harness.session.answered(ok(), now + 1s));  // to no command
     CHECK(harness.session.timer() - (now + 1s) >= 500ms);
   }
   SECTION("a connection that lasted longer resets them") {
     harness.connect(now);
-    harness.session.refuse(duplicate, now + 1s + 1ns);
+    CHECK_FALSE(harness.session.answered(ok(), now + 1s + 1ns));
     CHECK(harness.session.timer() - (now + 1s + 1ns) <= 50ms);
   }
 }
@@ -171,7 +192,7 @@ TEST_CASE("a_server_that_fails_the_handshake_is_left_and_tried_again_later") {
   SessionHarness harness;
   harness.session.wake(at(0ms));
   harness.send("SET", 1, at(0ms));
-  harness.session.connected(at(1ms));
+  harness.session.connected();
   harness.take_bytes();
   CHECK_FALSE(harness.session.answered(noauth(), at(2ms)));
   CHECK(harness.session.state() == State::down);
@@ -191,7 +212,7 @@ TEST_CASE("a_connection_that_is_closed_sends_its_releases_but_no_set") {
   harness.take_bytes();
   harness.send("SET", 2, at(1ms));
   harness.release("RELEASE", 3, at(1ms));
-  harness.session.refuse(duplicate, at(2ms));
+  harness.session.refuse(duplicate, at(2ms), 10s);
   CHECK(harness.session.has_errand());
   const auto closing = harness.session.take_closing();
   REQUIRE(closing);
@@ -208,7 +229,7 @@ TEST_CASE("a_partly_sent_command_is_completed_before_the_releases") {
   harness.session.sent(1);
   harness.send("OTHER", 2, at(1ms));
   harness.release("RELEASE", 3, at(1ms));
-  harness.session.refuse(duplicate, at(2ms));
+  harness.session.refuse(duplicate, at(2ms), 10s);
   CHECK(harness.session.take_closing().value().unsent == "ETRELEASE");
 }
 
@@ -219,13 +240,15 @@ TEST_CASE("a_release_that_is_queued_before_the_closing_goes_to_both_connections"
   harness.make_ready(at(0ms));
   harness.send("SET", 1, at(1ms));
   harness.take_bytes();
-  harness.session.refuse(duplicate, at(2ms));
+  harness.session.refuse(duplicate, at(2ms), 10s);
   harness.release("RELEASE", 2, at(2ms));
   CHECK(harness.session.take_closing().value().unsent == "RELEASE");
   harness.release("LATER", 3, at(3ms));
   CHECK_FALSE(harness.session.take_closing());
-  harness.session.on_time(harness.session.timer());
-  harness.connect(at(100ms));
+  harness.session.wake(at(10001ms));
+  CHECK(harness.session.state() == State::down);
+  harness.session.wake(at(10002ms));
+  harness.connect(at(10100ms));
   CHECK(harness.take_bytes() == "RELEASELATER");
 }
 
@@ -260,7 +283,7 @@ TEST_CASE("a_connection_closed_during_its_handshake_sends_no_password_and_no_rel
   SessionHarness harness{settings};
   harness.session.wake(at(0ms));
   harness.release("RELEASE", 1, at(0ms));
-  harness.session.connected(at(1ms));
+  harness.session.connected();
   harness.session.sent(5);
   harness.session.on_time(at(500ms));
   const auto closing = harness.session.take_closing();
@@ -277,8 +300,11 @@ TEST_CASE("a_connection_unused_for_more_than_a_second_is_stale") {
   harness.make_ready(at(0ms));
   CHECK_FALSE(harness.session.stale(at(1s)));
   CHECK(harness.session.stale(at(1s) + 1ns));
-  harness.session.heard(at(2s));
+  CHECK(harness.session.stale(at(2s)));
+  REQUIRE(harness.send("x", 0, at(2s)));
+  harness.session.answered(ok(), at(2900ms));  // it may have arrived before the connection ended
   CHECK_FALSE(harness.session.stale(at(3s)));
+  CHECK(harness.session.stale(at(3s) + 1ns));
   harness.disconnect(at(3s));
   CHECK_FALSE(harness.session.stale(at(1h)));
 }

@@ -35,7 +35,7 @@ TEST_CASE("the_handshake_is_sent_first_and_alone") {
   SessionHarness harness{settings};
   harness.session.wake(at(0ms));
   harness.send("FIRST", 1, at(0ms));
-  harness.session.connected(at(1ms));
+  harness.session.connected();
   CHECK(harness.session.state() == State::handshake);
   CHECK(harness.session.unsent() == Handshake{settings.login}.bytes());
   CHECK(harness.session.worth_waiting_for());
@@ -63,7 +63,7 @@ TEST_CASE("waiting_grant_commands_are_handed_back_when_the_node_may_not_grant") 
                          {.operation = Ref<Operation>{harness.operation.get()}, .step = 3, .grants = true},
                          never, at(0ms));
     harness.release("RELEASE", 4, at(0ms));
-    harness.session.connected(at(1ms));
+    harness.session.connected();
     harness.take_bytes();
     for (const Reply& reply : handshake_replies("run")) harness.session.answered(reply, at(2ms));
     const std::vector<Session::Slot> refused = harness.session.send_waiting(may_grant, at(2ms));
@@ -79,7 +79,7 @@ TEST_CASE("the_handshake_of_a_guarded_node_reads_its_marker") {
   settings.guarded = true;
   SessionHarness harness{settings};
   harness.session.wake(at(0ms));
-  harness.session.connected(at(1ms));
+  harness.session.connected();
   CHECK(harness.session.unsent() == Handshake{{}}.bytes() + look_command());
   for (const Reply& reply : handshake_replies("run")) harness.session.answered(reply, at(2ms));
   CHECK_FALSE(harness.session.ready());
@@ -90,10 +90,10 @@ TEST_CASE("the_handshake_of_a_guarded_node_reads_its_marker") {
 
 TEST_CASE("a_connection_is_accepted_once_and_only_when_it_was_dialled") {
   SessionHarness harness;
-  harness.session.connected(at(0ms));
+  harness.session.connected();
   CHECK(harness.session.state() == State::idle);
   harness.make_ready(at(0ms));
-  harness.session.connected(at(1ms));
+  harness.session.connected();
   CHECK(harness.session.ready());
   CHECK(harness.session.unsent().empty());
 }
@@ -225,6 +225,34 @@ TEST_CASE("releases_kept_for_a_node_that_is_down_are_bounded") {
   CHECK(harness.take_bytes().size() == std::size_t{1024} * 1024);
 }
 
+TEST_CASE("unanswered_commands_are_limited_and_releases_are_sent_nevertheless") {
+  SessionHarness harness;
+  harness.make_ready(at(0ms));
+  const auto most = std::size_t{16384};
+  for (std::size_t i = 0; i < most; ++i) REQUIRE(harness.send("x", 1, at(1ms)));
+  harness.take_bytes();
+  const Trouble* trouble = harness.session.send("y", {}, never, at(1ms));
+  REQUIRE(trouble);
+  CHECK(trouble->status == NodeStatus::overloaded);
+  CHECK(trouble->message == "more than 16384 commands are unanswered");
+
+  // The release is sent, but its reply will be ignored.
+  CHECK_FALSE(harness.release("release", 2, at(1ms)));
+  CHECK(harness.take_bytes() == "release");
+  CHECK(harness.session.pending() == most + 1);
+  while (harness.session.pending() < 65536) harness.release("r", 2, at(1ms));
+  harness.take_bytes();
+  CHECK_FALSE(harness.release("r", 2, at(1ms)));
+  CHECK(harness.take_bytes().empty());
+
+  // The replies still belong to the commands in their order.
+  for (std::size_t i = 0; i < most; ++i) REQUIRE(harness.session.answered(ok(), at(2ms))->step == 1);
+  const auto slot = harness.session.answered(ok(), at(2ms));
+  REQUIRE(slot);
+  CHECK(slot->is_release);
+  CHECK_FALSE(slot->operation);
+}
+
 TEST_CASE("an_unsolicited_reply_ends_the_connection") {
   SessionHarness harness;
   harness.make_ready(at(0ms));
@@ -238,7 +266,7 @@ TEST_CASE("replies_read_after_the_end_of_a_connection_are_ignored") {
   SessionHarness harness;
   harness.make_ready(at(0ms));
   harness.send("SET", 1, at(1ms));
-  harness.session.refuse({NodeStatus::same_node, "the same server as another"}, at(1ms));
+  harness.session.refuse({NodeStatus::same_node, "the same server as another"}, at(1ms), 10s);
   CHECK_FALSE(harness.session.answered(ok(), at(2ms)));
   CHECK(harness.session.state() == State::down);
   CHECK(harness.session.trouble().status == NodeStatus::same_node);

@@ -132,11 +132,13 @@ TEST_CASE("a_majority_of_misconfigured_nodes_is_hopeless_and_a_minority_is_not")
     }
 }
 
-TEST_CASE("one_server_under_two_names_is_hopeless_at_once") {
-  Tally tally{5};
-  CHECK_FALSE(tally.is_hopeless());
-  tally.mark(3, Mark::unknown, {NodeStatus::same_node, "the same server"});
-  CHECK(tally.is_hopeless());
+TEST_CASE("further_names_of_servers_are_hopeless_if_they_leave_too_few_servers_for_a_majority") {
+  const std::size_t nodes = GENERATE(2U, 3U, 4U, 5U);
+  Tally tally{nodes};
+  for (NodeIndex node = 0; node < nodes; ++node) {
+    CHECK(tally.is_hopeless() == (nodes - node < quorum(nodes)));
+    tally.mark(node, Mark::unknown, {NodeStatus::same_node, "the same server"});
+  }
 }
 
 TEST_CASE("validity_is_the_ttl_minus_the_drift_and_never_overflows") {

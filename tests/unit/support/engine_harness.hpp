@@ -36,7 +36,7 @@ struct EngineHarness {
                const std::optional<core::Reply>& marker = std::nullopt) {
     engine.session(node).take_closing();
     engine.session(node).take_dial();
-    engine.connected(node, now);
+    engine.connected(node);
     std::string handshake{engine.session(node).unsent()};
     engine.session(node).sent(handshake.size());
     for (const core::Reply& reply : handshake_replies(run_id)) engine.answered(node, reply, now);

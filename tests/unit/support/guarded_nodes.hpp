@@ -3,8 +3,12 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstddef>
+#include <deque>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redlock/core/restart_guard/restart_guard.hpp"
@@ -27,6 +31,7 @@ struct MarkedServer {
   };
   std::string run_id;
   Data data;
+  core::Time started = core::Time::min();
 
   [[nodiscard]] bool is_quarantined(core::Time now) const { return now < data.quarantined_until; }
   /// The decision of a grant script.
@@ -39,15 +44,26 @@ struct MarkedServer {
     long long left = -2;
     if (is_quarantined(now))
       left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now).count();
-    reply.elements = {string_reply(data.marker), number(left)};
+    reply.elements = {string_reply(data.marker), number(left), number(clock(now)), number(uptime(now))};
     return reply;
+  }
+  /// In whole seconds.
+  [[nodiscard]] long long uptime(core::Time now) const {
+    return started == core::Time::min() ? 0 : std::chrono::floor<std::chrono::seconds>(now - started).count();
+  }
+  /// The server's wall clock in microseconds.
+  [[nodiscard]] static long long clock(core::Time now) {
+    return std::chrono::floor<std::chrono::microseconds>(now.time_since_epoch() + std::chrono::hours{48})
+        .count();
   }
   /// Executes a `look_command` or a `mark_command`, given as words.
   core::Reply execute(const std::vector<std::string>& words, core::Time now) {
     const std::string& expected = words.at(5);
     const std::string& marker = words.at(6);
     const std::chrono::milliseconds quarantine{std::stoll(words.at(7))};
-    if (!marker.empty() && data.marker == expected) {
+    const long long age = clock(now) - std::stoll(words.at(8));
+    if (!marker.empty() && data.marker == expected && age >= 0 && age <= 1'000'000) {
+      if (quarantine == core::quarantine_ends) data.quarantined_until = core::Time::min();
       if (quarantine.count() > 0) data.quarantined_until = now + quarantine;
       data.marker = marker;
     }
@@ -86,18 +102,27 @@ struct GuardedClient {
     for (core::NodeIndex node = 0; node < servers.size(); ++node) connect(node, now);
   }
   void disconnect(core::NodeIndex node, core::Time now) {
+    for (Sent& sent : outbox.take()) under_way.push_back(std::move(sent));
+    std::erase_if(under_way, [node](const Sent& sent) { return sent.node == node; });
     guard.disconnected(node, lost_connection(), now, outbox);
   }
-  /// Executes and answers all commands that the guard has sent since the last call, and those that it sends
-  /// in response. Returns the number of commands.
-  std::size_t serve(core::Time now) {
+  /// Executes and answers all commands that the guard has sent and sends in response. Returns their number.
+  std::size_t serve(core::Time now) { return serve_some(std::numeric_limits<std::size_t>::max(), now); }
+  /// The same for at most this many commands. The others stay under way until they are served.
+  std::size_t serve_some(std::size_t most, core::Time now) {
     std::size_t count = 0;
-    for (auto sent = outbox.take(); !sent.empty(); sent = outbox.take())
-      for (const Sent& one : sent) {
-        ++count;
-        guard.answered(one.node, 0, servers[one.node].execute(words_of(one.command), now), now, outbox);
-      }
+    while (count < most && serve_any(0, now)) ++count;
     return count;
+  }
+  /// The same for one of the commands, chosen by this number. Returns false if there is none.
+  bool serve_any(std::size_t which, core::Time now) {
+    for (Sent& sent : outbox.take()) under_way.push_back(std::move(sent));
+    if (under_way.empty()) return false;
+    const auto chosen = under_way.begin() + static_cast<std::ptrdiff_t>(which % under_way.size());
+    const Sent sent = std::move(*chosen);
+    under_way.erase(chosen);
+    guard.answered(sent.node, 0, servers[sent.node].execute(words_of(sent.command), now), now, outbox);
+    return true;
   }
   /// Calls the guard if its timer is due, and serves all commands that follow. Returns their number.
   std::size_t on_time(core::Time now) {
@@ -126,6 +151,7 @@ struct GuardedClient {
 
   core::RestartGuard guard;
   RecordingOutbox outbox;
+  std::deque<Sent> under_way;  // commands that are not executed yet
   std::vector<MarkedServer>& servers;
 };
 

@@ -22,7 +22,7 @@ struct SessionHarness {
 
   /// Connects; the server answers the handshake.
   void connect(core::Time now, const std::string& run_id = "run") {
-    session.connected(now);
+    session.connected();
     take_bytes();
     for (const core::Reply& reply : handshake_replies(run_id)) session.answered(reply, now);
     static_cast<void>(session.send_waiting(true, now));

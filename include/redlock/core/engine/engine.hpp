@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/engine/listeners.hpp"
 #include "redlock/core/engine/node_changes.hpp"
 #include "redlock/core/engine/operation_list.hpp"
 #include "redlock/core/engine/readiness.hpp"
 #include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/key_watcher.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lease/renewals.hpp"
@@ -95,8 +97,7 @@ class Engine final : public Outbox {
     return is_listener(connection) ? key_watcher_.listener(connection - nodes()) : sessions_[connection];
   }
 
-  void connected(ConnectionIndex connection, Time now) { session(connection).connected(now); }
-  void heard(ConnectionIndex connection, Time now) { session(connection).heard(now); }
+  void connected(ConnectionIndex connection) { session(connection).connected(); }
   void answered(ConnectionIndex connection, const Reply& reply, Time now) {
     if (is_listener(connection)) return key_watcher_.received(connection - nodes(), reply, now);
     now_ = now;
@@ -115,11 +116,8 @@ class Engine final : public Outbox {
   /// Call only after reading every readable connection.
   void on_time(Time now) {
     now_ = now;
-    for (NodeIndex node = 0; node < nodes(); ++node) {
-      if (now < sessions_[node].timer()) continue;
-      sessions_[node].on_time(now);
-      changed(node);
-    }
+    for (NodeIndex node = 0; node < nodes(); ++node)
+      if (sessions_[node].on_time(now)) changed(node);
     if (guard_ && now >= guard_->deadline()) {
       guard_->timed_out(now, *this);
       start_waiting();
@@ -156,6 +154,9 @@ class Engine final : public Outbox {
       if (session.state() == Session::State::down) first = std::min(first, session.timer());
     return first;
   }
+  /// While these are in force, the end of a connection for commands must be noticed soon, so that the guard can mark the
+  /// node. Null without a guard.
+  [[nodiscard]] HeldLeases* held_leases() noexcept { return guard_ ? &held_leases_ : nullptr; }
   /// The number of operations that are neither done nor abandoned.
   [[nodiscard]] std::size_t active() const noexcept { return operations_.size(); }
   /// The number of leases whose keys are watched.
@@ -174,6 +175,7 @@ class Engine final : public Outbox {
         {Ref<Operation>{&sender}, options.step, options.is_release, options.always_read, options.grants},
         options.send_by, now_);
   }
+  void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
   [[nodiscard]] std::string_view marker() const noexcept override {
     return guard_ ? guard_->beginning() : std::string_view{};
   }
@@ -182,13 +184,6 @@ class Engine final : public Outbox {
   }
 
  private:
-  static std::vector<Session::Settings> listeners_of(std::vector<Session::Settings> nodes) {
-    for (Session::Settings& settings : nodes) {
-      settings.seed = ~settings.seed;
-      settings.purpose = Purpose::listening;
-    }
-    return nodes;
-  }
   [[nodiscard]] bool is_listener(ConnectionIndex connection) const noexcept { return connection >= nodes(); }
 
   void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply) {
@@ -243,13 +238,13 @@ class Engine final : public Outbox {
   }
   [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
 
-  /// If two endpoints lead to one server, its vote would count twice.
+  /// If two endpoints lead to one server, only the one that is connected votes, until its connection is lost.
   void refuse_if_same(NodeIndex node) {
     Session& session = sessions_[node];
-    if (session.run_id().empty()) return;
-    for (const Session& other : sessions_)
-      if (&other != &session && other.ready() && other.run_id() == session.run_id())
-        return session.refuse({NodeStatus::same_node, "the same server as " + other.name()}, now_);
+    for (const Session& one : sessions_)
+      if (&one != &session && one.ready() && !one.run_id().empty() && one.run_id() == session.run_id())
+        return session.refuse({NodeStatus::same_node, "the same server as " + one.name() + ", which votes"},
+                              now_, std::chrono::seconds{10});
   }
 
   /// Reports changes of nodes to the observer.
@@ -287,6 +282,7 @@ class Engine final : public Outbox {
   std::vector<Session> sessions_;
   Span connect_timeout_;
   Renewals renewals_;
+  HeldLeases held_leases_;
   KeyWatcher key_watcher_;
   Observer* const observer_;
   NodeChanges node_changes_;

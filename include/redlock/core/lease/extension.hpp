@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
@@ -139,6 +140,7 @@ class Extension final : public ScriptedOperation {
     if (!lease_->prolong(valid_until(begun_, claim().ttl, claim().drift), now))
       return lose(Loss::deadline_passed, now, outbox);
     outcome_ = Outcome::extended;
+    HeldLeases::prolonged(*lease_);
     lease_->copies.end_round_with_majority(round_);
     end(now);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)

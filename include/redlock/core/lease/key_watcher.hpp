@@ -15,6 +15,7 @@
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/ref.hpp"
+#include "redlock/core/lease/look_limit.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
 #include "redlock/core/node/session.hpp"
 
@@ -30,7 +31,8 @@ namespace redlock::inline v1::core {
 /// are read again.
 ///
 /// A node is *blind* if it has no listener, or if its server or ACL does not allow tracking. On blind nodes, leases are
-/// read every tenth of their ttl. Losing a listener causes no error, so it is sent a PING regularly.
+/// read every tenth of their ttl. Losing a listener causes no error, so it is sent a PING regularly. A listener that
+/// receives too many messages is closed for a minute, so that no node can keep the client busy (`LookLimit`).
 class KeyWatcher final : WatchedLease::Watcher {
  public:
   /// `listeners`: one for each node.
@@ -97,9 +99,7 @@ class KeyWatcher final : WatchedLease::Watcher {
   void on_time(Time now, Outbox& outbox) {
     for (NodeIndex node = 0; node < nodes_.size(); ++node) {
       Session& session = listener(node);
-      if (!is_needed(session) || now < session.timer()) continue;
-      session.on_time(now);
-      disarm_all(node, now);
+      if (is_needed(session) && session.on_time(now)) disarm_all(node, now);
     }
     if (!watches_.empty() && now >= ping_at_) ping(now);
     for (std::size_t count = 0; count < batch && !due_.empty() && due_.begin()->first <= now; ++count)
@@ -125,6 +125,7 @@ class KeyWatcher final : WatchedLease::Watcher {
     Session listener;
     bool is_connected = false;  // the connection for commands
     Tracking tracking = Tracking::off;
+    LookLimit limit = {};
   };
   struct ByKey {
     using is_transparent = void;
@@ -167,7 +168,7 @@ class KeyWatcher final : WatchedLease::Watcher {
     disarm_all(node, now);
     nodes_[node].tracking = Tracking::refused;
     // It is not a refusal if the listener's connection was lost before the server could redirect messages to it.
-    if (!trouble.message.starts_with("ERR The client ID")) warn(node, trouble);
+    if (!trouble.message.starts_with("ERR The client ID")) warn_of_refusal(node, trouble);
   }
   void lost(WatchedLease& watch) override { lost_.push_back(watch.lease()); }
   void stop(WatchedLease& watch) noexcept override {
@@ -195,13 +196,23 @@ class KeyWatcher final : WatchedLease::Watcher {
   /// A server that refuses a listener's handshake is likely to refuse the next one.
   void postpone_redial(NodeIndex node, const Trouble& trouble, Time now) {
     listener(node).postpone_redial(later(now, redial_delay_after_refusal));
-    warn(node, trouble);
+    warn_of_refusal(node, trouble);
   }
-  void warn(NodeIndex node, const Trouble& trouble) {
+  void warn_of_refusal(NodeIndex node, const Trouble& trouble) {
+    warn(node,
+         " sends no invalidation messages, so the client polls it every tenth of a ttl: " + trouble.message);
+  }
+  void warn(NodeIndex node, std::string_view what) {
     if (!nodes_[node].is_connected || std::exchange(has_warned_, true)) return;
-    warning_ =
-        listener(node).name() +
-        " sends no invalidation messages, so the client polls it every tenth of a ttl: " + trouble.message;
+    warning_ = std::string{listener(node).name()}.append(what);
+  }
+  /// Closes the listener of a node that sends too many messages.
+  void flooded(NodeIndex node, Time now) {
+    listener(node).refuse({NodeStatus::protocol_error, "too many invalidation messages"}, now,
+                          redial_delay_after_refusal);
+    warn(node,
+         " sends too many invalidation messages, so the client polls it every tenth of a ttl for a minute");
+    disarm_all(node, now);
   }
   void ping(Time now) {
     static const std::string ping = command({"PING"});
@@ -227,7 +238,10 @@ class KeyWatcher final : WatchedLease::Watcher {
   }
   /// An invalidation message: these keys were changed. Without a list of keys, all may have been changed.
   void changed(NodeIndex node, const Reply& keys, Time now) {
-    if (!keys.is(Reply::Kind::array)) return read_all_soon(node, now);
+    const bool names_keys = keys.is(Reply::Kind::array);
+    const std::size_t looks = std::max<std::size_t>(names_keys ? keys.elements.size() : watches_.size(), 1);
+    if (!nodes_[node].limit.allows(looks, watches_.size(), now)) return flooded(node, now);
+    if (!names_keys) return read_all_soon(node, now);
     for (const Reply& key : keys.elements) {
       const auto [first, last] = watches_.equal_range(std::string_view{key.text});
       for (auto watch = first; watch != last; ++watch) read_soon(**watch, node, now);

@@ -13,6 +13,7 @@
 
 namespace redlock::inline v1::core {
 
+class HeldLeases;
 class Renewals;
 class WatchedLease;
 
@@ -27,7 +28,7 @@ class WatchedLease;
 class LeaseState {
  public:
   /// `ends_at`: the deadline is never moved beyond this time.
-  LeaseState(Claim what, Time valid_until, Time ends_at = never) noexcept
+  LeaseState(Claim&& what, Time valid_until, Time ends_at = never) noexcept
       : claim{std::move(what)}, ends_at_{ends_at}, word_{pack(std::min(valid_until, ends_at), Phase::held)} {}
 
   virtual ~LeaseState() = default;
@@ -37,11 +38,12 @@ class LeaseState {
   const Claim claim;
   Copies copies;
 
-  Renewals* renewals = nullptr;   // the schedule that renews the lease, until it is over
-  Time renewal_due = never;       // for `Renewals`; `never` while an extension is under way
-  WatchedLease* watch = nullptr;  // for `KeyWatcher`: reads the copies until the lease is over
-  bool is_in_loss_queue = false;  // for `LossQueue`, guarded by the queue's owner
-  Time next_check{};              // for `LossQueue`, guarded by the queue's owner
+  HeldLeases* held_leases = nullptr;  // counts the lease until it is let go
+  Renewals* renewals = nullptr;       // the schedule that renews the lease, until it is over
+  Time renewal_due = never;           // for `Renewals`; `never` while an extension is under way
+  WatchedLease* watch = nullptr;      // for `KeyWatcher`: reads the copies until the lease is over
+  bool is_in_loss_queue = false;      // for `LossQueue`, guarded by the queue's owner
+  Time next_check{};                  // for `LossQueue`, guarded by the queue's owner
 
   // ── from any thread ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
@@ -20,6 +21,7 @@ namespace redlock::inline v1::core {
 inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept {
   Renewals::stop(lease);
   WatchedLease::stop(*lease);
+  HeldLeases::let_go(*lease);
   lease->copies.give_up();
   return lease->release(now);
 }

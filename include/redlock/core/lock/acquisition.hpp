@@ -30,7 +30,8 @@ namespace redlock::inline v1::core {
 /// need to know which nodes are well.
 ///
 /// With a fence, the majority consists of nodes that have acknowledged the token: see `TokenAgreement`. That may take a
-/// second round to nodes whose counters are behind.
+/// second round to nodes whose counters are behind, and another one if a node's counter is so far ahead that the others
+/// refuse to confirm it.
 ///
 /// An adoption acquires a lock that has a certain owner, instead of a free one. It swaps the owner value, and swaps it
 /// back if the attempt fails. The client that swaps a majority has the lock, so at most one of two adopters succeeds. The
@@ -58,8 +59,10 @@ class Acquisition final : public ScriptedOperation {
     if (done()) return;
     if (giving_back_) explained_[node] = true;
     // A lost connection may mean that the node has restarted without the key, so its grant no longer counts.
-    if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes))
+    if (tally_.is(node, Tally::Mark::pending) || tally_.is(node, Tally::Mark::yes) ||
+        agreement_.refuses(node))
       tally_.mark(node, Tally::Mark::unknown, trouble);
+    agreement_.lose(node);
     decide(now, outbox);
   }
 
@@ -124,7 +127,8 @@ class Acquisition final : public ScriptedOperation {
     if (step == released) return Command{undo_command(Form::source), options_of(step, now)};
     if (!claim_.sets_by_script() || giving_back_ || done()) return std::nullopt;
     if (step == asked) return Command{claim_.set_command(Form::source), options_of(step, now)};
-    if (step == confirmed) return Command{confirmation(node, Form::source), options_of(step, now)};
+    if (step == confirmed && tally_.is(node, Tally::Mark::pending))
+      return Command{confirmation(node, Form::source), options_of(step, now)};
     return std::nullopt;
   }
   [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
@@ -160,6 +164,12 @@ class Acquisition final : public ScriptedOperation {
     return claim_.confirm_command(agreement_.granted(node), agreement_.token(), form);
   }
   void note_confirmation(NodeIndex node, const Reply& reply) {
+    if (refuses_token(reply)) {
+      agreement_.refuse(node);
+      return tally_.mark(node, Tally::Mark::unknown,
+                         {NodeStatus::bad_counter, "the fencing token " + std::to_string(agreement_.token()) +
+                                                       " is too far ahead of this node's clock"});
+    }
     Vote vote = vote_of_script(reply);
     if (vote.kind == Vote::Kind::no) return pass_over(node);
     tally_.mark(node, std::move(vote));
@@ -175,14 +185,37 @@ class Acquisition final : public ScriptedOperation {
     for (const NodeIndex node : agreement_.settle(tally_)) confirm(node, now, outbox);
   }
 
+  /// Precondition: no majority can acknowledge the token. If enough nodes are left without it because they refused it,
+  /// leaves out the others and gives up the token.
+  void leave_out_token() {
+    std::size_t left = 0;
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      left += agreement_.refuses(node) || awaits_grant(node) ? 1 : 0;
+    if (left < quorum(tally_.nodes())) return;
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      if (agreement_.refuses(node))
+        tally_.mark(node, Tally::Mark::yes);
+      else if (tally_.is(node, Tally::Mark::yes) ||
+               (tally_.is(node, Tally::Mark::pending) && !awaits_grant(node)))
+        tally_.mark(
+            node, Tally::Mark::unknown,
+            {NodeStatus::bad_counter, "the fencing counter is too far ahead of the other nodes' clocks"});
+    }
+    agreement_.unsettle();
+  }
+  [[nodiscard]] bool awaits_grant(NodeIndex node) const noexcept {
+    return tally_.is(node, Tally::Mark::pending) && agreement_.granted(node) == 0;
+  }
+
   void decide(Time now, Outbox& outbox) {
     if (!giving_back_) {
+      if (agreement_.settled() && !tally_.majority_possible(Tally::Mark::yes)) leave_out_token();
       if (tally_.is_hopeless()) return fail(Errc::misconfigured, now, outbox);
       if (claim_.fence && !agreement_.settled() && tally_.majority(Tally::Mark::yes))
         settle_token(now, outbox);
       if (tally_.majority(Tally::Mark::yes)) {
         // Check the validity last: the servers' clocks have been running since the first SET.
-        if (now < valid_until()) return finish();
+        if (now < valid_until()) return succeed(outbox);
         return fail(Errc::too_slow, now, outbox);
       }
       if (tally_.majority_possible(Tally::Mark::yes)) return;
@@ -194,6 +227,10 @@ class Acquisition final : public ScriptedOperation {
     if (tally_.votes() >= quorum(tally_.nodes()) && all_explained()) return conclude(Errc::held);
   }
 
+  void succeed(Outbox& outbox) noexcept {
+    finish();
+    outbox.granted(valid_until());
+  }
   void fail(Errc why, Time now, Outbox& outbox) {
     give_back(now, outbox);
     conclude(why);

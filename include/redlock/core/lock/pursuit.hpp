@@ -36,20 +36,24 @@ class Pursuit {
   /// `claim`: without owner value and proposal, which every attempt gets anew. An adoption names the owner value and the
   /// token of the lock that it takes over.
   Pursuit(Claim claim, Attempts attempts, Time give_up_at, std::uint64_t adopted_token = 0)
-      : claim_{std::move(claim)}, attempts_{attempts}, adopted_token_{adopted_token}, retry_{give_up_at} {
+      : attempts_{attempts},
+        is_fenced_{claim.fence.has_value()},
+        is_adoption_{!claim.adopted_owner.empty()},
+        adopted_token_{adopted_token},
+        retry_{give_up_at},
+        claim_{std::move(claim)} {
     give_up_at_ = attempts == Attempts::one ? never : give_up_at;
   }
 
   /// What the next attempt claims. `owner`: fresh for each. `proposal`: for the fencing counter.
-  [[nodiscard]] Claim claim(std::string owner, std::uint64_t proposal) const {
-    Claim claim = claim_;
+  [[nodiscard]] Claim claim(std::string owner, std::uint64_t proposal) {
+    Claim claim = waits() ? Claim{claim_} : std::move(claim_);
     claim.owner = std::move(owner);
-    if (claim.fence)
-      claim.fence->proposal = is_adoption() ? std::max(proposal, adopted_token_ + 1) : proposal;
+    if (claim.fence) claim.fence->proposal = is_adoption_ ? std::max(proposal, adopted_token_ + 1) : proposal;
     return claim;
   }
   /// Whether attempts need a proposal.
-  [[nodiscard]] bool is_fenced() const noexcept { return claim_.fence.has_value(); }
+  [[nodiscard]] bool is_fenced() const noexcept { return is_fenced_; }
   [[nodiscard]] bool waits() const noexcept { return attempts_ == Attempts::until_time; }
   [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
     return waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
@@ -80,26 +84,26 @@ class Pursuit {
     Tally tally;
   };
 
-  [[nodiscard]] bool is_adoption() const noexcept { return !claim_.adopted_owner.empty(); }
-
   Next end() {
     Errc& code = last_->code;
     const Tally& tally = last_->tally;
     if (code == Errc::timed_out && tally.votes() < quorum(tally.nodes())) code = Errc::no_quorum;
     // As long as a lock may be on its way to several adopters, or back to its owner, it is not lost.
-    if (code == Errc::held && is_adoption())
+    if (code == Errc::held && is_adoption_)
       code = tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
     if (code == Errc::held && waits()) code = Errc::timed_out;
     return Next::end;
   }
 
-  Claim claim_;
   Attempts attempts_;
+  bool is_fenced_;
+  bool is_adoption_;
   std::uint64_t adopted_token_;
   Time give_up_at_ = never;
   Retry retry_;
   Time pause_until_{};
   std::optional<Failure> last_;
+  Claim claim_;  // moved to the attempt of a call that has only one
 };
 
 }  // namespace redlock::inline v1::core

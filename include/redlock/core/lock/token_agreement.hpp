@@ -13,6 +13,9 @@ namespace redlock::inline v1::core {
 /// have acknowledged it; the others are asked to raise their counters. The lock is granted when a majority has
 /// acknowledged the token. Any two such majorities share a node, and on that node the later grant is greater than the
 /// earlier token. So tokens increase without relying on any clock (docs/fencing.md).
+///
+/// A node refuses a token that is too far ahead of its clock, and keeps its counter. If that makes a majority impossible,
+/// the nodes that have the token are left out, and the others agree on a smaller one.
 class TokenAgreement {
  public:
   explicit TokenAgreement(std::size_t nodes) : granted_(nodes) {}
@@ -37,12 +40,27 @@ class TokenAgreement {
     return behind;
   }
 
+  /// The node refuses the token; its counter is still what it granted.
+  void refuse(NodeIndex node) noexcept { refused_ |= bit(node); }
+  /// The connection to the node was lost, and with it its grant.
+  void lose(NodeIndex node) noexcept { refused_ &= ~bit(node); }
+  /// The node refused the last token and can acknowledge a smaller one.
+  [[nodiscard]] bool refuses(NodeIndex node) const noexcept { return (refused_ & bit(node)) != 0; }
+  /// Gives up the token. The nodes that refused it may take part in settling another one; those that have it must not.
+  void unsettle() noexcept {
+    token_ = 0;
+    refused_ = 0;
+  }
+
   [[nodiscard]] bool settled() const noexcept { return token_ != 0; }
   [[nodiscard]] std::uint64_t token() const noexcept { return token_; }
   [[nodiscard]] std::uint64_t granted(NodeIndex node) const noexcept { return granted_[node]; }
 
  private:
+  static constexpr std::uint64_t bit(NodeIndex node) noexcept { return std::uint64_t{1} << node; }
+
   std::vector<std::uint64_t> granted_;  // counters; 0 where nothing was granted
+  std::uint64_t refused_ = 0;           // the nodes that refuse the token, one bit for each
   std::uint64_t token_ = 0;             // 0 until it is settled
 };
 

@@ -25,7 +25,7 @@ namespace redlock::inline v1::core {
 ///
 ///     idle ─ first use ─▶ dialling ─ connected ─▶ handshake ─ succeeded ─▶ ready
 ///                            ▲  └──── refused ────┬──┘ failed                │ lost, or silent while
-///                            └───── backoff ──── down ◀──────────────────────┘ replies are due
+///                            └───── backoff ──── down ◀──────────────────────┘ a reply is due
 ///
 /// Replies arrive in the order of the commands, so a queue of slots assigns them to operations. A slot stays in the
 /// queue even if its caller has left; the late reply is then ignored when it arrives. Commands that were sent but not
@@ -36,7 +36,7 @@ class Session {
     std::string name;  // the endpoint without credentials, for messages
     Login login;
     Span connect_timeout{};
-    Span silence{};  // give up the connection if replies are due and no byte arrives for this long
+    Span silence{};  // give up the connection if a command stays unanswered for this long
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::commands;
     bool guarded = false;  // the handshake reads the node's marker
@@ -48,14 +48,16 @@ class Session {
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
-  /// Starts dialling on first use.
+  /// Starts dialling on first use, and when the pause after a refusal is over.
   void wake(Time now) {
     if (state_ == State::idle) dial(now, DialReason::first_use);
+    if (state_ == State::down && now >= refused_until_) dial(now, DialReason::retry);
   }
 
   /// Queues a command after all earlier ones. Returns null on success, else why the node cannot be used. While a
   /// connection attempt is worth waiting for, commands wait for it. Releases wait for any connection; if they have to,
-  /// `send` still returns the trouble, and their reply is ignored.
+  /// `send` still returns the trouble, and their reply is ignored. The same holds for releases that are queued although
+  /// too many commands are unanswered.
   const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
     const bool is_waiting = worth_waiting_for();
     if (state_ != State::ready && !is_waiting && !slot.is_release) return &trouble_;
@@ -63,9 +65,12 @@ class Session {
     if (out_.size() + waiting_.bytes() + command.size() > (slot.is_release ? unsent_limit : unsent_limit / 2))
       return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
     if (state_ == State::ready) {
+      if (!pending_.has_room_for(slot)) return &overloaded(PendingReplies::crowd());
+      const bool is_ignored = pending_.is_crowded();
+      if (is_ignored) slot.operation = {};
       out_.add(command, slot.is_release);
       expect(std::move(slot), now);
-      return nullptr;
+      return is_ignored ? &overloaded(PendingReplies::crowd()) : nullptr;
     }
     // Also send a release on the connection that is being closed, after the SET that may still be queued there.
     if (slot.is_release && closing_ && closing_->graceful) closing_->unsent += command;
@@ -92,25 +97,30 @@ class Session {
     return refused;
   }
 
-  /// The server cannot be used although the handshake succeeded.
-  void refuse(Trouble trouble, Time now) { fail(std::move(trouble), Leave::gracefully, now); }
+  /// The server cannot be used although the handshake succeeded. Redials at the first `wake` after `pause`, not before
+  /// and not by itself.
+  void refuse(Trouble trouble, Time now, Span pause) {
+    fail(std::move(trouble), Leave::gracefully, now);
+    redial_at_ = never;
+    refused_until_ = later(now, pause);
+  }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
-  void connected(Time now) {
+  void connected() {
     if (state_ != State::dialling) return;
     state_ = State::handshake;
     handshake_.emplace(settings_.login, settings_.purpose, settings_.guarded);
     out_.clear();
     out_.add(handshake_->bytes(), false);
-    quiet_since_ = now;
+    has_unread_ = false;
   }
   /// The connection could not be made, was reset or closed by the server, or carries invalid data.
   void disconnected(Trouble trouble, Time now) {
     if (is_open()) fail(std::move(trouble), Leave::at_once, now);
   }
-  /// Bytes arrived. Their replies are passed to `answered` next.
-  void heard(Time now) noexcept { quiet_since_ = now; }
+  /// After each read: whether more bytes may be readable. While they may, no reply counts as missing.
+  void left_unread(bool has_unread) noexcept { has_unread_ = has_unread; }
 
   /// Takes one reply and returns its slot. Returns none during the handshake, and for an unexpected reply.
   std::optional<Slot> answered(const Reply& reply, Time now) {
@@ -127,20 +137,23 @@ class Session {
            now);
       return std::nullopt;
     }
-    Slot slot = pending_.pop();
-    must_read_ -= slot.is_release || slot.always_read ? 1 : 0;
-    return slot;
+    return pending_.pop();
   }
 
-  /// Handles timeouts and redials. Call only after reading everything readable: after a pause of this process, the
-  /// replies may already be in the socket.
-  void on_time(Time now) {
-    if (now < timer()) return;
-    if (state_ == State::down) return dial(now, DialReason::retry);
+  /// Handles timeouts and redials. Returns true if the state has changed. Call only after reading: after a pause of this
+  /// process, the replies may already be in the socket.
+  bool on_time(Time now) {
+    if (now < timer()) return false;
+    if (state_ == State::down) {
+      dial(now, DialReason::retry);
+      return true;
+    }
     const bool pending = state_ == State::ready;
+    if (pending && has_unread_) return false;
     fail({NodeStatus::timed_out,
           pending ? "the connection stopped responding" : "no connection within the connect timeout"},
          Leave::gracefully, now);
+    return true;
   }
   /// When to call `on_time`.
   [[nodiscard]] Time timer() const noexcept {
@@ -153,7 +166,7 @@ class Session {
       case State::down:
         return redial_at_;
       case State::ready:
-        return pending_.empty() ? never : later(quiet_since_, settings_.silence);
+        return later(pending_.oldest(), settings_.silence);
     }
     return never;
   }
@@ -193,11 +206,12 @@ class Session {
   [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
   /// Replies are due that must be read even if no operation waits for them: to releases and to extensions.
-  [[nodiscard]] bool must_read() const noexcept { return must_read_ > 0; }
+  [[nodiscard]] bool must_read() const noexcept { return pending_.must_read(); }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
-  /// Unused for so long that the server may have closed the connection: read before writing.
+  /// Unused for so long that the server may have closed the connection: read before writing. A late reply that is read
+  /// is no use: it may have arrived before the connection ended.
   [[nodiscard]] bool stale(Time now) const noexcept {
-    return state_ == State::ready && now - quiet_since_ > std::chrono::seconds{1};
+    return state_ == State::ready && now - used_at_ > std::chrono::seconds{1};
   }
 
  private:
@@ -218,6 +232,7 @@ class Session {
   void become_ready(Time now) {
     state_ = State::ready;
     ready_at_ = now;
+    used_at_ = now;
     run_id_ = handshake_->run_id();
     client_id_ = handshake_->client_id();
     marker_ = handshake_->marker();
@@ -225,13 +240,12 @@ class Session {
   }
 
   void expect(Slot slot, Time now) {
-    if (pending_.empty()) quiet_since_ = now;
-    must_read_ += slot.is_release || slot.always_read ? 1 : 0;
-    pending_.push(std::move(slot));
+    used_at_ = now;
+    pending_.push(std::move(slot), now);
   }
 
-  const Trouble& overloaded() {
-    overloaded_ = {NodeStatus::overloaded, "more than 1 MiB is waiting to be sent"};
+  const Trouble& overloaded(std::string why = "more than 1 MiB is waiting to be sent") {
+    overloaded_ = {NodeStatus::overloaded, std::move(why)};
     return overloaded_;
   }
 
@@ -239,16 +253,17 @@ class Session {
   /// failure waits for the backoff.
   void fail(Trouble trouble, Leave leave, Time now) {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
-    const bool graceful = leave == Leave::gracefully && state_ != State::dialling;
+    const bool graceful =
+        leave == Leave::gracefully && state_ != State::dialling && settings_.purpose == Purpose::commands;
     std::string releases = state_ == State::ready ? out_.take_releases() : std::string{};
     if (!closing_) closing_ = Closing{graceful, std::move(releases)};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;
     handshake_.reset();
     pending_.clear();
-    must_read_ = 0;
     out_.clear();
     waiting_.keep_only_releases(now);
+    refused_until_ = never;
     if (was_good) backoff_.reset();
     if (was_good && leave == Leave::at_once) return dial(now, DialReason::replacement);
     state_ = State::down;
@@ -267,14 +282,15 @@ class Session {
   Reply marker_;
 
   SendBuffer out_;
-  Ring<Slot> pending_;         // replies that are due, in the order of the commands
-  std::size_t must_read_ = 0;  // how many of them must be read even if no operation waits
-  WaitingCommands waiting_;    // for a connection
+  PendingReplies pending_;
+  WaitingCommands waiting_;  // for a connection
 
-  Time quiet_since_{};  // since the last byte, or since the first command when no replies were pending
+  bool has_unread_ = false;
   Time ready_at_{};
+  Time used_at_{};  // when the last command was queued, or the handshake succeeded
   Time dial_until_{};
   Time redial_at_{};
+  Time refused_until_ = never;
   Backoff backoff_{std::chrono::milliseconds{50}, std::chrono::seconds{1}};
   bool dial_wanted_ = false;
   std::optional<Closing> closing_;

@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "redlock/core/base/time.hpp"
-#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/node/pending_replies.hpp"
 
 namespace redlock::inline v1::core {
-
-/// The operation that a pending reply belongs to, and how the command was sent (see `SendOptions`).
-struct ReplySlot {
-  Ref<Operation> operation;  // null: the reply is ignored
-  Step step = 0;
-  bool is_release = false;
-  bool always_read = false;
-  bool grants = false;
-};
 
 /// Commands in the order in which they are to be sent once the connection is ready.
 class WaitingCommands {

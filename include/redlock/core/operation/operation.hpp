@@ -40,6 +40,8 @@ class Outbox {
   /// nevertheless. The pointer is valid until the next call.
   virtual const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                               SendOptions options) = 0;
+  /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
+  virtual void granted(Time /*deadline*/) noexcept {}
   /// What the marker of a node that may grant begins with. Empty without a restart guard.
   [[nodiscard]] virtual std::string_view marker() const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The

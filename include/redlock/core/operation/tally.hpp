@@ -78,13 +78,15 @@ class Tally {
       sum += ballot.mark == Mark::unknown && is_misconfiguration(ballot.trouble.status) ? 1 : 0;
     return sum;
   }
-  /// A retry cannot help: a majority is misconfigured, or one server is listed as two nodes, so its vote would count
-  /// twice.
+  /// A retry cannot help: a majority is misconfigured, or so many nodes are further names of other nodes' servers that
+  /// there are too few servers for a majority.
   [[nodiscard]] bool is_hopeless() const noexcept {
     if (count(Mark::unknown) == 0) return false;
-    for (const Ballot& ballot : ballots_)
-      if (ballot.mark == Mark::unknown && ballot.trouble.status == NodeStatus::same_node) return true;
-    return misconfigured() >= quorum(nodes());
+    const auto is_further_name = [](const Ballot& ballot) {
+      return ballot.mark == Mark::unknown && ballot.trouble.status == NodeStatus::same_node;
+    };
+    const auto further_names = std::count_if(ballots_.begin(), ballots_.end(), is_further_name);
+    return static_cast<std::size_t>(further_names) > tolerated(nodes()) || misconfigured() >= quorum(nodes());
   }
 
   [[nodiscard]] Ballot& operator[](NodeIndex node) noexcept { return ballots_[node]; }

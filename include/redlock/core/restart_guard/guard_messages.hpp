@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,13 +12,6 @@
 #include "redlock/core/wire/trouble.hpp"
 
 namespace redlock::inline v1::core {
-
-/// What a client expects the markers of its nodes to say.
-struct ExpectedMarker {
-  std::size_t nodes = 0;
-  std::chrono::milliseconds max_ttl{};
-  std::string_view deployment;  // empty if it is not known
-};
 
 namespace detail {
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/marker.hpp"
@@ -13,6 +15,14 @@
 #include "redlock/core/wire/trouble.hpp"
 
 namespace redlock::inline v1::core {
+
+/// What a client expects the markers of its nodes to say, and what it concludes from them.
+struct ExpectedMarker {
+  std::size_t nodes = 0;
+  std::chrono::milliseconds max_ttl{};
+  std::string_view deployment;  // empty if it is not known
+  bool uptime_counts = false;   // against the quarantine of a node with its marker of an earlier run
+};
 
 struct GuardedNode {
   /// The transitions are drawn at `RestartGuard`.
@@ -33,21 +43,25 @@ struct GuardedNode {
   std::optional<Marker> marker;  // the parsed text, if it is a marker
   Time quarantined_until = Time::min();
   std::optional<Trouble> failure;
+  long long looked_at = 0;        // the server's time in microseconds when the marker was read
+  std::chrono::seconds uptime{};  // of the server when the marker was read
   Time read_at{};
-  Time missing_since = never;
-  bool was_missing_twice = false;
+  Time unchanged_since = never;  // since when every reply had this text
+  std::uint64_t changed_in = 0;  // the number of the guard's event in which this text arrived first
+  std::uint64_t asked_in = 0;    // and of the event in which the last command was sent
 
-  /// How long a marker must be missing before the guard believes that it is lost.
+  /// How long a marker must stay missing or unnamed before the guard believes that no other client is marking the node.
   static constexpr Span between_looks = std::chrono::milliseconds{200};
 
   /// Takes the reply of `mark_script`. `durable`: the server keeps all data over a restart. The caller, `RestartGuard`,
   /// derives the standing from it.
-  void read(const Reply& reply, bool durable, Time now) {
+  void read(const Reply& reply, bool durable, std::uint64_t event, Time now) {
     read_at = now;
     standing = Standing::failed;
     const auto& parts = reply.elements;
-    if (!reply.is(Reply::Kind::array) || parts.size() != 2 || !parts[0].is(Reply::Kind::string) ||
-        !parts[1].is(Reply::Kind::integer)) {
+    if (!reply.is(Reply::Kind::array) || parts.size() != 4 || !parts[0].is(Reply::Kind::string) ||
+        !parts[1].is(Reply::Kind::integer) || !parts[2].is(Reply::Kind::integer) ||
+        !parts[3].is(Reply::Kind::integer)) {
       failure = trouble_of(reply, "a valid answer about the marker");
       return;
     }
@@ -57,23 +71,56 @@ struct GuardedNode {
                  "does not report its run_id, so a restart would go unnoticed: set durable_nodes if it is "
                  "durable, else set restart_guard to off"};
     standing = Standing::lost;
+    if (unchanged_since == never || text != parts[0].text) {
+      unchanged_since = now;
+      changed_in = event;
+    }
     text = parts[0].text;
     marker = Marker::parse(text);
     quarantined_until = end_of_quarantine(parts[1].integer, now);
-    was_missing_twice = text.empty() && now >= later(missing_since, between_looks);
-    if (!text.empty()) missing_since = never;
-    if (text.empty() && missing_since == never) missing_since = now;
+    looked_at = parts[2].integer;
+    uptime = std::chrono::seconds{std::clamp<long long>(parts[3].integer, 0, longest_uptime)};
   }
 
-  /// When to check for the second time whether the marker is missing.
-  [[nodiscard]] Time second_look() const noexcept {
-    const bool is_missing = standing == Standing::lost && missing_since != never;
-    return is_missing && !was_missing_twice ? later(missing_since, between_looks) : never;
+  /// The node is connected and does not vote for a reason that a later look may find gone.
+  [[nodiscard]] bool is_barred() const noexcept {
+    return standing == Standing::failed || standing == Standing::foreign ||
+           standing == Standing::quarantined || standing == Standing::unassigned;
+  }
+  [[nodiscard]] bool is_reached() const noexcept { return standing != Standing::away && !failure; }
+  [[nodiscard]] bool agrees_with(const ExpectedMarker& expected) const noexcept {
+    return marker && marker->nodes == expected.nodes && marker->max_ttl == expected.max_ttl;
+  }
+  /// The node has a marker that names no deployment, or none at all.
+  [[nodiscard]] bool is_unnamed(const ExpectedMarker& expected) const noexcept {
+    return text.empty() || (agrees_with(expected) && !marker->is_named());
+  }
+  /// The text was the same in two looks with some time between them.
+  [[nodiscard]] bool is_settled() const noexcept { return read_at >= later(unchanged_since, between_looks); }
+  /// When to look for the second time whether the node still has no marker, or none with a name.
+  [[nodiscard]] Time second_look(const ExpectedMarker& expected) const noexcept {
+    const bool is_missing = standing == Standing::lost && text.empty();
+    const bool waits_unnamed =
+        standing == Standing::quarantined && is_unnamed(expected) && !expected.deployment.empty();
+    return (is_missing || waits_unnamed) && !is_settled() ? later(unchanged_since, between_looks) : never;
   }
   /// Returns true if a node whose standing is `lost` certainly has no valid marker.
-  [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || was_missing_twice; }
+  [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || is_settled(); }
+
+  /// The marker to write. The node's name contains the time, which makes the text unique: once it is lost it never
+  /// returns, so a late mark cannot mistake another text for it.
+  [[nodiscard]] std::string new_marker(std::string_view deployment, const ExpectedMarker& expected) const {
+    return Marker{.deployment = std::string{deployment},
+                  .nodes = expected.nodes,
+                  .max_ttl = expected.max_ttl,
+                  .node = marker ? marker->node : name_of({run_id, std::to_string(looked_at)}),
+                  .run_id = run_id}
+        .text();
+  }
 
  private:
+  static constexpr long long longest_uptime = std::chrono::seconds{std::chrono::hours{24 * 3650}}.count();
+
   [[nodiscard]] static Time end_of_quarantine(long long pttl, Time now) noexcept {
     if (pttl == -1) return never;
     constexpr long long longest = std::chrono::milliseconds{std::chrono::hours{24 * 3650}}.count();

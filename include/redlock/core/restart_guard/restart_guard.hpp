@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,8 +15,10 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/restart_guard/deployment_name.hpp"
 #include "redlock/core/restart_guard/guard_messages.hpp"
 #include "redlock/core/restart_guard/guarded_node.hpp"
+#include "redlock/core/restart_guard/waiting_time.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
@@ -27,13 +29,12 @@ namespace redlock::inline v1::core {
 /// server wrote it, the node may have forgotten locks. Such a node gets a new marker and a quarantine that is longer
 /// than any lock.
 ///
-///     lost ── marker and quarantine set ───────────────────────▶ quarantined ── quarantine over ──▶ admitted
-///       ├──── all nodes lost in two checks: a new deployment ─────────────────────────────────────▶ admitted
-///       └──── deployment not known ──▶ quarantined ── quarantine over ──▶ unassigned ─────────────▶ admitted
+///     lost ── marker and quarantine set ────────────▶ quarantined ── quarantine over ──▶ admitted
+///       └──── deployment not known ──▶ quarantined ──── quarantine over ──▶ unassigned ─────▲
+///                                          └──── all nodes are here, and none has a name ───┘
 ///
 /// A missing marker counts as lost if it is still missing 200 ms later, because another client may be marking the nodes
-/// right now. The guard writes nothing before the first acquisition. It does not repeat a command that failed; the next
-/// acquisition does.
+/// right now. The guard writes nothing before the first acquisition.
 ///
 /// It is an operation that is never done; the engine owns it.
 class RestartGuard final : public Operation {
@@ -50,12 +51,14 @@ class RestartGuard final : public Operation {
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
-  /// An operation needs grants. Starts whatever is missing for the nodes to be admitted.
+  /// An operation needs grants. Starts whatever is missing for the nodes to be admitted. Looks again at each node that
+  /// does not vote, at most once a second, as somebody may have deleted its keys.
   void want_grants(Time now, Outbox& outbox) {
     grants_wanted_ = true;
     if (all_admitted_) return;
+    for (Node& node : nodes_) node.standing = standing(node, now);
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].standing == Standing::failed && now >= later(nodes_[node].read_at, retry_after))
+      if (nodes_[node].is_barred() && now >= later(nodes_[node].read_at, between_visits))
         ask(node, look_command(), now, outbox);
     decide(now, outbox);
   }
@@ -63,7 +66,7 @@ class RestartGuard final : public Operation {
   void connected(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
     nodes_[node] = Node{};
     nodes_[node].run_id = run_id;
-    nodes_[node].read(marker, settings_.durable, now);
+    nodes_[node].read(marker, settings_.durable, ++events_, now);
     decide(now, outbox);
   }
   /// The node has refused a grant because of its marker: reads the marker again.
@@ -79,15 +82,16 @@ class RestartGuard final : public Operation {
   /// Returns true if the node may be admitted soon.
   [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
     const Standing standing = nodes_[node].standing;
-    return grants_wanted_ && (standing == Standing::asked || standing == Standing::lost);
+    return grants_wanted_ &&
+           (standing == Standing::asked || standing == Standing::lost || may_begin_at_once_);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
   [[nodiscard]] Time decided_by() const noexcept {
     Time latest = Time::min();
     for (const Node& node : nodes_)
-      if (node.missing_since != never)
-        latest = std::max(latest, later(node.missing_since, Node::between_looks + time_to_answer));
+      if (node.unchanged_since != never && node.is_unnamed(expected()))
+        latest = std::max(latest, later(node.unchanged_since, Node::between_looks + time_to_answer));
     return latest;
   }
 
@@ -100,10 +104,10 @@ class RestartGuard final : public Operation {
     if (now >= node.quarantined_until) node.standing = standing(node, now);
     if (node.standing == Standing::away || node.standing == Standing::admitted) return nullptr;
     if (node.standing == Standing::failed) return &node.failure.value();
-    objection_ = objection_to(node, {settings_.nodes, settings_.max_ttl, id_}, settings_.quarantine, now);
+    objection_ = objection_to(node, expected(), settings_.quarantine, now);
     return &objection_;
   }
-  /// Like `objection`, but for reports: returns null as well while no deployment is known and the node may be new.
+  /// Like `objection`, for reports: returns null as well while no deployment is known and the node may be new.
   [[nodiscard]] const Trouble* caveat(NodeIndex index, Time now) {
     const Standing standing = nodes_[index].standing;
     const bool is_open = standing == Standing::asked || standing == Standing::lost;
@@ -114,7 +118,7 @@ class RestartGuard final : public Operation {
 
   void start(Time, Outbox&) override {}
   void answered(NodeIndex node, Step, const Reply& reply, Time now, Outbox& outbox) override {
-    nodes_[node].read(reply, settings_.durable, now);
+    nodes_[node].read(reply, settings_.durable, ++events_, now);
     decide(now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
@@ -123,7 +127,7 @@ class RestartGuard final : public Operation {
   }
   void timed_out(Time now, Outbox& outbox) override {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (now >= nodes_[node].second_look()) ask(node, look_command(), now, outbox);
+      if (now >= nodes_[node].second_look(expected())) ask(node, look_command(), now, outbox);
     decide(now, outbox);
   }
   void abandon(Errc, Time, Outbox&) override {}
@@ -131,55 +135,52 @@ class RestartGuard final : public Operation {
  private:
   using Node = GuardedNode;
   using Standing = Node::Standing;
-  static constexpr std::string_view no_deployment = "none";
   static constexpr Span time_to_answer = std::chrono::milliseconds{250};
-  static constexpr Span retry_after = std::chrono::seconds{1};
+  static constexpr Span between_visits = std::chrono::seconds{1};
+
+  [[nodiscard]] ExpectedMarker expected() const noexcept {
+    return {settings_.nodes, settings_.max_ttl, id_, !settings_.strict};
+  }
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  /// Derives the standing from what was read.
   [[nodiscard]] Standing standing(const Node& node, Time now) const {
     if (node.standing == Standing::away || node.standing == Standing::asked) return node.standing;
     if (node.failure) return Standing::failed;
     if (node.text.empty()) return Standing::lost;
-    if (!has_our_settings(node)) return Standing::foreign;
-    if (!names_our_deployment(node.marker) && node.marker->deployment != no_deployment)
-      return Standing::foreign;
-    if (node.marker->run_id != node.run_id && !settings_.durable) return Standing::lost;
+    if (!node.agrees_with(expected())) return Standing::foreign;
+    const bool is_of_earlier_run = node.marker->run_id != node.run_id && !settings_.durable;
+    // Nobody uses a name that was given to an earlier run.
+    if (node.marker->is_named() && node.marker->deployment != id_)
+      return is_of_earlier_run && !id_.empty() ? Standing::lost : Standing::foreign;
+    if (is_of_earlier_run) return Standing::lost;
     if (now < node.quarantined_until) return Standing::quarantined;
-    return node.marker->deployment == no_deployment ? Standing::unassigned : Standing::admitted;
+    return node.marker->is_named() ? Standing::admitted : Standing::unassigned;
   }
-  [[nodiscard]] bool has_our_settings(const Node& node) const noexcept {
-    return node.marker && node.marker->nodes == settings_.nodes && node.marker->max_ttl == settings_.max_ttl;
+  [[nodiscard]] static auto is(Standing standing) noexcept {
+    return [standing](const Node& node) { return node.standing == standing; };
   }
-  [[nodiscard]] bool names_our_deployment(const std::optional<Marker>& marker) const noexcept {
-    return marker && !id_.empty() && marker->deployment == id_;
+  [[nodiscard]] std::size_t count(Standing standing) const noexcept {
+    return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(), is(standing)));
   }
 
   void decide(Time now, Outbox& outbox) {
-    learn_deployment(now);
-    all_admitted_ = true;
-    for (Node& node : nodes_) {
-      node.standing = standing(node, now);
-      all_admitted_ = all_admitted_ && node.standing == Standing::admitted;
-    }
+    const Naming naming = naming_of(nodes_, expected());
+    is_contested_ = naming.is_contested;
+    if (!naming.name.empty()) adopt(naming.name, now);
+    for (Node& node : nodes_) node.standing = standing(node, now);
+    all_admitted_ = count(Standing::admitted) == nodes_.size();
+    may_begin_at_once_ = !settings_.strict && id_.empty() &&
+                         std::all_of(nodes_.begin(), nodes_.end(), [this](const Node& node) {
+                           return node.is_reached() && node.is_unnamed(expected());
+                         });
     set_deadline(never);
     if (!grants_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
+    if (is_contested_ && count(Standing::asked) == 0) settle_contest(now, outbox);
     for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) mark_if_needed(node, now, outbox);
-    for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look()));
+    for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look(expected())));
     if (now < discovery_ends_at_) set_deadline(std::min(deadline(), discovery_ends_at_));
-  }
-
-  /// Adopts the deployment that all markers name, or that the markers of a majority of the nodes name. If the markers
-  /// differ and there is no majority, an operator has to decide.
-  void learn_deployment(Time now) {
-    std::map<std::string, std::size_t> names;
-    for (const Node& node : nodes_)
-      if (!node.text.empty() && has_our_settings(node) && node.marker->deployment != no_deployment)
-        ++names[node.marker->deployment];
-    for (const auto& [name, count] : names)
-      if (count >= quorum(nodes_.size()) || (names.size() == 1 && id_.empty())) adopt(name, now);
   }
   void adopt(const std::string& name, Time now) {
     if (id_ == name) return;
@@ -187,73 +188,93 @@ class RestartGuard final : public Operation {
     beginning_ = Marker{id_, settings_.nodes, settings_.max_ttl, {}, {}}.beginning();
     discovery_ends_at_ = never;
     // Another client may have just begun it, and may be marking the other nodes.
-    for (Node& node : nodes_) {
-      if (node.missing_since != never) node.missing_since = now;
-      node.was_missing_twice = false;
-    }
+    for (Node& node : nodes_)
+      if (node.is_unnamed(expected())) node.unchanged_since = now;
   }
 
-  /// Starts a new deployment if that is safe. Precondition: no marker names a deployment.
+  /// Starts a new deployment if that is safe. Precondition: the deployment is not known.
   void begin_deployment(Time now, Outbox& outbox) {
     const std::size_t lost = count(Standing::lost);
-    if (count(Standing::asked) > 0 || count(Standing::foreign) > 0) return;
-    if (lost == nodes_.size()) {
-      if (std::all_of(nodes_.begin(), nodes_.end(), std::mem_fn(&Node::is_certain)))
-        begin_with(Standing::lost, now, outbox);
+    if (count(Standing::asked) > 0) return;
+    if (count(Standing::foreign) + quorum(nodes_.size()) > nodes_.size()) return;
+    if (may_begin_at_once_ && lost == 0) {
+      // If all waited without a name at one moment, no node voted then. The name reaches only nodes that still wait.
+      if (was_so_at_one_moment(now, outbox))
+        name_nodes([](const Node&) { return true; }, quarantine_ends, now, outbox);
       return;
     }
+    if (may_begin_at_once_ || lost == nodes_.size()) {
+      if (!std::all_of(nodes_.begin(), nodes_.end(), std::mem_fn(&Node::is_certain))) return;
+      if (settings_.strict) return name_nodes(is(Standing::lost), settings_.quarantine, now, outbox);
+      return let_wait(now, outbox);
+    }
     if (count(Standing::unassigned) >= quorum(nodes_.size()))
-      return begin_with(Standing::unassigned, now, outbox);
+      return name_nodes(is(Standing::unassigned), quarantine_stays, now, outbox);
     if (lost == 0) return;
-    // Wait for nodes that are just starting.
     if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.discovery_time);
-    if (now < discovery_ends_at_) return;
+    if (now >= discovery_ends_at_) let_wait(now, outbox);
+  }
+  /// Lets the nodes without a marker wait without a name.
+  void let_wait(Time now, Outbox& outbox) {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
         mark(node, no_deployment, settings_.quarantine, now, outbox);
   }
-  void begin_with(Standing standing, Time now, Outbox& outbox) {
+  /// Whether all markers were, at one moment, as they were read: they were read again, unchanged, after the last of them
+  /// was read for the first time, and a text that is lost never returns. Otherwise looks again.
+  bool was_so_at_one_moment(Time now, Outbox& outbox) {
+    std::uint64_t last_change = 0;
+    for (const Node& node : nodes_) last_change = std::max(last_change, node.changed_in);
+    bool was_so = true;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].is_reached() && nodes_[node].asked_in < last_change) {
+        ask(node, look_command(), now, outbox);
+        was_so = false;
+      }
+    return was_so;
+  }
+  /// Renames the nodes with other names than ours. They wait in full, as they may belong elsewhere.
+  void settle_contest(Time now, Outbox& outbox) {
+    if (!was_so_at_one_moment(now, outbox)) return;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].standing == Standing::foreign && nodes_[node].agrees_with(expected()))
+        mark(node, id_, settings_.quarantine, now, outbox);
+  }
+  template <class Chosen>
+  void name_nodes(Chosen is_chosen, std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
     std::vector<std::string> run_ids;
     for (const Node& node : nodes_)
-      if (node.standing == standing) run_ids.push_back(node.run_id);
-    adopt(name_of(run_ids), now);
-    const bool at_once = standing == Standing::unassigned || !settings_.strict;
+      if (is_chosen(node)) run_ids.push_back(node.run_id);
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].standing == standing)
-        mark(node, id_, at_once ? std::chrono::milliseconds::zero() : settings_.quarantine, now, outbox);
+      if (is_chosen(nodes_[node])) mark(node, name_of(run_ids), quarantine, now, outbox);
   }
 
   /// Writes a marker to the node if it needs one. Precondition: the deployment is known.
   void mark_if_needed(NodeIndex index, Time now, Outbox& outbox) {
     Node& node = nodes_[index];
-    const bool has_data = node.standing == Standing::quarantined || node.standing == Standing::unassigned ||
-                          node.standing == Standing::admitted;
     if (node.standing == Standing::lost && node.is_certain())
-      return mark(index, id_, settings_.quarantine, now, outbox);
-    // A quarantine stays as it is.
-    if (has_data && (node.marker->deployment == no_deployment || node.marker->run_id != node.run_id))
-      mark(index, id_, std::chrono::milliseconds::zero(), now, outbox);
-  }
-
-  [[nodiscard]] std::size_t count(Standing standing) const noexcept {
-    return static_cast<std::size_t>(std::count_if(
-        nodes_.begin(), nodes_.end(), [standing](const Node& node) { return node.standing == standing; }));
+      return mark(index, id_, waiting_time(node, nodes_, expected(), settings_.quarantine), now, outbox);
+    // While it waits, another client may be naming it, and ending its quarantine.
+    const bool joins =
+        node.standing == Standing::unassigned ||
+        (node.standing == Standing::quarantined && node.is_unnamed(expected()) && node.is_settled());
+    const bool has_restarted =
+        (node.standing == Standing::quarantined || node.standing == Standing::admitted) &&
+        node.marker->is_named() && node.marker->run_id != node.run_id;
+    if (joins || has_restarted) mark(index, id_, quarantine_stays, now, outbox);
   }
 
   void mark(NodeIndex index, std::string_view deployment, std::chrono::milliseconds quarantine, Time now,
             Outbox& outbox) {
     const Node& node = nodes_[index];
-    const Marker marker{.deployment = std::string{deployment},
-                        .nodes = settings_.nodes,
-                        .max_ttl = settings_.max_ttl,
-                        .node = node.marker ? node.marker->node : name_of({node.run_id}),
-                        .run_id = node.run_id};
-    ask(index, mark_command(node.text, marker.text(), quarantine), now, outbox);
+    const std::string text = node.new_marker(deployment, expected());
+    ask(index, mark_command(node.text, text, quarantine, node.looked_at), now, outbox);
   }
   void ask(NodeIndex index, const std::string& command, Time now, Outbox& outbox) {
     Node& node = nodes_[index];
     if (node.standing == Standing::away) return;
     node.standing = Standing::asked;
+    node.asked_in = events_;
     all_admitted_ = false;
     const Trouble* refused = outbox.send(index, command, *this, {.always_read = true});
     if (!refused) return;
@@ -268,8 +289,11 @@ class RestartGuard final : public Operation {
   std::string beginning_;
   Trouble objection_;
   Time discovery_ends_at_ = never;
+  std::uint64_t events_ = 0;  // replies that were read
   bool grants_wanted_ = false;
   bool all_admitted_ = false;
+  bool is_contested_ = false;
+  bool may_begin_at_once_ = false;  // all nodes are reached and none has a name
 };
 
 }  // namespace redlock::inline v1::core

@@ -19,11 +19,16 @@ namespace redlock::inline v1::core {
 inline constexpr std::string_view marker_key = "redlock:node";
 inline constexpr std::string_view quarantine_key = "redlock:quarantine";
 
+/// The deployment in the marker of a node that waits without knowing its deployment.
+inline constexpr std::string_view no_deployment = "none";
+
 /// The text of a marker begins with what all nodes of a deployment share, so that scripts can compare a known prefix:
 ///
 ///     redlock 1 deployment=5f0c… nodes=5 max_ttl=60000 node=91ab… run_id=6d2e…
+///
+/// The names of deployments and nodes have 16 hex digits.
 struct Marker {
-  std::string deployment;  // `none` if it was not known when the marker was written
+  std::string deployment;  // `no_deployment` if it was not known when the marker was written
   std::size_t nodes = 0;
   std::chrono::milliseconds max_ttl{};
   std::string node;    // stays the same when the server restarts with its data
@@ -35,7 +40,9 @@ struct Marker {
   }
   [[nodiscard]] std::string text() const { return beginning() + "node=" + node + " run_id=" + run_id; }
 
-  /// Returns none for a text of another program or of a later version.
+  [[nodiscard]] bool is_named() const noexcept { return deployment != no_deployment; }
+
+  /// Returns none for a text of another program or of a later version, and if a name does not have the fixed form.
   [[nodiscard]] static std::optional<Marker> parse(std::string_view text) {
     Marker marker;
     std::int64_t max_ttl = 0;
@@ -43,13 +50,17 @@ struct Marker {
                            skip(text, "nodes=") && take(text, marker.nodes) && skip(text, "max_ttl=") &&
                            take(text, max_ttl) && skip(text, "node=") && take(text, marker.node) &&
                            skip(text, "run_id=");
-    if (!is_marker) return std::nullopt;
+    if (!is_marker || !is_name(marker.node)) return std::nullopt;
+    if (marker.is_named() && !is_name(marker.deployment)) return std::nullopt;
     marker.max_ttl = std::chrono::milliseconds{max_ttl};
     marker.run_id = text;
     return marker;
   }
 
  private:
+  static bool is_name(std::string_view text) noexcept {
+    return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  }
   static bool skip(std::string_view& text, std::string_view expected) noexcept {
     if (!text.starts_with(expected)) return false;
     text.remove_prefix(expected.size());
@@ -72,14 +83,14 @@ struct Marker {
   }
 };
 
-/// A name for the servers with these run_ids: 16 hex digits (FNV-1a). Clients that see the same servers at the same time
+/// A name for the servers with these run_ids, or for other words: 16 hex digits (FNV-1a). Clients that see the same servers at the same time
 /// compute the same name, so they need not agree on one.
-[[nodiscard]] inline std::string name_of(std::vector<std::string> run_ids) {
-  std::sort(run_ids.begin(), run_ids.end());
+[[nodiscard]] inline std::string name_of(std::vector<std::string> words) {
+  std::sort(words.begin(), words.end());
   std::uint64_t hash = 14695981039346656037U;
   const auto add = [&hash](unsigned char byte) { hash = (hash ^ byte) * 1099511628211U; };
-  for (const std::string& run_id : run_ids) {
-    for (const char c : run_id) add(static_cast<unsigned char>(c));
+  for (const std::string& word : words) {
+    for (const char c : word) add(static_cast<unsigned char>(c));
     add(' ');
   }
   std::string name;
@@ -87,28 +98,40 @@ struct Marker {
   return name;
 }
 
-/// Returns an array of the marker's text (empty if there is no marker) and the quarantine's PTTL. If ARGV[2] is not
-/// empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3]
-/// ms, unless ARGV[3] is 0.
+/// Returns an array of the marker's text (empty if there is no marker), the quarantine's PTTL, the server's time in
+/// microseconds, and for how many seconds the server has been running. If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and
+/// begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the quarantine stays as it is; if it is -1, the quarantine ends.
+/// A mark that arrives more than a second after the look that it is based on changes nothing. ARGV[4]: the time which
+/// that look returned.
 ///
 /// Marker and quarantine are written together, so each loss of data begins one quarantine, however many clients notice
 /// the loss. The quarantine ends by itself. It is set even if there is one already, because a restored old snapshot may
 /// contain an old quarantine that is nearly over.
 inline constexpr std::string_view mark_script =
     "local call=redis.call "
-    "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
     "call('SET',KEYS[1],ARGV[2]) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2])}";
+    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
+
+/// What a mark does to the node's quarantine: begins one of that length, or one of these.
+inline constexpr std::chrono::milliseconds quarantine_stays{0};
+inline constexpr std::chrono::milliseconds quarantine_ends{-1};
 
 /// The command that only reads marker and quarantine.
 [[nodiscard]] inline std::string look_command() {
-  return command({"EVAL", mark_script, "2", marker_key, quarantine_key, "", "", "0"});
+  return command({"EVAL", mark_script, "2", marker_key, quarantine_key, "", "", "0", "0"});
 }
+/// `looked_at`: the server's time from the look that returned `expected`.
 [[nodiscard]] inline std::string mark_command(std::string_view expected, std::string_view marker,
-                                              std::chrono::milliseconds quarantine) {
+                                              std::chrono::milliseconds quarantine, long long looked_at) {
   return command({"EVAL", mark_script, "2", marker_key, quarantine_key, expected, marker,
-                  std::to_string(quarantine.count())});
+                  std::to_string(quarantine.count()), std::to_string(looked_at)});
 }
 
 }  // namespace redlock::inline v1::core

@@ -101,16 +101,24 @@ inline constexpr Script set_script{
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3] and returns 1. Changes nothing and returns 0
 /// if the key is no longer ours or the counter has changed since.
+///
+/// Changes nothing and returns -1 if the counter would rise by more than a million, and either to more than two days
+/// ahead of the server's own clock or beyond 9e15. So one node that answers false counters does not use up the numbers
+/// of the others. A proposal may be one day ahead: the second day allows for clocks of the nodes that differ. A step of
+/// a million is always allowed, because all counters may be ahead of the clocks since a clock was wrong.
 inline constexpr Script confirm_script{
-    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or redis.call('GET',KEYS[2])~=ARGV[2] then return "
-    "0 end "
-    "if ARGV[4]=='0' then redis.call('SET',KEYS[2],ARGV[3]) else "
-    "redis.call('SET',KEYS[2],ARGV[3],'PX',ARGV[4]) end "
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or call('GET',KEYS[2])~=ARGV[2] then return 0 end "
+    "if ARGV[3]-ARGV[2]>1e6 then "
+    "local time=call('TIME') "
+    "if tonumber(ARGV[3])>math.min(time[1]*1000000+time[2]+172800000000,9e15) then return -1 end end "
+    "if ARGV[4]=='0' then call('SET',KEYS[2],ARGV[3]) else call('SET',KEYS[2],ARGV[3],'PX',ARGV[4]) end "
     "return 1",
-    "c74ad07ad1a8192471a73bba2a96895a385bf8a4"};
+    "43522628ea4ad5de45e3fc927754a2878fdfd526"};
 
 /// Sets the key for a lease that already has its token ARGV[3], raises the counter to at least that token, and returns 1.
-/// If the key exists, changes nothing and returns 0.
+/// If the key exists, changes nothing and returns 0. If the counter would rise by more than a confirmation may raise it,
+/// changes nothing and returns -1.
 inline constexpr Script put_back_script{
     "local call=redis.call "
     "if call('EXISTS',KEYS[1])==1 then return 0 end "
@@ -119,11 +127,14 @@ inline constexpr Script put_back_script{
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740991 then "
     "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
     "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-1') end "
+    "if ARGV[3]-counter>1e6 then "
+    "local time=call('TIME') "
+    "if tonumber(ARGV[3])>math.min(time[1]*1000000+time[2]+172800000000,9e15) then return -1 end end "
     "counter=math.max(counter,ARGV[3]) "
     "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
     "call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) "
     "return 1",
-    "a6740d862a892aacd5f5f051088996b30e6bd4a5"};
+    "7417253c2bd4f0ccb2089a0c7f63caae490154da"};
 
 /// Replaces the key's value ARGV[1] by ARGV[2] and returns 1. The ttl is at least ARGV[3] ms and not less than before,
 /// because the previous owner may still rely on it. If the key has another value, replies like a grant that was denied.

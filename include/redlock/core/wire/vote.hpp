@@ -62,6 +62,10 @@ struct Grant {
     return {Vote::Kind::no, {}};
   return {Vote::Kind::unknown, trouble_of(reply, "a valid answer of the script")};
 }
+/// Returns true if a node did not confirm a fencing token because the token is too far ahead of the node's clock.
+[[nodiscard]] inline bool refuses_token(const Reply& reply) noexcept {
+  return reply.is(Reply::Kind::integer) && reply.integer == -1;
+}
 /// Like `vote_of_script`, but a key of another type is a no.
 [[nodiscard]] inline Vote vote_on_owner(const Reply& reply) {
   Vote vote = vote_of_script(reply);

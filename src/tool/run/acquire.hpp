@@ -1,0 +1,19 @@
+// Takes the lock for a command.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include "redlock/redlock.hpp"
+#include "tool/run/run.hpp"
+
+namespace redlock::tool {
+
+/// Takes the lock, and renews it from then on. Blocks while somebody else has the lock, as the arguments say,
+/// and while too few nodes vote but enough of them have said when they vote again, for at most
+/// `RunArguments::node_wait`. Says on stderr which nodes it waits for.
+///
+/// Returns an empty optional if somebody else has the lock or a stop was requested. Throws `redlock::Error`.
+[[nodiscard]] std::optional<Lease> acquire(Redlock&, const RunArguments&, const std::stop_token&);
+
+}  // namespace redlock::tool

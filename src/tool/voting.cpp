@@ -1,0 +1,145 @@
+#include "tool/voting.hpp"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "os/random.hpp"
+#include "redlock/redlock.hpp"
+#include "tool/exit_code.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_probes{200};
+constexpr std::chrono::seconds probe_ttl{2};
+/// How long all nodes must have voted. Other clients redial a node that was down after a second at most, and may be
+/// connecting to it for half a second before; until then it is still missing for them.
+constexpr std::chrono::seconds settling_time{2};
+
+/// What a node says about a resource that nobody else uses.
+struct Vote {
+  NodeReport report;
+  bool is_given = false;
+};
+
+/// Reads only. Nodes without any marker count as voting: nobody knows before the first lock.
+std::vector<Vote> look(Redlock& locks, const std::string& resource) {
+  std::vector<Vote> votes;
+  for (NodeReport& report : locks.inspect(resource)) {
+    const bool is_given = report.status == NodeStatus::held || report.status == NodeStatus::free;
+    votes.push_back({std::move(report), is_given});
+  }
+  return votes;
+}
+
+/// Takes a lock and looks which nodes granted it.
+std::vector<Vote> probe(Redlock& locks, const std::string& resource, const LockOptions& options) {
+  std::error_code ec;
+  std::optional<Lease> lease = locks.try_lock(resource, options, ec);
+  if (ec == Errc::misconfigured) lease = locks.try_lock(resource, options);  // throws with all details
+  std::vector<Vote> votes = look(locks, resource);
+  for (Vote& vote : votes) vote.is_given = lease && vote.report.owner == lease->owner_value();
+  return votes;
+}
+
+bool all_given(const std::vector<Vote>& votes) {
+  return std::ranges::all_of(votes, [](const Vote& vote) { return vote.is_given; });
+}
+
+std::string state_of(const Vote& vote) {
+  if (vote.is_given) return "votes";
+  const bool is_undecided = vote.report.status == NodeStatus::held || vote.report.status == NodeStatus::free;
+  return is_undecided ? "does not vote yet" : std::string{to_string(vote.report.status)};
+}
+
+void print(const std::vector<Vote>& votes) {
+  std::size_t node_width = 4;
+  std::size_t state_width = 5;
+  for (const Vote& vote : votes) {
+    node_width = std::max(node_width, vote.report.node.size());
+    state_width = std::max(state_width, state_of(vote).size());
+  }
+  const auto padded = [](std::string text, std::size_t width) {
+    text.resize(std::max(width, text.size()) + 2, ' ');
+    return text;
+  };
+  std::cout << padded("NODE", node_width) << "STATE\n";
+  for (const Vote& vote : votes) {
+    std::string line = padded(vote.report.node, node_width) + padded(state_of(vote), state_width) +
+                       detail::printable(vote.report.message);
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << '\n';
+  }
+}
+
+/// Writes the nodes that do not vote to stderr if their states have changed.
+class Progress {
+ public:
+  void report(const std::vector<Vote>& votes) {
+    std::string states;
+    std::string lines;
+    for (const Vote& vote : votes) {
+      states += state_of(vote) + '\n';
+      if (vote.is_given) continue;
+      const std::string details = detail::printable(vote.report.message);
+      lines +=
+          "\n  " + vote.report.node + ": " + state_of(vote) + (details.empty() ? "" : " (" + details + ")");
+    }
+    if (std::exchange(states_, states) != states) std::cerr << "redlock: waiting for" << lines << '\n';
+  }
+
+ private:
+  std::string states_;
+};
+
+/// Returns the last votes. If at the timeout all nodes vote, but not for long enough, they do not vote yet.
+std::vector<Vote> wait_until_all_vote(Redlock& locks, const std::string& resource, const LockOptions& options,
+                                      const std::optional<std::chrono::nanoseconds>& timeout) {
+  const Clock::time_point begun = Clock::now();
+  Clock::time_point complete_since = Clock::time_point::max();
+  for (Progress progress;; std::this_thread::sleep_for(between_probes)) {
+    std::vector<Vote> votes = probe(locks, resource, options);
+    const Clock::time_point now = Clock::now();
+    complete_since = all_given(votes) ? std::min(complete_since, now) : Clock::time_point::max();
+    if (all_given(votes) && now - complete_since >= settling_time) return votes;
+    if (!all_given(votes)) progress.report(votes);
+    if (!timeout || now - begun < *timeout) continue;
+    if (all_given(votes))
+      for (Vote& vote : votes) vote.is_given = false;
+    return votes;
+  }
+}
+
+int exit_code_of(const std::vector<Vote>& votes) {
+  if (all_given(votes)) return success;
+  const auto is_wrong = [](const Vote& vote) { return is_misconfiguration(vote.report.status); };
+  return std::ranges::any_of(votes, is_wrong) ? usage : no_quorum;
+}
+
+}  // namespace
+
+int nodes(const NodesArguments& arguments) {
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  const Options client_options = options_of(arguments.nodes);
+  LockOptions options{.ttl = probe_ttl, .fencing = false};
+  if (client_options.restart_guard != RestartGuard::off)
+    options.ttl = std::min(options.ttl, client_options.max_ttl);
+  Redlock locks{nodes.endpoints, client_options};
+  const std::string resource = "redlock-nodes-" + detail::random_owner_value();
+  const std::vector<Vote> votes = arguments.wait
+                                      ? wait_until_all_vote(locks, resource, options, arguments.timeout)
+                                      : look(locks, resource);
+  print(votes);
+  return exit_code_of(votes);
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,48 @@
+// Keeps the command's deadline equal to that of the lease.
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+#include "os/descriptor.hpp"
+#include "os/wake_event.hpp"
+#include "redlock/clock.hpp"
+#include "redlock/lease.hpp"
+#include "tool/watch/termination.hpp"
+#include "tool/watch/watchdog.hpp"
+
+namespace redlock::tool {
+
+/// Moves the command's deadline whenever a renewal has moved the lease's. Ends the command at once if the lock
+/// is lost before its deadline, and if the watchdog's process is gone: then nothing would end the command
+/// while this process is stopped.
+///
+/// Also does what the watchdog does when it is due, in case the watchdog's process is stopped. So it takes one
+/// of the two processes to end the command in time. Runs a thread of its own, which contacts no node.
+class DeadlineKeeper {
+ public:
+  /// Precondition: `Termination::begin` was called with the lease's deadline. All arguments must outlive this
+  /// object. Throws `std::system_error` if the system cannot provide a thread or a descriptor.
+  DeadlineKeeper(const Lease&, Clock::duration ttl, Termination&, const Watchdog&);
+  /// Stops the thread; leaves the lease as it is.
+  ~DeadlineKeeper() = default;
+
+  /// Stops the thread. After that it moves no deadline and sends no signal.
+  void stop();
+
+ private:
+  void run(const std::stop_token&);
+  void update();
+  void sleep();
+
+  const Lease& lease_;
+  const Clock::duration check_interval_;
+  Termination& termination_;
+  const Watchdog& watchdog_;
+  const detail::WakeEvent wake_up_;
+  const detail::Descriptor timer_;
+  bool has_watchdog_ = true;  // used by the thread only
+  std::jthread thread_;
+};
+
+}  // namespace redlock::tool

@@ -1,0 +1,150 @@
+// Clients that hold a lease and make no call: what they notice of their nodes.
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
+#include "support/own_process.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Clock;
+using redlock::Lease;
+using redlock::Redlock;
+
+/// The number of nodes to which the client is connected.
+std::size_t connected(const InspectableLock& locks) {
+  return locks.look([](const redlock::core::Engine& engine) {
+    std::size_t count = 0;
+    for (redlock::core::NodeIndex node = 0; node < engine.nodes(); ++node)
+      count += engine.session(node).ready() ? 1 : 0;
+    return count;
+  });
+}
+
+/// The number of connections for commands that the server has, without those of observers.
+std::size_t connections_of_clients(RawClient& server) {
+  server.command({"CLIENT", "SETNAME", "observer"});
+  const std::string list = server.command({"CLIENT", "LIST", "TYPE", "normal"});
+  std::size_t count = 0;
+  for (std::size_t at = list.find(" name= "); at != list.npos; at = list.find(" name= ", at + 1)) ++count;
+  return count;
+}
+
+std::size_t connections_of_clients(Observers& servers) {
+  std::size_t count = 0;
+  for (RawClient& server : servers) count += connections_of_clients(server);
+  return count;
+}
+
+void close_connections(Observers& servers) { servers.command({"CLIENT", "KILL", "TYPE", "normal"}); }
+
+}  // namespace
+
+TEST_CASE("a_rolling_restart_of_all_nodes_does_not_give_the_lock_of_an_idle_holder_to_a_newcomer") {
+  const int size = GENERATE(3, 5);
+  CAPTURE(size);
+  LocalNodes nodes{size};
+  Redlock locks{endpoints(nodes)};
+  const Lease lease = locks.lock("r");
+  int quarantined = 0;
+  for (int node = 0; node < size; ++node) {
+    nodes.restart_empty(node);
+    RawClient server{nodes.port(node)};
+    quarantined += eventually([&] { return server.pttl("redlock:quarantine") > 0; }, 4s) ? 1 : 0;
+  }
+  Redlock newcomer{endpoints(nodes)};
+  std::error_code ec;
+  const std::optional<Lease> second = newcomer.try_lock_for("r", 1s, {}, {}, ec);
+  REQUIRE(lease.remaining() > 0s);
+  CHECK_FALSE(second);
+  CHECK(quarantined == size);
+}
+
+TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_further_calls") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  const std::optional<Lease> lease = locks.try_lock("r");
+  REQUIRE(lease);
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
+    close_connections(servers);
+    CHECK(eventually([&] { return connections_of_clients(servers) == 3 && connected(locks) == 3; }));
+  }
+}
+
+TEST_CASE("an_idle_holder_reconnects_to_a_node_that_was_away") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  const std::optional<Lease> lease = locks.try_lock("r");
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return connected(locks) == 3; }));
+  nodes.kill(1);
+  CHECK(eventually([&] { return connected(locks) == 2; }));
+  nodes.restart_empty(1);
+  RawClient server{nodes.port(1)};
+  CHECK(eventually([&] { return server.pttl("redlock:quarantine") > 0; }));
+  CHECK(connected(locks) == 3);
+}
+
+TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_next_call") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  std::optional<Lease> lease = locks.try_lock("r", {.ttl = 1s});
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return connected(locks) == 3; }));
+  SECTION("it was released") { lease->release(); }
+  SECTION("its deadline has passed") { std::this_thread::sleep_until(lease->deadline()); }
+  SECTION("it was orphaned") { REQUIRE(lease->orphan()); }
+  std::this_thread::sleep_for(100ms);
+  close_connections(servers);
+  std::this_thread::sleep_for(300ms);
+  CHECK(connections_of_clients(servers) == 0);
+  // The next lease is watched again.
+  std::optional<Lease> next;
+  REQUIRE(eventually([&] {
+    std::error_code ec;
+    next = locks.try_lock("another", {.ttl = 60s}, ec);
+    return next.has_value();
+  }));
+  REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
+  close_connections(servers);
+  CHECK(eventually([&] { return connections_of_clients(servers) == 3; }));
+}
+
+TEST_CASE("an_extended_lease_is_watched_until_its_new_deadline") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  std::optional<Lease> lease = locks.try_lock("r", {.ttl = 2s});
+  REQUIRE(lease);
+  const Clock::time_point first_deadline = lease->deadline();
+  std::this_thread::sleep_until(first_deadline - 1s);
+  if (!lease->extend()) return;  // the machine was too busy to be in time
+  std::this_thread::sleep_until(first_deadline + 10ms);
+  close_connections(servers);
+  const bool are_replaced = eventually([&] { return connections_of_clients(servers) == 3; }, 900ms);
+  CHECK((are_replaced || !lease->valid()));
+}
+
+TEST_CASE("a_lease_without_the_restart_guard_needs_no_thread") {
+  LocalNodes nodes{1};
+  const std::set<pid_t> before = threads();
+  Redlock locks{endpoints(nodes), redlock::Options{.restart_guard = redlock::RestartGuard::off}};
+  const std::optional<Lease> lease = locks.try_lock("r");
+  REQUIRE(lease);
+  std::this_thread::sleep_for(50ms);
+  for (const pid_t thread : threads()) CHECK(before.contains(thread));
+}

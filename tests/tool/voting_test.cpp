@@ -1,0 +1,161 @@
+// redlock nodes: which nodes vote, and waiting until all of them do.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/network/raw_client.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+/// Marks new nodes.
+void begin(const LocalNodes& nodes, const std::string& max_ttl = "60s") {
+  REQUIRE(run_tool({"run", "--ttl", "1s", "--max-ttl", max_ttl, "-w", "20", "r", "--", "true"}, nodes.urls())
+              .code == 0);
+}
+
+std::size_t lines_with(const std::string& part, const std::string& text) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
+  return count;
+}
+
+/// The locks that were taken to try the nodes are gone.
+bool is_clean(const LocalNodes& nodes) {
+  return eventually([&] {
+    for (int node = 0; node < nodes.size(); ++node)
+      if (!RawClient{nodes.port(node)}.keys("*redlock-nodes*").empty()) return false;
+    return true;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("nodes_shows_which_nodes_vote_and_changes_nothing") {
+  LocalNodes nodes{3};
+  CHECK(run_tool({"nodes"}, nodes.urls()).code == 0);
+  CHECK(Observers{nodes}.having("redlock:node") == 0);
+  begin(nodes);
+  const Program::Ending all = run_tool({"nodes"}, nodes.urls());
+  CHECK(all.code == 0);
+  CHECK(all.errors.empty());
+  CHECK(lines_with("  votes\n", all.output) == 3);
+  nodes.kill(0);
+  nodes.restart_empty(1);
+  const Program::Ending one = run_tool({"nodes"}, nodes.urls());
+  CHECK(one.code == 69);
+  CHECK_THAT(one.output, contains(nodes.url(0) + "  unreachable  Connection refused\n") &&
+                             contains(nodes.url(1) + "  quarantined  "));
+  CHECK(lines_with("  votes\n", one.output) == 1);
+}
+
+TEST_CASE("nodes_wait_returns_when_a_node_that_lost_its_data_votes_again") {
+  LocalNodes nodes{5};
+  begin(nodes, "3s");
+  const auto restarted = redlock::Clock::now();
+  nodes.restart_empty(1);
+  const Program::Ending ending = run_tool({"nodes", "--wait", "--max-ttl", "3s"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(redlock::Clock::now() - restarted >= 3s);
+  CHECK(lines_with("  votes\n", ending.output) == 5);
+  CHECK_THAT(ending.errors, contains("redlock: waiting for\n  " + nodes.url(1) + ": quarantined ("));
+  CHECK(is_clean(nodes));
+  // The others are not needed.
+  for (const int node : {3, 4}) nodes.kill(node);
+  CHECK(run_tool({"run", "-n", "--ttl", "1s", "--max-ttl", "3s", "r", "--", "true"}, nodes.urls()).code == 0);
+}
+
+TEST_CASE("nodes_wait_marks_new_nodes_and_leaves_nothing_else") {
+  LocalNodes nodes{3};
+  const Program::Ending ending = run_tool({"nodes", "--wait"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(is_clean(nodes));
+}
+
+TEST_CASE("nodes_wait_waits_for_a_node_that_is_down") {
+  LocalNodes nodes{3, {.persist = true}};
+  const std::vector<std::string> durable = {"nodes", "--wait", "--durable-nodes"};
+  REQUIRE(run_tool(durable, nodes.urls()).code == 0);
+  nodes.kill(1);
+  Program waiting{tool(durable), {nodes_variable(nodes.urls())}};
+  std::this_thread::sleep_for(1s);
+  CHECK(waiting.is_running());
+  nodes.restart_with_data(1);
+  const auto restarted = redlock::Clock::now();
+  const Program::Ending ending = waiting.wait();
+  CHECK(ending.code == 0);
+  CHECK_THAT(ending.errors, contains("redlock: waiting for\n  " + nodes.url(1) + ": unreachable ("));
+  CHECK(redlock::Clock::now() - restarted >= 2s);  // other clients have had time to reconnect
+}
+
+TEST_CASE("nodes_wait_gives_up_after_its_timeout") {
+  LocalNodes nodes{3};
+  begin(nodes);
+  nodes.kill(2);
+  const Program::Ending ending = run_tool({"nodes", "--wait", "--timeout", "500ms"}, nodes.urls());
+  CHECK(ending.code == 69);
+  CHECK_THAT(ending.output, contains(nodes.url(2) + "  unreachable  Connection refused\n"));
+}
+
+TEST_CASE("nodes_reports_wrong_usage_and_configuration") {
+  LocalNodes nodes{1, {.password = "open sesame"}};
+  CHECK(run_tool({"nodes", "--timeout", "1s"}, nodes.urls()).code == 64);
+  CHECK(run_tool({"nodes", "--", "true"}, nodes.urls()).code == 64);
+  CHECK(run_tool({"nodes", "r"}, nodes.urls()).code == 64);
+  const std::string url = "redis://127.0.0.1:" + std::to_string(nodes.port(0));
+  CHECK(run_tool({"nodes"}, {url}).code == 64);
+  CHECK(run_tool({"nodes", "--wait"}, {url}).code == 64);
+}
+
+TEST_CASE("locks_can_be_had_all_the_time_while_nodes_restart_one_after_the_other_with_nodes_wait") {
+  const std::string kind = GENERATE("without persistence", "with persistence", "durable nodes");
+  CAPTURE(kind);
+  const bool persist = kind != "without persistence";
+  const bool durable = kind == "durable nodes";
+  LocalNodes nodes{5, {.persist = persist}};
+  begin(nodes, "4s");
+  std::vector<std::string> wait = tool({"nodes", "--wait", "--max-ttl", "4s"});
+  if (durable) wait.emplace_back("--durable-nodes");
+  const std::vector<std::string> urls = nodes.urls();
+  std::atomic<int> waited_for{0};
+  std::atomic<bool> is_over{false};
+  std::jthread restarts{[&] {
+    for (int node = 0; node < nodes.size(); ++node) {
+      nodes.kill(node);
+      std::this_thread::sleep_for(500ms);
+      persist ? nodes.restart_with_data(node) : nodes.restart_empty(node);
+      if (Program{wait, {nodes_variable(urls)}}.wait().code == 0) ++waited_for;
+    }
+    is_over = true;
+  }};
+  const redlock::Options options{.durable_nodes = durable, .max_ttl = 4s};
+  const auto connect = [&] { return redlock::Redlock{{urls.begin(), urls.end()}, options}; };
+  redlock::Redlock living = connect();
+  std::chrono::duration<double> longest{};
+  int attempts = 0;
+  const auto try_once = [&](redlock::Redlock& locks, const std::string& resource) {
+    const auto begun = redlock::Clock::now();
+    if (!locks.try_lock_for(resource, 20s, {.ttl = 2s})) FAIL("denied");  // throws without a quorum
+    ++attempts;
+    longest = std::max<std::chrono::duration<double>>(longest, redlock::Clock::now() - begun);
+  };
+  for (int count = 0; !is_over; ++count) {
+    redlock::Redlock fresh = connect();
+    try_once(living, "s");
+    try_once(fresh, "t" + std::to_string(count));
+  }
+  CHECK(waited_for == 5);
+  CAPTURE(attempts, longest.count());  // seconds; printed with -s
+  CHECK(longest < 3s);                 // a majority that waits is missing for 4 s
+}
