@@ -35,6 +35,15 @@ void restart(MarkedServer& server, const MarkedServer::Data& data = {}) {
   server.data = data;
 }
 
+/// A call that wants grants from all nodes would wait until the guard's next look.
+bool all_are_expected(const GuardedClient& client) {
+  for (NodeIndex node = 0; node < client.servers.size(); ++node)
+    if (!client.guard.admits(node) &&
+        !(client.guard.is_deciding(node) && client.guard.deadline() < client.guard.decided_by()))
+      return false;
+  return true;
+}
+
 constexpr auto quarantine = 60602ms;
 
 }  // namespace
@@ -111,6 +120,8 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
     }
     for (int idle = 0; idle < 20;)
       idle = (random() % 2 == 0 ? one : two).serve_any(random(), at(201ms)) ? 0 : idle + 1;
+    CHECK(all_are_expected(one));
+    CHECK(all_are_expected(two));
     one.settle(at(202ms));
     two.settle(at(202ms));
     CHECK(one.admitted() == 3);
@@ -135,6 +146,7 @@ TEST_CASE("a_client_that_arrives_during_marking_does_not_quarantine_the_unmarked
     one.serve_some(sent, at(200ms));
     two.on_time(at(201ms));
     if (sent == 10) CHECK(two.admitted() == 1);  // sees one of three named
+    CHECK(all_are_expected(two));
     one.settle(at(202ms));
     two.settle(at(203ms));
     CHECK(one.admitted() == 3);

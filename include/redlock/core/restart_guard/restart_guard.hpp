@@ -82,8 +82,10 @@ class RestartGuard final : public Operation {
   /// Returns true if the node may be admitted soon.
   [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
     const Standing standing = nodes_[node].standing;
-    return grants_wanted_ &&
-           (standing == Standing::asked || standing == Standing::lost || may_begin_at_once_);
+    const bool is_looked_at_again =
+        nodes_[node].second_look(expected()) != never;  // its name may be under way
+    return grants_wanted_ && (standing == Standing::asked || standing == Standing::lost ||
+                              is_looked_at_again || may_begin_at_once_);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
