@@ -63,7 +63,7 @@ endfunction()
 
 # The main file of a program, which parses arguments with CLI11: its build time matters, its speed does not.
 function(redlock_compile_quickly)
-  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS $<IF:$<CONFIG:Debug>,-O0,-O1>)
 endfunction()
 
 # A program that lands in bin/.

@@ -4,6 +4,6 @@
 set -euo pipefail
 exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie \
   '.ci/install ccache' \
-  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh' \
-  '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh -L "integration-tests|conformance"' \
+  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset joined' \
+  '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L "integration-tests|conformance"' \
   'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh'

@@ -54,13 +54,13 @@ std::vector<Lease> hold(Redlock& locks, unsigned count, std::chrono::seconds ttl
 }  // namespace
 
 Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
-  constexpr std::chrono::seconds ttl{30};
+  constexpr std::chrono::seconds long_ttl{30};
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   testing::RawClient observer{servers.port(0)};
   Redlock locks{endpoints_of(servers)};
   static_cast<void>(locks.lock("warm up"));
   const double bytes_before = resident_bytes();
-  const std::vector<Lease> held = hold(locks, leases, ttl);
+  const std::vector<Lease> held = hold(locks, leases, long_ttl);
   const double bytes = resident_bytes() - bytes_before;
 
   const Traffic before{observer};

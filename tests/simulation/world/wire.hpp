@@ -48,21 +48,21 @@ inline void take_command(std::string_view& bytes, std::vector<std::string_view>&
 
 /// The text of a reply in a timeline. Owner values of simulated clients begin with the letter of the client.
 [[nodiscard]] inline std::string in_words(std::string_view command, const core::Reply& reply) {
-  using Kind = core::Reply::Kind;
+  using ReplyKind = core::Reply::Kind;
   const bool is_yes = reply.integer > 0;
-  if (reply.is(Kind::nil)) return "nothing";
-  if (reply.is(Kind::error)) return reply.text.substr(0, reply.text.find(' '));
+  if (reply.is(ReplyKind::nil)) return "nothing";
+  if (reply.is(ReplyKind::error)) return reply.text.substr(0, reply.text.find(' '));
   if (command == "PING") return "pong";
-  if (reply.is(Kind::array) && (command == "look" || command == "mark")) {
+  if (reply.is(ReplyKind::array) && (command == "look" || command == "mark")) {
     if (reply.elements[0].text.empty()) return "no marker";
     return reply.elements[1].integer > 0 ? "quarantined" : "marked";
   }
-  if (reply.is(Kind::array) && reply.elements.size() == 2) {
+  if (reply.is(ReplyKind::array) && reply.elements.size() == 2) {
     const std::string& owner = reply.elements[0].text;
     return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));
   }
-  if (reply.is(Kind::array)) return "...";
-  if (!reply.is(Kind::integer)) return reply.text.substr(0, 12);
+  if (reply.is(ReplyKind::array)) return "...";
+  if (!reply.is(ReplyKind::integer)) return reply.text.substr(0, 12);
   if (command.starts_with("grant")) return "granted " + std::to_string(reply.integer);
   if (command.starts_with("release")) return is_yes ? "released" : "nothing there";
   if (command.starts_with("confirm")) return is_yes ? "confirmed" : "not confirmed";
