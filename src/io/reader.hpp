@@ -20,7 +20,8 @@ struct ReplyLimits {
 };
 
 /// Parses RESP2 from a server that may be malicious: a reply larger than any valid reply to our commands is refused
-/// before memory is allocated for it, and of the text of an error only the first 4 KiB are kept. The bytes may arrive in pieces of any size.
+/// before memory is allocated for it, and of the text of an error only the first 4 KiB are kept. The bytes may arrive in
+/// pieces of any size.
 class Reader {
  public:
   explicit Reader(ReplyLimits limits = {});

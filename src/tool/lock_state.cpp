@@ -9,13 +9,10 @@
 #include "tool/time_text.hpp"
 
 namespace redlock::tool {
-namespace {
 
 bool has_voted(const NodeReport& report) {
   return report.status == NodeStatus::held || report.status == NodeStatus::free;
 }
-
-}  // namespace
 
 LockState lock_state_of(std::span<const NodeReport> nodes) {
   const std::size_t majority = core::quorum(nodes.size());

@@ -20,6 +20,9 @@ struct LockState {
   std::chrono::milliseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
 };
 
+/// Returns true if the node answered whether it has a value.
+[[nodiscard]] bool has_voted(const NodeReport&);
+
 /// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the
 /// silent nodes could make the difference.
 [[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);

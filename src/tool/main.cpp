@@ -63,9 +63,9 @@ constexpr const char* status_footer =
     "  69   too few nodes answered to tell";
 
 constexpr const char* about_nodes =
-    "Prints which nodes vote. With --wait, waits until all of them do, for scripts that restart one node "
-    "after\n"
-    "the other; tries this with a lock of its own, which has a random name that begins with redlock-nodes-.";
+    "Prints which nodes vote. With --wait, waits until all of them do, for scripts that restart one node\n"
+    "after the other; tries this with a lock of its own, which has a random name that begins with\n"
+    "redlock-nodes-.";
 
 constexpr const char* nodes_footer =
     "TIME is a number with a unit: ms, s, m or h.\n\n"
@@ -74,21 +74,21 @@ constexpr const char* nodes_footer =
     "  64   wrong usage or configuration\n"
     "  69   some nodes do not vote";
 
-/// Explains the command at length; the list of commands has a short description. CLI11 does not see the words
-/// after `--`, so it cannot print them in the usage line.
-struct RunFormatter : CLI::Formatter {
-  std::string make_description(const CLI::App*) const override { return std::string{about_run} + '\n'; }
+/// Explains a command at length; the list of commands has a short description.
+struct CommandFormatter : CLI::Formatter {
+  explicit CommandFormatter(const char* text) : text_{text} {}
+  std::string make_description(const CLI::App*) const override { return std::string{text_} + '\n'; }
+
+ private:
+  const char* text_;
+};
+
+/// CLI11 does not see the words after `--`, so it cannot print them in the usage line.
+struct RunFormatter : CommandFormatter {
+  using CommandFormatter::CommandFormatter;
   std::string make_usage(const CLI::App*, std::string) const override {
     return "Usage: redlock run [OPTIONS] RESOURCE -- CMD...\n";
   }
-};
-
-struct StatusFormatter : CLI::Formatter {
-  std::string make_description(const CLI::App*) const override { return std::string{about_status} + '\n'; }
-};
-
-struct NodesFormatter : CLI::Formatter {
-  std::string make_description(const CLI::App*) const override { return std::string{about_nodes} + '\n'; }
 };
 
 /// Adds an option whose value is parsed by `parse`. An exception from `parse` is reported as wrong usage.
@@ -138,7 +138,7 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
-  run->formatter(std::make_shared<RunFormatter>());
+  run->formatter(std::make_shared<RunFormatter>(about_run));
   run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
   add_time(*run, "--ttl", parse_time, arguments.ttl,
@@ -176,7 +176,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 
 CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
   CLI::App* const status = app.add_subcommand("status", "see who holds a lock");
-  status->formatter(std::make_shared<StatusFormatter>());
+  status->formatter(std::make_shared<CommandFormatter>(about_status));
   status->footer(status_footer);
   add_nodes(*status, arguments.nodes);
   status->add_flag("--json", arguments.json, "print JSON instead of a table");
@@ -186,7 +186,7 @@ CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
 
 CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   CLI::App* const nodes = app.add_subcommand("nodes", "see which nodes vote, or wait until all do");
-  nodes->formatter(std::make_shared<NodesFormatter>());
+  nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
   nodes->footer(nodes_footer);
   add_nodes(*nodes, arguments.nodes);
   CLI::Option* const wait = nodes->add_flag("--wait", arguments.wait, "wait until all nodes vote");

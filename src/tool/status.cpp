@@ -1,6 +1,5 @@
 #include "tool/status.hpp"
 
-#include <algorithm>
 #include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
+#include "tool/table.hpp"
 #include "tool/time_text.hpp"
 #include "values/printable.hpp"
 
@@ -30,20 +30,10 @@ Row row_of(const NodeReport& report) {
           printable(report.message)};
 }
 
-void print_table(std::span<const NodeReport> reports) {
+void print(std::span<const NodeReport> reports) {
   std::vector<Row> rows{{"NODE", "STATE", "OWNER", "TTL", "COUNTER", ""}};
   for (const NodeReport& report : reports) rows.push_back(row_of(report));
-  std::array<std::size_t, 6> widths{};
-  for (const Row& row : rows)
-    for (std::size_t column = 0; column < row.size(); ++column)
-      widths[column] = std::max(widths[column], row[column].size());
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t column = 0; column < row.size(); ++column)
-      line += row[column] + std::string(widths[column] - row[column].size() + 2, ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << '\n';
-  }
+  print_table(rows);
 }
 
 nlohmann::json json_of(const NodeReport& report) {
@@ -78,7 +68,7 @@ int status(const StatusArguments& arguments) {
   if (arguments.json) {
     print_json(arguments.resource, state, reports);
   } else {
-    print_table(reports);
+    print(reports);
     std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
   }
   return state.kind == LockState::Kind::unknown ? no_quorum : success;

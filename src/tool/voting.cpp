@@ -1,6 +1,7 @@
 #include "tool/voting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <iterator>
 #include <string>
@@ -12,6 +13,8 @@
 #include "os/random.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/table.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -35,7 +38,7 @@ struct Vote {
 std::vector<Vote> look(Redlock& locks, const std::string& resource) {
   std::vector<Vote> votes;
   for (NodeReport& report : locks.inspect(resource)) {
-    const bool is_given = report.status == NodeStatus::held || report.status == NodeStatus::free;
+    const bool is_given = has_voted(report);
     votes.push_back({std::move(report), is_given});
   }
   return votes;
@@ -57,28 +60,14 @@ bool all_given(const std::vector<Vote>& votes) {
 
 std::string state_of(const Vote& vote) {
   if (vote.is_given) return "votes";
-  const bool is_undecided = vote.report.status == NodeStatus::held || vote.report.status == NodeStatus::free;
-  return is_undecided ? "does not vote yet" : std::string{to_string(vote.report.status)};
+  return has_voted(vote.report) ? "does not vote yet" : std::string{to_string(vote.report.status)};
 }
 
 void print(const std::vector<Vote>& votes) {
-  std::size_t node_width = 4;
-  std::size_t state_width = 5;
-  for (const Vote& vote : votes) {
-    node_width = std::max(node_width, vote.report.node.size());
-    state_width = std::max(state_width, state_of(vote).size());
-  }
-  const auto padded = [](std::string text, std::size_t width) {
-    text.resize(std::max(width, text.size()) + 2, ' ');
-    return text;
-  };
-  std::cout << padded("NODE", node_width) << "STATE\n";
-  for (const Vote& vote : votes) {
-    std::string line = padded(vote.report.node, node_width) + padded(state_of(vote), state_width) +
-                       detail::printable(vote.report.message);
-    line.erase(line.find_last_not_of(' ') + 1);
-    std::cout << line << '\n';
-  }
+  std::vector<std::array<std::string, 3>> rows{{"NODE", "STATE", ""}};
+  for (const Vote& vote : votes)
+    rows.push_back({vote.report.node, state_of(vote), detail::printable(vote.report.message)});
+  print_table(rows);
 }
 
 /// Writes the nodes that do not vote to stderr if their states have changed.

@@ -8,6 +8,7 @@
 #include "os/pause.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
+#include "tool/lock_state.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -35,8 +36,7 @@ bool is_quarantined(const NodeReport& report) { return report.status == NodeStat
 /// Returns true if the nodes that vote, together with those that vote again later, are a majority.
 bool will_have_quorum(std::span<const NodeReport> nodes) {
   const auto will_vote = [](const NodeReport& report) {
-    return is_quarantined(report) || report.status == NodeStatus::granted ||
-           report.status == NodeStatus::held || report.status == NodeStatus::free;
+    return is_quarantined(report) || report.status == NodeStatus::granted || has_voted(report);
   };
   return static_cast<std::size_t>(std::ranges::count_if(nodes, will_vote)) >= core::quorum(nodes.size());
 }

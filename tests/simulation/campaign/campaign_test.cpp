@@ -8,17 +8,7 @@
 #include "support/catch.hpp"
 #include "support/project_file.hpp"
 
-namespace {
-
 using namespace redlock::simulation;
-
-const Mutant* mutant_named(std::string_view name) {
-  for (const auto& mutant : mutants())
-    if (mutant->name() == name) return mutant.get();
-  return nullptr;
-}
-
-}  // namespace
 
 TEST_CASE("a_seed_determines_the_history") {
   for (const Profile profile : {Profile::within, Profile::beyond}) {

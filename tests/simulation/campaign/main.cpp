@@ -151,11 +151,9 @@ int catch_all(Arguments arguments) {
 }
 
 const Mutant* find_mutant(const std::string& name) {
-  const auto all = mutants();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& mutant) { return mutant->name() == name; });
-  if (found == all.end()) throw CLI::ValidationError{"--mutant", "unknown mutant " + name};
-  return found->get();
+  const Mutant* const found = mutant_named(name);
+  if (!found) throw CLI::ValidationError{"--mutant", "unknown mutant " + name};
+  return found;
 }
 
 int act(const Arguments& arguments) {

@@ -74,5 +74,7 @@ class Mutant {
 
 /// All mutants.
 [[nodiscard]] std::span<const std::unique_ptr<Mutant>> mutants();
+/// Returns null if there is none of this name.
+[[nodiscard]] const Mutant* mutant_named(std::string_view name);
 
 }  // namespace redlock::simulation

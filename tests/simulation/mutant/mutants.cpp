@@ -272,4 +272,11 @@ std::span<const std::unique_ptr<Mutant>> mutants() {
   return all;
 }
 
+const Mutant* mutant_named(std::string_view name) {
+  const auto all = mutants();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [name](const auto& mutant) { return mutant->name() == name; });
+  return found == all.end() ? nullptr : found->get();
+}
+
 }  // namespace redlock::simulation

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "simulation/campaign/campaign.hpp"
+#include "simulation/scenario/outcome.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -33,16 +33,6 @@ Schedule power_failure() {
                                .node = node,
                                .amount = 45 * millisecond});
   return schedule;
-}
-
-Outcome outcome_of(const Schedule& schedule, std::string_view mistake = {}) {
-  const Mutant* made = nullptr;
-  for (const auto& mutant : mutants())
-    if (mutant->name() == mistake) made = mutant.get();
-  REQUIRE((made || mistake.empty()));
-  Interpreter interpreter;
-  History unrecorded;
-  return World{schedule, interpreter, unrecorded, made}.run();
 }
 
 }  // namespace

@@ -18,13 +18,11 @@ using redlock::testing::read_project_file;
 
 /// The outcome of a scenario with a deliberate mistake.
 Outcome outcome_with(std::string_view mistake, std::string_view name) {
-  const auto all = mutants();
-  const auto mutant = std::find_if(all.begin(), all.end(),
-                                   [mistake](const auto& candidate) { return candidate->name() == mistake; });
+  const Mutant* mutant = mutant_named(mistake);
   const Scenario* scenario = find_scenario(name);
-  REQUIRE(mutant != all.end());
+  REQUIRE(mutant);
   REQUIRE(scenario);
-  return run_scenario(*scenario, mutant->get()).outcome;
+  return run_scenario(*scenario, mutant).outcome;
 }
 
 }  // namespace

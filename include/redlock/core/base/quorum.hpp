@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "redlock/core/base/time.hpp"
 
 namespace redlock::inline v1::core {
 
 using NodeIndex = std::size_t;
+
+/// A set of nodes with one bit for each; there are at most 31 nodes.
+using NodeSet = std::uint32_t;
+[[nodiscard]] constexpr NodeSet set_of(NodeIndex node) noexcept { return NodeSet{1} << node; }
 
 /// A majority of the *configured* nodes. If only reachable nodes counted, two clients with different views of the
 /// network could both acquire the lock.

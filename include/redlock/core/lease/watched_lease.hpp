@@ -15,10 +15,6 @@
 
 namespace redlock::inline v1::core {
 
-/// A set of nodes with one bit for each; there are at most 31 nodes.
-using NodeSet = std::uint32_t;
-[[nodiscard]] constexpr NodeSet set_of(NodeIndex node) noexcept { return NodeSet{1} << node; }
-
 /// One lease whose key is watched. It reads the beginning of the value and remembers the last reply of each node. When
 /// so many nodes have lost our value that no majority can have it, the lease is lost. A missing reply means nothing.
 ///

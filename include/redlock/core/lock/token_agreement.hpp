@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "redlock/core/base/quorum.hpp"
 #include "redlock/core/operation/tally.hpp"
 
 namespace redlock::inline v1::core {
@@ -41,11 +42,11 @@ class TokenAgreement {
   }
 
   /// The node refuses the token; its counter is still what it granted.
-  void refuse(NodeIndex node) noexcept { refused_ |= bit(node); }
+  void refuse(NodeIndex node) noexcept { refused_ |= set_of(node); }
   /// The connection to the node was lost, and with it its grant.
-  void lose(NodeIndex node) noexcept { refused_ &= ~bit(node); }
+  void lose(NodeIndex node) noexcept { refused_ &= ~set_of(node); }
   /// The node refused the last token and can acknowledge a smaller one.
-  [[nodiscard]] bool refuses(NodeIndex node) const noexcept { return (refused_ & bit(node)) != 0; }
+  [[nodiscard]] bool refuses(NodeIndex node) const noexcept { return (refused_ & set_of(node)) != 0; }
   /// Gives up the token. The nodes that refused it may take part in settling another one; those that have it must not.
   void unsettle() noexcept {
     token_ = 0;
@@ -60,7 +61,7 @@ class TokenAgreement {
   static constexpr std::uint64_t bit(NodeIndex node) noexcept { return std::uint64_t{1} << node; }
 
   std::vector<std::uint64_t> granted_;  // counters; 0 where nothing was granted
-  std::uint64_t refused_ = 0;           // the nodes that refuse the token, one bit for each
+  NodeSet refused_ = 0;                 // the nodes that refuse the token
   std::uint64_t token_ = 0;             // 0 until it is settled
 };
 

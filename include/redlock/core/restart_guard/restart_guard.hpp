@@ -247,8 +247,9 @@ class RestartGuard final : public Operation {
     std::vector<std::string> run_ids;
     for (const Node& node : nodes_)
       if (is_chosen(node)) run_ids.push_back(node.run_id);
+    const std::string name = name_of(std::move(run_ids));
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (is_chosen(nodes_[node])) mark(node, name_of(run_ids), quarantine, now, outbox);
+      if (is_chosen(nodes_[node])) mark(node, name, quarantine, now, outbox);
   }
 
   /// Writes a marker to the node if it needs one. Precondition: the deployment is known.

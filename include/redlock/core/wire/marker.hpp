@@ -59,7 +59,7 @@ struct Marker {
 
  private:
   static bool is_name(std::string_view text) noexcept {
-    return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == 16 && text.find_first_not_of(lower_hex) == std::string_view::npos;
   }
   static bool skip(std::string_view& text, std::string_view expected) noexcept {
     if (!text.starts_with(expected)) return false;
@@ -83,8 +83,8 @@ struct Marker {
   }
 };
 
-/// A name for the servers with these run_ids, or for other words: 16 hex digits (FNV-1a). Clients that see the same servers at the same time
-/// compute the same name, so they need not agree on one.
+/// A name for the servers with these run_ids, or for other words: 16 hex digits (FNV-1a). Clients that see the same
+/// servers at the same time compute the same name, so they need not agree on one.
 [[nodiscard]] inline std::string name_of(std::vector<std::string> words) {
   std::sort(words.begin(), words.end());
   std::uint64_t hash = 14695981039346656037U;
@@ -99,10 +99,10 @@ struct Marker {
 }
 
 /// Returns an array of the marker's text (empty if there is no marker), the quarantine's PTTL, the server's time in
-/// microseconds, and for how many seconds the server has been running. If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and
-/// begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the quarantine stays as it is; if it is -1, the quarantine ends.
-/// A mark that arrives more than a second after the look that it is based on changes nothing. ARGV[4]: the time which
-/// that look returned.
+/// microseconds, and for how many seconds the server has been running. If ARGV[2] is not empty and the marker is still
+/// ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the
+/// quarantine stays as it is; if it is -1, the quarantine ends. A mark that arrives more than a second after the look
+/// that it is based on changes nothing. ARGV[4]: the time which that look returned.
 ///
 /// Marker and quarantine are written together, so each loss of data begins one quarantine, however many clients notice
 /// the loss. The quarantine ends by itself. It is set even if there is one already, because a restored old snapshot may
