@@ -38,7 +38,7 @@ use_pkgconfig() {
 
 make_hiredis
 install_redlock static -DBUILD_SHARED_LIBS=OFF
-install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
+install_redlock shared -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
 for kind in static shared; do
   say "$kind: find_package"
   build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.2
@@ -82,6 +82,6 @@ say "add_subdirectory, with hiredis in the project as well"
 build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source"
 grep -q "hiredis-include" "$work/subdirectory/redlock/CMakeFiles/redlock.dir/flags.make"
 say "FetchContent, with hiredis installed"
-build_consumer "$work/fetched" -DREDLOCK_SOURCE_DIR="$source_dir" -DFETCH=ON -DBUILD_SHARED_LIBS=ON
+build_consumer "$work/fetched" -DREDLOCK_SOURCE_DIR="$source_dir" -DFETCH=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON
 quietly cmake --install "$work/fetched" --prefix "$work/nothing"
 [ ! -e "$work/nothing" ] || fail "a guest installs itself"
