@@ -24,6 +24,10 @@ struct NodeReport {
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
 
+  /// For `quarantined`: after how long the node votes again, at the earliest. Empty if it does not say, because
+  /// people have to do something first; the message says what.
+  std::optional<std::chrono::milliseconds> votes_in = {};
+
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
 

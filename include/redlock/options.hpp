@@ -49,8 +49,9 @@ struct Options {
   Duration fence_memory = std::chrono::hours{24 * 30};
 
   /// Whether nodes that lost their data are kept from voting. The nodes store what this needs in the keys
-  /// `redlock:node` and `redlock:quarantine`. All users of the nodes must agree on this option, on
-  /// `durable_nodes`, on `max_ttl` and on the set of nodes. `SingleNodeLock` promises nothing after a
+  /// `redlock:node` and `redlock:quarantine`, each followed by a colon and the key prefix if there is one. All
+  /// users of the nodes with the same `key_prefix` must agree on this option, on `durable_nodes`, on `max_ttl`
+  /// and on the set of nodes; users with another prefix need not. `SingleNodeLock` promises nothing after a
   /// restart: it accepts only `automatic`, which has no effect there, and `off`.
   RestartGuard restart_guard = RestartGuard::automatic;
 
@@ -59,7 +60,7 @@ struct Options {
   /// with `RestartGuard::off`. `SingleNodeLock` refuses it.
   bool durable_nodes = false;
 
-  /// The longest ttl of any lock on these nodes. Calls with a longer ttl are refused. A node that lost its
+  /// The longest ttl of any lock with this key prefix on these nodes. Calls with a longer ttl are refused. A node that lost its
   /// data waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
   /// `SingleNodeLock` refuses any value but the default, and limits the ttl to 365 days only.
   Duration max_ttl = std::chrono::seconds{60};
@@ -101,6 +102,12 @@ struct LockOptions {
   /// Upper bound on the total hold time, counted from the start of the attempt: no extension moves the
   /// deadline beyond it. At least the ttl, at most 3650 days. Default: no limit.
   std::optional<Duration> max_hold = std::nullopt;
+
+  /// How long a call for a lock waits, and tries again, if too few nodes vote but enough of them have said when
+  /// they vote again, because they have restarted (`NodeReport::votes_in`). After that it fails with `no_quorum`.
+  /// 0 to 3650 days. Default: a call that makes one attempt does not wait for nodes, and one that waits for the
+  /// lock does so until its end. Has no effect with `RestartGuard::off`.
+  std::optional<Duration> node_wait = std::nullopt;
 
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
   /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`).

@@ -77,20 +77,21 @@ enum class NodeStatus : std::uint8_t {
   timed_out,    ///< No answer within the node timeout, or no connection within the connect timeout.
   unreachable,  ///< No connection: refused, no route, or name not found. The client reconnects.
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
-  overloaded,       ///< The node does not keep up: too much is unsent or unanswered.
-  loading,          ///< LOADING: the server is reading its data from disk.
-  busy,             ///< BUSY: a script has been running on the server for too long.
-  out_of_memory,    ///< OOM: maxmemory is reached.
-  not_persisting,   ///< MISCONF: the server cannot save its data and refuses writes.
-  server_error,     ///< Another error reply; the report contains its text.
-  protocol_error,   ///< The reply is not RESP2, does not answer the request, or is too large.
-  auth_required,    ///< NOAUTH: the server requires a password. *Misconfigured.*
-  wrong_password,   ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
-  no_permission,    ///< NOPERM: the ACL forbids a required command or key. *Misconfigured.*
-  read_only,        ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
-  replica,          ///< ROLE: the server is a replica or a sentinel, not a master. *Misconfigured.*
-  wrong_type,       ///< WRONGTYPE: the key is not a string, so it is not one of these locks. *Misconfigured.*
-  put_back,         ///< The node had lost the lease's copy; it was put back but does not count yet.
+  not_awaited,  ///< The call ended before the node answered, because the others had decided it or you ended it.
+  overloaded,      ///< The node does not keep up: too much is unsent or unanswered.
+  loading,         ///< LOADING: the server is reading its data from disk.
+  busy,            ///< BUSY: a script has been running on the server for too long.
+  out_of_memory,   ///< OOM: maxmemory is reached.
+  not_persisting,  ///< MISCONF: the server cannot save its data and refuses writes.
+  server_error,    ///< Another error reply; the report contains its text.
+  protocol_error,  ///< The reply is not RESP2, does not answer the request, or is too large.
+  auth_required,   ///< NOAUTH: the server requires a password. *Misconfigured.*
+  wrong_password,  ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
+  no_permission,   ///< NOPERM: the ACL forbids a required command or key. *Misconfigured.*
+  read_only,       ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
+  replica,         ///< ROLE: the server is a replica or a sentinel, not a master. *Misconfigured.*
+  wrong_type,      ///< WRONGTYPE: the key is not a string, so it is not one of these locks. *Misconfigured.*
+  put_back,        ///< The node had lost the lease's copy; it was put back but does not count yet.
   /// The resource's fencing counter is not a whole number below 2^53 - 1, or is too far from those of the other
   /// nodes (docs/fencing.md). *Misconfigured.*
   bad_counter,

@@ -69,7 +69,8 @@ std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Op
       .quarantine = quarantine(options),
       .discovery_time = options.connect_timeout,
       .strict = options.restart_guard == RestartGuard::strict,
-      .durable = options.durable_nodes};
+      .durable = options.durable_nodes,
+      .keys = core::MarkerKeys{options.key_prefix}};
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::stop_token& s
 Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
                                 Time give_up_at, const std::stop_token& stop) {
   check_process();
-  core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at};
+  core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at, node_wait(options)};
   if (!events_ || attempts == Attempts::one) return run(pursuit, resource, options, stop);
   const Time called = Clock::now();
   Outcome outcome = run(pursuit, resource, options, stop);
@@ -156,7 +157,7 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   check_adoption(owner_value, token, options);
   core::Claim claim = claim_of(resource, options);
   claim.adopted_owner = owner_value;
-  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, token.value()};
+  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, node_wait(options), token.value()};
   return run(pursuit, resource, options, {});
 }
 
@@ -330,9 +331,10 @@ std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) cons
     if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
     if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
     report.message = ballot.trouble.message;
+    report.votes_in = ballot.trouble.votes_in;
     if (ballot.mark != Tally::Mark::pending) continue;
-    report.status = NodeStatus::timed_out;
-    report.message = "no answer before the call ended";
+    report.status = NodeStatus::not_awaited;
+    report.message = "the call ended before the node answered";
   }
   return reports;
 }

@@ -119,6 +119,12 @@ Timing timing(const Options& options, const LockOptions& lock) {
           .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
 }
 
+std::optional<Clock::duration> node_wait(const LockOptions& lock) {
+  if (!lock.node_wait) return std::nullopt;
+  check_between("node_wait", Clock::duration::zero(), *lock.node_wait, longest_hold);
+  return lock.node_wait->get();
+}
+
 void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
   check_length("the owner value", 1, owner_value.size(), longest_owner_value);
   if (token.value() > greatest_token)

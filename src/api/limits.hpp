@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,10 @@ void check(const Options&);
 
 /// The times of a lock. Precondition: `check` accepted the options.
 [[nodiscard]] Timing timing(const Options&, const LockOptions&);
+
+/// How long a call with these options waits for nodes that have said when they vote again; none: as long as for anything
+/// else.
+[[nodiscard]] std::optional<Clock::duration> node_wait(const LockOptions&);
 
 /// Refuses an owner value and a token that a lock with these options cannot have.
 void check_adoption(std::string_view owner_value, FencingToken, const LockOptions&);

@@ -29,7 +29,21 @@ LockState lock_state_of(std::span<const NodeReport> nodes) {
   return {can_be_held ? LockState::Kind::unknown : LockState::Kind::free, {}, {}};
 }
 
-std::string describe(const LockState& state, const std::string& resource, std::span<const NodeReport> nodes) {
+namespace {
+
+/// If too few nodes vote, and enough of them have said when they vote again: a sentence about that, after a space.
+std::string describe_wait(std::span<const NodeReport> nodes) {
+  std::vector<core::Span> times;
+  for (const NodeReport& report : nodes)
+    if (report.votes_in || has_voted(report))
+      times.push_back(report.votes_in.value_or(std::chrono::milliseconds::zero()));
+  const std::optional<core::Span> wait = core::smallest(times, core::quorum(nodes.size()));
+  if (!wait || *wait == core::Span::zero()) return {};
+  return " No lock can be had for " + readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)) + ".";
+}
+
+std::string describe_holder(const LockState& state, const std::string& resource,
+                            std::span<const NodeReport> nodes) {
   switch (state.kind) {
     case LockState::Kind::held:
       return resource + " is held by " + state.owner +
@@ -44,6 +58,12 @@ std::string describe(const LockState& state, const std::string& resource, std::s
   const auto voted = std::ranges::count_if(nodes, has_voted);
   return "Cannot tell who holds " + resource + ": only " + std::to_string(voted) + " of " +
          std::to_string(nodes.size()) + " nodes answered.";
+}
+
+}  // namespace
+
+std::string describe(const LockState& state, const std::string& resource, std::span<const NodeReport> nodes) {
+  return describe_holder(state, resource, nodes) + describe_wait(nodes);
 }
 
 }  // namespace redlock::tool

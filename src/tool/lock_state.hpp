@@ -27,7 +27,7 @@ struct LockState {
 /// silent nodes could make the difference.
 [[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);
 
-/// Returns a sentence for people, with a full stop.
+/// Returns one or two sentences for people: who holds the lock, and for how long too few nodes vote.
 [[nodiscard]] std::string describe(const LockState&, const std::string& resource,
                                    std::span<const NodeReport> nodes);
 

@@ -134,6 +134,12 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
            "REDLOCK_MAX_TTL, else 60s). All users of the nodes must agree on this, --restart-guard and\n"
            "--durable-nodes")
       ->type_name("TIME");
+  command
+      .add_option(
+          "--key-prefix", nodes.key_prefix,
+          "prefix of every key; each prefix has its own locks and its own record of which nodes lost\n"
+          "their data (default: REDLOCK_KEY_PREFIX, else none)")
+      ->type_name("PREFIX");
 }
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {

@@ -82,6 +82,8 @@ Options options_of(const NodeChoice& choice) {
   options.restart_guard = guard_of(choice.restart_guard.value_or(variable("REDLOCK_RESTART_GUARD")));
   options.durable_nodes = choice.durable_nodes || is_durable(variable("REDLOCK_DURABLE_NODES"));
   options.max_ttl = choice.max_ttl ? Duration{*choice.max_ttl} : max_ttl_of(variable("REDLOCK_MAX_TTL"));
+  const char* const prefix = std::getenv("REDLOCK_KEY_PREFIX");
+  options.key_prefix = choice.key_prefix.value_or(prefix ? prefix : "");
   return options;
 }
 

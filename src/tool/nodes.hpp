@@ -21,6 +21,7 @@ struct NodeChoice {
   std::optional<std::string> restart_guard;         ///< `--restart-guard`
   bool durable_nodes = false;                       ///< `--durable-nodes`
   std::optional<std::chrono::nanoseconds> max_ttl;  ///< `--max-ttl`
+  std::optional<std::string> key_prefix;            ///< `--key-prefix`
 };
 
 /// The nodes, and the private servers started for them, if any. The servers run as long as this object
@@ -37,7 +38,7 @@ struct Nodes {
 [[nodiscard]] Nodes choose_nodes(const NodeChoice&);
 
 /// Returns the options that all users of the nodes must agree on. Takes them from the command line, else from
-/// REDLOCK_RESTART_GUARD, REDLOCK_DURABLE_NODES and REDLOCK_MAX_TTL. Throws `redlock::Error` (misconfigured).
+/// REDLOCK_RESTART_GUARD, REDLOCK_DURABLE_NODES, REDLOCK_MAX_TTL and REDLOCK_KEY_PREFIX. Throws `redlock::Error` (misconfigured).
 [[nodiscard]] Options options_of(const NodeChoice&);
 
 }  // namespace redlock::tool

@@ -41,6 +41,7 @@ nlohmann::json json_of(const NodeReport& report) {
   if (report.owner) node["owner"] = *report.owner;
   if (report.ttl) node["ttl_ms"] = report.ttl->count();
   if (report.counter) node["counter"] = report.counter->value();
+  if (report.votes_in) node["votes_in_ms"] = report.votes_in->count();
   if (!report.message.empty()) node["message"] = report.message;
   return node;
 }

@@ -138,6 +138,8 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "unreachable";
     case NodeStatus::connection_lost:
       return "connection lost";
+    case NodeStatus::not_awaited:
+      return "not awaited";
     case NodeStatus::overloaded:
       return "overloaded";
     case NodeStatus::loading:

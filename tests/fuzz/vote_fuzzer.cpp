@@ -17,6 +17,7 @@
 namespace {
 
 using namespace redlock::testing;
+using namespace std::chrono_literals;
 using redlock::core::Reply;
 using redlock::core::Vote;
 using redlock::detail::Reader;
@@ -62,9 +63,12 @@ ReplyLimits size_of(const Reply& reply) {
 
 void check_trouble(const Vote& vote, const Reply& reply) {
   using redlock::NodeStatus;
-  const auto& [status, message] = vote.trouble;
+  const auto& [status, message, votes_in] = vote.trouble;
   must(status != NodeStatus::granted && status != NodeStatus::held && status != NodeStatus::free,
        "a trouble is not a vote");
+  must(is_unmarked(reply) == (status == NodeStatus::quarantined && votes_in),
+       "only such a node says when it votes");
+  if (is_unmarked(reply)) return must(*votes_in >= votes_in->zero(), "a node votes now or later");
   must(reply.is(Reply::Kind::error) ? message == reply.text : status == NodeStatus::protocol_error,
        "only an error reply is quoted");
 }

@@ -48,7 +48,22 @@ TEST_CASE("status_reports_which_nodes_lost_their_data") {
   CHECK_THAT(before.output, contains("Nobody holds r."));
   CHECK(run_tool({"run", "-w", "20", "r", "--", "sleep", "0.5"}, nodes.urls()).code == 0);
   CHECK_THAT(run_tool({"status", "r"}, nodes.urls()).output,
-             contains("restarted without its data ") && contains(" ago, votes again in "));
+             contains("restarted ") && contains(" ago, votes again in "));
+}
+
+TEST_CASE("status_says_for_how_long_no_lock_can_be_had") {
+  LocalNodes nodes{3};
+  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  for (const int node : {0, 1}) nodes.restart_empty(node);
+  CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
+  REQUIRE(eventually([&] {
+    const std::string output = run_tool({"status", "r"}, nodes.urls()).output;
+    return contains("Cannot tell who holds r: only 1 of 3 nodes answered. No lock can be had for ")
+               .match(output) &&
+           output.ends_with(" s.\n");
+  }));
+  const Program::Ending json = run_tool({"status", "--json", "r"}, nodes.urls());
+  CHECK_THAT(json.output, contains("\"votes_in_ms\": "));
 }
 
 TEST_CASE("the_policy_comes_from_the_command_line_or_else_from_the_environment") {
@@ -125,18 +140,20 @@ TEST_CASE("a_signal_ends_the_wait_for_nodes") {
 
 TEST_CASE("a_restart_long_ago_does_not_delay_a_run") {
   LocalNodes nodes{3, {.persist = true}};
-  const std::vector<std::string> limits{"--max-ttl", "1s", "--ttl", "1s", "r", "--", "true"};
+  const std::vector<std::string> limits{"--max-ttl", "3s", "--ttl", "3s", "r", "--", "true"};
   const auto run = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), limits.begin(), limits.end());
-    return run_tool(arguments, nodes.urls()).code;
+    const Program::Ending ending = run_tool(arguments, nodes.urls());
+    UNSCOPED_INFO(ending.errors);
+    return ending.code;
   };
   CHECK(run({"run", "-w", "20"}) == 0);
   for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
-  std::this_thread::sleep_for(3500ms);
+  std::this_thread::sleep_for(5500ms);
   CHECK(run({"run", "-n", "--node-wait", "0", "--restart-guard", "strict"}) == 69);
   nodes.restart_with_data(0);
   nodes.restart_with_data(1);
-  std::this_thread::sleep_for(3500ms);
+  std::this_thread::sleep_for(5500ms);
   CHECK(run({"run", "-n", "--node-wait", "0"}) == 0);
 }
 
@@ -164,4 +181,13 @@ TEST_CASE("invalid_environment_variables_are_bad_usage") {
     CHECK_THAT(ending.errors, contains("allowed:"));
   }
   CHECK(run_tool({"run", "--restart-guard", "on", "r", "--", "true"}, nodes.urls()).code == 64);
+}
+
+TEST_CASE("the_key_prefix_comes_from_the_command_line_or_else_from_the_environment") {
+  LocalNodes nodes{3};
+  CHECK(run_with({"REDLOCK_KEY_PREFIX=app:"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
+  CHECK(Observers{nodes}.having("redlock:node:app:") == 3);
+  CHECK(run_tool({"nodes", "--wait", "--key-prefix", "other:"}, nodes.urls()).code == 0);
+  CHECK(Observers{nodes}.having("redlock:node:other:") == 3);
+  CHECK_FALSE(are_marked(nodes));
 }

@@ -22,9 +22,9 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --node-wait | --timeout) return ;;
+    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --node-wait | --timeout) return ;;
   esac
-  local words nodes='--node --local --restart-guard --durable-nodes --max-ttl'
+  local words nodes='--node --local --restart-guard --durable-nodes --max-ttl --key-prefix'
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
     status) words="$nodes --json --help" ;;

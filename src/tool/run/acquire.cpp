@@ -31,12 +31,10 @@ std::optional<Lease> wait_for_holder(Redlock& locks, const RunArguments& argumen
   throw;
 }
 
-bool is_quarantined(const NodeReport& report) { return report.status == NodeStatus::quarantined; }
-
-/// Returns true if the nodes that vote, together with those that vote again later, are a majority.
+/// Returns true if the nodes that vote, together with those that have said when they vote again, are a majority.
 bool will_have_quorum(std::span<const NodeReport> nodes) {
   const auto will_vote = [](const NodeReport& report) {
-    return is_quarantined(report) || report.status == NodeStatus::granted || has_voted(report);
+    return report.votes_in || report.status == NodeStatus::granted || has_voted(report);
   };
   return static_cast<std::size_t>(std::ranges::count_if(nodes, will_vote)) >= core::quorum(nodes.size());
 }
@@ -44,7 +42,7 @@ bool will_have_quorum(std::span<const NodeReport> nodes) {
 void print_waiting(std::span<const NodeReport> nodes) {
   std::cerr << "redlock: waiting for nodes that will vote again";
   for (const NodeReport& report : nodes)
-    if (is_quarantined(report)) std::cerr << "\n  " << report;
+    if (report.votes_in) std::cerr << "\n  " << report;
   std::cerr << '\n';
 }
 

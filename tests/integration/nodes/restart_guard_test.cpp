@@ -77,7 +77,10 @@ TEST_CASE("a_node_restarted_without_data_votes_after_max_ttl_and_not_before") {
   CHECK(servers[1].pttl("redlock:quarantine") <= 2022);
   const NodeReport report = locks.inspect("r")[1];
   CHECK(report.status == NodeStatus::quarantined);
-  CHECK_THAT(report.message, contains("restarted without its data ") && contains(" ago, votes again in "));
+  CHECK_THAT(report.message, contains("restarted ") && contains(" ago, votes again in "));
+  REQUIRE(report.votes_in);
+  CHECK(*report.votes_in > 0ms);
+  CHECK(*report.votes_in <= 2023ms);
   REQUIRE(locks.try_lock("r", brief));  // from the majority
 
   // New clients do not restart the quarantine.
@@ -108,9 +111,38 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
     text = error.what();
     return error.nodes()[0].status == NodeStatus::quarantined &&
            error.nodes()[2].status == NodeStatus::quarantined &&
-           text.find("restarted without its data") != std::string::npos;
+           text.find("votes again in 6") != std::string::npos;
   }));
   CHECK_THAT(text, contains("1 of 3 nodes voted, 2 needed"));
+}
+
+TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_they_are_told") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes), Options{.max_ttl = 3s}};
+  { REQUIRE(locks.try_lock("first", {.ttl = 3s})); }
+  for (const int node : {0, 2}) nodes.restart_empty(node);
+  const Clock::time_point restarted = Clock::now();
+  const auto lost = [&] {
+    std::error_code ec;
+    static_cast<void>(locks.try_lock("r", {.ttl = 1s}, ec));
+    return ec == Errc::no_quorum && locks.inspect("r")[2].votes_in.value_or(0ms) > 0ms;
+  };
+  REQUIRE(eventually(lost));
+  CHECK(error_of([&] { (void)locks.try_lock_for("r", 60s, {.ttl = 1s, .node_wait = 100ms}); }).code() ==
+        Errc::no_quorum);
+  CHECK(error_of([&] { (void)locks.try_lock("r", {.ttl = 1s, .node_wait = 0ms}); }).code() ==
+        Errc::no_quorum);
+  const auto lease = locks.try_lock("r", {.ttl = 1s, .node_wait = 60s});
+  CHECK(lease);
+  CHECK(Clock::now() - restarted >= 3s);
+}
+
+TEST_CASE("a_node_that_loses_its_data_under_a_connection_is_waited_for_as_well") {
+  LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
+  { REQUIRE(locks.try_lock("first", {.ttl = 1s})); }
+  Observers{nodes}[0].command({"FLUSHALL"});
+  CHECK(locks.try_lock("r", {.ttl = 1s, .node_wait = 60s}));
 }
 
 TEST_CASE("a_server_refuses_a_mark_that_is_a_second_late") {
@@ -264,6 +296,36 @@ TEST_CASE("the_next_attempt_detects_a_flush_on_live_connections_with_and_without
   for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::quarantined);
   CHECK(servers.having("r") == 0);
   REQUIRE(eventually([&] { return servers.having("redlock:quarantine") == 3; }));
+}
+
+TEST_CASE("teams_with_other_key_prefixes_share_servers_without_disturbing_each_other") {
+  LocalNodes nodes{4};
+  Observers servers{nodes};
+  const auto all = endpoints(nodes);
+  Redlock one{{all[0], all[1], all[2]}, Options{.max_ttl = 30s, .key_prefix = "one:"}};
+  Redlock two{{all[1], all[2], all[3]}, Options{.max_ttl = 2s, .key_prefix = "two:"}};
+  Redlock plain{all, Options{.max_ttl = 50s}};
+  const LockOptions brief{.ttl = 1s};
+  for (Redlock* const team : {&one, &two, &plain}) {
+    REQUIRE(eventually([&] { return team->try_lock_for("r", 20s, brief).has_value(); }));
+    for (const NodeReport& report : team->inspect("r")) CHECK(report.status == NodeStatus::free);
+  }
+  CHECK(servers[1].get("redlock:node:one:").value_or("").find("nodes=3 max_ttl=30000 ") != std::string::npos);
+  CHECK(servers[1].get("redlock:node:two:").value_or("").find("nodes=3 max_ttl=2000 ") != std::string::npos);
+  CHECK(servers[1].get("redlock:node").value_or("").find("nodes=4 max_ttl=50000 ") != std::string::npos);
+
+  // Each of them waits for its own longest lock after a loss of data.
+  nodes.restart_empty(1);
+  for (Redlock* const team : {&one, &two})
+    REQUIRE(eventually([&] {
+      REQUIRE(team->try_lock_for("r", 20s, brief));
+      return team->inspect("r")[team == &one ? 1 : 0].votes_in.value_or(0ms) > 0ms;
+    }));
+  RawClient restarted{nodes.port(1)};
+  CHECK(restarted.pttl("redlock:quarantine:one:") > 20'000);
+  CHECK(restarted.pttl("redlock:quarantine:two:") <= 2022);
+  REQUIRE(eventually([&] { return two.inspect("r")[0].status == NodeStatus::free; }, 10s));
+  CHECK(one.inspect("r")[1].status == NodeStatus::quarantined);
 }
 
 TEST_CASE("clients_that_disagree_about_the_nodes_get_an_error") {

@@ -81,7 +81,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return send_command(node, command, options);
   }
   void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
-  [[nodiscard]] std::string_view marker() const noexcept override { return outbox_->marker(); }
+  [[nodiscard]] core::RequiredMarker marker() const noexcept override { return outbox_->marker(); }
   [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
 
   core::Ref<core::Operation> inner_;

@@ -95,7 +95,7 @@ void Process::begin_call(Thread& thread, Time now) {
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
   thread.pursuit.emplace(std::move(claim), waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
-                         now + Span{longest}, thread.adopted.token);
+                         now + Span{longest}, std::nullopt, thread.adopted.token);
   ask(thread, now);
 }
 

@@ -44,6 +44,10 @@ std::string refusal(std::string_view prefix, std::string_view resource) {
   return refusal([&] { static_cast<void>(redlock::detail::lock_key(prefix, resource)); });
 }
 
+std::string wait_refusal(Duration node_wait) {
+  return refusal([&] { static_cast<void>(redlock::detail::node_wait({.node_wait = node_wait})); });
+}
+
 Options with_max_ttl(Duration time) {
   Options options;
   options.max_ttl = time;
@@ -132,6 +136,16 @@ TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
   CHECK(refusal({}, -30s) == "ttl is -30 s; allowed: 10 ms to 365 days");
   CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed: 10 ms to 365 days");
   CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed: 10 ms to 365 days");
+}
+
+TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
+  using redlock::detail::node_wait;
+  CHECK(node_wait({}) == std::nullopt);
+  CHECK(node_wait({.node_wait = 0ms}) == 0ms);
+  CHECK(node_wait({.node_wait = 24h * 3650}) == 24h * 3650);
+  const std::string allowed = "; allowed: 0 s to 3650 days";
+  CHECK(wait_refusal(-1ns) == "node_wait is -1 ns" + allowed);
+  CHECK(wait_refusal(24h * 3650 + 1s) == "node_wait is 315360001 s" + allowed);
 }
 
 TEST_CASE("max_ttl_limits_the_ttl_unless_the_restart_guard_is_off") {

@@ -113,6 +113,25 @@ TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
   CHECK(nodes.take_bytes(2).starts_with(marked_claim(nodes, example_fenced_claim()).set_command()));
 }
 
+TEST_CASE("an_inspection_finds_lost_data_although_that_node_answers_before_another_is_connected") {
+  GuardedEngineHarness nodes;
+  nodes.mark();
+  nodes.servers[1] = {"another run", {}};
+  const Ref<Inspection> inspection{new Inspection{"key", 3, 250ms}};
+  nodes.harness.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
+  nodes.harness.disconnect(0, at(1ms));
+  for (const NodeIndex node : {1U, 2U}) {
+    CHECK_FALSE(inspection->done());
+    nodes.connect(node, at(2ms));
+    for (const Reply& reply : {string_reply(""), string_reply(""), number(-2)})
+      nodes.harness.engine.answered(node, reply, at(3ms));
+  }
+  CHECK(inspection->done());
+  CHECK(inspection->tally()[0].trouble.status == NodeStatus::connection_lost);
+  CHECK(inspection->tally()[1].trouble.status == NodeStatus::quarantined);
+  CHECK(inspection->tally().is(2, Tally::Mark::yes));
+}
+
 TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_back_with_its_data") {
   for (const bool keeps_data : {true, false}) {
     CAPTURE(keeps_data);

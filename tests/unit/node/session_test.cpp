@@ -76,7 +76,7 @@ TEST_CASE("waiting_grant_commands_are_handed_back_when_the_node_may_not_grant") 
 
 TEST_CASE("the_handshake_of_a_guarded_node_reads_its_marker") {
   Session::Settings settings = example_settings();
-  settings.guarded = true;
+  settings.look = look_command();
   SessionHarness harness{settings};
   harness.session.wake(at(0ms));
   harness.session.connected();

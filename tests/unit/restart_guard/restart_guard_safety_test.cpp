@@ -75,7 +75,9 @@ class RandomEvents {
   /// Checks that no node grants to this client too soon after losing its data.
   void look(const GuardedClient& client) {
     for (NodeIndex node = 0; node < nodes; ++node) {
-      if (!client.guard.admits(node) || !servers_[node].grants(client.guard.beginning(), now_)) continue;
+      if (!client.guard.admits(node) ||
+          !servers_[node].grants(client.guard.required_marker().beginning, now_))
+        continue;
       ++grants_;
       if (now_ < lost_at_[node] + max_ttl)
         FAIL("node " << node << " grants although it has just lost its data");

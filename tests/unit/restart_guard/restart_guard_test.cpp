@@ -64,9 +64,11 @@ TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   CHECK(one.admitted() == 3);
   CHECK(one.guard.deadline() == never);
   const std::string deployment = name_of({"run0", "run1", "run2"});
-  CHECK(one.guard.beginning() == "redlock 1 deployment=" + deployment + " nodes=3 max_ttl=60000 ");
+  CHECK(one.guard.required_marker().beginning ==
+        "redlock 1 deployment=" + deployment + " nodes=3 max_ttl=60000 ");
   const std::string node = name_of({"run1", std::to_string(MarkedServer::clock(at(201ms)))});
-  CHECK(servers[1].data.marker == std::string{one.guard.beginning()} + "node=" + node + " run_id=run1");
+  CHECK(servers[1].data.marker ==
+        std::string{one.guard.required_marker().beginning} + "node=" + node + " run_id=run1");
   for (const MarkedServer& server : servers) CHECK_FALSE(server.is_quarantined(at(201ms)));
 }
 
@@ -126,7 +128,7 @@ TEST_CASE("two_clients_that_find_new_nodes_at_the_same_time_create_one_deploymen
     two.settle(at(202ms));
     CHECK(one.admitted() == 3);
     CHECK(two.admitted() == 3);
-    CHECK(one.guard.beginning() == two.guard.beginning());
+    CHECK(one.guard.required_marker().beginning == two.guard.required_marker().beginning);
     for (const MarkedServer& server : servers) CHECK_FALSE(server.is_quarantined(at(203ms)));
   }
 }
@@ -163,8 +165,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
   CHECK(one.on_time(at(200ms)) == 2);
   CHECK(one.guard.deadline() == at(500ms));
   CHECK(one.on_time(at(500ms)) == 2);
-  CHECK(one.objection(0, at(500ms)) ==
-        "quarantined: restarted without its data 0 ms ago, votes again in 61 s");
+  CHECK(one.objection(0, at(500ms)) == "quarantined: restarted 0 ms ago, votes again in 61 s");
   CHECK(servers[0].data.marker == "redlock 1 deployment=none nodes=3 max_ttl=60000 node=" +
                                       name_of({"run0", std::to_string(MarkedServer::clock(at(200ms)))}) +
                                       " run_id=run0");
@@ -177,7 +178,7 @@ TEST_CASE("an_incomplete_set_of_new_nodes_waits_for_the_others_and_is_then_quara
   one.connect(2, at(2min));
   one.settle(at(2min));
   CHECK(one.admitted() == 2);
-  CHECK(servers[2].data.marker.starts_with(one.guard.beginning()));
+  CHECK(servers[2].data.marker.starts_with(one.guard.required_marker().beginning));
   CHECK(servers[2].is_quarantined(at(3min)));
 }
 
@@ -207,14 +208,15 @@ TEST_CASE("a_late_mark_of_a_new_deployment_does_not_spare_a_node_its_quarantine"
     other.connect_all(at(201ms));
     other.settle(at(201ms));
     REQUIRE(other.admitted() == 3);
-    for (const MarkedServer& server : servers) REQUIRE(server.grants(other.guard.beginning(), at(402ms)));
+    for (const MarkedServer& server : servers)
+      REQUIRE(server.grants(other.guard.required_marker().beginning, at(402ms)));
 
     servers[0].data = {};
     late.serve(at(403ms));
     late.settle(at(404ms));
     other.guard.grant_refused(0, at(404ms), other.outbox);
     other.settle(at(404ms));
-    CHECK_FALSE(servers[0].grants(other.guard.beginning(), at(404ms)));
+    CHECK_FALSE(servers[0].grants(other.guard.required_marker().beginning, at(404ms)));
     CHECK(servers[0].is_quarantined(at(403ms) + quarantine - 1ms));
   }
 }
@@ -281,10 +283,9 @@ TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   CHECK(one.admitted() == 2);
   CHECK(one.guard.deadline() == at(10200ms));
   CHECK(one.on_time(at(10200ms)) == 2);  // a look, and the marker with the quarantine
-  CHECK(one.objection(2, at(14100ms)) ==
-        "quarantined: restarted without its data 4 s ago, votes again in 57 s");
+  CHECK(one.objection(2, at(14100ms)) == "quarantined: restarted 4 s ago, votes again in 57 s");
   CHECK(servers[2].is_quarantined(at(10200ms) + quarantine - 1ms));
-  CHECK_FALSE(servers[2].grants(one.guard.beginning(), at(70s)));
+  CHECK_FALSE(servers[2].grants(one.guard.required_marker().beginning, at(70s)));
 
   // The quarantine ends without any client, and a client that connects in the meantime does not restart it.
   GuardedClient two = guarded_client(servers);
@@ -294,7 +295,7 @@ TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
   CHECK(servers[2].data.quarantined_until == at(10200ms) + quarantine);
   two.guard.want_grants(at(10202ms) + quarantine, two.outbox);
   CHECK(two.admitted() == 3);
-  CHECK(servers[2].grants(two.guard.beginning(), at(10202ms) + quarantine));
+  CHECK(servers[2].grants(two.guard.required_marker().beginning, at(10202ms) + quarantine));
   GuardedClient three = guarded_client(servers);
   three.connect_all(at(80s));
   three.settle(at(80s));
@@ -312,7 +313,7 @@ TEST_CASE("a_node_with_an_old_snapshot_is_quarantined_and_keeps_its_identity") {
   CHECK(one.serve(at(0ms)) == 1);  // without a second look, as there is no doubt
   CHECK(one.admitted() == 2);
   CHECK(servers[1].data.quarantined_until == at(0ms) + quarantine);
-  CHECK(servers[1].data.marker == std::string{one.guard.beginning()} +
+  CHECK(servers[1].data.marker == std::string{one.guard.required_marker().beginning} +
                                       "node=" + Marker::parse(snapshot.marker)->node + " run_id=run1'");
 }
 
@@ -378,12 +379,12 @@ TEST_CASE("a_majority_that_lost_its_data_is_quarantined_and_rejoins_the_deployme
   one.guard.want_grants(at(0ms), one.outbox);
   for (const NodeIndex node : {0U, 1U, 2U}) one.connect(node, at(0ms));
   one.settle(at(0ms));
-  CHECK(one.guard.beginning().empty());
+  CHECK(one.guard.required_marker().beginning.empty());
   for (const NodeIndex node : {3U, 4U}) one.connect(node, at(30s));
   one.settle(at(30s));
   CHECK(one.admitted() == 2);
   for (const NodeIndex node : {0U, 1U, 2U}) {
-    CHECK(servers[node].data.marker.starts_with(one.guard.beginning()));
+    CHECK(servers[node].data.marker.starts_with(one.guard.required_marker().beginning));
     CHECK(servers[node].is_quarantined(at(500ms) + quarantine - 1ms));
   }
   one.settle(at(502ms) + quarantine);
@@ -396,7 +397,7 @@ TEST_CASE("a_node_flushed_under_a_live_connection_is_detected_when_it_refuses_a_
   one.connect_all(at(0ms));
   one.settle(at(0ms));
   servers[0].data = {};
-  REQUIRE_FALSE(servers[0].grants(one.guard.beginning(), at(1s)));
+  REQUIRE_FALSE(servers[0].grants(one.guard.required_marker().beginning, at(1s)));
   one.guard.grant_refused(0, at(1s), one.outbox);
   one.guard.grant_refused(0, at(1s), one.outbox);
   CHECK(one.admitted() == 2);
@@ -499,7 +500,7 @@ TEST_CASE("where_no_name_has_a_majority_the_smallest_of_the_commonest_wins_and_t
           (server.run_id.starts_with("o") == (ours < theirs)));
   }
   CHECK(one.admitted() == 2);
-  CHECK(one.guard.beginning() == two.guard.beginning());
+  CHECK(one.guard.required_marker().beginning == two.guard.required_marker().beginning);
 }
 
 TEST_CASE("a_client_with_a_name_of_a_minority_follows_the_majority") {
@@ -555,7 +556,7 @@ TEST_CASE("a_marker_of_an_earlier_run_in_another_deployment_than_the_majority_is
   GuardedClient one = guarded_client(servers);
   one.connect_all(at(1s));
   one.settle(at(1s));
-  CHECK(servers[0].data.marker.starts_with(one.guard.beginning()));
+  CHECK(servers[0].data.marker.starts_with(one.guard.required_marker().beginning));
   CHECK(servers[0].is_quarantined(at(1s) + quarantine - 1ms));
 }
 
@@ -612,7 +613,7 @@ TEST_CASE("a_node_that_does_not_vote_is_looked_at_again_once_a_second") {
   CHECK(one.serve(at(1300ms)) == 2);
   CHECK(one.guard.admits(0));
   one.settle(at(2300ms));
-  CHECK(servers[1].data.marker.starts_with(one.guard.beginning()));
+  CHECK(servers[1].data.marker.starts_with(one.guard.required_marker().beginning));
   servers[1].data.quarantined_until = Time::min();
   one.settle(at(4s));
   CHECK(one.admitted() == 3);

@@ -40,6 +40,7 @@ const std::vector<Row> all_statuses{
     {NodeStatus::timed_out, "timed out", false},
     {NodeStatus::unreachable, "unreachable", false},
     {NodeStatus::connection_lost, "connection lost", false},
+    {NodeStatus::not_awaited, "not awaited", false},
     {NodeStatus::overloaded, "overloaded", false},
     {NodeStatus::loading, "loading", false},
     {NodeStatus::busy, "busy", false},

@@ -1,6 +1,8 @@
 #include "redlock/core/wire/reply.hpp"
 
+#include <chrono>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -141,6 +143,25 @@ TEST_CASE("error_replies_are_classified_by_the_servers_wording") {
     CHECK(to_string(trouble.status) == to_string(row.status));
     CHECK(trouble.message == row.words);
   }
+}
+
+TEST_CASE("a_node_that_refuses_a_grant_because_it_waits_says_until_when") {
+  using redlock::core::trouble_of;
+  using namespace std::chrono_literals;
+  const auto trouble = [](const std::string& text) { return trouble_of(reply(Kind::error, text), ""); };
+  CHECK(trouble("UNMARKED 57321 ms of quarantine are left").message ==
+        "restarted or lost its data, votes again in 58 s");
+  CHECK(trouble("UNMARKED 57321 ms of quarantine are left").votes_in == 57321ms);
+  CHECK(trouble("UNMARKED 0 ms of quarantine are left").votes_in == 0ms);
+  CHECK(trouble("UNMARKED 9223372036854775807 ms").votes_in == 24h * 3650);
+  CHECK(trouble("UNMARKED -1 ms of quarantine are left").message == "its quarantine has no ttl");
+  for (const std::string text :
+       {"UNMARKED -2 ms of quarantine are left", "UNMARKED", "UNMARKED 92233720368547758070"}) {
+    CHECK(trouble(text).message == "lost its data a moment ago, and is to be marked again");
+    CHECK(trouble(text).status == NodeStatus::quarantined);
+    CHECK(trouble(text).votes_in == 0ms);
+  }
+  CHECK(trouble("ERR other").votes_in == std::nullopt);
 }
 
 TEST_CASE("only_an_error_reply_can_report_an_unknown_script") {

@@ -1,8 +1,11 @@
 // Arithmetic of majorities and of validity.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "redlock/core/base/time.hpp"
 
@@ -21,6 +24,14 @@ using NodeSet = std::uint32_t;
 /// How many nodes may fail before a majority becomes impossible.
 [[nodiscard]] constexpr std::size_t tolerated(std::size_t configured) noexcept {
   return configured - quorum(configured);
+}
+
+/// The `wanted`th smallest of the times; none if there are fewer.
+[[nodiscard]] inline std::optional<Span> smallest(std::vector<Span>& times, std::size_t wanted) {
+  if (times.size() < wanted) return std::nullopt;
+  const auto chosen = times.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
+  std::nth_element(times.begin(), chosen, times.end());
+  return *chosen;
 }
 
 /// Until when the holder may rely on a lock whose command was sent at `begun` or later. The nodes start to count the

@@ -49,7 +49,7 @@ class Engine final : public Outbox {
     if (guard) guard_ = Ref<RestartGuard>{new RestartGuard{*guard}};
     sessions_.reserve(nodes.size());
     for (Session::Settings& settings : nodes) {
-      settings.guarded = guard.has_value();
+      if (guard) settings.look = look_command(guard->keys);
       sessions_.emplace_back(std::move(settings));
     }
   }
@@ -176,8 +176,8 @@ class Engine final : public Outbox {
         options.send_by, now_);
   }
   void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
-  [[nodiscard]] std::string_view marker() const noexcept override {
-    return guard_ ? guard_->beginning() : std::string_view{};
+  [[nodiscard]] RequiredMarker marker() const noexcept override {
+    return guard_ ? guard_->required_marker() : RequiredMarker{};
   }
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;

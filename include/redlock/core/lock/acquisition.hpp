@@ -49,7 +49,9 @@ class Acquisition final : public ScriptedOperation {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
-    claim_.marker = outbox.marker();
+    const RequiredMarker required = outbox.marker();
+    claim_.marker = required.beginning;
+    claim_.marker_keys = required.keys;
     const Command set{claim_.set_command(), options_of(asked, now)};
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, set, outbox);
     decide(now, outbox);

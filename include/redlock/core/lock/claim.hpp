@@ -28,6 +28,7 @@ struct Claim {
   std::string
       adopted_owner{};   // for an adoption, the current owner value; else empty, and the key must not exist
   std::string marker{};  // what the marker of a node that may grant begins with; empty if all nodes may grant
+  const MarkerKeys* marker_keys = &keys_without_prefix;
 
   /// Returns true if the reply to `set_command` contains the owner and ttl of a key that exists already. Only the replies
   /// of some scripts do.
@@ -38,12 +39,14 @@ struct Claim {
     if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
       return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form);
     if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    if (!fence) return kind->set.call({key, marker_key, quarantine_key}, {owner, ttl_text(), marker}, form);
+    if (!fence)
+      return kind->set.call({key, marker_keys->marker, marker_keys->quarantine}, {owner, ttl_text(), marker},
+                            form);
     const std::string proposal = std::to_string(fence->proposal);
     if (marker.empty())
       return kind->grant.call({key, fence->counter_key},
                               {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
-    return kind->grant.call({key, fence->counter_key, marker_key, quarantine_key},
+    return kind->grant.call({key, fence->counter_key, marker_keys->marker, marker_keys->quarantine},
                             {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
   }
   /// Undoes `set_command`. To be sent after it on the same connection.

@@ -34,7 +34,7 @@ class Inspection final : public Operation {
       if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
       if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
     }
-    decide();
+    decide(outbox);
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
@@ -52,25 +52,21 @@ class Inspection final : public Operation {
       const bool there = reply.integer != -2;
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
-      // A node that the restart guard does not admit may have forgotten the key.
-      if (const Trouble* const caveat = outbox.caveat(node))
-        tally_.mark(node, Tally::Mark::unknown, *caveat);
-      else
-        tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
+      tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
     }
-    decide();
+    decide(outbox);
   }
 
-  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {
+  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox& outbox) override {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     tally_.mark(node, Tally::Mark::unknown, trouble);
-    decide();
+    decide(outbox);
   }
 
-  void timed_out(Time, Outbox&) override {
+  void timed_out(Time, Outbox& outbox) override {
     if (done()) return;
     tally_.close(no_answer_within(node_timeout_));
-    decide();
+    decide(outbox);
   }
 
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
@@ -93,8 +89,14 @@ class Inspection final : public Operation {
     if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter) tally_[node].counter = value;
   }
 
-  void decide() noexcept {
-    if (tally_.count(Tally::Mark::pending) == 0) finish();
+  /// A node that the restart guard does not admit may have forgotten the key. This is known only when the other nodes
+  /// have answered as well, as it takes their markers to tell a new node from one that lost its data.
+  void decide(Outbox& outbox) {
+    if (tally_.count(Tally::Mark::pending) > 0) return;
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
+      if (const Trouble* const caveat = outbox.caveat(node); caveat && !tally_.is(node, Tally::Mark::unknown))
+        tally_.mark(node, Tally::Mark::unknown, *caveat);
+    finish();
   }
 
   std::string key_;

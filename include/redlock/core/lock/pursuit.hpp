@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,11 +36,16 @@ class Pursuit {
 
   /// `claim`: without owner value and proposal, which every attempt gets anew. An adoption names the owner value and the
   /// token of the lock that it takes over.
-  Pursuit(Claim claim, Attempts attempts, Time give_up_at, std::uint64_t adopted_token = 0)
+  ///
+  /// `node_wait`: how long the call waits for nodes that have said when they vote again. None: a call for one attempt does
+  /// not wait for them, and one that tries again waits until `give_up_at`.
+  Pursuit(Claim claim, Attempts attempts, Time give_up_at, std::optional<Span> node_wait = std::nullopt,
+          std::uint64_t adopted_token = 0)
       : attempts_{attempts},
         is_fenced_{claim.fence.has_value()},
         is_adoption_{!claim.adopted_owner.empty()},
         adopted_token_{adopted_token},
+        node_wait_{node_wait},
         retry_{give_up_at},
         claim_{std::move(claim)} {
     give_up_at_ = attempts == Attempts::one ? never : give_up_at;
@@ -47,7 +53,8 @@ class Pursuit {
 
   /// What the next attempt claims. `owner`: fresh for each. `proposal`: for the fencing counter.
   [[nodiscard]] Claim claim(std::string owner, std::uint64_t proposal) {
-    Claim claim = waits() ? Claim{claim_} : std::move(claim_);
+    const bool is_only_attempt = !waits() && !node_wait_;
+    Claim claim = is_only_attempt ? std::move(claim_) : Claim{claim_};
     claim.owner = std::move(owner);
     if (claim.fence) claim.fence->proposal = is_adoption_ ? std::max(proposal, adopted_token_ + 1) : proposal;
     return claim;
@@ -63,7 +70,7 @@ class Pursuit {
 
   /// After an attempt that took from `begun` to `now` and ended without a lease. `random` is used by calls that wait.
   [[nodiscard]] Next failed(Errc why, Tally tally, Time begun, Time now, std::uint64_t random) {
-    const std::optional<Time> again = waits() ? retry_.after(why, tally, begun, now, random) : std::nullopt;
+    const std::optional<Time> again = next_attempt(why, tally, begun, now, random);
     if (why != Errc::timed_out || !last_) last_ = Failure{why, std::move(tally)};
     if (!again) return end();
     pause_until_ = *again;
@@ -84,6 +91,22 @@ class Pursuit {
     Tally tally;
   };
 
+  /// When to try again. None: the call ends.
+  [[nodiscard]] std::optional<Time> next_attempt(Errc why, const Tally& tally, Time begun, Time now,
+                                                 std::uint64_t random) {
+    const std::optional<Time> again = waits() ? retry_.after(why, tally, begun, now, random) : std::nullopt;
+    const std::optional<Span> votes_in =
+        node_wait_ && why == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
+    if (!votes_in) {
+      nodes_awaited_until_ = never;
+      return again;
+    }
+    if (nodes_awaited_until_ == never) nodes_awaited_until_ = later(now, *node_wait_);
+    if (now >= nodes_awaited_until_ || (waits() && !again)) return std::nullopt;
+    return std::min(again.value_or(later(now, std::clamp(*votes_in, shortest_pause, longest_pause))),
+                    nodes_awaited_until_);
+  }
+
   Next end() {
     Errc& code = last_->code;
     const Tally& tally = last_->tally;
@@ -95,10 +118,15 @@ class Pursuit {
     return Next::end;
   }
 
+  static constexpr Span shortest_pause = std::chrono::milliseconds{10};
+  static constexpr Span longest_pause = std::chrono::milliseconds{500};
+
   Attempts attempts_;
   bool is_fenced_;
   bool is_adoption_;
   std::uint64_t adopted_token_;
+  std::optional<Span> node_wait_;
+  Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
   Time give_up_at_ = never;
   Retry retry_;
   Time pause_until_{};

@@ -21,10 +21,7 @@ namespace redlock::inline v1::core {
     if (tally.is(node, Tally::Mark::yes)) times.push_back(Span::zero());
     if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(span_of(*tally[node].ttl));
   }
-  const std::size_t wanted = quorum(tally.nodes());
-  if (times.size() < wanted) return std::nullopt;
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(wanted - 1), times.end());
-  return times[wanted - 1];
+  return smallest(times, quorum(tally.nodes()));
 }
 
 /// Polls with exponentially growing, jittered pauses, but not longer than until the holder's copies expire. The jitter

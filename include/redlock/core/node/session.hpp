@@ -39,7 +39,7 @@ class Session {
     Span silence{};  // give up the connection if a command stays unanswered for this long
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::commands;
-    bool guarded = false;  // the handshake reads the node's marker
+    std::string look{};  // the command that reads the node's marker; empty if restarts are not guarded
   };
   using Slot = ReplySlot;
   enum class State : std::uint8_t { idle, dialling, handshake, ready, down };
@@ -110,7 +110,7 @@ class Session {
   void connected() {
     if (state_ != State::dialling) return;
     state_ = State::handshake;
-    handshake_.emplace(settings_.login, settings_.purpose, settings_.guarded);
+    handshake_.emplace(settings_.login, settings_.purpose, settings_.look);
     out_.clear();
     out_.add(handshake_->bytes(), false);
     has_unread_ = false;

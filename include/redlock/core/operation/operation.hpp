@@ -9,6 +9,7 @@
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/operation/completion.hpp"
+#include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/status.hpp"
@@ -42,8 +43,8 @@ class Outbox {
                               SendOptions options) = 0;
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
-  /// What the marker of a node that may grant begins with. Empty without a restart guard.
-  [[nodiscard]] virtual std::string_view marker() const noexcept { return {}; }
+  /// Valid until the next event, and its keys as long as the engine. Empty without a restart guard.
+  [[nodiscard]] virtual RequiredMarker marker() const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }

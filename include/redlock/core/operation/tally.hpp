@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/core/wire/vote.hpp"
 
@@ -87,6 +88,17 @@ class Tally {
     };
     const auto further_names = std::count_if(ballots_.begin(), ballots_.end(), is_further_name);
     return static_cast<std::size_t>(further_names) > tolerated(nodes()) || misconfigured() >= quorum(nodes());
+  }
+
+  /// If so many nodes vote, or have said when they vote again, that they are a majority: when a majority votes, at the
+  /// earliest.
+  [[nodiscard]] std::optional<Span> majority_votes_in() const {
+    std::vector<Span> times;
+    for (const Ballot& ballot : ballots_) {
+      if (ballot.mark == Mark::yes || ballot.mark == Mark::no) times.push_back(Span::zero());
+      if (ballot.mark == Mark::unknown && ballot.trouble.votes_in) times.push_back(*ballot.trouble.votes_in);
+    }
+    return smallest(times, quorum(nodes()));
   }
 
   [[nodiscard]] Ballot& operator[](NodeIndex node) noexcept { return ballots_[node]; }

@@ -15,24 +15,25 @@ namespace redlock::inline v1::core {
 
 namespace detail {
 
-[[nodiscard]] inline std::string readable(Span time) {
+/// `whole`: the length of a whole quarantine. One that gave credit for the uptime began, in effect, with the server.
+[[nodiscard]] inline Trouble trouble_of_waiting(const GuardedNode& node, const ExpectedMarker& expected,
+                                                Span whole, Time now) {
   using std::chrono::ceil, std::chrono::milliseconds, std::chrono::seconds;
-  if (time < seconds{1}) return std::to_string(ceil<milliseconds>(time).count()) + " ms";
-  return std::to_string(ceil<seconds>(time).count()) + " s";
-}
-
-[[nodiscard]] inline std::string describe_quarantine(const GuardedNode& node, Span whole, Time now) {
   if (node.quarantined_until == never)
-    return "votes again once redlock:quarantine, which has no ttl, is deleted";
-  const Span left = std::max(node.quarantined_until - now, Span::zero());
-  return "restarted without its data " + readable(std::max(whole - left, Span::zero())) +
-         " ago, votes again in " + readable(left);
+    return {NodeStatus::quarantined,
+            "votes again once " + expected.keys->quarantine + ", which has no ttl, is deleted"};
+  const milliseconds left = ceil<milliseconds>(std::max(node.quarantined_until - now, Span::zero()));
+  const milliseconds since = std::max(ceil<milliseconds>(whole) - left, milliseconds::zero());
+  const bool is_since_restart = std::chrono::abs(node.running_for(now) - since) <= seconds{2};
+  return trouble_of_quarantine(
+      left,
+      (is_since_restart ? "restarted " : "restarted or lost its data, noticed ") + readable(since) + " ago");
 }
 
 [[nodiscard]] inline std::string describe_foreign(const GuardedNode& node, const ExpectedMarker& expected) {
-  constexpr const char* remedy =
-      "; all clients must agree. To change it, stop them all and delete redlock:node on every node";
-  if (!node.marker) return "redlock:node does not contain a marker: " + node.text.substr(0, 100);
+  const std::string remedy = "; all clients must agree. To change it, stop them all and delete " +
+                             expected.keys->marker + " on every node";
+  if (!node.marker) return expected.keys->marker + " does not contain a marker: " + node.text.substr(0, 100);
   const Marker& marker = *node.marker;
   if (marker.nodes != expected.nodes)
     return "its marker says " + std::to_string(marker.nodes) + " nodes, but this client has " +
@@ -44,7 +45,8 @@ namespace detail {
     return "its marker names deployment " + marker.deployment + ", but those of other nodes name others" +
            remedy;
   return "its marker names deployment " + marker.deployment + ", but this client uses " +
-         std::string{expected.deployment} + "; to make the node join that one, delete its redlock:node";
+         std::string{expected.deployment} + "; to make the node join that one, delete its " +
+         expected.keys->marker;
 }
 
 }  // namespace detail
@@ -56,15 +58,17 @@ namespace detail {
   using Standing = GuardedNode::Standing;
   switch (node.standing) {
     case Standing::lost:
-      return {NodeStatus::quarantined, "the node has no marker: it lost its data or is new"};
+      return {NodeStatus::quarantined, "the node has no marker: it lost its data or is new",
+              std::chrono::milliseconds::zero()};
     case Standing::unassigned:
       return {NodeStatus::quarantined, "the node has waited, but no majority of the nodes is ready to start"};
     case Standing::quarantined:
-      return {NodeStatus::quarantined, detail::describe_quarantine(node, quarantine, now)};
+      return detail::trouble_of_waiting(node, expected, quarantine, now);
     case Standing::foreign:
       return {NodeStatus::other_deployment, detail::describe_foreign(node, expected)};
     default:
-      return {NodeStatus::quarantined, "the client is checking whether the node kept its data"};
+      return {NodeStatus::quarantined, "the client is checking whether the node kept its data",
+              std::chrono::milliseconds::zero()};
   }
 }
 

@@ -22,6 +22,7 @@ struct ExpectedMarker {
   std::chrono::milliseconds max_ttl{};
   std::string_view deployment;  // empty if it is not known
   bool uptime_counts = false;   // against the quarantine of a node with its marker of an earlier run
+  const MarkerKeys* keys = &keys_without_prefix;
 };
 
 struct GuardedNode {
@@ -82,6 +83,8 @@ struct GuardedNode {
     uptime = std::chrono::seconds{std::clamp<long long>(parts[3].integer, 0, longest_uptime)};
   }
 
+  /// For how long the server has been running, to the second.
+  [[nodiscard]] Span running_for(Time now) const noexcept { return uptime + (now - read_at); }
   /// The node is connected and does not vote for a reason that a later look may find gone.
   [[nodiscard]] bool is_barred() const noexcept {
     return standing == Standing::failed || standing == Standing::foreign ||

@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +44,7 @@ class RestartGuard final : public Operation {
     Span discovery_time{};  // how long to wait for the other nodes while no deployment is known
     bool strict = false;    // the nodes of a new deployment are quarantined as well
     bool durable = false;   // the servers keep all data over a restart
+    MarkerKeys keys{};
   };
   explicit RestartGuard(const Settings& settings) : settings_{settings}, nodes_(settings.nodes) {}
 
@@ -59,7 +58,7 @@ class RestartGuard final : public Operation {
     for (Node& node : nodes_) node.standing = standing(node, now);
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].is_barred() && now >= later(nodes_[node].read_at, between_visits))
-        ask(node, look_command(), now, outbox);
+        ask(node, look_command(settings_.keys), now, outbox);
     decide(now, outbox);
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
@@ -72,7 +71,7 @@ class RestartGuard final : public Operation {
   /// The node has refused a grant because of its marker: reads the marker again.
   void grant_refused(NodeIndex node, Time now, Outbox& outbox) {
     if (nodes_[node].standing == Standing::asked) return;
-    ask(node, look_command(), now, outbox);
+    ask(node, look_command(settings_.keys), now, outbox);
     decide(now, outbox);
   }
 
@@ -80,12 +79,10 @@ class RestartGuard final : public Operation {
     return nodes_[node].standing == Standing::admitted;
   }
   /// Returns true if the node may be admitted soon.
-  [[nodiscard]] bool is_deciding(NodeIndex node) const noexcept {
-    const Standing standing = nodes_[node].standing;
-    const bool is_looked_at_again =
-        nodes_[node].second_look(expected()) != never;  // its name may be under way
-    return grants_wanted_ && (standing == Standing::asked || standing == Standing::lost ||
-                              is_looked_at_again || may_begin_at_once_);
+  [[nodiscard]] bool is_deciding(NodeIndex index) const noexcept {
+    const Node& node = nodes_[index];
+    return grants_wanted_ && (node.standing == Standing::asked || node.standing == Standing::lost ||
+                              node.second_look(expected()) != never || may_begin_at_once_);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
@@ -97,8 +94,8 @@ class RestartGuard final : public Operation {
     return latest;
   }
 
-  /// What the markers of this deployment begin with. Empty if no deployment is known; then no node is admitted.
-  [[nodiscard]] std::string_view beginning() const noexcept { return beginning_; }
+  /// Its beginning is empty if no deployment is known; then no node is admitted.
+  [[nodiscard]] RequiredMarker required_marker() const noexcept { return {beginning_, &settings_.keys}; }
 
   /// Why a connected node may not grant. Returns null if it may. The pointer is valid until the next call.
   [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
@@ -129,7 +126,7 @@ class RestartGuard final : public Operation {
   }
   void timed_out(Time now, Outbox& outbox) override {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (now >= nodes_[node].second_look(expected())) ask(node, look_command(), now, outbox);
+      if (now >= nodes_[node].second_look(expected())) ask(node, look_command(settings_.keys), now, outbox);
     decide(now, outbox);
   }
   void abandon(Errc, Time, Outbox&) override {}
@@ -141,7 +138,7 @@ class RestartGuard final : public Operation {
   static constexpr Span between_visits = std::chrono::seconds{1};
 
   [[nodiscard]] ExpectedMarker expected() const noexcept {
-    return {settings_.nodes, settings_.max_ttl, id_, !settings_.strict};
+    return {settings_.nodes, settings_.max_ttl, id_, !settings_.strict, &settings_.keys};
   }
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -206,7 +203,8 @@ class RestartGuard final : public Operation {
       return;
     }
     if (may_begin_at_once_ || lost == nodes_.size()) {
-      if (!std::all_of(nodes_.begin(), nodes_.end(), std::mem_fn(&Node::is_certain))) return;
+      if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.is_certain(); }))
+        return;
       if (settings_.strict) return name_nodes(is(Standing::lost), settings_.quarantine, now, outbox);
       return let_wait(now, outbox);
     }
@@ -230,7 +228,7 @@ class RestartGuard final : public Operation {
     bool was_so = true;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].is_reached() && nodes_[node].asked_in < last_change) {
-        ask(node, look_command(), now, outbox);
+        ask(node, look_command(settings_.keys), now, outbox);
         was_so = false;
       }
     return was_so;
@@ -271,7 +269,7 @@ class RestartGuard final : public Operation {
             Outbox& outbox) {
     const Node& node = nodes_[index];
     const std::string text = node.new_marker(deployment, expected());
-    ask(index, mark_command(node.text, text, quarantine, node.looked_at), now, outbox);
+    ask(index, mark_command(settings_.keys, node.text, text, quarantine, node.looked_at), now, outbox);
   }
   void ask(NodeIndex index, const std::string& command, Time now, Outbox& outbox) {
     Node& node = nodes_[index];

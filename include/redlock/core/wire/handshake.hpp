@@ -33,7 +33,7 @@ enum class Purpose : std::uint8_t { commands, listening };
 /// - for listening: CLIENT ID and SUBSCRIBE.
 class Handshake {
  public:
-  explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, bool guarded = false) {
+  explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, std::string_view look = {}) {
     if (!login.user.empty() || !login.password.empty()) {
       if (login.user.empty())
         say(Topic::auth, {"AUTH", login.password});
@@ -49,9 +49,9 @@ class Handshake {
     say(Topic::role, {"ROLE"});
     say(Topic::info, {"INFO", "server"});
     for (const Script* const script : all_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
-    if (!guarded) return;
+    if (look.empty()) return;
     topics_.push_back(Topic::look);
-    bytes_ += look_command();
+    bytes_ += look;
   }
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }

@@ -19,6 +19,26 @@ namespace redlock::inline v1::core {
 inline constexpr std::string_view marker_key = "redlock:node";
 inline constexpr std::string_view quarantine_key = "redlock:quarantine";
 
+/// Each key prefix has a marker and a quarantine of its own, because its users agree on the nodes and on `max_ttl`, and
+/// need not know who else uses the same servers.
+struct MarkerKeys {
+  MarkerKeys() = default;
+  explicit MarkerKeys(std::string_view prefix) {
+    if (prefix.empty()) return;
+    marker.append(":").append(prefix);
+    quarantine.append(":").append(prefix);
+  }
+  std::string marker{marker_key};
+  std::string quarantine{quarantine_key};
+};
+inline const MarkerKeys keys_without_prefix;
+
+/// What a node that may grant has: a marker that begins with this, under these keys.
+struct RequiredMarker {
+  std::string_view beginning{};
+  const MarkerKeys* keys = &keys_without_prefix;
+};
+
 /// The deployment in the marker of a node that waits without knowing its deployment.
 inline constexpr std::string_view no_deployment = "none";
 
@@ -124,13 +144,14 @@ inline constexpr std::chrono::milliseconds quarantine_stays{0};
 inline constexpr std::chrono::milliseconds quarantine_ends{-1};
 
 /// The command that only reads marker and quarantine.
-[[nodiscard]] inline std::string look_command() {
-  return command({"EVAL", mark_script, "2", marker_key, quarantine_key, "", "", "0", "0"});
+[[nodiscard]] inline std::string look_command(const MarkerKeys& keys = keys_without_prefix) {
+  return command({"EVAL", mark_script, "2", keys.marker, keys.quarantine, "", "", "0", "0"});
 }
 /// `looked_at`: the server's time from the look that returned `expected`.
-[[nodiscard]] inline std::string mark_command(std::string_view expected, std::string_view marker,
-                                              std::chrono::milliseconds quarantine, long long looked_at) {
-  return command({"EVAL", mark_script, "2", marker_key, quarantine_key, expected, marker,
+[[nodiscard]] inline std::string mark_command(const MarkerKeys& keys, std::string_view expected,
+                                              std::string_view marker, std::chrono::milliseconds quarantine,
+                                              long long looked_at) {
+  return command({"EVAL", mark_script, "2", keys.marker, keys.quarantine, expected, marker,
                   std::to_string(quarantine.count()), std::to_string(looked_at)});
 }
 

@@ -66,8 +66,9 @@ inline constexpr Script extend_script{
 /// no quarantine. If ARGV[6] is not empty, the lock is adopted: the key must have that value.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
-    "if KEYS[3] and (call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5] or call('EXISTS',KEYS[4])==1) then "
-    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
+    "local left=KEYS[3] and call('PTTL',KEYS[4]) "
+    "if left and (left~=-2 or call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5]) then "
+    "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "local text=try('GET',KEYS[2]) "
     "local counter=tonumber(text or 0) "
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
@@ -89,15 +90,16 @@ inline constexpr Script grant_script{
     "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "bf88d5ec5eb869b47019008ff463b1ad08f54ff6"};
+    "694687cfa392c2051d5a5d245727601e2a6eabc1"};
 
 /// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
 inline constexpr Script set_script{
     "local call=redis.call "
-    "if call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] or call('EXISTS',KEYS[3])==1 then "
-    "return redis.error_reply('UNMARKED it lost its data, or waits because it did: no grants now') end "
+    "local left=call('PTTL',KEYS[3]) "
+    "if left~=-2 or call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] then "
+    "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
-    "69b589a7fa80671277907b3d4b4008077f409124"};
+    "a08edff2d7e7e643c58de3220811440d55c55f99"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3] and returns 1. Changes nothing and returns 0
 /// if the key is no longer ours or the counter has changed since.

@@ -1,7 +1,11 @@
 // Why a node does not vote, and how error replies map to such reasons.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +18,8 @@ namespace redlock::inline v1::core {
 struct Trouble {
   NodeStatus status = NodeStatus::unreachable;
   std::string message;
+  /// For `quarantined`: after how long the node votes again, at the earliest; none if that depends on people.
+  std::optional<std::chrono::milliseconds> votes_in = {};
 };
 
 namespace detail {
@@ -49,6 +55,35 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("UNMARKED");
 }
 
+/// A time for people, in seconds or, if it is short, milliseconds.
+[[nodiscard]] inline std::string readable(std::chrono::milliseconds time) {
+  if (time < std::chrono::seconds{1}) return std::to_string(time.count()) + " ms";
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
+}
+
+/// The trouble of a node that waits because it may have forgotten locks. `beginning`: since when.
+[[nodiscard]] inline Trouble trouble_of_quarantine(std::chrono::milliseconds left,
+                                                   const std::string& beginning) {
+  return {NodeStatus::quarantined, beginning + ", votes again in " + readable(left), left};
+}
+
+/// The trouble for the reply of a grant script to which `is_unmarked` applies. It contains the quarantine's PTTL. That is
+/// -2 if the marker is missing or another one, and -1 if the quarantine has no ttl; the client is about to read both.
+[[nodiscard]] inline Trouble trouble_of_unmarked(const Reply& reply) {
+  long long pttl = -2;
+  constexpr std::string_view before = "UNMARKED ";
+  const std::string_view text =
+      std::string_view{reply.text}.substr(std::min(before.size(), reply.text.size()));
+  std::from_chars(text.data(), text.data() + text.size(), pttl);
+  constexpr std::chrono::milliseconds longest = std::chrono::hours{24 * 3650};
+  if (pttl >= 0)
+    return trouble_of_quarantine(std::min(std::chrono::milliseconds{pttl}, longest),
+                                 "restarted or lost its data");
+  return {NodeStatus::quarantined,
+          pttl == -1 ? "its quarantine has no ttl" : "lost its data a moment ago, and is to be marked again",
+          std::chrono::milliseconds::zero()};
+}
+
 /// Maps an error reply to a trouble. The error code is the first word. Servers before 7.0 wrap the error of a command
 /// inside a script (`ERR Error running script (…): @user_script:1: OOM …`); for these, each word that follows a colon
 /// is tried as well. If an ACL forbids a command inside a script, the reply has a sentence instead of a code. The
@@ -70,6 +105,7 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
 
 /// The trouble for a reply that the command cannot have: an error, or a reply of the wrong type.
 [[nodiscard]] inline Trouble trouble_of(const Reply& reply, std::string_view expected) {
+  if (is_unmarked(reply)) return trouble_of_unmarked(reply);
   if (reply.is(Reply::Kind::error)) return trouble_of_error(reply.text);
   // Not operator+: g++ 14 mistakes the move of its result for a copy past the end, and warns.
   return {NodeStatus::protocol_error, std::string{"the reply is not "}.append(expected)};
