@@ -64,18 +64,21 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// Makes one attempt. Returns an empty optional if somebody else has the lock. Blocks until a majority has
+  /// Makes one attempt, or several within `LockOptions::node_wait`. Returns an empty optional if somebody else has
+  /// the lock. Blocks until a majority has
   /// decided, for at most the node timeout; for at most twice that if a second round has to confirm the
   /// fencing token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A
-  /// first call also waits for connections, for at most the connect timeout.
+  /// first call also waits for connections, for at most the connect timeout. During `node_wait` only `shut_down`
+  /// ends the call.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
   /// As above, but reports in `ec` why there is no lease.
   std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
 
   /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over.
   /// Returns an empty optional if the lock is still held then. If too few nodes vote at the end, the call
-  /// throws `no_quorum`. If a majority of the nodes is misconfigured, the call fails at once. With a `wait`
-  /// of zero or less it makes one full attempt, as `try_lock` does. A stop request ends the call at once with
+  /// throws `no_quorum`, and also when `LockOptions::node_wait` is over. If a majority of the nodes is
+  /// misconfigured, the call fails at once. With a `wait` of zero or less it makes one full attempt, as
+  /// `try_lock` does, and waits for no node. A stop request ends the call at once with
   /// `cancelled`.
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                                     std::stop_token stop = {});
@@ -83,10 +86,10 @@ class REDLOCK_EXPORT LockClient {
   std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop, std::error_code& ec);
 
-  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled` or
-  /// `misconfigured`. Keeps trying even while too few nodes are reachable.
+  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled`, `misconfigured` or,
+  /// after `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
   Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
-  /// As above, but returns an empty optional and sets `ec` to `cancelled` or `misconfigured`.
+  /// As above, but returns an empty optional and sets `ec` to `cancelled`, `misconfigured` or `no_quorum`.
   std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
                             std::error_code& ec);
 

@@ -40,7 +40,7 @@ class REDLOCK_EXPORT Mutex {
   ~Mutex();
 
   /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
-  /// misconfigured, or cancelled if the client was shut down. A shutdown does not end the wait for another
+  /// misconfigured, cancelled if the client was shut down, or no_quorum after `LockOptions::node_wait`. A shutdown does not end the wait for another
   /// thread that has this mutex; the call throws once that thread unlocks. Throws `std::system_error` if the
   /// system cannot provide the thread for renewals. After any call that throws, the mutex is not locked.
   void lock();
@@ -50,7 +50,7 @@ class REDLOCK_EXPORT Mutex {
   /// Returns false if the lock is still held after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
   [[nodiscard]] bool try_lock_for(Duration wait);
   /// As `try_lock_for`, until a time point of any clock. Reads that clock at least once a second, so that it
-  /// notices jumps.
+  /// notices jumps. Waits until then for nodes as well: `LockOptions::node_wait` has no effect.
   template <class AnyClock, class AnyDuration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};

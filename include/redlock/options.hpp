@@ -66,7 +66,8 @@ struct Options {
   Duration max_ttl = std::chrono::seconds{60};
 
   /// Prefix of every key: the key of a lock is this prefix followed by the resource. Any bytes, up to 1024 of
-  /// them; the key must not start with `redlock:`. All users of a lock must agree.
+  /// them; the key must not start with `redlock:`. All users of a lock must have the same prefix. The same key
+  /// from another prefix and resource excludes others too, but the restart guard treats it as another lock.
   std::string key_prefix = {};
 
   /// Called with warnings for people. During construction, on the constructing thread, it reports choices

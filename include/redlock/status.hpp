@@ -77,10 +77,10 @@ enum class NodeStatus : std::uint8_t {
   timed_out,    ///< No answer within the node timeout, or no connection within the connect timeout.
   unreachable,  ///< No connection: refused, no route, or name not found. The client reconnects.
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
-  not_awaited,  ///< The call ended before the node answered, because the others had decided it or you ended it.
-  overloaded,      ///< The node does not keep up: too much is unsent or unanswered.
-  loading,         ///< LOADING: the server is reading its data from disk.
-  busy,            ///< BUSY: a script has been running on the server for too long.
+  not_awaited,  ///< The call ended before the node answered, because the others had decided it, its time was over or you ended it.
+  overloaded,   ///< The node does not keep up: too much is unsent or unanswered.
+  loading,      ///< LOADING: the server is reading its data from disk.
+  busy,         ///< BUSY: a script has been running on the server for too long.
   out_of_memory,   ///< OOM: maxmemory is reached.
   not_persisting,  ///< MISCONF: the server cannot save its data and refuses writes.
   server_error,    ///< Another error reply; the report contains its text.

@@ -13,6 +13,15 @@ using Attempts = detail::Client::Attempts;
 
 Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::now(), wait); }
 
+/// With no time left, makes one full attempt and waits for no node.
+detail::Client::Outcome acquire_within(Duration wait, detail::Client& client, std::string_view resource,
+                                       const LockOptions& options, const std::stop_token& stop) {
+  if (wait > Duration{}) return client.acquire(resource, options, Attempts::until_time, from_now(wait), stop);
+  LockOptions once = options;
+  once.node_wait.reset();
+  return client.acquire(resource, once, Attempts::one, core::never, stop);
+}
+
 /// Returns an empty optional for `held` and `timed_out`, and throws for all other failures.
 std::optional<Lease> lease_or_throw(detail::Client::Outcome outcome) {
   const Errc code = outcome.failure.code;
@@ -53,18 +62,13 @@ std::optional<Lease> LockClient::try_lock(std::string_view resource, const LockO
 
 std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
                                               const LockOptions& options, std::stop_token stop) {
-  if (wait <= Duration{})
-    return lease_or_throw(client_->acquire(resource, options, Attempts::one, core::never, stop));
-  return lease_or_throw(client_->acquire(resource, options, Attempts::until_time, from_now(wait), stop));
+  return lease_or_throw(acquire_within(wait, *client_, resource, options, stop));
 }
 
 std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
                                               const LockOptions& options, std::stop_token stop,
                                               std::error_code& ec) {
-  return lease_or_code(ec, [&] {
-    if (wait <= Duration{}) return client_->acquire(resource, options, Attempts::one, core::never, stop);
-    return client_->acquire(resource, options, Attempts::until_time, from_now(wait), stop);
-  });
+  return lease_or_code(ec, [&] { return acquire_within(wait, *client_, resource, options, stop); });
 }
 
 Lease LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {

@@ -49,8 +49,10 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   std::unique_lock local{*local_, deadline};
   if (!local) return false;
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
+  LockOptions options = options_;
+  if (unreachable == Unreachable::keep_trying) options.node_wait.reset();
   try {
-    lease_ = client_.try_lock_for(resource_, left, options_);
+    lease_ = client_.try_lock_for(resource_, left, options);
   } catch (const Error& error) {
     const bool is_final = error.code() == Errc::misconfigured || error.code() == Errc::cancelled;
     if (unreachable == Unreachable::report || is_final) throw;

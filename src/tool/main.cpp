@@ -131,14 +131,14 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
                    "when they restart (also set by REDLOCK_DURABLE_NODES=1)");
   add_time(command, "--max-ttl", parse_time, nodes.max_ttl,
            "the longest ttl of any lock on these nodes; nodes that lost their data wait this long (default:\n"
-           "REDLOCK_MAX_TTL, else 60s). All users of the nodes must agree on this, --restart-guard and\n"
-           "--durable-nodes")
+           "REDLOCK_MAX_TTL, else 60s). All users of the nodes with the same key prefix must agree on this,\n"
+           "--restart-guard and --durable-nodes")
       ->type_name("TIME");
   command
       .add_option(
           "--key-prefix", nodes.key_prefix,
           "prefix of every key; each prefix has its own locks and its own record of which nodes lost\n"
-          "their data (default: REDLOCK_KEY_PREFIX, else none)")
+          "their data, so all users of a lock need the same one (default: REDLOCK_KEY_PREFIX, else none)")
       ->type_name("PREFIX");
 }
 

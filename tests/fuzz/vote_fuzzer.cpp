@@ -66,9 +66,10 @@ void check_trouble(const Vote& vote, const Reply& reply) {
   const auto& [status, message, votes_in] = vote.trouble;
   must(status != NodeStatus::granted && status != NodeStatus::held && status != NodeStatus::free,
        "a trouble is not a vote");
-  must(is_unmarked(reply) == (status == NodeStatus::quarantined && votes_in),
-       "only such a node says when it votes");
-  if (is_unmarked(reply)) return must(*votes_in >= votes_in->zero(), "a node votes now or later");
+  must(is_unmarked(reply) == (status == NodeStatus::quarantined), "only such a node waits");
+  if (is_unmarked(reply))
+    return must(!votes_in || (*votes_in >= 0h && *votes_in <= 24h * 3650),
+                "a node votes now or within ten years");
   must(reply.is(Reply::Kind::error) ? message == reply.text : status == NodeStatus::protocol_error,
        "only an error reply is quoted");
 }

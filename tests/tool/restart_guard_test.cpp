@@ -55,8 +55,8 @@ TEST_CASE("status_says_for_how_long_no_lock_can_be_had") {
   LocalNodes nodes{3};
   CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
   for (const int node : {0, 1}) nodes.restart_empty(node);
-  CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
   REQUIRE(eventually([&] {
+    CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
     const std::string output = run_tool({"status", "r"}, nodes.urls()).output;
     return contains("Cannot tell who holds r: only 1 of 3 nodes answered. No lock can be had for ")
                .match(output) &&
@@ -186,7 +186,11 @@ TEST_CASE("invalid_environment_variables_are_bad_usage") {
 TEST_CASE("the_key_prefix_comes_from_the_command_line_or_else_from_the_environment") {
   LocalNodes nodes{3};
   CHECK(run_with({"REDLOCK_KEY_PREFIX=app:"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
-  CHECK(Observers{nodes}.having("redlock:node:app:") == 3);
+  CHECK(eventually([&] { return Observers{nodes}.having("redlock:node:app:") == 3; }));
+  const Program::Ending inside = run_with(
+      {"REDLOCK_KEY_PREFIX=app:"},
+      {"run", "-w", "20", "--key-prefix", "third:", "r", "--", "printenv", "REDLOCK_KEY_PREFIX"}, nodes);
+  CHECK(inside.output == "third:\n");
   CHECK(run_tool({"nodes", "--wait", "--key-prefix", "other:"}, nodes.urls()).code == 0);
   CHECK(Observers{nodes}.having("redlock:node:other:") == 3);
   CHECK_FALSE(are_marked(nodes));

@@ -118,7 +118,7 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
 
 TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_they_are_told") {
   LocalNodes nodes{3};
-  Redlock locks{endpoints(nodes), Options{.max_ttl = 3s}};
+  Redlock locks{endpoints(nodes), Options{.node_timeout = 1s, .max_ttl = 6s}};
   { REQUIRE(locks.try_lock("first", {.ttl = 3s})); }
   for (const int node : {0, 2}) nodes.restart_empty(node);
   const Clock::time_point restarted = Clock::now();
@@ -132,17 +132,20 @@ TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_the
         Errc::no_quorum);
   CHECK(error_of([&] { (void)locks.try_lock("r", {.ttl = 1s, .node_wait = 0ms}); }).code() ==
         Errc::no_quorum);
+  CHECK(error_of([&] { (void)locks.try_lock_for("r", 0s, {.ttl = 1s, .node_wait = 60s}); }).code() ==
+        Errc::no_quorum);
+  CHECK(Clock::now() - restarted < 6s);
   const auto lease = locks.try_lock("r", {.ttl = 1s, .node_wait = 60s});
   CHECK(lease);
-  CHECK(Clock::now() - restarted >= 3s);
+  CHECK(Clock::now() - restarted >= 6s);
 }
 
 TEST_CASE("a_node_that_loses_its_data_under_a_connection_is_waited_for_as_well") {
   LocalNodes nodes{1};
-  Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
-  { REQUIRE(locks.try_lock("first", {.ttl = 1s})); }
+  Redlock locks{endpoints(nodes), Options{.node_timeout = 1s, .max_ttl = 2s}};
+  { REQUIRE(locks.try_lock("first", {.ttl = 2s})); }
   Observers{nodes}[0].command({"FLUSHALL"});
-  CHECK(locks.try_lock("r", {.ttl = 1s, .node_wait = 60s}));
+  CHECK(locks.try_lock("r", {.ttl = 2s, .node_wait = 60s}));
 }
 
 TEST_CASE("a_server_refuses_a_mark_that_is_a_second_late") {

@@ -155,9 +155,10 @@ TEST_CASE("a_node_that_refuses_a_grant_because_it_waits_says_until_when") {
   CHECK(trouble("UNMARKED 0 ms of quarantine are left").votes_in == 0ms);
   CHECK(trouble("UNMARKED 9223372036854775807 ms").votes_in == 24h * 3650);
   CHECK(trouble("UNMARKED -1 ms of quarantine are left").message == "its quarantine has no ttl");
+  CHECK(trouble("UNMARKED -1 ms of quarantine are left").votes_in == std::nullopt);
   for (const std::string text :
        {"UNMARKED -2 ms of quarantine are left", "UNMARKED", "UNMARKED 92233720368547758070"}) {
-    CHECK(trouble(text).message == "lost its data a moment ago, and is to be marked again");
+    CHECK(trouble(text).message == "its marker is missing or another one, and is to be read again");
     CHECK(trouble(text).status == NodeStatus::quarantined);
     CHECK(trouble(text).votes_in == 0ms);
   }

@@ -53,6 +53,7 @@ class Inspection final : public Operation {
       if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
       if (!there) tally_[node].owner.reset();
       tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
+      heed_caveat(node, outbox);
     }
     decide(outbox);
   }
@@ -89,13 +90,15 @@ class Inspection final : public Operation {
     if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter) tally_[node].counter = value;
   }
 
-  /// A node that the restart guard does not admit may have forgotten the key. This is known only when the other nodes
-  /// have answered as well, as it takes their markers to tell a new node from one that lost its data.
+  /// A node that the restart guard does not admit may have forgotten the key. This may become known only when the other
+  /// nodes have answered as well, as it takes their markers to tell a new node from one that lost its data.
+  void heed_caveat(NodeIndex node, Outbox& outbox) {
+    const Trouble* const caveat = outbox.caveat(node);
+    if (caveat && !tally_.is(node, Tally::Mark::unknown)) tally_.mark(node, Tally::Mark::unknown, *caveat);
+  }
   void decide(Outbox& outbox) {
     if (tally_.count(Tally::Mark::pending) > 0) return;
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* const caveat = outbox.caveat(node); caveat && !tally_.is(node, Tally::Mark::unknown))
-        tally_.mark(node, Tally::Mark::unknown, *caveat);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) heed_caveat(node, outbox);
     finish();
   }
 

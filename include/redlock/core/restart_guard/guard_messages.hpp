@@ -61,7 +61,8 @@ namespace detail {
       return {NodeStatus::quarantined, "the node has no marker: it lost its data or is new",
               std::chrono::milliseconds::zero()};
     case Standing::unassigned:
-      return {NodeStatus::quarantined, "the node has waited, but no majority of the nodes is ready to start"};
+      return {NodeStatus::quarantined, "the node has waited, but no majority of the nodes is ready to start",
+              std::chrono::milliseconds::zero()};
     case Standing::quarantined:
       return detail::trouble_of_waiting(node, expected, quarantine, now);
     case Standing::foreign:

@@ -79,8 +79,8 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   if (pttl >= 0)
     return trouble_of_quarantine(std::min(std::chrono::milliseconds{pttl}, longest),
                                  "restarted or lost its data");
-  return {NodeStatus::quarantined,
-          pttl == -1 ? "its quarantine has no ttl" : "lost its data a moment ago, and is to be marked again",
+  if (pttl == -1) return {NodeStatus::quarantined, "its quarantine has no ttl"};
+  return {NodeStatus::quarantined, "its marker is missing or another one, and is to be read again",
           std::chrono::milliseconds::zero()};
 }
 
