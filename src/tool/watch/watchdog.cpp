@@ -18,12 +18,23 @@
 namespace redlock::tool {
 namespace {
 
-/// Leaves the terminal's session, blocks all signals, and closes all other descriptors. Lets the system continue
-/// this process, should it be stopped, when its parent ends.
-void detach_from_job(int parent, int timer) noexcept {
+/// As fork(). The child has all signals blocked from its first moment: until it has left the terminal's session, which may
+/// take a while on a busy machine, it gets the terminal's signals.
+pid_t fork_without_signals() noexcept {
   sigset_t all;
+  sigset_t before;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  const int error = errno;
+  if (pid != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
+/// Leaves the terminal's session, and closes all other descriptors. Lets the system continue this process, should it be
+/// stopped, when its parent ends.
+void detach_from_job(int parent, int timer) noexcept {
   ::setsid();
   ::prctl(PR_SET_NAME, "redlock-guard");
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
@@ -59,7 +70,7 @@ Watchdog::Watchdog(Termination& termination) {
   pipe_ = detail::Descriptor{ends[1]};
   const detail::Descriptor timer{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)};
   if (!timer) detail::throw_errno("timerfd_create");
-  watcher_ = ::fork();
+  watcher_ = fork_without_signals();
   if (watcher_ < 0) detail::throw_errno("fork");
   if (watcher_ > 0) return;
   // Move them above the standard descriptors, which detach_from_job overwrites.
