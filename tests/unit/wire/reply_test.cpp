@@ -49,14 +49,8 @@ TEST_CASE("commands_are_appended_one_after_the_other") {
   std::string out = redlock::core::command({"A"});
   redlock::core::append_command(out, {"B"});
   CHECK(out == "*1\r\n$1\r\nA\r\n*1\r\n$1\r\nB\r\n");
-}
-
-TEST_CASE("numbers_are_appended_with_all_digits") {
-  std::string out;
-  redlock::core::append_number(out, 0);
-  redlock::core::append_number(out, std::numeric_limits<long long>::min());
-  redlock::core::append_number(out, std::numeric_limits<long long>::max());
-  CHECK(out == "0-92233720368547758089223372036854775807");
+  redlock::core::append_length(out = {}, "$", std::numeric_limits<std::size_t>::max());
+  CHECK(out == "$18446744073709551615\r\n");
 }
 
 TEST_CASE("only_ok_grants_and_only_nil_denies") {

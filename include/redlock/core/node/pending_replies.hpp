@@ -38,7 +38,7 @@ class PendingReplies {
     return "more than " + std::to_string(most) + " commands are unanswered";
   }
 
-  void push(ReplySlot slot, Time now) {
+  void push(ReplySlot&& slot, Time now) {
     slot.since = now;
     must_read_ += must_be_read(slot) ? 1 : 0;
     slots_.push(std::move(slot));

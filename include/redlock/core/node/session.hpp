@@ -239,7 +239,7 @@ class Session {
     handshake_.reset();
   }
 
-  void expect(Slot slot, Time now) {
+  void expect(Slot&& slot, Time now) {
     used_at_ = now;
     pending_.push(std::move(slot), now);
   }

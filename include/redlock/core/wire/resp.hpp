@@ -1,20 +1,25 @@
 // Encodes commands as RESP arrays of bulk strings.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace redlock::inline v1::core {
 
-/// Appends the decimal digits of an integer.
-inline void append_number(std::string& out, long long number) {
-  char digits[24];
-  const auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
-  out.append(digits, end);
+/// Appends `before`, a length in decimal digits, and a line end.
+inline void append_length(std::string& out, std::string_view before, std::size_t length) {
+  char text[32];
+  char* end = std::copy(before.begin(), before.end(), text);
+  end = std::to_chars(end, std::end(text) - 2, length).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  out.append(text, static_cast<std::size_t>(end - text));
 }
 
 /// Appends one command. Arguments may contain any bytes.
@@ -23,16 +28,14 @@ inline void append_command(std::string& out, std::span<const std::string_view> a
   std::size_t size = out.size() + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
   out.reserve(size);
-  out += '*';
-  append_number(out, static_cast<long long>(arguments.size()));
-  out += "\r\n";
+  append_length(out, "*", arguments.size());
+  std::string_view before = "$";
   for (const std::string_view argument : arguments) {
-    out += '$';
-    append_number(out, static_cast<long long>(argument.size()));
-    out += "\r\n";
+    append_length(out, before, argument.size());
     out += argument;
-    out += "\r\n";
+    before = "\r\n$";
   }
+  if (!arguments.empty()) out.append("\r\n", 2);
 }
 
 inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
