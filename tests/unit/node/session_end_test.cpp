@@ -252,6 +252,18 @@ TEST_CASE("a_release_that_is_queued_before_the_closing_goes_to_both_connections"
   CHECK(harness.take_bytes() == "RELEASELATER");
 }
 
+TEST_CASE("a_refused_connection_without_commands_is_closed_at_once_and_sends_no_later_release") {
+  // The other name of the server sends that release, and must be the one that deletes the key.
+  SessionHarness harness;
+  harness.make_ready(at(0ms));
+  harness.session.refuse(duplicate, at(1ms), 10s);
+  harness.release("RELEASE", 1, at(1ms));
+  const auto closing = harness.session.take_closing();
+  REQUIRE(closing);
+  CHECK_FALSE(closing->graceful);
+  CHECK(closing->unsent.empty());
+}
+
 TEST_CASE("a_lost_connection_is_closed_at_once_and_sends_nothing") {
   SessionHarness harness;
   harness.make_ready(at(0ms));

@@ -253,8 +253,8 @@ class Session {
   /// failure waits for the backoff.
   void fail(Trouble trouble, Leave leave, Time now) {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
-    const bool graceful =
-        leave == Leave::gracefully && state_ != State::dialling && settings_.purpose == Purpose::commands;
+    const bool is_idle = state_ == State::dialling || (state_ == State::ready && pending_.empty());
+    const bool graceful = leave == Leave::gracefully && !is_idle && settings_.purpose == Purpose::commands;
     std::string releases = state_ == State::ready ? out_.take_releases() : std::string{};
     if (!closing_) closing_ = Closing{graceful, std::move(releases)};
     trouble_ = std::move(trouble);
