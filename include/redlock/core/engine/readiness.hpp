@@ -16,7 +16,7 @@ namespace redlock::inline v1::core {
 /// An operation that is submitted while connections are being made for the first time waits until enough of them are
 /// ready, and then as long again, so that slightly slower nodes are not left out. It waits at most for the connect
 /// timeout. An operation that needs grants waits in the same way for the restart guard to admit nodes; on new nodes,
-/// up to half a second longer.
+/// up to two seconds longer.
 class Readiness {
  public:
   /// `guard`: null if the operation does not need admitted nodes.

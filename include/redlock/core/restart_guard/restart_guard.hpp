@@ -134,7 +134,7 @@ class RestartGuard final : public Operation {
  private:
   using Node = GuardedNode;
   using Standing = Node::Standing;
-  static constexpr Span time_to_answer = std::chrono::milliseconds{250};
+  static constexpr Span time_to_answer = std::chrono::seconds{2};  // four round trips
   static constexpr Span between_visits = std::chrono::seconds{1};
 
   [[nodiscard]] ExpectedMarker expected() const noexcept {
