@@ -125,6 +125,11 @@ std::optional<Clock::duration> node_wait(const LockOptions& lock) {
   return lock.node_wait->get();
 }
 
+LockOptions without_node_wait(LockOptions lock) {
+  lock.node_wait.reset();
+  return lock;
+}
+
 void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
   check_length("the owner value", 1, owner_value.size(), longest_owner_value);
   if (token.value() > greatest_token)

@@ -49,6 +49,9 @@ void check(const Options&);
 /// else.
 [[nodiscard]] std::optional<Clock::duration> node_wait(const LockOptions&);
 
+/// The same options for a call that waits for no node, if it makes one attempt, or for as long as for anything else.
+[[nodiscard]] LockOptions without_node_wait(LockOptions);
+
 /// Refuses an owner value and a token that a lock with these options cannot have.
 void check_adoption(std::string_view owner_value, FencingToken, const LockOptions&);
 

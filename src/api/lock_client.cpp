@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/client.hpp"
+#include "api/limits.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -17,9 +18,7 @@ Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::n
 detail::Client::Outcome acquire_within(Duration wait, detail::Client& client, std::string_view resource,
                                        const LockOptions& options, const std::stop_token& stop) {
   if (wait > Duration{}) return client.acquire(resource, options, Attempts::until_time, from_now(wait), stop);
-  LockOptions once = options;
-  once.node_wait.reset();
-  return client.acquire(resource, once, Attempts::one, core::never, stop);
+  return client.acquire(resource, detail::without_node_wait(options), Attempts::one, core::never, stop);
 }
 
 /// Returns an empty optional for `held` and `timed_out`, and throws for all other failures.

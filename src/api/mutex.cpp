@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/limits.hpp"
 #include "api/local_mutex.hpp"
 #include "redlock/error.hpp"
 
@@ -49,13 +50,12 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   std::unique_lock local{*local_, deadline};
   if (!local) return false;
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
-  LockOptions options = options_;
-  if (unreachable == Unreachable::keep_trying) options.node_wait.reset();
+  const bool reports = unreachable == Unreachable::report;
   try {
-    lease_ = client_.try_lock_for(resource_, left, options);
+    lease_ = reports ? client_.try_lock_for(resource_, left, options_)
+                     : client_.try_lock_for(resource_, left, detail::without_node_wait(options_));
   } catch (const Error& error) {
-    const bool is_final = error.code() == Errc::misconfigured || error.code() == Errc::cancelled;
-    if (unreachable == Unreachable::report || is_final) throw;
+    if (reports || error.code() == Errc::misconfigured || error.code() == Errc::cancelled) throw;
   }
   if (!lease_) return false;
   local.release();

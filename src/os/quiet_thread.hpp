@@ -1,10 +1,10 @@
 // Starts threads that do not receive the program's signals.
 #pragma once
 
-#include <csignal>
 #include <thread>
 #include <utility>
 
+#include "os/blocked_signals.hpp"
 #include "os/time_slices.hpp"
 
 namespace redlock::inline v1::detail {
@@ -12,15 +12,7 @@ namespace redlock::inline v1::detail {
 /// Starts a thread with all signals blocked, so that signal handlers run on the program's own threads.
 template <class Body>
 [[nodiscard]] std::thread quiet_thread(Body&& body) {
-  struct Blocked {
-    sigset_t before{};
-    Blocked() noexcept {
-      sigset_t all;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    ~Blocked() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-  } const blocked;
+  const BlockedSignals blocked;
   return std::thread{std::forward<Body>(body)};
 }
 

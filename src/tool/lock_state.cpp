@@ -29,16 +29,20 @@ LockState lock_state_of(std::span<const NodeReport> nodes) {
   return {can_be_held ? LockState::Kind::unknown : LockState::Kind::free, {}, {}};
 }
 
+std::optional<std::chrono::nanoseconds> majority_votes_in(std::span<const NodeReport> nodes) {
+  std::vector<core::Span> times;
+  for (const NodeReport& report : nodes)
+    if (report.votes_in || report.status == NodeStatus::granted || has_voted(report))
+      times.push_back(core::span_of(report.votes_in.value_or(std::chrono::milliseconds::zero())));
+  return core::smallest(times, core::quorum(nodes.size()));
+}
+
 namespace {
 
 /// If too few nodes vote, and enough of them have said when they vote again: a sentence about that, after a space.
 std::string describe_wait(std::span<const NodeReport> nodes) {
-  std::vector<core::Span> times;
-  for (const NodeReport& report : nodes)
-    if (report.votes_in || has_voted(report))
-      times.push_back(report.votes_in.value_or(std::chrono::milliseconds::zero()));
-  const std::optional<core::Span> wait = core::smallest(times, core::quorum(nodes.size()));
-  if (!wait || *wait == core::Span::zero()) return {};
+  const std::optional<std::chrono::nanoseconds> wait = majority_votes_in(nodes);
+  if (!wait || *wait == wait->zero()) return {};
   return " No lock can be had for " + readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)) + ".";
 }
 

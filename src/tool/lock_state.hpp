@@ -23,6 +23,10 @@ struct LockState {
 /// Returns true if the node answered whether it has a value.
 [[nodiscard]] bool has_voted(const NodeReport&);
 
+/// When a majority of the nodes votes, at the earliest: zero if it does now. Returns none if too few nodes vote or have
+/// said when they vote again.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> majority_votes_in(std::span<const NodeReport> nodes);
+
 /// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the
 /// silent nodes could make the difference.
 [[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);

@@ -75,6 +75,19 @@ bool is_dead(const Program& program) {
   return program.output() == before;
 }
 
+/// `signal`: for the watchdog, when too few nodes answer any more.
+void check_that_the_command_ends_without_watchdog_and_quorum(int signal) {
+  LocalNodes nodes{3};
+  Program holder = hold(nodes, "3s", stubborn);
+  REQUIRE(eventually([&] { return !holder.output().empty(); }));
+  for (const int node : {0, 1}) nodes.pause(node);
+  const Clock::time_point latest_deadline = Clock::now() + 3s;
+  ::kill(watchdog_of(holder), signal);
+  REQUIRE(eventually([&] { return !holder.is_running(); }));
+  CHECK(holder.wait().code == 72);
+  CHECK(last_life(holder.output()) < latest_deadline);
+}
+
 }  // namespace
 
 TEST_CASE("a_lock_is_kept_for_many_ttls_without_a_minority") {
@@ -203,15 +216,7 @@ TEST_CASE("the_command_is_killed_at_once_if_its_watchdog_is_gone_and_not_only_at
 }
 
 TEST_CASE("a_command_whose_watchdog_is_killed_while_too_few_nodes_answer_does_not_outlive_its_lock") {
-  LocalNodes nodes{3};
-  Program holder = hold(nodes, "3s", stubborn);
-  REQUIRE(eventually([&] { return !holder.output().empty(); }));
-  for (const int node : {0, 1}) nodes.pause(node);
-  const Clock::time_point latest_deadline = Clock::now() + 3s;
-  ::kill(watchdog_of(holder), SIGKILL);
-  REQUIRE(eventually([&] { return !holder.is_running(); }));
-  CHECK(holder.wait().code == 72);
-  CHECK(last_life(holder.output()) < latest_deadline);
+  check_that_the_command_ends_without_watchdog_and_quorum(SIGKILL);
 }
 
 TEST_CASE("a_watchdog_may_be_killed_at_any_moment_of_a_renewal") {
@@ -230,15 +235,7 @@ TEST_CASE("a_watchdog_may_be_killed_at_any_moment_of_a_renewal") {
 }
 
 TEST_CASE("a_holder_whose_watchdog_is_stopped_ends_the_command_itself") {
-  LocalNodes nodes{3};
-  Program holder = hold(nodes, "3s", stubborn);
-  REQUIRE(eventually([&] { return !holder.output().empty(); }));
-  for (const int node : {0, 1}) nodes.pause(node);
-  const Clock::time_point latest_deadline = Clock::now() + 3s;
-  ::kill(watchdog_of(holder), SIGSTOP);
-  REQUIRE(eventually([&] { return !holder.is_running(); }));
-  CHECK(holder.wait().code == 72);
-  CHECK(last_life(holder.output()) < latest_deadline);
+  check_that_the_command_ends_without_watchdog_and_quorum(SIGSTOP);
 }
 
 TEST_CASE("a_holder_whose_watchdog_is_stopped_keeps_its_lock_and_ends_normally") {

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "os/pause.hpp"
-#include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
 #include "tool/lock_state.hpp"
 
@@ -31,14 +30,6 @@ std::optional<Lease> wait_for_holder(Redlock& locks, const RunArguments& argumen
   throw;
 }
 
-/// Returns true if the nodes that vote, together with those that have said when they vote again, are a majority.
-bool will_have_quorum(std::span<const NodeReport> nodes) {
-  const auto will_vote = [](const NodeReport& report) {
-    return report.votes_in || report.status == NodeStatus::granted || has_voted(report);
-  };
-  return static_cast<std::size_t>(std::ranges::count_if(nodes, will_vote)) >= core::quorum(nodes.size());
-}
-
 void print_waiting(std::span<const NodeReport> nodes) {
   std::cerr << "redlock: waiting for nodes that will vote again";
   for (const NodeReport& report : nodes)
@@ -57,7 +48,7 @@ std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, cons
     } catch (const Error& error) {
       const Clock::time_point now = Clock::now();
       const bool has_waited_for_nodes = arguments.wait && arguments.wait->count() > 0;
-      if (error.code() != Errc::no_quorum || has_waited_for_nodes || !will_have_quorum(error.nodes())) throw;
+      if (error.code() != Errc::no_quorum || has_waited_for_nodes || !majority_votes_in(error.nodes())) throw;
       // After a wait for the holder, this is another outage than the one before.
       if (!give_up_at || now - begun >= one_wait) {
         give_up_at = core::later(now, arguments.node_wait);

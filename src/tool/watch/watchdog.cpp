@@ -11,26 +11,13 @@
 #include <csignal>
 #include <utility>
 
+#include "os/blocked_signals.hpp"
 #include "os/boot_timer.hpp"
 #include "os/system_error.hpp"
 #include "redlock/core/base/early_wake_up.hpp"
 
 namespace redlock::tool {
 namespace {
-
-/// As fork(). The child has all signals blocked from its first moment: until it has left the terminal's session, which may
-/// take a while on a busy machine, it gets the terminal's signals.
-pid_t fork_without_signals() noexcept {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::fork();
-  const int error = errno;
-  if (pid != 0) ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  errno = error;
-  return pid;
-}
 
 /// Leaves the terminal's session, and closes all other descriptors. Lets the system continue this process, should it be
 /// stopped, when its parent ends.
@@ -70,7 +57,10 @@ Watchdog::Watchdog(Termination& termination) {
   pipe_ = detail::Descriptor{ends[1]};
   const detail::Descriptor timer{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)};
   if (!timer) detail::throw_errno("timerfd_create");
-  watcher_ = fork_without_signals();
+  // The child keeps them blocked, as it never leaves this scope. Until it has left the terminal's session, which may take a
+  // while on a busy machine, it gets the terminal's signals.
+  const detail::BlockedSignals blocked;
+  watcher_ = ::fork();
   if (watcher_ < 0) detail::throw_errno("fork");
   if (watcher_ > 0) return;
   // Move them above the standard descriptors, which detach_from_job overwrites.

@@ -22,16 +22,6 @@ using redlock::Clock;
 using redlock::Lease;
 using redlock::Redlock;
 
-/// The number of nodes to which the client is connected.
-std::size_t connected(const InspectableLock& locks) {
-  return locks.look([](const redlock::core::Engine& engine) {
-    std::size_t count = 0;
-    for (redlock::core::NodeIndex node = 0; node < engine.nodes(); ++node)
-      count += engine.session(node).ready() ? 1 : 0;
-    return count;
-  });
-}
-
 /// The number of connections for commands that the server has, without those of observers.
 std::size_t connections_of_clients(RawClient& server) {
   server.command({"CLIENT", "SETNAME", "observer"});
@@ -80,7 +70,7 @@ TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_fur
   for (int round = 0; round < 2; ++round) {
     REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
     close_connections(servers);
-    CHECK(eventually([&] { return connections_of_clients(servers) == 3 && connected(locks) == 3; }));
+    CHECK(eventually([&] { return connections_of_clients(servers) == 3 && locks.ready_nodes() == 3; }));
   }
 }
 
@@ -89,13 +79,13 @@ TEST_CASE("an_idle_holder_reconnects_to_a_node_that_was_away") {
   InspectableLock locks{endpoints(nodes)};
   const std::optional<Lease> lease = locks.try_lock("r");
   REQUIRE(lease);
-  REQUIRE(eventually([&] { return connected(locks) == 3; }));
+  REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   nodes.kill(1);
-  CHECK(eventually([&] { return connected(locks) == 2; }));
+  CHECK(eventually([&] { return locks.ready_nodes() == 2; }));
   nodes.restart_empty(1);
   RawClient server{nodes.port(1)};
   CHECK(eventually([&] { return server.pttl("redlock:quarantine") > 0; }));
-  CHECK(connected(locks) == 3);
+  CHECK(locks.ready_nodes() == 3);
 }
 
 TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_next_call") {
@@ -104,7 +94,7 @@ TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_n
   InspectableLock locks{endpoints(nodes)};
   std::optional<Lease> lease = locks.try_lock("r", {.ttl = 1s});
   REQUIRE(lease);
-  REQUIRE(eventually([&] { return connected(locks) == 3; }));
+  REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   SECTION("it was released") { lease->release(); }
   SECTION("its deadline has passed") { std::this_thread::sleep_until(lease->deadline()); }
   SECTION("it was orphaned") { REQUIRE(lease->orphan()); }

@@ -54,6 +54,13 @@ void give_up_soon(InspectableLock& locks, const std::string& resource) {
   REQUIRE_FALSE(locks.try_lock_for(resource, 1ms, lasting, {}, ec));
 }
 
+/// There is one new thread, and it does nothing.
+void check_that_the_new_thread_sleeps(const std::set<pid_t>& before) {
+  std::this_thread::sleep_for(50ms);
+  CHECK(new_threads(before).size() == 1);
+  CHECK(wakes(new_threads(before)) <= 2);
+}
+
 }  // namespace
 
 TEST_CASE("a_release_pending_for_a_dead_node_is_delivered_without_further_calls") {
@@ -111,9 +118,7 @@ TEST_CASE("the_background_thread_sleeps_when_idle") {
   InspectableLock locks{endpoints(nodes)};
   leave_a_release_to_the_background(locks, nodes);
   REQUIRE(eventually([&] { return !new_threads(before).empty() && locks.pending() == 0; }));
-  std::this_thread::sleep_for(50ms);
-  CHECK(new_threads(before).size() == 1);
-  CHECK(wakes(new_threads(before)) <= 2);
+  check_that_the_new_thread_sleeps(before);
 }
 
 TEST_CASE("the_background_thread_sleeps_while_a_lease_is_held") {
@@ -123,9 +128,7 @@ TEST_CASE("the_background_thread_sleeps_while_a_lease_is_held") {
   const auto lease = locks.try_lock("resource", lasting);
   REQUIRE(lease);
   REQUIRE(eventually([&] { return !new_threads(before).empty(); }));
-  std::this_thread::sleep_for(50ms);
-  CHECK(new_threads(before).size() == 1);
-  CHECK(wakes(new_threads(before)) <= 2);
+  check_that_the_new_thread_sleeps(before);
 }
 
 // With one node, no reply is left for the background thread when a call returns.

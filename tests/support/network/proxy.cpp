@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <deque>
 #include <functional>
 #include <future>
@@ -19,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "os/quiet_thread.hpp"
 #include "support/network/proxy_flow.hpp"
 #include "testing/loopback_port.hpp"
 
@@ -148,13 +148,7 @@ class Proxy::Loop {
 };
 
 Proxy::Loop::Loop(std::uint16_t upstream_port) : upstream_port_{upstream_port} {
-  // The program's signal handlers are for its own threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread{[this] { run(); }};
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = redlock::detail::quiet_thread([this] { run(); });
 }
 
 Proxy::Loop::~Loop() {

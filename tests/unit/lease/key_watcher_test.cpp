@@ -109,6 +109,18 @@ struct WatcherHarness {
   std::shared_ptr<LeaseState> lease;
 };
 
+/// Leases with keys of their own, all of them watched.
+std::vector<std::shared_ptr<LeaseState>> watch_leases(Engine& engine, int count, Time now) {
+  std::vector<std::shared_ptr<LeaseState>> held;
+  for (int i = 0; i < count; ++i) {
+    Claim claim = example_claim();
+    claim.key = "key " + std::to_string(i);
+    held.push_back(example_lease(1h, claim));
+    engine.watch(held.back(), now);
+  }
+  return held;
+}
+
 }  // namespace
 
 TEST_CASE("a_lease_that_is_held_only_briefly_is_not_watched") {
@@ -421,13 +433,7 @@ TEST_CASE("two_leases_of_one_key_are_watched_independently") {
 TEST_CASE("thousands_of_leases_are_read_in_batches_and_none_is_missed") {
   EngineHarness harness{1};
   harness.make_ready(at(0ms));
-  std::vector<std::shared_ptr<LeaseState>> held;
-  for (int i = 0; i < 5000; ++i) {
-    Claim claim = example_claim();
-    claim.key = "key " + std::to_string(i);
-    held.push_back(example_lease(1h, claim));
-    harness.engine.watch(held.back(), at(0ms));
-  }
+  const auto held = watch_leases(harness.engine, 5000, at(0ms));
   std::size_t asked = 0;
   for (Time now = at(5ms); now < at(10s) && harness.engine.watched() > 0; now += 1ms) {
     harness.engine.on_time(now);
@@ -506,13 +512,7 @@ TEST_CASE("a_node_that_sends_too_many_invalidation_messages_is_polled_for_a_minu
 TEST_CASE("a_node_may_report_a_thousand_changes_and_two_of_every_lease_within_a_second") {
   WatcherHarness watcher;
   watcher.arm(at(5ms));
-  std::vector<std::shared_ptr<LeaseState>> held;
-  for (int i = 0; i < 2999; ++i) {
-    Claim claim = example_claim();
-    claim.key = "key " + std::to_string(i);
-    held.push_back(example_lease(1h, claim));
-    watcher.engine.watch(held.back(), at(6ms));
-  }
+  const auto held = watch_leases(watcher.engine, 2999, at(6ms));
   Session& session = watcher.engine.session(watcher.listener(1));
   for (Time second = at(2s); second < at(5s); second += 1s) {
     watcher.engine.answered(watcher.listener(1), push_of(nil()), second);

@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recording_outbox.hpp"
+#include "unit/support/started_attempt.hpp"
 
 namespace {
 
@@ -17,15 +16,11 @@ using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
 
-enum : Step {
-  asked,
-  timed,
-  released,
-  confirmed,
-  asked_again = asked | by_source,
-  released_again = released | by_source,
-  confirmed_again = confirmed | by_source
-};
+constexpr Step asked = StartedAttempt::asked;
+constexpr Step released = StartedAttempt::released;
+constexpr Step confirmed = StartedAttempt::confirmed;
+constexpr Step asked_again = asked | by_source;
+constexpr Step confirmed_again = confirmed | by_source;
 
 Reply denial(std::string owner, long long ttl) {
   Reply reply;
@@ -35,17 +30,8 @@ Reply denial(std::string owner, long long ttl) {
 }
 Reply bad_counter() { return error_reply("BADCOUNTER redlock:f:{key} is not a number below 2^53-1"); }
 
-/// An attempt that has sent its first command to every node.
-struct Started {
-  explicit Started(std::size_t nodes, Purpose purpose = Purpose::try_once)
-      : attempt{example_fenced_claim(), nodes, purpose}, outbox{nodes} {
-    attempt.start(at(0ms), outbox);
-    first = outbox.take();
-  }
-  void answer(NodeIndex node, Step step, const Reply& reply, Span after = 5ms) {
-    attempt.answered(node, step, reply, at(after), outbox);
-  }
-  void grant(NodeIndex node, long long counter) { answer(node, asked, number(counter)); }
+struct Started : StartedAttempt {
+  using StartedAttempt::StartedAttempt;
   /// The node and command of each confirmation sent since the last call; checks that nothing else was sent.
   std::vector<std::pair<NodeIndex, std::string>> confirmations() {
     std::vector<std::pair<NodeIndex, std::string>> list;
@@ -56,10 +42,6 @@ struct Started {
     }
     return list;
   }
-
-  Acquisition attempt;
-  RecordingOutbox outbox;
-  std::vector<Sent> first;
 };
 
 std::string confirmation(const std::string& granted, const std::string& token) {

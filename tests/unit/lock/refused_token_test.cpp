@@ -4,9 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
-#include "unit/support/recording_outbox.hpp"
+#include "unit/support/started_attempt.hpp"
 
 namespace {
 
@@ -16,21 +15,10 @@ using namespace std::chrono_literals;
 using redlock::Errc;
 using redlock::NodeStatus;
 
-enum : Step { asked, timed, released, confirmed };
-
 constexpr long long far = 9'007'199'254'740'990;
 
-/// An attempt that has sent its first command to every node.
-struct Started {
-  explicit Started(std::size_t nodes)
-      : attempt{example_fenced_claim(), nodes, Acquisition::Purpose::try_once}, outbox{nodes} {
-    attempt.start(at(0ms), outbox);
-    outbox.take();
-  }
-  void answer(NodeIndex node, Step step, const Reply& reply) {
-    attempt.answered(node, step, reply, at(5ms), outbox);
-  }
-  void grant(NodeIndex node, long long counter) { answer(node, asked, number(counter)); }
+struct Started : StartedAttempt {
+  using StartedAttempt::StartedAttempt;
   void refuse(NodeIndex node) { answer(node, confirmed, number(-1)); }
   /// The node and command of each command sent since the last call.
   std::vector<std::pair<NodeIndex, std::string>> sent() {
@@ -38,9 +26,6 @@ struct Started {
     for (const Sent& sent : outbox.take()) list.emplace_back(sent.node, sent.command);
     return list;
   }
-
-  Acquisition attempt;
-  RecordingOutbox outbox;
 };
 
 std::vector<std::pair<NodeIndex, std::string>> confirmation(NodeIndex node, std::uint64_t granted,
@@ -65,7 +50,7 @@ TEST_CASE("a_node_whose_counter_the_others_refuse_is_left_out") {
   CHECK_FALSE(started.attempt.done());
   CHECK(started.sent() == confirmation(0, 7, 9));
   CHECK(started.attempt.tally()[1].trouble.status == NodeStatus::bad_counter);
-  started.answer(0, confirmed, number(1));
+  started.answer(0, Started::confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 9);
 }
@@ -88,7 +73,7 @@ TEST_CASE("a_node_that_refuses_a_token_alone_has_no_say") {
   started.refuse(0);
   CHECK_FALSE(started.attempt.done());
   started.grant(2, 8);
-  started.answer(2, confirmed, number(1));
+  started.answer(2, Started::confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 9);
 }
@@ -98,7 +83,7 @@ TEST_CASE("grants_that_are_still_to_come_may_replace_the_node_that_is_left_out")
   started.grant(0, far);
   started.grant(1, 7);
   started.grant(2, 8);
-  started.answer(3, asked, loading());
+  started.answer(3, Started::asked, loading());
   started.refuse(1);
   CHECK_FALSE(started.attempt.done());
   started.refuse(2);
@@ -106,7 +91,7 @@ TEST_CASE("grants_that_are_still_to_come_may_replace_the_node_that_is_left_out")
   started.sent();
   started.grant(4, 8);
   CHECK(started.sent() == confirmation(1, 7, 8));
-  started.answer(1, confirmed, number(1));
+  started.answer(1, Started::confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 8);
 }
@@ -116,7 +101,7 @@ TEST_CASE("a_node_that_confirmed_the_token_has_no_part_in_a_smaller_one") {
   started.grant(0, far);
   started.grant(1, 7);
   started.grant(2, 8);
-  started.answer(1, confirmed, number(1));
+  started.answer(1, Started::confirmed, number(1));
   started.refuse(2);
   started.grant(3, 8);
   started.refuse(3);
@@ -135,11 +120,11 @@ TEST_CASE("a_confirmation_under_way_does_not_count_for_a_smaller_token") {
   started.grant(2, 7);
   started.grant(3, 7);  // its confirmation is under way until the end
   started.refuse(1);
-  started.answer(4, asked, loading());
+  started.answer(4, Started::asked, loading());
   started.sent();
   started.refuse(2);
   CHECK(started.sent().size() == 5);  // the releases
-  started.answer(3, confirmed, noscript());
+  started.answer(3, Started::confirmed, noscript());
   CHECK(started.sent().empty());
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::no_quorum);
@@ -151,9 +136,9 @@ TEST_CASE("after_a_token_was_given_up_its_confirmation_is_not_sent_again") {
   for (const NodeIndex node : {1U, 2U, 3U, 4U}) started.grant(node, 7);
   for (const NodeIndex node : {1U, 2U, 3U}) started.refuse(node);
   started.sent();
-  started.answer(5, asked, loading());  // only a grant of node 6 can still make a majority
+  started.answer(5, Started::asked, loading());  // only a grant of node 6 can still make a majority
   CHECK_FALSE(started.attempt.done());
-  started.answer(4, confirmed, noscript());
+  started.answer(4, Started::confirmed, noscript());
   CHECK(started.sent().empty());
   started.grant(6, 7);
   REQUIRE(started.attempt.granted());
@@ -174,7 +159,7 @@ TEST_CASE("a_refusal_of_a_lost_connection_does_not_count") {
 
 TEST_CASE("a_refused_token_without_a_majority_of_other_nodes_is_reported") {
   Started started{3};
-  started.answer(2, asked, loading());
+  started.answer(2, Started::asked, loading());
   started.grant(1, far);
   started.grant(0, 7);
   started.refuse(0);

@@ -18,6 +18,9 @@ inline constexpr Time never = Time::max();
   return span > Span::zero() && from > never - span ? never : from + span;
 }
 
+/// The longest time that is believed when a server names one.
+inline constexpr std::chrono::hours longest_believed{24 * 3650};
+
 /// As a span; saturates. A server may name more milliseconds than fit.
 [[nodiscard]] constexpr Span span_of(std::chrono::milliseconds time) noexcept {
   using std::chrono::floor, std::chrono::milliseconds;

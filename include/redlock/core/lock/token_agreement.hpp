@@ -58,8 +58,6 @@ class TokenAgreement {
   [[nodiscard]] std::uint64_t granted(NodeIndex node) const noexcept { return granted_[node]; }
 
  private:
-  static constexpr std::uint64_t bit(NodeIndex node) noexcept { return std::uint64_t{1} << node; }
-
   std::vector<std::uint64_t> granted_;  // counters; 0 where nothing was granted
   NodeSet refused_ = 0;                 // the nodes that refuse the token
   std::uint64_t token_ = 0;             // 0 until it is settled

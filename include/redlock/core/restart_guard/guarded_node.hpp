@@ -80,7 +80,7 @@ struct GuardedNode {
     marker = Marker::parse(text);
     quarantined_until = end_of_quarantine(parts[1].integer, now);
     looked_at = parts[2].integer;
-    uptime = std::chrono::seconds{std::clamp<long long>(parts[3].integer, 0, longest_uptime)};
+    uptime = std::clamp<std::chrono::seconds>(std::chrono::seconds{parts[3].integer}, {}, longest_believed);
   }
 
   /// For how long the server has been running, to the second.
@@ -122,12 +122,11 @@ struct GuardedNode {
   }
 
  private:
-  static constexpr long long longest_uptime = std::chrono::seconds{std::chrono::hours{24 * 3650}}.count();
-
   [[nodiscard]] static Time end_of_quarantine(long long pttl, Time now) noexcept {
     if (pttl == -1) return never;
-    constexpr long long longest = std::chrono::milliseconds{std::chrono::hours{24 * 3650}}.count();
-    return pttl < 0 ? Time::min() : later(now, std::chrono::milliseconds{std::min(pttl, longest) + 1});
+    if (pttl < 0) return Time::min();
+    using std::chrono::milliseconds;
+    return later(now, std::min<milliseconds>(milliseconds{pttl}, longest_believed) + milliseconds{1});
   }
 };
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/status.hpp"
 
@@ -75,10 +76,10 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   const std::string_view text =
       std::string_view{reply.text}.substr(std::min(before.size(), reply.text.size()));
   std::from_chars(text.data(), text.data() + text.size(), pttl);
-  constexpr std::chrono::milliseconds longest = std::chrono::hours{24 * 3650};
   if (pttl >= 0)
-    return trouble_of_quarantine(std::min(std::chrono::milliseconds{pttl}, longest),
-                                 "restarted or lost its data");
+    return trouble_of_quarantine(
+        std::min<std::chrono::milliseconds>(std::chrono::milliseconds{pttl}, longest_believed),
+        "restarted or lost its data");
   if (pttl == -1) return {NodeStatus::quarantined, "its quarantine has no ttl"};
   return {NodeStatus::quarantined, "its marker is missing or another one, and is to be read again",
           std::chrono::milliseconds::zero()};
