@@ -15,7 +15,7 @@ source "$source_dir/tests/package/hiredis.sh"
 install_redlock() {
   say "$1: install"
   quietly cmake -S "$source_dir" -B "$work/build-$1" -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF \
-    -DREDLOCK_BUILD_EXAMPLES=OFF -DREDLOCK_BUILD_TOOL=OFF -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
+    -DREDLOCK_BUILD_EXAMPLES=OFF -DREDLOCK_BUILD_TOOL=OFF -DCMAKE_UNITY_BUILD=ON -DCMAKE_INSTALL_LIBDIR=lib "${@:2}"
   quietly cmake --build "$work/build-$1" --parallel "$(nproc)"
   quietly cmake --install "$work/build-$1" --prefix "$work/staging"
   mv "$work/staging" "$work/$1"
@@ -38,7 +38,7 @@ use_pkgconfig() {
 
 make_hiredis
 install_redlock static -DBUILD_SHARED_LIBS=OFF
-install_redlock shared -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
+install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
 for kind in static shared; do
   say "$kind: find_package"
   build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.2
@@ -79,7 +79,8 @@ quietly cmake --build "$work/example"
 quietly ctest --test-dir "$work/example" --no-tests=error
 
 say "add_subdirectory, with hiredis in the project as well"
-build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source"
+build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source" \
+  -DCMAKE_UNITY_BUILD=ON
 grep -q "hiredis-include" "$work/subdirectory/redlock/CMakeFiles/redlock.dir/flags.make"
 say "FetchContent, with hiredis installed"
 build_consumer "$work/fetched" -DREDLOCK_SOURCE_DIR="$source_dir" -DFETCH=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON

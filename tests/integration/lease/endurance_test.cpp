@@ -86,7 +86,7 @@ TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a
       }
       REQUIRE(lease->state() == State::held);
       REQUIRE(honest_nodes(nodes, victim, *lease) >= 3);
-      std::this_thread::sleep_for(10ms);
+      std::this_thread::sleep_for(25ms);
     }
   }
   CHECK(samples > 1000);

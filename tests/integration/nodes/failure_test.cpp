@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,7 @@ void lose_majority(LocalNodes& nodes, Redlock& locks, Back how) {
   while (Clock::now() < until) {
     const Error error = error_of([&] { (void)locks.try_lock("r"); });
     for (const auto& node : error.nodes()) seen.insert(node.status);
+    std::this_thread::sleep_for(2ms);
   }
   CHECK(seen.count(how == Back::resumed ? NodeStatus::timed_out : NodeStatus::unreachable) == 1);
 }

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "simulation/conformance/judge.hpp"
 #include "simulation/conformance/operation.hpp"
+#include "simulation/conformance/reply_comparison.hpp"
 #include "simulation/conformance/server.hpp"
 #include "simulation/server/flaw.hpp"
 #include "simulation/server/readable.hpp"
@@ -41,7 +41,7 @@ class Comparison {
         interpreter_{options.flaw},
         ours_{interpreter_, "simulated"},
         compares_texts_{real_.is_redis_7_0()},
-        judge_{ours_, compares_texts_},
+        replies_{ours_, compares_texts_},
         operations_{options.seed, clock(), compares_texts_} {}
 
   /// Runs and compares up to about 200 operations. Returns the first difference, or an empty string.
@@ -90,7 +90,7 @@ class Comparison {
                              {reply + 1, replies.begin() + static_cast<std::ptrdiff_t>(next)}};
       ++done_;
       errors_ += real.reply.is(Reply::Kind::error) ? 1 : 0;
-      const std::string difference = judge_.differs(operation, real);
+      const std::string difference = replies_.differs(operation, real);
       if (!difference.empty()) return readable(operation.words) + "\n" + difference;
       at = next;
     }
@@ -108,7 +108,7 @@ class Comparison {
   Interpreter interpreter_;
   Server ours_;
   bool compares_texts_;
-  Judge judge_;
+  ReplyComparison replies_;
   Operations operations_;
   std::size_t done_ = 0;
   std::size_t errors_ = 0;

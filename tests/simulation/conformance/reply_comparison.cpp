@@ -1,4 +1,4 @@
-#include "simulation/conformance/judge.hpp"
+#include "simulation/conformance/reply_comparison.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -16,7 +16,7 @@ bool has_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::
 
 }  // namespace
 
-std::string Judge::differs(const Operation& operation, const Observation& real) {
+std::string ReplyComparison::differs(const Operation& operation, const Observation& real) {
   const Server before = ours_;
   const Reply first = execute(operation.words, real.before_us);
   bool found = same(operation, first, real.reply);
@@ -33,7 +33,8 @@ std::string Judge::differs(const Operation& operation, const Observation& real) 
 }
 
 /// The expiry may differ by as much as the time of the operation is uncertain. Afterwards both servers have the same expiry.
-std::string Judge::differing_expiry(const std::string& key, const Observation& real, const Reply& expiry) {
+std::string ReplyComparison::differing_expiry(const std::string& key, const Observation& real,
+                                              const Reply& expiry) {
   const Reply ours = execute({"PEXPIRETIME", key}, real.after_us);
   if (same(ours, expiry)) return {};
   const std::int64_t between_ms = real.after_us / 1000 - real.before_us / 1000;
@@ -44,18 +45,18 @@ std::string Judge::differing_expiry(const std::string& key, const Observation& r
   return {};
 }
 
-Reply Judge::execute(const std::vector<std::string>& words, std::int64_t now_us) {
+Reply ReplyComparison::execute(const std::vector<std::string>& words, std::int64_t now_us) {
   const std::vector<std::string_view> views{words.begin(), words.end()};
   return ours_.execute(views, now_us);
 }
 
-bool Judge::same(const Operation& operation, const Reply& ours, const Reply& real) const {
+bool ReplyComparison::same(const Operation& operation, const Reply& ours, const Reply& real) const {
   const bool is_role =
       is_word(operation.words[0], "role") && !ours.elements.empty() && !real.elements.empty();
   return is_role ? same(ours.elements[0], real.elements[0]) : same(ours, real);
 }
 
-bool Judge::same(const Reply& ours, const Reply& real) const {
+bool ReplyComparison::same(const Reply& ours, const Reply& real) const {
   if (ours.kind != real.kind || ours.integer != real.integer) return false;
   if (ours.is(Reply::Kind::error) && !compares_texts_) return code(ours.text) == code(real.text);
   if (has_run_id(ours) && has_run_id(real)) return true;

@@ -22,11 +22,11 @@ struct Observation {
 ///
 /// The real server ran an operation at some time between two readings of its clock, which are mostly two microseconds apart.
 /// The servers agree if the simulated one gives the same reply at one of these times.
-class Judge {
+class ReplyComparison {
  public:
   /// `compares_texts`: whole error texts must be equal, as between equal versions. Otherwise only their codes, the first
   /// words.
-  Judge(Server& ours, bool compares_texts) : ours_{ours}, compares_texts_{compares_texts} {}
+  ReplyComparison(Server& ours, bool compares_texts) : ours_{ours}, compares_texts_{compares_texts} {}
 
   /// Returns what differs, or an empty string.
   std::string differs(const Operation& operation, const Observation& real);
