@@ -1,6 +1,9 @@
 #include "api/client.hpp"
 
+#include <chrono>
+#include <optional>
 #include <set>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -316,8 +319,13 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
 }
 
 Client::Failure Client::explain(Errc code, const Tally& tally) const {
-  const std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
-                              " nodes voted, " + std::to_string(core::quorum(tally.nodes())) + " needed";
+  std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
+                        " nodes voted, " + std::to_string(core::quorum(tally.nodes())) + " needed";
+  const std::optional<core::Span> wait = tally.majority_votes_in();
+  if (code == Errc::no_quorum && wait && *wait > core::Span::zero())
+    details.append("; enough nodes vote again in ")
+        .append(core::readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)))
+        .append(": wait, or let calls wait with node_wait");
   return {code, details, reports(tally, NodeStatus::granted)};
 }
 

@@ -113,7 +113,8 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
            error.nodes()[2].status == NodeStatus::quarantined &&
            text.find("votes again in 6") != std::string::npos;
   }));
-  CHECK_THAT(text, contains("1 of 3 nodes voted, 2 needed"));
+  CHECK_THAT(text, contains("1 of 3 nodes voted, 2 needed; enough nodes vote again in 6"));
+  CHECK_THAT(text, contains("wait, or let calls wait with node_wait"));
 }
 
 TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_they_are_told") {

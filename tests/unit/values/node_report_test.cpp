@@ -89,6 +89,26 @@ TEST_CASE("a_report_is_one_line_with_every_known_detail") {
   CHECK(line(report) == "redis://a:1: held (1500 ms left)");
 }
 
+TEST_CASE("the_line_of_a_misconfigured_node_says_what_to_do") {
+  for (const auto& row : all_statuses) {
+    CAPTURE(row.name);
+    NodeReport report = held_by_another();
+    report.status = row.status;
+    report.message = "why";
+    const std::string plain = "redis://a:1: " + std::string{row.name} + " (why)";
+    // The restart guard's message says what to do about another deployment.
+    const bool is_said = row.status == NodeStatus::other_deployment;
+    CHECK(line(report).starts_with(plain));
+    if (row.misconfiguration) CHECK((line(report) != plain) == !is_said);
+  }
+  NodeReport report = held_by_another();
+  report.status = NodeStatus::replica;
+  report.message = "the server's role is slave; only masters vote";
+  CHECK(
+      line(report) ==
+      "redis://a:1: replica (the server's role is slave; only masters vote): list independent masters only");
+}
+
 TEST_CASE("control_characters_in_a_report_are_escaped") {
   NodeReport report = held_by_another();
   report.message = "two\r\nlines";

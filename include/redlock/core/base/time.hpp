@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "redlock/clock.hpp"
 
@@ -25,6 +26,12 @@ inline constexpr std::chrono::hours longest_believed{24 * 3650};
 [[nodiscard]] constexpr Span span_of(std::chrono::milliseconds time) noexcept {
   using std::chrono::floor, std::chrono::milliseconds;
   return time > floor<milliseconds>(Span::max()) ? Span::max() : Span{time};
+}
+
+/// A time for people, in seconds or, if it is short, milliseconds.
+[[nodiscard]] inline std::string readable(std::chrono::milliseconds time) {
+  if (time < std::chrono::seconds{1}) return std::to_string(time.count()) + " ms";
+  return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
 }
 
 }  // namespace redlock::inline v1::core

@@ -33,7 +33,10 @@ namespace detail {
 [[nodiscard]] inline std::string describe_foreign(const GuardedNode& node, const ExpectedMarker& expected) {
   const std::string remedy = "; all clients must agree. To change it, stop them all and delete " +
                              expected.keys->marker + " on every node";
-  if (!node.marker) return expected.keys->marker + " does not contain a marker: " + node.text.substr(0, 100);
+  if (!node.marker)
+    return expected.keys->marker +
+           " does not contain a marker; if no other program uses that key, delete it: " +
+           node.text.substr(0, 100);
   const Marker& marker = *node.marker;
   if (marker.nodes != expected.nodes)
     return "its marker says " + std::to_string(marker.nodes) + " nodes, but this client has " +
@@ -61,7 +64,8 @@ namespace detail {
       return {NodeStatus::quarantined, "the node has no marker: it lost its data or is new",
               std::chrono::milliseconds::zero()};
     case Standing::unassigned:
-      return {NodeStatus::quarantined, "the node has waited, but no majority of the nodes is ready to start",
+      return {NodeStatus::quarantined,
+              "the node has waited, but no majority of the nodes is ready to start: start the others",
               std::chrono::milliseconds::zero()};
     case Standing::quarantined:
       return detail::trouble_of_waiting(node, expected, quarantine, now);

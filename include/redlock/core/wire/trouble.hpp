@@ -56,12 +56,6 @@ inline NodeStatus status_of_code(std::string_view code) noexcept {
   return reply.is(Reply::Kind::error) && reply.text.starts_with("UNMARKED");
 }
 
-/// A time for people, in seconds or, if it is short, milliseconds.
-[[nodiscard]] inline std::string readable(std::chrono::milliseconds time) {
-  if (time < std::chrono::seconds{1}) return std::to_string(time.count()) + " ms";
-  return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
-}
-
 /// The trouble of a node that waits because it may have forgotten locks. `beginning`: since when.
 [[nodiscard]] inline Trouble trouble_of_quarantine(std::chrono::milliseconds left,
                                                    const std::string& beginning) {
