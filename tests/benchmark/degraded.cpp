@@ -10,9 +10,9 @@ namespace {
 // Longer than the silence after which the library gives a connection up.
 constexpr std::chrono::seconds time_to_notice{3};
 
-void fail_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
+void fail_nodes(testing::LocalNodes& servers, Failure failure, unsigned count) {
   for (int i = 0; i < static_cast<int>(count); ++i)
-    if (outage == Outage::kill)
+    if (failure == Failure::kill)
       servers.kill(i);
     else
       servers.pause(i);
@@ -20,7 +20,7 @@ void fail_nodes(testing::LocalNodes& servers, Outage outage, unsigned count) {
 
 }  // namespace
 
-Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycles) {
+Report degraded(unsigned nodes, Failure failure, unsigned failed, std::size_t cycles) {
   testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock redlock{endpoints_of(servers)};
   const auto run = [&redlock, resource = ResourceName{'d', 0}](std::size_t count, Samples& samples) mutable {
@@ -30,7 +30,7 @@ Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycl
   warm_up(healthy, cycles / 10 + 1);
   measure(healthy, cycles);
 
-  fail_nodes(servers, outage, failed);
+  fail_nodes(servers, failure, failed);
   Contestant after{"degraded", nodes, 1, healthy.run};
   const auto noticed = Stopwatch::now() + time_to_notice;
   while (Stopwatch::now() < noticed) warm_up(after, 1);

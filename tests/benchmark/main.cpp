@@ -14,6 +14,8 @@ namespace bench = redlock::benchmark;
 
 constexpr int usage_error = 64;  // EX_USAGE of sysexits.h
 
+using AnyReport = std::variant<bench::Report, bench::Facts, bench::Outages>;
+
 struct Arguments {
   unsigned nodes = 5;
   unsigned callers = 64;
@@ -23,6 +25,7 @@ struct Arguments {
   unsigned busy = 16;
   unsigned leases = 10'000;
   unsigned seconds = 30;
+  unsigned max_ttl = 60;
   bench::Flood flood = bench::Flood::invalidations;
   bool json = false;
 };
@@ -54,11 +57,21 @@ bench::Report measure_degraded(const Arguments& arguments) {
   if (hit > (arguments.nodes - 1) / 2)
     throw CLI::ValidationError{std::to_string(hit) + " failed nodes leave no majority of " +
                                std::to_string(arguments.nodes)};
-  const auto outage = arguments.stop > 0 ? bench::Outage::stop : bench::Outage::kill;
-  return bench::degraded(arguments.nodes, outage, hit, arguments.cycles);
+  const auto failure = arguments.stop > 0 ? bench::Failure::stop : bench::Failure::kill;
+  return bench::degraded(arguments.nodes, failure, hit, arguments.cycles);
 }
 
-void add_hostile(CLI::App& app, Arguments& arguments, std::variant<bench::Report, bench::Facts>& report) {
+void add_outages(CLI::App& app, Arguments& arguments, AnyReport& report) {
+  CLI::App* outages = app.add_subcommand(
+      "outages", "For how long no lock can be had while people restart, flush and replace nodes");
+  outages->add_flag("--json", arguments.json, "print JSON instead of a table in Markdown");
+  outages
+      ->add_option("--max-ttl", arguments.max_ttl, "max_ttl of all clients in seconds, 1 to 600 (default 60)")
+      ->check(CLI::Range(1, 600));
+  outages->callback([&] { report = bench::outages(arguments.max_ttl); });
+}
+
+void add_hostile(CLI::App& app, Arguments& arguments, AnyReport& report) {
   static const std::map<std::string, bench::Flood> floods{{"invalidations", bench::Flood::invalidations},
                                                           {"replies", bench::Flood::replies},
                                                           {"greetings", bench::Flood::greetings},
@@ -75,8 +88,7 @@ void add_hostile(CLI::App& app, Arguments& arguments, std::variant<bench::Report
       [&] { report = bench::hostile(arguments.nodes, arguments.flood, arguments.leases, arguments.cycles); });
 }
 
-void add_measurements(CLI::App& app, Arguments& arguments,
-                      std::variant<bench::Report, bench::Facts>& report) {
+void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   add_measurement(app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one",
                   20'000, arguments)
       ->callback([&] { report = bench::latency(arguments.nodes, arguments.cycles); });
@@ -120,6 +132,7 @@ void add_measurements(CLI::App& app, Arguments& arguments,
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
   add_hostile(app, arguments, report);
+  add_outages(app, arguments, report);
 }
 
 }  // namespace
@@ -131,7 +144,7 @@ int main(int argc, char** argv) try {
       "fails.",
       "redlock-bench"};
   Arguments arguments;
-  std::variant<bench::Report, bench::Facts> report;
+  AnyReport report;
   app.require_subcommand(0, 1);
   add_measurements(app, arguments, report);
   try {

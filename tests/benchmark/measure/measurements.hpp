@@ -13,10 +13,10 @@ Report latency(unsigned nodes, std::size_t cycles);
 /// The cycle rate of many callers compared with raw hiredis.
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles);
 
-enum class Outage { stop, kill };
+enum class Failure { stop, kill };
 
 /// The cycle time once the client has noticed that `failed` nodes hang or are dead. A majority must be left.
-Report degraded(unsigned nodes, Outage outage, unsigned failed, std::size_t cycles);
+Report degraded(unsigned nodes, Failure failure, unsigned failed, std::size_t cycles);
 
 /// What one hostile node sends without end.
 enum class Flood { invalidations, replies, greetings, errors };
@@ -33,6 +33,10 @@ Report start(unsigned nodes, std::size_t cycles);
 /// majority hangs, compared with a thread that sleeps until the deadline, while `busy` threads compete for
 /// the cores. Then the time from the deletion of its keys on a majority to the notification.
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
+
+/// For how long no lock can be had while people restart, flush and replace nodes, three and five of them, with these
+/// kinds of persistence. Takes some minutes.
+Outages outages(unsigned max_ttl_in_seconds);
 
 /// The cost of holding `leases` leases with a ttl of 30 s for `seconds`: the CPU time of all threads of the
 /// client, its memory, and the traffic that one server sees.

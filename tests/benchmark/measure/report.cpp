@@ -35,6 +35,33 @@ void print_table(std::ostream& out, const Facts& facts) {
     out << std::left << std::setw(28) << name << std::right << std::setw(12) << value << '\n';
 }
 
+void print_json(std::ostream& out, const Outages& table) {
+  auto rows = nlohmann::ordered_json::array();
+  const auto both = [](const OutageTimes& times) {
+    return nlohmann::ordered_json{{"living_s", rounded(times.living, 10)},
+                                  {"new_s", rounded(times.fresh, 10)}};
+  };
+  for (const Outage& row : table)
+    rows.push_back({{"operation", row.operation},
+                    {"kept", row.kept},
+                    {"3_nodes", both(row.with_three_nodes)},
+                    {"5_nodes", both(row.with_five_nodes)}});
+  out << nlohmann::ordered_json{{"rows", rows}}.dump(2) << '\n';
+}
+
+void print_table(std::ostream& out, const Outages& table) {
+  out << "| operation | persistence | 3 nodes: living client | new client | 5 nodes: living client | new "
+         "client |\n"
+         "|---|---|---|---|---|---|\n"
+      << std::fixed << std::setprecision(1);
+  for (const Outage& row : table) {
+    out << "| " << row.operation << " | " << row.kept;
+    for (const OutageTimes& times : {row.with_three_nodes, row.with_five_nodes})
+      out << " | " << times.living << " s | " << times.fresh << " s";
+    out << " |\n";
+  }
+}
+
 void print_json(std::ostream& out, const Report& report) {
   auto rows = nlohmann::ordered_json::array();
   for (const Row& row : report.rows)

@@ -29,11 +29,27 @@ struct Report {
   std::string ratio_name = "ratio_to_floor";
 };
 
+/// The longest time, in seconds, in which a client that lives on and new clients got no lock.
+struct OutageTimes {
+  double living;
+  double fresh;
+};
+/// What an operation on the nodes costs.
+struct Outage {
+  std::string operation;
+  std::string kept;  // by the nodes, over a restart
+  OutageTimes with_three_nodes;
+  OutageTimes with_five_nodes;
+};
+using Outages = std::vector<Outage>;
+
 /// Figures that are not compared with anything.
 using Facts = std::vector<std::pair<std::string, double>>;
 
 void print_json(std::ostream& out, const Facts& facts);
 void print_table(std::ostream& out, const Facts& facts);
+void print_json(std::ostream& out, const Outages& table);
+void print_table(std::ostream& out, const Outages& table);  // in Markdown
 void print_json(std::ostream& out, const Report& report);
 void print_table(std::ostream& out, const Report& report);
 
