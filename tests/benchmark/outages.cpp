@@ -21,8 +21,8 @@ namespace redlock::benchmark {
 namespace {
 
 constexpr std::chrono::milliseconds between_attempts{100};
-constexpr std::chrono::seconds downtime{1};        // of a server that restarts
-constexpr std::chrono::seconds time_to_notice{3};  // a client redials a server after a second at most
+constexpr std::chrono::seconds downtime{1};     // of a server that restarts
+constexpr std::chrono::seconds redial_time{3};  // a client redials a server after a second at most
 
 /// What the nodes keep over a restart. Clients know of durable nodes that they are durable.
 enum class Kept { nothing, data, durable_data };
@@ -155,7 +155,7 @@ OutageTimes measure_outage(const Operation& operation, int count, Kept kept, Clo
     wait_for_success_since(Clock::now());
     for (Applicant* applicant : {&living, &fresh}) applicant->forget_earlier_times();
     operation.run(nodes);
-    std::this_thread::sleep_for(time_to_notice);
+    std::this_thread::sleep_for(redial_time);
   }
   wait_for_success_since(Clock::now());
   return {living.longest_in_seconds(), fresh.longest_in_seconds()};

@@ -70,7 +70,7 @@ for library in redlock:v1 redlock-testing:testing; do
   if grep '^[A-TX-Z] ' <<<"$names" | grep -v "^T redlock::${library#*:}::"; then fail "exported by $file"; fi
   if grep -E '^. ([a-z ]* for )?redlock::(core|v1::detail|testing::detail)::' <<<"$names"; then fail "exported by $file"; fi
   grep -q '^T ' <<<"$names" || fail "$file exports nothing"
-  objdump -p "$file" | grep -q "SONAME  *lib${library%:*}.so.0.2$" || fail "the SONAME of $file"
+  grep -q "SONAME  *lib${library%:*}.so.0.2$" <<<"$(objdump -p "$file")" || fail "the SONAME of $file"
 done
 
 say "The example with Catch2"

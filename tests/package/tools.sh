@@ -39,7 +39,7 @@ refuse_consumer() {
   if configure_consumer "$work/refused" "${@:2}" >"$said" 2>&1; then fail "configured: ${*:2}"; fi
   rm -rf "$work/refused"
   # CMake wraps lines.
-  tr -s ' \n' ' ' <"$said" | grep -qF "$words" || { cat "$said"; fail "it does not say: $words"; }
+  grep -qF "$words" <<<"$(tr -s ' \n' ' ' <"$said")" || { cat "$said"; fail "it does not say: $words"; }
 }
 
 # Checks that the program is linked with FILE: linked_with FOLDER FILE

@@ -138,8 +138,8 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
   REQUIRE(steady.empty() == 2);  // connects
   // They never restart. Where a disk is busy, a server that writes each change to it may be silent for longer than a second,
   // and clients would replace their connections.
-  for (std::size_t node : {0, 1})
-    REQUIRE(steady[node].command({"CONFIG", "SET", "appendonly", "no"}) == "OK");
+  for (RawClient* server : {&steady[0], &steady[1]})
+    REQUIRE(server->command({"CONFIG", "SET", "appendonly", "no"}) == "OK");
   const std::size_t descriptors = count_descriptors();
   const std::set<pid_t> running = threads();
   {
