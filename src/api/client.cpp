@@ -321,8 +321,8 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
 Client::Failure Client::explain(Errc code, const Tally& tally) const {
   std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
                         " nodes voted, " + std::to_string(core::quorum(tally.nodes())) + " needed";
-  const std::optional<core::Span> wait = tally.majority_votes_in();
-  if (code == Errc::no_quorum && wait && *wait > core::Span::zero())
+  const std::optional<core::Span> wait = code == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
+  if (wait && *wait > core::Span::zero())
     details.append("; enough nodes vote again in ")
         .append(core::readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)))
         .append(": wait, or let calls wait with node_wait");
