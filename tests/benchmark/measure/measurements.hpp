@@ -34,8 +34,8 @@ Report start(unsigned nodes, std::size_t cycles);
 /// the cores. Then the time from the deletion of its keys on a majority to the notification.
 Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 
-/// For how long no lock can be had while people restart, flush and replace nodes, three and five of them, with these
-/// kinds of persistence. Takes eight minutes with the default of 60 s.
+/// For how long no lock can be had while people restart, flush and replace nodes: for three and five nodes, and each kind
+/// of persistence. Takes eight minutes with the default of 60 s.
 Outages outages(unsigned max_ttl_in_seconds);
 
 /// The cost of holding `leases` leases with a ttl of 30 s for `seconds`: the CPU time of all threads of the
