@@ -136,6 +136,7 @@ class REDLOCK_EXPORT LockClient {
  protected:
   explicit LockClient(std::shared_ptr<detail::Client>) noexcept;
   ~LockClient();
+  [[nodiscard]] detail::Client& client() const noexcept { return *client_; }
 
  private:
   std::shared_ptr<detail::Client> client_;

@@ -50,8 +50,8 @@ struct Options {
 
   /// Whether nodes that lost their data are kept from voting. The nodes store what this needs in the keys
   /// `redlock:node` and `redlock:quarantine`, each followed by a colon and the key prefix if there is one. All
-  /// users of the nodes with the same `key_prefix` must agree on this option, on `durable_nodes`, on `max_ttl`
-  /// and on the set of nodes; users with another prefix need not. `SingleNodeLock` promises nothing after a
+  /// users of the nodes with the same `key_prefix` must agree on this option, on `durable_nodes` and on the set
+  /// of nodes; users with another prefix need not. `SingleNodeLock` promises nothing after a
   /// restart: it accepts only `automatic`, which has no effect there, and `off`.
   RestartGuard restart_guard = RestartGuard::automatic;
 
@@ -60,8 +60,10 @@ struct Options {
   /// with `RestartGuard::off`. `SingleNodeLock` refuses it.
   bool durable_nodes = false;
 
-  /// The longest ttl of any lock with this key prefix on these nodes. Calls with a longer ttl are refused. A node that lost its
-  /// data waits for this time plus the drift. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
+  /// The longest ttl of the locks of a new deployment: the nodes store it with the first lock, and from then on it is
+  /// they who refuse longer ones; `Redlock::raise_max_ttl` raises it. A node that lost its data waits for what the
+  /// nodes store, and at least for this time, plus the drift. Under `RestartGuard::strict`, the client gets no lock
+  /// if the nodes allow longer ttls than this. 10 ms to 365 days. Has no effect with `RestartGuard::off`.
   /// `SingleNodeLock` refuses any value but the default, and limits the ttl to 365 days only.
   Duration max_ttl = std::chrono::seconds{60};
 
@@ -84,8 +86,8 @@ struct Options {
 /// Options of one lock. They are checked at each call; a value out of range throws `Error` with
 /// `Errc::misconfigured`.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to `Options::max_ttl`
-  /// (to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to the nodes' `max_ttl`
+  /// (`Options::max_ttl`; to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others
   /// wait longer after a crash; with a shorter one the lock is lost after a shorter pause of the process.
   Duration ttl = std::chrono::seconds{30};
 

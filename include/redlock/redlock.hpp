@@ -37,6 +37,18 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// `rediss://` is not allowed. Throws `Error` (misconfigured), or `std::system_error` if the system cannot
   /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
+
+  /// Allows locks with a ttl of up to `max_ttl` (10 ms to 365 days) on these nodes, for all clients with this key
+  /// prefix; they need not be restarted. Nodes that lose their data then wait that long. Returns the `max_ttl` of
+  /// the nodes, which is greater if they already had a greater one: it is never lowered.
+  ///
+  /// All nodes must be reachable and have their markers, which the first lock writes; otherwise throws
+  /// `no_quorum` or `misconfigured`, with a report for each node that is not well. Some nodes may then wait longer
+  /// than necessary after a loss of data; call it again when all nodes are well. Blocks for two seconds and some
+  /// round trips, because clients that are marking a node must have finished first (docs/safety.md). Raise
+  /// `Options::max_ttl` of the clients before, for the case that a majority of the nodes loses its data while
+  /// the others are away.
+  Duration raise_max_ttl(Duration max_ttl);
 };
 
 /// The same interface on a single Redis server. Use it for efficiency only: it avoids doing a job twice, and

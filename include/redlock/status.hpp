@@ -97,7 +97,8 @@ enum class NodeStatus : std::uint8_t {
   bad_counter,
   same_node,    ///< The same server as another endpoint in the list. *Misconfigured.*
   quarantined,  ///< The node lost its data or is new. It grants nothing until forgotten locks have expired.
-  other_deployment,  ///< The node's marker names other nodes, another number of them or max_ttl. *Misconfigured.*
+  other_deployment,  ///< The node's marker names other nodes or another number of them. *Misconfigured.*
+  ttl_too_long,      ///< The ttl is longer than `max_ttl` of the nodes. *Misconfigured.*
 };
 
 /// Returns the enumerator's name with spaces, such as `"timed out"`. Never fails.

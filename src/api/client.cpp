@@ -12,6 +12,7 @@
 #include "os/pause.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
+#include "redlock/core/restart_guard/ceiling_raise.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -69,7 +70,7 @@ std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Op
   return core::RestartGuard::Settings{
       .nodes = nodes,
       .max_ttl = std::chrono::ceil<std::chrono::milliseconds>(options.max_ttl.get()),
-      .quarantine = quarantine(options),
+      .drift = options.drift ? std::optional{options.drift->get()} : std::nullopt,
       .discovery_time = options.connect_timeout,
       .strict = options.restart_guard == RestartGuard::strict,
       .durable = options.durable_nodes,
@@ -315,6 +316,28 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
                                          options_.node_timeout.value_or(default_node_timeout).get());
   return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     return reports(ended.tally(), NodeStatus::free);
+  });
+}
+
+Duration Client::raise_max_ttl(Duration max_ttl) {
+  check_process();
+  check_max_ttl(max_ttl);
+  if (options_.restart_guard == RestartGuard::off)
+    throw Error{Errc::misconfigured, "restart_guard is off, so the nodes have no max_ttl"};
+  auto raise = std::make_unique<core::CeilingRaise>(
+      std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()), names_.size(), options_.durable_nodes,
+      options_.node_timeout.value_or(default_node_timeout).get());
+  return reactor_->run(std::move(raise), {}, [&](const core::CeilingRaise& ended) -> Duration {
+    const Tally& tally = ended.tally();
+    if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();
+    const std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
+    std::vector<NodeReport> failed;
+    for (NodeIndex node = 0; node < all.size(); ++node)
+      if (tally.is(node, Tally::Mark::unknown)) failed.push_back(all[node]);
+    throw Error{tally.misconfigured() > 0 ? Errc::misconfigured : Errc::no_quorum,
+                "max_ttl was not raised, because that takes all " + std::to_string(tally.nodes()) +
+                    " nodes with their markers; try again when these are well",
+                std::move(failed)};
   });
 }
 

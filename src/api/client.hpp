@@ -58,6 +58,8 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Likewise.
   Outcome adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
+  /// Returns what the nodes have then. Throws Error.
+  Duration raise_max_ttl(Duration max_ttl);
 
   /// Returns none if the lease was extended.
   std::optional<Failure> extend(const Record&);

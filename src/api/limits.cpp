@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "redlock/core/lock/claim.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -56,11 +57,9 @@ void check_is_not_ours(const std::string& name, std::string_view key) {
   refuse(name + " starts with \"redlock:\", which is reserved for the library's own keys");
 }
 
-Clock::duration drift_of(const Options& options, Clock::duration ttl) {
-  return options.drift.value_or(ttl / 100 + milliseconds{2});
-}
-
 }  // namespace
+
+void check_max_ttl(Duration max_ttl) { check_between("max_ttl", shortest_ttl, max_ttl, longest_ttl); }
 
 void check(const Options& options) {
   check_between("connect_timeout", shortest_timeout, options.connect_timeout, longest_timeout);
@@ -71,7 +70,7 @@ void check(const Options& options) {
     refuse("drift is " + text(*options.drift) + "; allowed: 0 s to less than the ttl");
   }
   check_between("fence_memory", Clock::duration::zero(), options.fence_memory, longest_memory);
-  check_between("max_ttl", shortest_ttl, options.max_ttl, longest_ttl);
+  check_max_ttl(options.max_ttl);
   check_length("key_prefix", 0, options.key_prefix.size(), longest_prefix);
   check_is_not_ours("key_prefix", options.key_prefix);
 }
@@ -87,11 +86,6 @@ Options unguarded(Options options) {
   return options;
 }
 
-milliseconds quarantine(const Options& options) {
-  const Clock::duration longest = std::chrono::ceil<milliseconds>(options.max_ttl.get());
-  return std::chrono::ceil<milliseconds>(longest + drift_of(options, longest));
-}
-
 std::string lock_key(std::string_view prefix, std::string_view resource) {
   check_length("the resource", 1, resource.size(), longest_resource);
   check_is_not_ours("the resource", resource);
@@ -103,12 +97,8 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 Timing timing(const Options& options, const LockOptions& lock) {
   check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
-  if (options.restart_guard != RestartGuard::off && ttl > options.max_ttl.get()) {
-    refuse("ttl is " + text(ttl) + "; max_ttl allows at most " + text(options.max_ttl) +
-           "; for longer locks raise max_ttl, to the same value for all users of these nodes");
-  }
   if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
-  const Clock::duration drift = drift_of(options, ttl);
+  const Clock::duration drift = options.drift ? options.drift->get() : core::default_drift(ttl);
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; it must be less than the ttl, which is " + text(ttl));
   }

@@ -29,14 +29,13 @@ struct Timing {
 
 // All functions throw `Error` with `Errc::misconfigured`. Its message says what was given and what is allowed.
 
+void check_max_ttl(Duration);
+
 /// Refuses options that are invalid for every lock.
 void check(const Options&);
 
 /// Returns the options for a single node, with the restart guard off. Refuses options that need the guard.
 [[nodiscard]] Options unguarded(Options);
-
-/// How long a node that lost its data must not vote.
-[[nodiscard]] std::chrono::milliseconds quarantine(const Options&);
 
 /// The key of the resource's lock. Refuses resources of an invalid length, and keys that could be mistaken for one of the
 /// library's own, no matter how the prefix and the resource share the name.

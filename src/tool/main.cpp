@@ -67,6 +67,17 @@ constexpr const char* about_nodes =
     "after the other; tries this with a lock of its own, which has a random name that begins with\n"
     "redlock-nodes-.";
 
+constexpr const char* about_set =
+    "Allows locks with a ttl of up to --max-ttl on all nodes. Running clients follow without a restart. All\n"
+    "nodes must be reachable and in use. Takes two seconds. The limit is never lowered.";
+
+constexpr const char* set_footer =
+    "TIME is a number with a unit: ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    all nodes have the limit\n"
+    "  64   wrong usage or configuration\n"
+    "  69   some nodes are not reachable or lost their data; run it again when they are well";
+
 constexpr const char* nodes_footer =
     "TIME is a number with a unit: ms, s, m or h.\n\n"
     "Exit codes:\n"
@@ -120,19 +131,21 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
       ->type_name("N")
       ->check(CLI::Range(1, 31));
   command
-      .add_option("--restart-guard", nodes.restart_guard,
-                  "how to treat nodes that lost their data: automatic: they do not vote until --max-ttl has\n"
-                  "passed; strict: new nodes wait as well; off: no protection (default:\n"
-                  "REDLOCK_RESTART_GUARD, else automatic)")
+      .add_option(
+          "--restart-guard", nodes.restart_guard,
+          "how to treat nodes that lost their data: automatic: they do not vote until --max-ttl has\n"
+          "passed; strict: new nodes wait as well; off: no protection (default:\n"
+          "REDLOCK_RESTART_GUARD, else automatic). All users of the nodes with the same key prefix must\n"
+          "agree on this and on --durable-nodes")
       ->type_name("POLICY")
       ->check(CLI::IsMember({"automatic", "strict", "off"}));
   command.add_flag("--durable-nodes", nodes.durable_nodes,
                    "the nodes write to disk before they answer (appendfsync always), so they lose nothing\n"
                    "when they restart (also set by REDLOCK_DURABLE_NODES=1)");
   add_time(command, "--max-ttl", parse_time, nodes.max_ttl,
-           "the longest ttl of any lock on these nodes; nodes that lost their data wait this long (default:\n"
-           "REDLOCK_MAX_TTL, else 60s). All users of the nodes with the same key prefix must agree on this,\n"
-           "--restart-guard and --durable-nodes")
+           "the longest ttl of locks on new nodes; once nodes are in use, redlock nodes set raises it. Nodes "
+           "that\n"
+           "lost their data wait at least this long (default: REDLOCK_MAX_TTL, else 60s)")
       ->type_name("TIME");
   command
       .add_option(
@@ -203,6 +216,16 @@ CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   return nodes;
 }
 
+/// Its options are those of `nodes`.
+CLI::App* add_set(CLI::App& nodes) {
+  CLI::App* const set =
+      nodes.add_subcommand("set", "allow locks with a longer ttl: redlock nodes set --max-ttl TIME");
+  set->formatter(std::make_shared<CommandFormatter>(about_set));
+  set->footer(set_footer);
+  set->fallthrough();
+  return set;
+}
+
 /// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
   const auto separator = std::find(words.begin(), words.end(), "--");
@@ -217,6 +240,7 @@ int parse_and_run(const std::vector<std::string>& words) {
   CLI::App* const run_command = add_run(app, run_arguments);
   CLI::App* const status_command = add_status(app, status_arguments);
   CLI::App* const nodes_command = add_nodes_command(app, nodes_arguments);
+  CLI::App* const set_command = add_set(*nodes_command);
   if (separator != words.end()) run_arguments.command.assign(separator + 1, words.end());
   try {
     app.parse(std::move(own));
@@ -225,6 +249,8 @@ int parse_and_run(const std::vector<std::string>& words) {
     if (run_command->parsed() && run_arguments.command.empty())
       throw CLI::RequiredError{"-- CMD (the command to run)"};
     if (!run_command->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
+    if (set_command->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
+    if (set_command->parsed() && nodes_arguments.wait) throw CLI::ExcludesError{"set", "--wait"};
   } catch (const CLI::ExtrasError& error) {
     if (separator != words.end() || !run_command->parsed()) return app.exit(error), usage;
     std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
@@ -233,6 +259,7 @@ int parse_and_run(const std::vector<std::string>& words) {
     return app.exit(error) == 0 ? success : usage;
   }
   if (status_command->parsed()) return status(status_arguments);
+  if (set_command->parsed()) return set_max_ttl(nodes_arguments);
   if (nodes_command->parsed()) return nodes(nodes_arguments);
   const Ending ending = run(run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);

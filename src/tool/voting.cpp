@@ -15,6 +15,7 @@
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/table.hpp"
+#include "tool/time_text.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -129,6 +130,14 @@ int nodes(const NodesArguments& arguments) {
                                       : look(locks, resource);
   print(votes);
   return exit_code_of(votes);
+}
+
+int set_max_ttl(const NodesArguments& arguments) {
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints, options_of(arguments.nodes)};
+  const Duration max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
+  std::cout << "max_ttl is " << readable(std::chrono::floor<milliseconds>(max_ttl.get())) << '\n';
+  return success;
 }
 
 }  // namespace redlock::tool

@@ -1,4 +1,4 @@
-// redlock nodes: which nodes vote.
+// redlock nodes: which nodes vote, and which ttls they allow.
 #pragma once
 
 #include <chrono>
@@ -21,5 +21,9 @@ struct NodesArguments {
 /// every lock, this lets the restart guard mark the nodes. While it waits, it writes to stderr which nodes do
 /// not vote, whenever that changes. Throws `redlock::Error` (misconfigured) if a majority of the nodes can never vote.
 int nodes(const NodesArguments&);
+
+/// Raises `max_ttl` of the nodes to that of the arguments, prints what it is then, and returns `success`. Throws
+/// `redlock::Error` if a node is not well.
+int set_max_ttl(const NodesArguments&);
 
 }  // namespace redlock::tool

@@ -176,6 +176,8 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "quarantined";
     case NodeStatus::other_deployment:
       return "other deployment";
+    case NodeStatus::ttl_too_long:
+      return "ttl too long";
   }
   return "unknown status";
 }
@@ -191,6 +193,7 @@ bool is_misconfiguration(NodeStatus status) noexcept {
     case NodeStatus::bad_counter:
     case NodeStatus::same_node:
     case NodeStatus::other_deployment:
+    case NodeStatus::ttl_too_long:
       return true;
     default:
       return false;

@@ -92,7 +92,8 @@ inline const Rules& house_rules() {
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},
               {"api",
                {"src/api"},
-               {"values", "errors", "observer", "public", "core/lock", "core/lease", "os", "io", "notify"}},
+               {"values", "errors", "observer", "public", "core/lock", "core/lease", "core/restart_guard",
+                "os", "io", "notify"}},
 
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},

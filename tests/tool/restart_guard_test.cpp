@@ -157,18 +157,75 @@ TEST_CASE("a_restart_long_ago_does_not_delay_a_run") {
   CHECK(run({"run", "-n", "--node-wait", "0"}) == 0);
 }
 
-TEST_CASE("a_longer_ttl_needs_a_longer_max_ttl_set_by_all_clients") {
+TEST_CASE("new_nodes_get_the_max_ttl_of_the_first_run_and_later_ones_follow") {
   LocalNodes nodes{3};
-  const Program::Ending refused = run_tool({"run", "--ttl", "2m", "r", "--", "true"}, nodes.urls());
+  CHECK(run_tool({"run", "--max-ttl", "2m", "--ttl", "2m", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "--ttl", "2m", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_with({"REDLOCK_MAX_TTL=10m"}, {"run", "--ttl", "1m", "r", "--", "true"}, nodes).code == 0);
+  const Program::Ending refused =
+      run_with({"REDLOCK_MAX_TTL=10m"}, {"run", "--ttl", "3m", "r", "--", "true"}, nodes);
   CHECK(refused.code == 64);
-  CHECK_THAT(refused.errors, contains("ttl is 120 s; max_ttl allows at most 60 s"));
-  CHECK(
-      run_tool({"run", "-w", "20", "--max-ttl", "2m", "--ttl", "2m", "r", "--", "true"}, nodes.urls()).code ==
-      0);
-  CHECK(run_with({"REDLOCK_MAX_TTL=2m"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
-  const Program::Ending other = run_tool({"run", "r", "--", "true"}, nodes.urls());
-  CHECK(other.code == 64);
-  CHECK_THAT(other.errors, contains("its marker says max_ttl 120000 ms, but this client has 60000 ms"));
+  CHECK_THAT(refused.errors,
+             contains("ttl too long (ttl is 180 s, but max_ttl of these nodes is 120 s; to raise "
+                      "it: redlock nodes set --max-ttl 180s)"));
+}
+
+TEST_CASE("nodes_set_allows_a_longer_ttl") {
+  LocalNodes nodes{3};
+  const std::vector<std::string> long_run{"run", "-n", "--ttl", "5m", "r", "--", "true"};
+  const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
+  CHECK(run_tool(long_run, nodes.urls()).code == 64);
+  const Program::Ending raised = run_tool(set, nodes.urls());
+  CHECK(raised.code == 0);
+  CHECK(raised.output == "max_ttl is 5 min 0 s\n");
+  CHECK(run_tool(long_run, nodes.urls()).code == 0);
+  CHECK(run_tool({"nodes", "--max-ttl", "1m", "set"}, nodes.urls()).output == "max_ttl is 5 min 0 s\n");
+}
+
+TEST_CASE("nodes_set_that_was_killed_half_way_allows_nothing_and_may_be_repeated") {
+  LocalNodes nodes{3};
+  const std::vector<std::string> long_run{"run", "-n", "--ttl", "5m", "r", "--", "true"};
+  const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
+  CHECK(run_tool(long_run, nodes.urls()).code == 64);
+  Program raising{tool(set), {nodes_variable(nodes.urls())}};
+  Observers servers{nodes};
+  REQUIRE(eventually([&] {
+    return servers[0].get("redlock:node").value_or("").find("max_ttl=60000 ceiling=300000 ") !=
+           std::string::npos;
+  }));
+  raising.signal(SIGKILL);
+  raising.wait();
+  CHECK(run_tool(long_run, nodes.urls()).code == 64);
+  CHECK(run_tool(set, nodes.urls()).code == 0);
+  CHECK(run_tool(long_run, nodes.urls()).code == 0);
+}
+
+TEST_CASE("nodes_set_needs_all_nodes_and_says_which_are_missing") {
+  LocalNodes nodes{3};
+  const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
+  const Program::Ending unused = run_tool(set, nodes.urls());
+  CHECK(unused.code == 69);
+  CHECK_THAT(unused.errors, contains("the node has no marker yet; the first lock begins the deployment"));
+  REQUIRE(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  nodes.kill(1);
+  const Program::Ending missing = run_tool(set, nodes.urls());
+  CHECK(missing.code == 69);
+  CHECK_THAT(missing.errors, contains("max_ttl was not raised") && contains(nodes.url(1) + ": unreachable") &&
+                                 !contains(nodes.url(0)));
+}
+
+TEST_CASE("nodes_set_reports_wrong_usage") {
+  LocalNodes nodes{1};
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"nodes", "set"},
+                                                {"nodes", "set", "--max-ttl", "5"},
+                                                {"nodes", "set", "--max-ttl", "5ms"},
+                                                {"nodes", "set", "--max-ttl", "5m", "--wait"},
+                                                {"nodes", "set", "--max-ttl", "5m", "--restart-guard", "off"},
+                                                {"nodes", "set", "--max-ttl", "5m", "r"}}) {
+    const Program::Ending ending = run_tool(words, nodes.urls());
+    CAPTURE(words, ending.errors);
+    CHECK(ending.code == 64);
+  }
 }
 
 TEST_CASE("invalid_environment_variables_are_bad_usage") {

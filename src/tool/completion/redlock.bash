@@ -28,9 +28,9 @@ _redlock() {
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
     status) words="$nodes --json --help" ;;
-    nodes) words="$nodes --wait --timeout --help" ;;
+    nodes) words="set $nodes --wait --timeout --help" ;;
     *) words='run status nodes --help --version' ;;
   esac
-  if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
+  if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }
 complete -F _redlock redlock

@@ -339,10 +339,6 @@ TEST_CASE("clients_that_disagree_about_the_nodes_get_an_error") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
-  Redlock other_ttl{endpoints(nodes), Options{.max_ttl = 2min}};
-  const Error error = error_of([&] { (void)other_ttl.try_lock("r"); });
-  CHECK(error.code() == Errc::misconfigured);
-  CHECK_THAT(error.what(), contains("its marker says max_ttl 60000 ms, but this client has 120000 ms"));
   Redlock fewer{{redlock::Endpoint{nodes.url(0)}}};
   CHECK_THAT(error_of([&] { (void)fewer.try_lock("r"); }).what(),
              contains("its marker says 3 nodes, but this client has 1"));
@@ -400,18 +396,20 @@ TEST_CASE("deleting_the_keys_of_the_guard_helps_living_clients") {
 
 TEST_CASE("an_empty_node_may_replace_another_at_the_same_address_under_live_clients") {
   LocalNodes nodes{5};
-  Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
-  const LockOptions brief{.ttl = 1s};
+  Redlock locks{endpoints(nodes), Options{.node_timeout = 2s, .max_ttl = 3s}};
+  const LockOptions brief{.ttl = 3s};
   { REQUIRE(locks.try_lock("first", brief)); }
   nodes.kill(4);
   REQUIRE(locks.try_lock("r", brief));
   nodes.restart_empty(4);
   const Clock::time_point replaced = Clock::now();
-  REQUIRE(eventually([&] {
-    REQUIRE(locks.try_lock("r", brief));
-    return voters(locks) == 5;
-  }));
-  CHECK(Clock::now() - replaced >= 1s);
+  REQUIRE(eventually(
+      [&] {
+        REQUIRE(locks.try_lock("r", brief));
+        return voters(locks) == 5;
+      },
+      20s));
+  CHECK(Clock::now() - replaced >= 3s);
 }
 
 TEST_CASE("without_the_guard_no_marker_is_read_or_written") {

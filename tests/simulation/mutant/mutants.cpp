@@ -92,7 +92,7 @@ class EndsQuarantineEarly final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
   void before_start(core::RestartGuard::Settings& guard) const override {
-    guard.quarantine = std::chrono::milliseconds{1};
+    guard.drift = std::chrono::milliseconds{1} - guard.max_ttl;
   }
 };
 

@@ -43,7 +43,9 @@ class OperationWrapper : public core::Operation, private core::Outbox {
   [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override {
     return inner_->connections_wanted(nodes);
   }
-  [[nodiscard]] bool wants_grants() const noexcept override { return inner_->wants_grants(); }
+  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override {
+    return inner_->wanted_ttl();
+  }
 
  protected:
   /// May change a reply before the operation gets it.

@@ -28,7 +28,7 @@ std::optional<core::RestartGuard::Settings> guard_of(const Schedule& schedule, c
   if (!schedule.guarded) return std::nullopt;
   core::RestartGuard::Settings guard{.nodes = static_cast<std::size_t>(schedule.nodes),
                                      .max_ttl = schedule.ttl,
-                                     .quarantine = schedule.ttl + schedule.drift,
+                                     .drift = schedule.drift,
                                      .discovery_time = Process::connect_timeout,
                                      .strict = !schedule.automatic};
   if (mutant) mutant->before_start(guard);

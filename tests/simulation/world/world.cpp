@@ -22,7 +22,7 @@ Instant longest_wait(const Schedule& schedule) {
 Keyspace marked(const Schedule& schedule, const std::string& run_id) {
   const core::Marker marker{.deployment = core::name_of({}),
                             .nodes = static_cast<std::size_t>(schedule.nodes),
-                            .max_ttl = schedule.ttl,
+                            .limits = {schedule.ttl, schedule.ttl},
                             .node = core::name_of({run_id}),
                             .run_id = run_id};
   return {{std::string{core::marker_key}, {.value = marker.text()}}};

@@ -148,26 +148,12 @@ TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
   CHECK(wait_refusal(24h * 3650 + 1s) == "node_wait is 315360001 s" + allowed);
 }
 
-TEST_CASE("max_ttl_limits_the_ttl_unless_the_restart_guard_is_off") {
-  CHECK(timing(60s).ttl == 60s);
-  CHECK(refusal({}, 60s + 1ns) ==
-        "ttl is 60001 ms; max_ttl allows at most 60 s; for longer locks raise max_ttl, to the same value for "
-        "all users of these nodes");
-  Options off;
-  off.restart_guard = RestartGuard::off;
-  CHECK(timing(1h, off).ttl == 1h);
+TEST_CASE("max_ttl_does_not_limit_the_ttl_because_the_nodes_do") {
+  CHECK(timing(1h).ttl == 1h);
   CHECK(refusal(with_max_ttl(10ms)).empty());
   CHECK(refusal(with_max_ttl(365 * 24h)).empty());
   CHECK(refusal(with_max_ttl(9ms)) == "max_ttl is 9 ms; allowed: 10 ms to 365 days");
   CHECK(refusal(with_max_ttl(366 * 24h)) == "max_ttl is 366 days; allowed: 10 ms to 365 days");
-}
-
-TEST_CASE("the_quarantine_lasts_max_ttl_plus_its_drift") {
-  CHECK(redlock::detail::quarantine({}) == 60602ms);
-  Options options = with_max_ttl(1s + 1ns);
-  CHECK(redlock::detail::quarantine(options) == 1014ms);
-  options.drift = 5s;
-  CHECK(redlock::detail::quarantine(options) == 6001ms);
 }
 
 TEST_CASE("a_single_node_lock_refuses_options_of_the_restart_guard") {

@@ -50,7 +50,7 @@ TEST_CASE("the_handshake_is_sent_first_and_alone") {
   CHECK(harness.session.ready_at() == at(2ms));
   CHECK(harness.session.run_id() == "run");
   CHECK(harness.session.unsent().empty());
-  CHECK(harness.session.send_waiting(false, at(2ms)).empty());
+  CHECK(harness.session.send_waiting([](const Operation&) { return false; }, at(2ms)).empty());
   CHECK(harness.session.unsent() == "FIRST");
 }
 
@@ -66,7 +66,8 @@ TEST_CASE("waiting_grant_commands_are_handed_back_when_the_node_may_not_grant") 
     harness.session.connected();
     harness.take_bytes();
     for (const Reply& reply : handshake_replies("run")) harness.session.answered(reply, at(2ms));
-    const std::vector<Session::Slot> refused = harness.session.send_waiting(may_grant, at(2ms));
+    const auto decision = [may_grant](const Operation&) { return may_grant; };
+    const std::vector<Session::Slot> refused = harness.session.send_waiting(decision, at(2ms));
     CHECK(refused.size() == (may_grant ? 0 : 1));
     if (!may_grant) CHECK(refused[0].step == 3);
     CHECK(harness.session.unsent() == (may_grant ? "GRANTRELEASE" : "RELEASE"));

@@ -19,7 +19,7 @@ namespace redlock::testing {
 /// max_ttl 60 s, quarantine 60.602 s, discovery time 500 ms.
 inline core::RestartGuard::Settings example_guard(std::size_t nodes = 3) {
   using namespace std::chrono_literals;
-  return {.nodes = nodes, .max_ttl = 60s, .quarantine = 60602ms, .discovery_time = 500ms};
+  return {.nodes = nodes, .max_ttl = 60s, .discovery_time = 500ms};
 }
 
 /// The data of one server that `mark_script` reads and writes.

@@ -64,6 +64,11 @@ class RecordingOutbox final : public core::Outbox {
   /// Everything sent since the last call.
   std::vector<Sent> take() { return std::exchange(sent_, {}); }
 
+  [[nodiscard]] std::string_view run_id(core::NodeIndex node) const noexcept override {
+    return run_ids.empty() ? std::string_view{} : std::string_view{run_ids[node]};
+  }
+  std::vector<std::string> run_ids;  // of the servers; may be empty
+
  private:
   std::vector<Sent> sent_;
   std::vector<std::optional<core::Trouble>> refusals_;

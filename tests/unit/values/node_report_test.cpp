@@ -59,6 +59,7 @@ const std::vector<Row> all_statuses{
     {NodeStatus::same_node, "same node", true},
     {NodeStatus::quarantined, "quarantined", false},
     {NodeStatus::other_deployment, "other deployment", true},
+    {NodeStatus::ttl_too_long, "ttl too long", true},
 };
 
 }  // namespace
@@ -97,7 +98,7 @@ TEST_CASE("the_line_of_a_misconfigured_node_says_what_to_do") {
     report.message = "why";
     const std::string plain = "redis://a:1: " + std::string{row.name} + " (why)";
     // The restart guard's message says what to do about another deployment.
-    const bool is_said = row.status == NodeStatus::other_deployment;
+    const bool is_said = row.status == NodeStatus::other_deployment || row.status == NodeStatus::ttl_too_long;
     CHECK(line(report).starts_with(plain));
     if (row.misconfiguration) CHECK((line(report) != plain) == !is_said);
   }

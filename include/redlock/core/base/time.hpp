@@ -19,6 +19,11 @@ inline constexpr Time never = Time::max();
   return span > Span::zero() && from > never - span ? never : from + span;
 }
 
+/// What validity leaves out for clocks that run at different rates, if the options do not say otherwise.
+[[nodiscard]] constexpr Span default_drift(Span ttl) noexcept {
+  return ttl / 100 + std::chrono::milliseconds{2};
+}
+
 /// The longest time that is believed when a server names one.
 inline constexpr std::chrono::hours longest_believed{24 * 3650};
 

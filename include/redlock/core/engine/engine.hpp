@@ -59,7 +59,7 @@ class Engine final : public Outbox {
   void submit(const Ref<Operation>& operation, Time now) {
     now_ = now;
     for (Session& session : sessions_) session.wake(now);
-    if (guard_ && operation->wants_grants()) guard_->want_grants(now, *this);
+    if (guard_ && operation->wants_grants()) guard_->want_grants(now, *this, operation->wanted_ttl());
     report_nodes();
     operations_.add(operation, now);
     if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled, now);
@@ -168,8 +168,8 @@ class Engine final : public Outbox {
 
   const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                       SendOptions options) override {
-    if (options.grants)
-      if (const Trouble* const objection = grant_objection(node)) return objection;
+    const Trouble* const objection = options.grants ? grant_objection(node, sender.wanted_ttl()) : nullptr;
+    if (objection) return objection;
     return sessions_[node].send(
         command,
         {Ref<Operation>{&sender}, options.step, options.is_release, options.always_read, options.grants},
@@ -178,6 +178,9 @@ class Engine final : public Outbox {
   void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
   [[nodiscard]] RequiredMarker marker() const noexcept override {
     return guard_ ? guard_->required_marker() : RequiredMarker{};
+  }
+  [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
+    return sessions_[node].run_id();
   }
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;
@@ -224,17 +227,16 @@ class Engine final : public Outbox {
   void open(NodeIndex node) {
     Session& session = sessions_[node];
     if (guard_) guard_->connected(node, session.run_id(), session.marker(), now_, *this);
-    const Trouble* const found = grant_objection(node);
-    const std::optional<Trouble> objection = found ? std::optional{*found} : std::nullopt;
-    for (const Session::Slot& refused : session.send_waiting(!objection, now_)) {
-      if (!refused.operation) continue;
-      refused.operation->disconnected(node, *objection, now_, *this);
+    const auto may_grant = [&](const Operation& one) { return !grant_objection(node, one.wanted_ttl()); };
+    for (const Session::Slot& refused : session.send_waiting(may_grant, now_)) {
+      const Trouble* const objection = grant_objection(node, refused.operation->wanted_ttl());
+      refused.operation->disconnected(node, objection ? Trouble{*objection} : Trouble{}, now_, *this);
       operations_.settle(refused.operation, now_);
     }
   }
-  /// Why the node must not be asked for a grant. Null if there is no known reason.
-  [[nodiscard]] const Trouble* grant_objection(NodeIndex node) {
-    return guard_ && sessions_[node].ready() ? guard_->objection(node, now_) : nullptr;
+  /// Why the node must not be asked to grant a lock with this ttl. Null if there is no known reason.
+  [[nodiscard]] const Trouble* grant_objection(NodeIndex node, std::chrono::milliseconds ttl) {
+    return guard_ && sessions_[node].ready() ? guard_->objection(node, now_, ttl) : nullptr;
   }
   [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
 
@@ -274,7 +276,8 @@ class Engine final : public Outbox {
   }
 
   [[nodiscard]] Time start_time(const Operation& operation) const {
-    const Readiness readiness{sessions_, operation.wants_grants() ? guard_.get() : nullptr};
+    const Readiness readiness{sessions_, operation.wants_grants() ? guard_.get() : nullptr,
+                              operation.wanted_ttl()};
     return readiness.start_time(operation.connections_wanted(nodes()), OperationList::submitted_at(operation),
                                 connect_timeout_, now_);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -19,9 +20,10 @@ namespace redlock::inline v1::core {
 /// up to two seconds longer.
 class Readiness {
  public:
-  /// `guard`: null if the operation does not need admitted nodes.
-  Readiness(const std::vector<Session>& sessions, const RestartGuard* guard) noexcept
-      : sessions_{sessions}, guard_{guard} {}
+  /// `guard`: null if the operation does not need admitted nodes. `ttl`: of the grants that it needs.
+  Readiness(const std::vector<Session>& sessions, const RestartGuard* guard,
+            std::chrono::milliseconds ttl) noexcept
+      : sessions_{sessions}, guard_{guard}, ttl_{ttl} {}
 
   /// When an operation that wants `wanted` connections may start. It may start at once if the result is not after
   /// `now`.
@@ -48,16 +50,17 @@ class Readiness {
     const Session& session = sessions_[node];
     if (!session.ready()) return never;
     if (!guard_) return session.ready_at();
-    return guard_->admits(node) ? std::max(session.ready_at(), guard_->admitted_at(node)) : never;
+    return guard_->admits(node, ttl_) ? std::max(session.ready_at(), guard_->admitted_at(node)) : never;
   }
   /// The node may become usable soon.
   [[nodiscard]] bool is_expected(NodeIndex node) const noexcept {
     const Session& session = sessions_[node];
-    return session.worth_waiting_for() || (session.ready() && guard_ && guard_->is_deciding(node));
+    return session.worth_waiting_for() || (session.ready() && guard_ && guard_->is_deciding(node, ttl_));
   }
 
   const std::vector<Session>& sessions_;
   const RestartGuard* const guard_;
+  const std::chrono::milliseconds ttl_;
 };
 
 }  // namespace redlock::inline v1::core

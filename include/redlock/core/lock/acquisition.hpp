@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -89,7 +90,7 @@ class Acquisition final : public ScriptedOperation {
         {.resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_});
   }
 
-  [[nodiscard]] bool wants_grants() const noexcept override { return true; }
+  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.ttl; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Why it failed; none if it was granted. Valid once done.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }

@@ -81,13 +81,14 @@ class Session {
 
   /// Postpones the next redial. For a session that is down.
   void postpone_redial(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
-  /// Sends the commands that waited for the connection. Precondition: the session is ready. If the node may not grant,
-  /// commands that ask for a grant are dropped and their slots returned; they get no reply.
-  [[nodiscard]] std::vector<Slot> send_waiting(bool may_grant, Time now) {
+  /// Sends the commands that waited for the connection. Precondition: the session is ready. Commands that ask for a
+  /// grant that `may_grant(operation)` denies are dropped and their slots returned; they get no reply.
+  template <class MayGrant>
+  [[nodiscard]] std::vector<Slot> send_waiting(const MayGrant& may_grant, Time now) {
     std::vector<Slot> refused;
     for (WaitingCommands::Command& waiting : waiting_.take_all()) {
       if (now >= waiting.send_by) continue;  // its operation is over; a release that follows it does no harm
-      if (waiting.slot.grants && !may_grant) {
+      if (waiting.slot.grants && !may_grant(*waiting.slot.operation)) {
         refused.push_back(std::move(waiting.slot));
         continue;
       }

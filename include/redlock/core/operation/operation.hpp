@@ -1,6 +1,7 @@
 // The base class of all operations on the nodes, and how operations send commands.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ class Outbox {
   virtual void granted(Time /*deadline*/) noexcept {}
   /// Valid until the next event, and its keys as long as the engine. Empty without a restart guard.
   [[nodiscard]] virtual RequiredMarker marker() const noexcept { return {}; }
+  /// The run_id of the server that was connected last; empty if it does not say, or if there was none.
+  [[nodiscard]] virtual std::string_view run_id(NodeIndex) const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }
@@ -73,8 +76,11 @@ class Operation : public Counted {
 
   /// Reports a finished operation to the observer.
   virtual void tell(Observer&, Time /*ended*/) const {}
-  /// Returns true if it needs grants, so that it can only use nodes that may grant.
-  [[nodiscard]] virtual bool wants_grants() const noexcept { return false; }
+  /// The ttl of the lock that it needs grants for; zero if it needs none. With grants, it can only use nodes that may grant.
+  [[nodiscard]] virtual std::chrono::milliseconds wanted_ttl() const noexcept { return {}; }
+  [[nodiscard]] bool wants_grants() const noexcept {
+    return wanted_ttl() > std::chrono::milliseconds::zero();
+  }
 
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// When to call `timed_out`. The node timeout counts from `start`.

@@ -41,9 +41,10 @@ namespace detail {
   if (marker.nodes != expected.nodes)
     return "its marker says " + std::to_string(marker.nodes) + " nodes, but this client has " +
            std::to_string(expected.nodes) + remedy;
-  if (marker.max_ttl != expected.max_ttl)
-    return "its marker says max_ttl " + std::to_string(marker.max_ttl.count()) + " ms, but this client has " +
-           std::to_string(expected.max_ttl.count()) + " ms" + remedy;
+  if (marker.limits.ceiling > expected.highest_ceiling)
+    return "locks on these nodes may live for " + readable(marker.limits.ceiling) +
+           ", but max_ttl of this client is " + readable(expected.highest_ceiling) +
+           ", and the strict restart guard needs at least as much";
   if (expected.deployment.empty())
     return "its marker names deployment " + marker.deployment + ", but those of other nodes name others" +
            remedy;
@@ -53,6 +54,15 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// Why a node that votes does not grant a lock with this ttl.
+[[nodiscard]] inline Trouble trouble_of_long_ttl(std::chrono::milliseconds ttl,
+                                                 std::chrono::milliseconds max_ttl) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count();
+  return {NodeStatus::ttl_too_long, "ttl is " + readable(ttl) + ", but max_ttl of these nodes is " +
+                                        readable(max_ttl) + "; to raise it: redlock nodes set --max-ttl " +
+                                        std::to_string(seconds) + "s"};
+}
 
 /// Why a node that answered is not admitted. `quarantine`: the length of a whole quarantine. Precondition: the node's
 /// standing is neither `away`, `failed` nor `admitted`.

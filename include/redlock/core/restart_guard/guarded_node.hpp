@@ -19,9 +19,10 @@ namespace redlock::inline v1::core {
 /// What a client expects the markers of its nodes to say, and what it concludes from them.
 struct ExpectedMarker {
   std::size_t nodes = 0;
-  std::chrono::milliseconds max_ttl{};
   std::string_view deployment;  // empty if it is not known
   bool uptime_counts = false;   // against the quarantine of a node with its marker of an earlier run
+  bool is_durable = false;      // a server keeps all data over a restart
+  std::chrono::milliseconds highest_ceiling = std::chrono::milliseconds::max();  // of a node that may vote
   const MarkerKeys* keys = &keys_without_prefix;
 };
 
@@ -29,7 +30,7 @@ struct GuardedNode {
   /// The transitions are drawn at `RestartGuard`.
   enum class Standing : std::uint8_t {
     away,         // not connected
-    asked,        // a reply about its marker is due
+    asked,        // a reply about its marker is due, and it may not grant before
     failed,       // there was no reply, or an invalid one
     lost,         // it has no marker of its current run: it lost its data, or is new
     foreign,      // its marker is of another deployment, or no marker at all
@@ -48,8 +49,13 @@ struct GuardedNode {
   std::chrono::seconds uptime{};  // of the server when the marker was read
   Time read_at{};
   Time unchanged_since = never;  // since when every reply had this text
-  std::uint64_t changed_in = 0;  // the number of the guard's event in which this text arrived first
-  std::uint64_t asked_in = 0;    // and of the event in which the last command was sent
+  // Numbers of the guard's events: the one in which this text arrived first, the one in which the last reply was read, and
+  // the last one before the last command was sent.
+  std::uint64_t changed_in = 0;
+  std::uint64_t read_in = 0;
+  std::uint64_t asked_in = 0;
+  bool is_asked = false;       // a reply about its marker is due
+  bool is_looked_for = false;  // a look was wanted since that command was sent
 
   /// How long a marker must stay missing or unnamed before the guard believes that no other client is marking the node.
   static constexpr Span between_looks = std::chrono::milliseconds{200};
@@ -58,6 +64,8 @@ struct GuardedNode {
   /// derives the standing from it.
   void read(const Reply& reply, bool durable, std::uint64_t event, Time now) {
     read_at = now;
+    read_in = event;
+    is_asked = false;
     standing = Standing::failed;
     const auto& parts = reply.elements;
     if (!reply.is(Reply::Kind::array) || parts.size() != 4 || !parts[0].is(Reply::Kind::string) ||
@@ -83,6 +91,20 @@ struct GuardedNode {
     uptime = std::clamp<std::chrono::seconds>(std::chrono::seconds{parts[3].integer}, {}, longest_believed);
   }
 
+  /// Where the node stands now. It is settled by what was read, unless the node is away or a reply is due.
+  [[nodiscard]] Standing standing_at(Time now, const ExpectedMarker& expected) const {
+    if (standing == Standing::away || standing == Standing::asked) return standing;
+    if (failure) return Standing::failed;
+    if (text.empty()) return Standing::lost;
+    if (!agrees_with(expected)) return Standing::foreign;
+    // Nobody uses a name that was given to an earlier run.
+    if (marker->is_named() && marker->deployment != expected.deployment)
+      return is_of_earlier_run(expected) && !expected.deployment.empty() ? Standing::lost : Standing::foreign;
+    if (is_of_earlier_run(expected)) return Standing::lost;
+    if (marker->limits.ceiling > expected.highest_ceiling) return Standing::foreign;
+    if (now < quarantined_until) return Standing::quarantined;
+    return marker->is_named() ? Standing::admitted : Standing::unassigned;
+  }
   /// For how long the server has been running, to the second.
   [[nodiscard]] Span running_for(Time now) const noexcept { return uptime + (now - read_at); }
   /// The node is connected and does not vote for a reason that a later look may find gone.
@@ -92,7 +114,18 @@ struct GuardedNode {
   }
   [[nodiscard]] bool is_reached() const noexcept { return standing != Standing::away && !failure; }
   [[nodiscard]] bool agrees_with(const ExpectedMarker& expected) const noexcept {
-    return marker && marker->nodes == expected.nodes && marker->max_ttl == expected.max_ttl;
+    return marker && marker->nodes == expected.nodes;
+  }
+  [[nodiscard]] bool is_of_earlier_run(const ExpectedMarker& expected) const noexcept {
+    return marker->run_id != run_id && !expected.is_durable;
+  }
+  /// The node has a marker of the expected deployment. Precondition: the deployment is known.
+  [[nodiscard]] bool belongs(const ExpectedMarker& expected) const noexcept {
+    return is_reached() && agrees_with(expected) && marker->deployment == expected.deployment;
+  }
+  /// The node has kept its marker since it was written.
+  [[nodiscard]] bool is_intact(const ExpectedMarker& expected) const noexcept {
+    return belongs(expected) && !is_of_earlier_run(expected);
   }
   /// The node has a marker that names no deployment, or none at all.
   [[nodiscard]] bool is_unnamed(const ExpectedMarker& expected) const noexcept {
@@ -112,10 +145,11 @@ struct GuardedNode {
 
   /// The marker to write. The node's name contains the time, which makes the text unique: once it is lost it never
   /// returns, so a late mark cannot mistake another text for it.
-  [[nodiscard]] std::string new_marker(std::string_view deployment, const ExpectedMarker& expected) const {
+  [[nodiscard]] std::string new_marker(std::string_view deployment, std::size_t nodes,
+                                       const TtlLimits& limits) const {
     return Marker{.deployment = std::string{deployment},
-                  .nodes = expected.nodes,
-                  .max_ttl = expected.max_ttl,
+                  .nodes = nodes,
+                  .limits = limits,
                   .node = marker ? marker->node : name_of({run_id, std::to_string(looked_at)}),
                   .run_id = run_id}
         .text();

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +16,8 @@
 #include "redlock/core/restart_guard/deployment_name.hpp"
 #include "redlock/core/restart_guard/guard_messages.hpp"
 #include "redlock/core/restart_guard/guarded_node.hpp"
+#include "redlock/core/restart_guard/known_limits.hpp"
+#include "redlock/core/restart_guard/marked_nodes.hpp"
 #include "redlock/core/restart_guard/waiting_time.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/trouble.hpp"
@@ -39,48 +41,56 @@ class RestartGuard final : public Operation {
  public:
   struct Settings {
     std::size_t nodes = 0;
-    std::chrono::milliseconds max_ttl{};
-    std::chrono::milliseconds quarantine{};
-    Span discovery_time{};  // how long to wait for the other nodes while no deployment is known
-    bool strict = false;    // the nodes of a new deployment are quarantined as well
-    bool durable = false;   // the servers keep all data over a restart
+    std::chrono::milliseconds
+        max_ttl{};                // of a new deployment; and no node that lost its data waits for less
+    std::optional<Span> drift{};  // none: `default_drift`
+    Span discovery_time{};        // how long to wait for the other nodes while no deployment is known
+    bool strict = false;          // the nodes of a new deployment are quarantined as well
+    bool durable = false;         // the servers keep all data over a restart
     MarkerKeys keys{};
   };
-  explicit RestartGuard(const Settings& settings) : settings_{settings}, nodes_(settings.nodes) {}
+  explicit RestartGuard(const Settings& settings)
+      : settings_{settings}, nodes_{settings.nodes, settings_.keys, *this} {}
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
-  /// An operation needs grants. Starts whatever is missing for the nodes to be admitted. Looks again at each node that
-  /// does not vote, at most once a second, as somebody may have deleted its keys.
-  void want_grants(Time now, Outbox& outbox) {
+  /// An operation needs grants for a lock with this ttl. Starts whatever is missing for the nodes to be admitted. Looks again
+  /// at each node that does not vote, at most once a second, as somebody may have deleted its keys; and at all nodes if the
+  /// ttl is too long, as somebody may have raised `max_ttl`.
+  void want_grants(Time now, Outbox& outbox, std::chrono::milliseconds ttl = {}) {
     grants_wanted_ = true;
-    if (all_admitted_) return;
-    for (Node& node : nodes_) node.standing = standing(node, now);
-    for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].is_barred() && now >= later(nodes_[node].read_at, between_visits))
-        ask(node, look_command(settings_.keys), now, outbox);
+    const bool is_too_long = !limits_.allow(ttl);
+    if (!is_too_long && nodes_.count(Standing::admitted) == nodes_.size()) return;
+    nodes_.update(now, expected());
+    for (NodeIndex index = 0; index < nodes_.size(); ++index) {
+      const Node& node = nodes_[index];
+      const bool is_due = node.is_barred() && now >= later(node.read_at, between_visits);
+      if (is_due || (is_too_long && node.standing == Standing::admitted)) nodes_.look(index, now, outbox);
+    }
     decide(now, outbox);
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
   void connected(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
-    nodes_[node] = Node{};
-    nodes_[node].run_id = run_id;
-    nodes_[node].read(marker, settings_.durable, ++events_, now);
+    nodes_.connected(node, run_id);
+    nodes_.read(node, marker, settings_.durable, now);
     decide(now, outbox);
   }
   /// The node has refused a grant because of its marker: reads the marker again.
   void grant_refused(NodeIndex node, Time now, Outbox& outbox) {
     if (nodes_[node].standing == Standing::asked) return;
-    ask(node, look_command(settings_.keys), now, outbox);
+    nodes_[node].standing = Standing::asked;
+    nodes_.look(node, now, outbox);
     decide(now, outbox);
   }
 
-  [[nodiscard]] bool admits(NodeIndex node) const noexcept {
-    return nodes_[node].standing == Standing::admitted;
+  /// Whether the node may grant a lock with this ttl.
+  [[nodiscard]] bool admits(NodeIndex node, std::chrono::milliseconds ttl = {}) const noexcept {
+    return nodes_[node].standing == Standing::admitted && limits_.allow(ttl);
   }
   /// Returns true if the node may be admitted soon.
-  [[nodiscard]] bool is_deciding(NodeIndex index) const noexcept {
+  [[nodiscard]] bool is_deciding(NodeIndex index, std::chrono::milliseconds ttl = {}) const noexcept {
     const Node& node = nodes_[index];
+    if (node.standing == Standing::admitted) return node.is_asked && !limits_.allow(ttl);
     return grants_wanted_ && (node.standing == Standing::asked || node.standing == Standing::lost ||
                               node.second_look(expected()) != never || may_begin_at_once_);
   }
@@ -88,7 +98,7 @@ class RestartGuard final : public Operation {
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
   [[nodiscard]] Time decided_by() const noexcept {
     Time latest = Time::min();
-    for (const Node& node : nodes_)
+    for (const Node& node : nodes_.all())
       if (node.unchanged_since != never && node.is_unnamed(expected()))
         latest = std::max(latest, later(node.unchanged_since, Node::between_looks + time_to_answer));
     return latest;
@@ -97,13 +107,16 @@ class RestartGuard final : public Operation {
   /// Its beginning is empty if no deployment is known; then no node is admitted.
   [[nodiscard]] RequiredMarker required_marker() const noexcept { return {beginning_, &settings_.keys}; }
 
-  /// Why a connected node may not grant. Returns null if it may. The pointer is valid until the next call.
-  [[nodiscard]] const Trouble* objection(NodeIndex index, Time now) {
+  /// Why a connected node may not grant a lock with this ttl. Returns null if it may. The pointer is valid until the next
+  /// call.
+  [[nodiscard]] const Trouble* objection(NodeIndex index, Time now, std::chrono::milliseconds ttl = {}) {
     Node& node = nodes_[index];
-    if (now >= node.quarantined_until) node.standing = standing(node, now);
-    if (node.standing == Standing::away || node.standing == Standing::admitted) return nullptr;
+    if (now >= node.quarantined_until) node.standing = node.standing_at(now, expected());
+    if (node.standing == Standing::away || admits(index, ttl)) return nullptr;
     if (node.standing == Standing::failed) return &node.failure.value();
-    objection_ = objection_to(node, expected(), settings_.quarantine, now);
+    objection_ = node.standing == Standing::admitted
+                     ? trouble_of_long_ttl(ttl, limits_.confirmed.max_ttl)
+                     : objection_to(node, expected(), quarantine_of(node), now);
     return &objection_;
   }
   /// Like `objection`, for reports: returns null as well while no deployment is known and the node may be new.
@@ -117,16 +130,17 @@ class RestartGuard final : public Operation {
 
   void start(Time, Outbox&) override {}
   void answered(NodeIndex node, Step, const Reply& reply, Time now, Outbox& outbox) override {
-    nodes_[node].read(reply, settings_.durable, ++events_, now);
+    nodes_.read(node, reply, settings_.durable, now);
     decide(now, outbox);
+    nodes_.look_if_wanted(node, now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
-    nodes_[node] = Node{};
+    nodes_.disconnected(node);
     decide(now, outbox);
   }
   void timed_out(Time now, Outbox& outbox) override {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (now >= nodes_[node].second_look(expected())) ask(node, look_command(settings_.keys), now, outbox);
+      if (now >= nodes_[node].second_look(expected())) nodes_.look(node, now, outbox);
     decide(now, outbox);
   }
   void abandon(Errc, Time, Outbox&) override {}
@@ -138,77 +152,64 @@ class RestartGuard final : public Operation {
   static constexpr Span between_visits = std::chrono::seconds{1};
 
   [[nodiscard]] ExpectedMarker expected() const noexcept {
-    return {settings_.nodes, settings_.max_ttl, id_, !settings_.strict, &settings_.keys};
+    return {.nodes = settings_.nodes,
+            .deployment = id_,
+            .uptime_counts = !settings_.strict,
+            .is_durable = settings_.durable,
+            .highest_ceiling = settings_.strict ? settings_.max_ttl : std::chrono::milliseconds::max(),
+            .keys = &settings_.keys};
   }
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  [[nodiscard]] Standing standing(const Node& node, Time now) const {
-    if (node.standing == Standing::away || node.standing == Standing::asked) return node.standing;
-    if (node.failure) return Standing::failed;
-    if (node.text.empty()) return Standing::lost;
-    if (!node.agrees_with(expected())) return Standing::foreign;
-    const bool is_of_earlier_run = node.marker->run_id != node.run_id && !settings_.durable;
-    // Nobody uses a name that was given to an earlier run.
-    if (node.marker->is_named() && node.marker->deployment != id_)
-      return is_of_earlier_run && !id_.empty() ? Standing::lost : Standing::foreign;
-    if (is_of_earlier_run) return Standing::lost;
-    if (now < node.quarantined_until) return Standing::quarantined;
-    return node.marker->is_named() ? Standing::admitted : Standing::unassigned;
-  }
   [[nodiscard]] static auto is(Standing standing) noexcept {
     return [standing](const Node& node) { return node.standing == standing; };
   }
-  [[nodiscard]] std::size_t count(Standing standing) const noexcept {
-    return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(), is(standing)));
-  }
-
   void decide(Time now, Outbox& outbox) {
-    const Naming naming = naming_of(nodes_, expected());
+    const Naming naming = naming_of(nodes_.all(), expected());
     is_contested_ = naming.is_contested;
     if (!naming.name.empty()) adopt(naming.name, now);
-    for (Node& node : nodes_) node.standing = standing(node, now);
-    all_admitted_ = count(Standing::admitted) == nodes_.size();
-    may_begin_at_once_ = !settings_.strict && id_.empty() &&
-                         std::all_of(nodes_.begin(), nodes_.end(), [this](const Node& node) {
-                           return node.is_reached() && node.is_unnamed(expected());
-                         });
+    if (!id_.empty()) limits_ = limits_of(nodes_.all(), expected(), limits_);
+    nodes_.update(now, expected());
+    may_begin_at_once_ =
+        !settings_.strict && id_.empty() && std::ranges::all_of(nodes_.all(), [this](const Node& node) {
+          return node.is_reached() && node.is_unnamed(expected());
+        });
     set_deadline(never);
     if (!grants_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
-    if (is_contested_ && count(Standing::asked) == 0) settle_contest(now, outbox);
+    if (is_contested_ && nodes_.count(Standing::asked) == 0) settle_contest(now, outbox);
     for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) mark_if_needed(node, now, outbox);
-    for (const Node& node : nodes_) set_deadline(std::min(deadline(), node.second_look(expected())));
+    for (const Node& node : nodes_.all()) set_deadline(std::min(deadline(), node.second_look(expected())));
     if (now < discovery_ends_at_) set_deadline(std::min(deadline(), discovery_ends_at_));
   }
   void adopt(const std::string& name, Time now) {
     if (id_ == name) return;
     id_ = name;
-    beginning_ = Marker{id_, settings_.nodes, settings_.max_ttl, {}, {}}.beginning();
+    beginning_ = Marker{id_, settings_.nodes, {}, {}, {}}.beginning();
+    limits_ = {};
     discovery_ends_at_ = never;
     // Another client may have just begun it, and may be marking the other nodes.
-    for (Node& node : nodes_)
-      if (node.is_unnamed(expected())) node.unchanged_since = now;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].is_unnamed(expected())) nodes_[node].unchanged_since = now;
   }
 
   /// Starts a new deployment if that is safe. Precondition: the deployment is not known.
   void begin_deployment(Time now, Outbox& outbox) {
-    const std::size_t lost = count(Standing::lost);
-    if (count(Standing::asked) > 0) return;
-    if (count(Standing::foreign) + quorum(nodes_.size()) > nodes_.size()) return;
+    const std::size_t lost = nodes_.count(Standing::lost);
+    if (nodes_.count(Standing::asked) > 0) return;
+    if (nodes_.count(Standing::foreign) + quorum(nodes_.size()) > nodes_.size()) return;
     if (may_begin_at_once_ && lost == 0) {
       // If all waited without a name at one moment, no node voted then. The name reaches only nodes that still wait.
-      if (was_so_at_one_moment(now, outbox))
+      if (nodes_.were_so_at_one_moment(now, outbox))
         name_nodes([](const Node&) { return true; }, quarantine_ends, now, outbox);
       return;
     }
     if (may_begin_at_once_ || lost == nodes_.size()) {
-      if (std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.is_certain(); }))
-        return;
-      if (settings_.strict) return name_nodes(is(Standing::lost), settings_.quarantine, now, outbox);
-      return let_wait(now, outbox);
+      if (std::ranges::all_of(nodes_.all(), &Node::is_certain)) let_wait(now, outbox);
+      return;
     }
-    if (count(Standing::unassigned) >= quorum(nodes_.size()))
+    if (nodes_.count(Standing::unassigned) >= quorum(nodes_.size()))
       return name_nodes(is(Standing::unassigned), quarantine_stays, now, outbox);
     if (lost == 0) return;
     if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.discovery_time);
@@ -218,43 +219,37 @@ class RestartGuard final : public Operation {
   void let_wait(Time now, Outbox& outbox) {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::lost && nodes_[node].is_certain())
-        mark(node, no_deployment, settings_.quarantine, now, outbox);
-  }
-  /// Whether all markers were, at one moment, as they were read: they were read again, unchanged, after the last of them
-  /// was read for the first time, and a text that is lost never returns. Otherwise looks again.
-  bool was_so_at_one_moment(Time now, Outbox& outbox) {
-    std::uint64_t last_change = 0;
-    for (const Node& node : nodes_) last_change = std::max(last_change, node.changed_in);
-    bool was_so = true;
-    for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].is_reached() && nodes_[node].asked_in < last_change) {
-        ask(node, look_command(settings_.keys), now, outbox);
-        was_so = false;
-      }
-    return was_so;
+        nodes_.mark(node, no_deployment, {settings_.max_ttl, settings_.max_ttl}, quarantine_of(nodes_[node]),
+                    now, outbox);
   }
   /// Renames the nodes with other names than ours. They wait in full, as they may belong elsewhere.
   void settle_contest(Time now, Outbox& outbox) {
-    if (!was_so_at_one_moment(now, outbox)) return;
+    if (!nodes_.were_so_at_one_moment(now, outbox)) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::foreign && nodes_[node].agrees_with(expected()))
-        mark(node, id_, settings_.quarantine, now, outbox);
+        nodes_.mark(node, id_, limits_.in_reach, quarantine_of(nodes_[node]), now, outbox);
   }
+  /// Names the nodes that wait, or have waited, without a name. Clients that find the same markers name them alike.
   template <class Chosen>
   void name_nodes(Chosen is_chosen, std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
-    std::vector<std::string> run_ids;
-    for (const Node& node : nodes_)
-      if (is_chosen(node)) run_ids.push_back(node.run_id);
-    const std::string name = name_of(std::move(run_ids));
+    std::vector<std::string> words;
+    TtlLimits limits;
+    for (const Node& node : nodes_.all()) {
+      if (!is_chosen(node)) continue;
+      words.push_back(node.run_id);
+      limits.max_ttl = std::max(limits.max_ttl, node.marker->limits.max_ttl);
+    }
+    limits.ceiling = limits.max_ttl;
+    words.push_back(std::to_string(limits.max_ttl.count()));
+    const std::string name = name_of(std::move(words));
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (is_chosen(nodes_[node])) mark(node, name, quarantine, now, outbox);
+      if (is_chosen(nodes_[node])) nodes_.mark(node, name, limits, quarantine, now, outbox);
   }
 
   /// Writes a marker to the node if it needs one. Precondition: the deployment is known.
   void mark_if_needed(NodeIndex index, Time now, Outbox& outbox) {
-    Node& node = nodes_[index];
-    if (node.standing == Standing::lost && node.is_certain())
-      return mark(index, id_, waiting_time(node, nodes_, expected(), settings_.quarantine), now, outbox);
+    const Node& node = nodes_[index];
+    const bool is_lost = node.standing == Standing::lost && node.is_certain();
     // While it waits, another client may be naming it, and ending its quarantine.
     const bool joins =
         node.standing == Standing::unassigned ||
@@ -262,37 +257,38 @@ class RestartGuard final : public Operation {
     const bool has_restarted =
         (node.standing == Standing::quarantined || node.standing == Standing::admitted) &&
         node.marker->is_named() && node.marker->run_id != node.run_id;
-    if (joins || has_restarted) mark(index, id_, quarantine_stays, now, outbox);
+    if (has_restarted) return nodes_.mark(index, id_, node.marker->limits, quarantine_stays, now, outbox);
+    if ((!is_lost && !joins) || !limits_are_known_for(node, now, outbox)) return;
+    if (is_lost)
+      return nodes_.mark(index, id_, limits_.in_reach,
+                         waiting_time(node, nodes_.all(), expected(), quarantine_of(node)), now, outbox);
+    const bool has_waited = node.marker->limits.ceiling >= limits_.to_wait_for;
+    nodes_.mark(index, id_, limits_.in_reach, has_waited ? quarantine_stays : quarantine_of(node), now,
+                outbox);
   }
-
-  void mark(NodeIndex index, std::string_view deployment, std::chrono::milliseconds quarantine, Time now,
-            Outbox& outbox) {
-    const Node& node = nodes_[index];
-    const std::string text = node.new_marker(deployment, expected());
-    ask(index, mark_command(settings_.keys, node.text, text, quarantine, node.looked_at), now, outbox);
+  /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes in reach were asked after it
+  /// was read. Otherwise asks them. A mark that is sent later than a second after it was read changes nothing; so a mark with
+  /// the limits of before a raise cannot arrive after the raise (`CeilingRaise`).
+  bool limits_are_known_for(const Node& node, Time now, Outbox& outbox) {
+    return nodes_.were_read_after(
+        node.read_in, [&](const Node& other) { return other.is_intact(expected()); }, now, outbox);
   }
-  void ask(NodeIndex index, const std::string& command, Time now, Outbox& outbox) {
-    Node& node = nodes_[index];
-    if (node.standing == Standing::away) return;
-    node.standing = Standing::asked;
-    node.asked_in = events_;
-    all_admitted_ = false;
-    const Trouble* refused = outbox.send(index, command, *this, {.always_read = true});
-    if (!refused) return;
-    node.read_at = now;
-    node.failure = *refused;
-    node.standing = Standing::failed;
+  /// How long a node that lost its data has to wait: as long as a lock may last that it granted.
+  [[nodiscard]] std::chrono::milliseconds quarantine_of(const Node& node) const {
+    std::chrono::milliseconds longest = std::max(settings_.max_ttl, limits_.to_wait_for);
+    if (node.agrees_with(expected())) longest = std::max(longest, node.marker->limits.ceiling);
+    return std::chrono::ceil<std::chrono::milliseconds>(longest +
+                                                        settings_.drift.value_or(default_drift(longest)));
   }
 
   const Settings settings_;
-  std::vector<Node> nodes_;
+  MarkedNodes nodes_;
   std::string id_;  // of the deployment; empty if not known
   std::string beginning_;
+  KnownLimits limits_;
   Trouble objection_;
   Time discovery_ends_at_ = never;
-  std::uint64_t events_ = 0;  // replies that were read
   bool grants_wanted_ = false;
-  bool all_admitted_ = false;
   bool is_contested_ = false;
   bool may_begin_at_once_ = false;  // all nodes are reached and none has a name
 };

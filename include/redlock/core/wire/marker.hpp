@@ -19,8 +19,8 @@ namespace redlock::inline v1::core {
 inline constexpr std::string_view marker_key = "redlock:node";
 inline constexpr std::string_view quarantine_key = "redlock:quarantine";
 
-/// Each key prefix has a marker and a quarantine of its own, because its users agree on the nodes and on `max_ttl`, and
-/// need not know who else uses the same servers.
+/// Each key prefix has a marker and a quarantine of its own, because its users agree on the nodes, and need not know who
+/// else uses the same servers.
 struct MarkerKeys {
   MarkerKeys() = default;
   explicit MarkerKeys(std::string_view prefix) {
@@ -42,23 +42,34 @@ struct RequiredMarker {
 /// The deployment in the marker of a node that waits without knowing its deployment.
 inline constexpr std::string_view no_deployment = "none";
 
+/// Two limits, which only ever rise, and the ceiling before `max_ttl`.
+struct TtlLimits {
+  std::chrono::milliseconds max_ttl{};  // of the locks that may be taken
+  std::chrono::milliseconds ceiling{};  // of the locks for which a node that lost its data waits
+
+  bool operator==(const TtlLimits&) const = default;
+};
+
 /// The text of a marker begins with what all nodes of a deployment share, so that scripts can compare a known prefix:
 ///
-///     redlock 1 deployment=5f0c… nodes=5 max_ttl=60000 node=91ab… run_id=6d2e…
+///     redlock 1 deployment=5f0c… nodes=5 max_ttl=60000 ceiling=300000 node=91ab… run_id=6d2e…
 ///
-/// The names of deployments and nodes have 16 hex digits.
+/// The ceiling is left out while it equals `max_ttl`. The names of deployments and nodes have 16 hex digits.
 struct Marker {
   std::string deployment;  // `no_deployment` if it was not known when the marker was written
   std::size_t nodes = 0;
-  std::chrono::milliseconds max_ttl{};
+  TtlLimits limits;
   std::string node;    // stays the same when the server restarts with its data
   std::string run_id;  // of the server when the marker was written
 
   [[nodiscard]] std::string beginning() const {
-    return "redlock 1 deployment=" + deployment + " nodes=" + std::to_string(nodes) +
-           " max_ttl=" + std::to_string(max_ttl.count()) + " ";
+    return "redlock 1 deployment=" + deployment + " nodes=" + std::to_string(nodes) + " ";
   }
-  [[nodiscard]] std::string text() const { return beginning() + "node=" + node + " run_id=" + run_id; }
+  [[nodiscard]] std::string text() const {
+    std::string text = beginning() + "max_ttl=" + std::to_string(limits.max_ttl.count());
+    if (limits.ceiling != limits.max_ttl) text += " ceiling=" + std::to_string(limits.ceiling.count());
+    return text + " node=" + node + " run_id=" + run_id;
+  }
 
   [[nodiscard]] bool is_named() const noexcept { return deployment != no_deployment; }
 
@@ -66,18 +77,24 @@ struct Marker {
   [[nodiscard]] static std::optional<Marker> parse(std::string_view text) {
     Marker marker;
     std::int64_t max_ttl = 0;
-    const bool is_marker = skip(text, "redlock 1 deployment=") && take(text, marker.deployment) &&
-                           skip(text, "nodes=") && take(text, marker.nodes) && skip(text, "max_ttl=") &&
-                           take(text, max_ttl) && skip(text, "node=") && take(text, marker.node) &&
-                           skip(text, "run_id=");
+    bool is_marker = skip(text, "redlock 1 deployment=") && take(text, marker.deployment) &&
+                     skip(text, "nodes=") && take(text, marker.nodes) && skip(text, "max_ttl=") &&
+                     take(text, max_ttl);
+    std::int64_t ceiling = max_ttl;
+    if (skip(text, "ceiling=")) is_marker = is_marker && take(text, ceiling);
+    is_marker = is_marker && skip(text, "node=") && take(text, marker.node) && skip(text, "run_id=");
     if (!is_marker || !is_name(marker.node)) return std::nullopt;
     if (marker.is_named() && !is_name(marker.deployment)) return std::nullopt;
-    marker.max_ttl = std::chrono::milliseconds{max_ttl};
+    if (max_ttl <= 0 || ceiling < max_ttl || ceiling > greatest_limit) return std::nullopt;
+    marker.limits = {std::chrono::milliseconds{max_ttl}, std::chrono::milliseconds{ceiling}};
     marker.run_id = text;
     return marker;
   }
 
  private:
+  static constexpr std::int64_t greatest_limit =
+      std::int64_t{365} * 24 * 3'600'000;  // ms, as for `Options::max_ttl`
+
   static bool is_name(std::string_view text) noexcept {
     return text.size() == 16 && text.find_first_not_of(lower_hex) == std::string_view::npos;
   }
