@@ -95,6 +95,10 @@ class Nodes {
       if (node + 1 < servers_.size()) std::this_thread::sleep_until(next);
     }
   }
+  void raise_max_ttl() {
+    Redlock{endpoints_of(servers_), {.durable_nodes = kept_ == Kept::durable_data}}.raise_max_ttl(
+        std::chrono::hours{1});
+  }
   void restart_all_at_once() {
     for (int node = 0; node < servers_.size(); ++node) kill(node);
     std::this_thread::sleep_for(downtime);
@@ -124,6 +128,7 @@ std::vector<Operation> operations() {
           {"flush one", [](Nodes& nodes) { nodes.flush(0); }},
           {"flush all", [](Nodes& nodes) { nodes.flush_all(); }},
           {"replace one", [](Nodes& nodes) { nodes.replace(0); }},
+          {"raise max_ttl", [](Nodes& nodes) { nodes.raise_max_ttl(); }},
           {"first start with one away", [](Nodes& nodes) { nodes.kill(0); }, true}};
 }
 

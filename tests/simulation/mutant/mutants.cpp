@@ -56,7 +56,7 @@ class NoElapsedCheck final : public NamedMutant {
     if (claim.drift < core::Span::zero()) claim.drift += std::chrono::hours{1};
   }
   [[nodiscard]] Time deadline(const Acquisition& granted, Time, const Schedule& schedule) const override {
-    return core::valid_until(granted.begun(), schedule.ttl, schedule.drift);
+    return core::valid_until(granted.begun(), granted.wanted_ttl(), schedule.drift);
   }
   [[nodiscard]] bool looks_at_deadline() const override { return false; }
 };
@@ -64,8 +64,8 @@ class NoElapsedCheck final : public NamedMutant {
 class ValidityFromReplies final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
-  [[nodiscard]] Time deadline(const Acquisition&, Time now, const Schedule& schedule) const override {
-    return core::valid_until(now, schedule.ttl, schedule.drift);
+  [[nodiscard]] Time deadline(const Acquisition& granted, Time now, const Schedule& schedule) const override {
+    return core::valid_until(now, granted.wanted_ttl(), schedule.drift);
   }
 };
 
@@ -217,6 +217,44 @@ constexpr std::string_view marking_that_keeps_names =
     "call('SET',KEYS[1],ARGV[2]) end "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,0}";
 
+/// Both limits are raised at once.
+constexpr std::string_view marking_in_one_phase =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],(string.gsub(ARGV[2],'max_ttl=%d+ ceiling=(%d+)','max_ttl=%1'))) end "
+    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
+
+/// No quarantine is longer than the least `max_ttl` option of the clients in a raise, plus its drift.
+constexpr std::string_view marking_by_own_option =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',math.min(ARGV[3],2152)) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
+
+/// Servers report that they have been running for an hour longer.
+constexpr std::string_view marking_with_false_uptime =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,3600}";
+
 std::vector<std::unique_ptr<Mutant>> make() {
   std::vector<std::unique_ptr<Mutant>> all;
   const auto add = [&all](auto mutant) {
@@ -260,6 +298,9 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
   add(Patched{"late-marks-count", {{&marking, marking_late}}});
   add(Patched{"names-stay", {{&marking, marking_that_keeps_names}}});
+  add(Patched{"raise-in-one-phase", {{&marking, marking_in_one_phase}}});
+  add(Patched{"quarantine-by-own-option", {{&marking, marking_by_own_option}}});
+  add(Patched{"uptime-is-exaggerated", {{&marking, marking_with_false_uptime}}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

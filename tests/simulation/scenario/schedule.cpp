@@ -203,6 +203,78 @@ void make_rolling_restart(Schedule& schedule, Random& random) {
   schedule.heals = end + 2 * second;  // no call begins later
 }
 
+/// The raise that begins then does not reach one of three nodes any more, and the other two lose their data together.
+void interrupt_raise(Schedule& schedule, Instant begun, Random& random) {
+  schedule.nodes = 3;
+  const auto missed = static_cast<int>(random.between(0, 2));
+  const Instant at = begun + random.skewed(0, 4 * (schedule.delay + schedule.jitter));
+  schedule.faults.push_back(
+      {.kind = Kind::deaf_node, .at = at, .length = schedule.heals - at, .client = 0, .node = missed});
+  const Instant lost = begun + random.between(second, 8 * second);
+  for (int node = 0; node < schedule.nodes; ++node)
+    if (node != missed)
+      schedule.faults.push_back({.kind = Kind::crash_empty,
+                                 .at = lost + random.between(0, 100 * millisecond),
+                                 .length = random.skewed(millisecond, 50 * millisecond),
+                                 .node = node,
+                                 .amount = 1});
+}
+
+/// An operator raises `max_ttl` from two seconds to the ttl, while nodes lose their data. Some clients take long locks as
+/// soon as they may; the others take short ones, have no reason to look at the nodes again, and have other options.
+void make_raise(Schedule& schedule, Random& random) {
+  constexpr std::chrono::milliseconds short_ttl{2000};
+  schedule.ttl = std::chrono::seconds{15};
+  schedule.drift = schedule.ttl / 100 + std::chrono::milliseconds{2};
+  schedule.node_timeout = std::chrono::milliseconds{250};
+  schedule.automatic = true;
+  schedule.deployed = true;
+  schedule.one_node_is_steady = true;
+  schedule.first_max_ttl = short_ttl;
+  schedule.clients = static_cast<int>(random.between(3, 5));
+  schedule.threads = 1;
+  schedule.resources = 1;
+  schedule.jitter = random.skewed(10 * microsecond, 50 * millisecond);
+  schedule.heals = 40 * second;
+  schedule.client_ppm.clear();
+  schedule.node_ppm.clear();
+  schedule.faults.clear();
+  const int operators = 0;
+  const int long_locks = 1;
+  for (int client = 0; client < schedule.clients; ++client)
+    schedule.max_ttls.push_back(random.chance(50) ? short_ttl : 2 * short_ttl);
+  for (Instant at = random.between(0, 5 * second); at < schedule.heals; at += 4 * second)
+    schedule.calls.push_back({.client = operators, .at = at, .raises = true});
+  for (int client = 1; client < schedule.clients; ++client) {
+    const bool is_long = client == long_locks;
+    const Instant longest = is_long ? schedule.ttl.count() * millisecond : short_ttl.count() * millisecond;
+    for (Instant at = 0; at < schedule.heals; at += random.between(20 * millisecond, 2 * second)) {
+      const Instant hold = random.chance(30) ? longest : random.skewed(millisecond, longest);
+      schedule.calls.push_back(
+          {.client = client, .at = at, .hold = hold, .ttl = is_long ? schedule.ttl : short_ttl});
+    }
+  }
+  const Instant first_raise = schedule.calls.front().at;
+  for (auto left = random.between(0, 8); left > 0; --left) {
+    Fault loss{.kind = pick(losses_of_data, random), .at = random.between(second, schedule.heals)};
+    loss.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+    loss.length = std::min(random.skewed(millisecond, 300 * millisecond), schedule.heals - loss.at);
+    loss.amount = loss.kind == Kind::crash_old ? random.skewed(millisecond, 20 * second) : 1;
+    schedule.faults.push_back(loss);
+  }
+  for (auto left = random.between(0, 8); left > 0; --left) {
+    Fault pause{.kind = random.chance(80) ? Kind::pause_mid_step : Kind::pause,
+                .at = random.between(0, schedule.heals)};
+    pause.client = static_cast<int>(random.between(0, schedule.clients - 1));
+    pause.length = std::min(random.skewed(millisecond, 4 * second), schedule.heals - pause.at);
+    schedule.faults.push_back(pause);
+  }
+  if (random.chance(30)) {
+    schedule.faults.clear();
+    interrupt_raise(schedule, first_raise, random);
+  }
+}
+
 std::int64_t draw_wall_offset(Random& random) {
   constexpr std::int64_t year_us = 365 * 24 * 3600 * std::int64_t{1'000'000};
   if (random.chance(5)) return 274 * year_us;
@@ -325,6 +397,8 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (random.chance(25)) schedule.faults.push_back(draw_flood(schedule, random));
   Random restarts{seed ^ 0x726f6c6cU};  // of its own, so that other schedules stay as they are
   if (schedule.guarded && restarts.chance(6)) make_rolling_restart(schedule, restarts);
+  Random raises{seed ^ 0x7261697365U};
+  if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -80,8 +80,10 @@ struct Workload {
 struct ScheduledCall {
   int client;
   Instant at;
-  Instant hold;        // afterwards it writes once if the lease is valid, and releases
-  bool waits = false;  // up to one second
+  Instant hold = 0;                 // afterwards it writes once if the lease is valid, and releases
+  bool waits = false;               // up to one second
+  std::chrono::milliseconds ttl{};  // 0: the schedule's
+  bool raises = false;              // an operator raises `max_ttl` to the schedule's ttl instead
 };
 
 struct Schedule {
@@ -99,7 +101,11 @@ struct Schedule {
   bool guarded = false;       // clients use the restart guard, so nodes may lose their data
   bool automatic =
       false;  // the guard is not strict, so a node loses its data only while another one has its marker
-  bool deployed = false;  // the nodes have their markers from the beginning
+  bool deployed = false;                            // the nodes have their markers from the beginning
+  std::chrono::milliseconds first_max_ttl{};        // in these markers; 0: `ttl`
+  std::vector<std::chrono::milliseconds> max_ttls;  // options of the clients; `ttl` for missing elements
+  bool one_node_is_steady =
+      false;       // a node loses its data only while another one has had its marker for seconds
   int alias = -1;  // this node's name leads to the first node, so its own server is never asked; -1: none
   std::chrono::milliseconds fence_memory{std::chrono::hours{24}};
   Instant delay = 100 * microsecond;   // of every message, one way

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
+#include "redlock/core/restart_guard/ceiling_raise.hpp"
 
 namespace redlock::simulation {
 
@@ -35,6 +36,9 @@ void Process::wake(int index, Time now) {
       return;
     case Thread::State::releasing:
       if (thread.finished()) released(thread, now);
+      return;
+    case Thread::State::raising:
+      if (thread.finished()) rest(thread);
       return;
   }
 }
@@ -78,6 +82,13 @@ void Process::await_next_call(Thread& thread) {
 /// Works like `Client::acquire`.
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
+  if (thread.scheduled_call && thread.scheduled_call->raises) {
+    thread.state = Thread::State::raising;
+    return submit(thread,
+                  std::make_unique<core::CeilingRaise>(schedule_.ttl, engine_.nodes(), false,
+                                                       Span{schedule_.node_timeout}),
+                  now);
+  }
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   const auto* const orphan = world_.orphan(thread.resource);
@@ -92,6 +103,7 @@ void Process::begin_call(Thread& thread, Time now) {
                     .drift = schedule_.drift,
                     .node_timeout = schedule_.node_timeout,
                     .adopted_owner = thread.adopted.owner};
+  if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
   thread.pursuit.emplace(std::move(claim), waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,

@@ -30,7 +30,8 @@ struct Process::Thread final : core::Completion {
     holding,
     writing,
     extending,
-    releasing
+    releasing,
+    raising
   };
 
   explicit Thread(Process& of) : process{of} {}

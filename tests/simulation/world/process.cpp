@@ -24,13 +24,16 @@ std::vector<core::Session::Settings> settings_of(const Schedule& schedule, Rando
   return settings;
 }
 
-std::optional<core::RestartGuard::Settings> guard_of(const Schedule& schedule, const Mutant* mutant) {
+std::optional<core::RestartGuard::Settings> guard_of(int client, const Schedule& schedule,
+                                                     const Mutant* mutant) {
   if (!schedule.guarded) return std::nullopt;
-  core::RestartGuard::Settings guard{.nodes = static_cast<std::size_t>(schedule.nodes),
-                                     .max_ttl = schedule.ttl,
-                                     .drift = schedule.drift,
-                                     .discovery_time = Process::connect_timeout,
-                                     .strict = !schedule.automatic};
+  const auto index = static_cast<std::size_t>(client);
+  core::RestartGuard::Settings guard{
+      .nodes = static_cast<std::size_t>(schedule.nodes),
+      .max_ttl = index < schedule.max_ttls.size() ? schedule.max_ttls[index] : schedule.ttl,
+      .drift = schedule.drift,
+      .discovery_time = Process::connect_timeout,
+      .strict = !schedule.automatic};
   if (mutant) mutant->before_start(guard);
   return guard;
 }
@@ -46,7 +49,8 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(schedule, random_), connect_timeout, random_.next(), guard_of(schedule, mutant)},
+      engine_{settings_of(schedule, random_), connect_timeout, random_.next(),
+              guard_of(index, schedule, mutant)},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
     threads_.push_back(std::make_unique<Thread>(*this));

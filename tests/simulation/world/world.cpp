@@ -20,9 +20,10 @@ Instant longest_wait(const Schedule& schedule) {
 
 /// The keys of a node that was deployed before the start of the world.
 Keyspace marked(const Schedule& schedule, const std::string& run_id) {
+  const auto max_ttl = schedule.first_max_ttl.count() > 0 ? schedule.first_max_ttl : schedule.ttl;
   const core::Marker marker{.deployment = core::name_of({}),
                             .nodes = static_cast<std::size_t>(schedule.nodes),
-                            .limits = {schedule.ttl, schedule.ttl},
+                            .limits = {max_ttl, max_ttl},
                             .node = core::name_of({run_id}),
                             .run_id = run_id};
   return {{std::string{core::marker_key}, {.value = marker.text()}}};

@@ -57,6 +57,7 @@ class World final : private Surroundings {
     int false_counters = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: no kernel answers for it
+    Instant lost_data_at = -3600 * second;
     std::vector<Armed> armed{};
   };
   struct Client {

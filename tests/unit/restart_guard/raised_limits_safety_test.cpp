@@ -33,9 +33,11 @@ class RandomEvents {
         snapshots_(nodes),
         locked_until_(nodes, Time::min()),
         outbox_{nodes} {
-    for (int i = 0; i < 3; ++i) clients_.push_back(newcomer());
-    clients_.front()->connect_all(now_);
-    clients_.front()->settle(now_);
+    for (int i = 0; i < 3; ++i) {
+      clients_.push_back(newcomer());
+      clients_.back()->connect_all(now_);
+      clients_.back()->settle(now_);
+    }
   }
 
   void step() {

@@ -156,6 +156,23 @@ TEST_CASE("a_node_that_lost_its_data_waits_for_the_ceiling_that_the_others_have_
   CHECK(limits_of(servers[1]) == TtlLimits{300s, 300s});
 }
 
+TEST_CASE("a_client_that_does_not_know_yet_that_another_node_was_marked_asks_before_it_marks_one") {
+  std::vector<MarkedServer> servers = marked_servers(60s);
+  const MarkedServer::Data snapshot = servers[0].data;
+  raise(servers, {300s, 300s});
+  const MarkedServer marked_by_another = servers[1];
+  servers[1].data = {};
+  GuardedClient one = client_with(servers, 60s);
+  one.connect(0, at(0ms));
+  one.connect(1, at(0ms));  // has no marker
+  servers[1] = marked_by_another;
+  one.guard.want_grants(at(1ms), one.outbox);
+  restart(one, 0, snapshot, at(2ms));
+  one.settle(at(2ms));
+  CHECK(servers[0].is_quarantined(at(300s)));
+  CHECK(limits_of(servers[0]) == TtlLimits{300s, 300s});
+}
+
 TEST_CASE("a_node_that_waited_without_a_name_for_shorter_locks_waits_again_when_it_joins") {
   for (const milliseconds own : {60000ms, 300000ms}) {
     CAPTURE(own.count());
@@ -175,6 +192,24 @@ TEST_CASE("a_node_that_waited_without_a_name_for_shorter_locks_waits_again_when_
     CHECK(servers[2].data.marker.starts_with(two.guard.required_marker().beginning));
     CHECK(servers[2].is_quarantined(at(500s)) == (own == 60s));
     CHECK(servers[0].data == kept[0].data);
+  }
+}
+
+TEST_CASE("a_client_that_finds_all_markers_gone_marks_the_nodes_with_the_limits_that_it_knows") {
+  for (const bool knows_limits : {true, false}) {
+    CAPTURE(knows_limits);
+    std::vector<MarkedServer> servers = marked_servers(300s);
+    GuardedClient one = client_with(servers, 60s);
+    one.connect(0, at(0ms));
+    if (knows_limits) one.connect(1, at(0ms));  // a majority
+    for (MarkedServer& server : servers) server.data = {};
+    one.connect(2, at(1ms));
+    one.guard.grant_refused(0, at(1ms), one.outbox);
+    if (knows_limits) one.guard.grant_refused(1, at(1ms), one.outbox);
+    one.settle(at(1ms));
+    const milliseconds known = knows_limits ? 300s : 60s;
+    CHECK(servers[2].is_quarantined(at(known)));
+    for (const NodeIndex node : {0U, 2U}) CHECK(limits_of(servers[node]) == TtlLimits{known, known});
   }
 }
 

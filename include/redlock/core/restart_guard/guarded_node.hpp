@@ -54,8 +54,8 @@ struct GuardedNode {
   std::uint64_t changed_in = 0;
   std::uint64_t read_in = 0;
   std::uint64_t asked_in = 0;
-  bool is_asked = false;       // a reply about its marker is due
-  bool is_looked_for = false;  // a look was wanted since that command was sent
+  bool is_asked = false;   // a reply about its marker is due
+  bool is_wanted = false;  // a look was wanted since that command was sent
 
   /// How long a marker must stay missing or unnamed before the guard believes that no other client is marking the node.
   static constexpr Span between_looks = std::chrono::milliseconds{200};

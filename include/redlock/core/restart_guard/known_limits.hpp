@@ -24,6 +24,10 @@ struct KnownLimits {
   [[nodiscard]] bool allow(std::chrono::milliseconds ttl) const noexcept {
     return confirmed.max_ttl == confirmed.max_ttl.zero() || ttl <= confirmed.max_ttl;
   }
+  /// `own`: the limit to begin with if no marker is left.
+  [[nodiscard]] TtlLimits of_new_marker(std::chrono::milliseconds own) const noexcept {
+    return in_reach == TtlLimits{} ? TtlLimits{own, own} : in_reach;
+  }
 };
 
 /// Reads the markers of the nodes in reach, or those of earlier runs if none is intact. `before`: what was known of the same

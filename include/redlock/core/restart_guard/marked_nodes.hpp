@@ -53,14 +53,16 @@ class MarkedNodes {
 
   // ── commands ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  /// If a reply is due already, looks once more afterwards.
-  void look(NodeIndex node, Time now, Outbox& outbox) {
-    nodes_[node].is_looked_for = nodes_[node].is_asked;
-    ask(node, look_command(keys_), now, outbox);
+  /// Has no effect if a reply is due.
+  void look(NodeIndex node, Time now, Outbox& outbox) { ask(node, look_command(keys_), now, outbox); }
+  /// If a reply is due, looks when it was read: see `look_if_wanted`.
+  void look_from_now(NodeIndex node, Time now, Outbox& outbox) {
+    nodes_[node].is_wanted = nodes_[node].is_asked;
+    look(node, now, outbox);
   }
   /// Call it when a reply was read and the node's standing is known.
   void look_if_wanted(NodeIndex node, Time now, Outbox& outbox) {
-    if (nodes_[node].is_looked_for && !nodes_[node].is_asked) look(node, now, outbox);
+    if (nodes_[node].is_wanted) look_from_now(node, now, outbox);
   }
   /// The node does not vote until the reply is read.
   void mark(NodeIndex index, std::string_view deployment, const TtlLimits& limits,

@@ -65,7 +65,8 @@ class RestartGuard final : public Operation {
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
       const Node& node = nodes_[index];
       const bool is_due = node.is_barred() && now >= later(node.read_at, between_visits);
-      if (is_due || (is_too_long && node.standing == Standing::admitted)) nodes_.look(index, now, outbox);
+      if (is_due || (is_too_long && node.standing == Standing::admitted))
+        nodes_.look_from_now(index, now, outbox);
     }
     decide(now, outbox);
   }
@@ -227,7 +228,8 @@ class RestartGuard final : public Operation {
     if (!nodes_.were_so_at_one_moment(now, outbox)) return;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].standing == Standing::foreign && nodes_[node].agrees_with(expected()))
-        nodes_.mark(node, id_, limits_.in_reach, quarantine_of(nodes_[node]), now, outbox);
+        nodes_.mark(node, id_, limits_.of_new_marker(settings_.max_ttl), quarantine_of(nodes_[node]), now,
+                    outbox);
   }
   /// Names the nodes that wait, or have waited, without a name. Clients that find the same markers name them alike.
   template <class Chosen>
@@ -260,18 +262,20 @@ class RestartGuard final : public Operation {
     if (has_restarted) return nodes_.mark(index, id_, node.marker->limits, quarantine_stays, now, outbox);
     if ((!is_lost && !joins) || !limits_are_known_for(node, now, outbox)) return;
     if (is_lost)
-      return nodes_.mark(index, id_, limits_.in_reach,
+      return nodes_.mark(index, id_, limits_.of_new_marker(settings_.max_ttl),
                          waiting_time(node, nodes_.all(), expected(), quarantine_of(node)), now, outbox);
     const bool has_waited = node.marker->limits.ceiling >= limits_.to_wait_for;
-    nodes_.mark(index, id_, limits_.in_reach, has_waited ? quarantine_stays : quarantine_of(node), now,
-                outbox);
+    nodes_.mark(index, id_, limits_.of_new_marker(settings_.max_ttl),
+                has_waited ? quarantine_stays : quarantine_of(node), now, outbox);
   }
-  /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes in reach were asked after it
-  /// was read. Otherwise asks them. A mark that is sent later than a second after it was read changes nothing; so a mark with
-  /// the limits of before a raise cannot arrive after the raise (`CeilingRaise`).
+  /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes were asked after this one was
+  /// read. If none is known, the view of all nodes must be of one moment, so that it does not miss one. Otherwise looks again.
+  /// A mark counts for a second after the look at its node; so no mark with the limits of before a raise arrives after it
+  /// (`CeilingRaise`).
   bool limits_are_known_for(const Node& node, Time now, Outbox& outbox) {
-    return nodes_.were_read_after(
-        node.read_in, [&](const Node& other) { return other.is_intact(expected()); }, now, outbox);
+    const auto is_intact = [this](const Node& other) { return other.is_intact(expected()); };
+    if (!std::ranges::any_of(nodes_.all(), is_intact)) return nodes_.were_so_at_one_moment(now, outbox);
+    return nodes_.were_read_after(node.read_in, is_intact, now, outbox);
   }
   /// How long a node that lost its data has to wait: as long as a lock may last that it granted.
   [[nodiscard]] std::chrono::milliseconds quarantine_of(const Node& node) const {
