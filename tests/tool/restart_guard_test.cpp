@@ -184,20 +184,28 @@ TEST_CASE("nodes_set_allows_a_longer_ttl") {
 
 TEST_CASE("nodes_set_that_was_killed_half_way_allows_nothing_and_may_be_repeated") {
   LocalNodes nodes{3};
-  const std::vector<std::string> long_run{"run", "-n", "--ttl", "5m", "r", "--", "true"};
-  const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
-  CHECK(run_tool(long_run, nodes.urls()).code == 64);
-  Program raising{tool(set), {nodes_variable(nodes.urls())}};
+  REQUIRE(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
   Observers servers{nodes};
-  REQUIRE(eventually([&] {
-    return servers[0].get("redlock:node").value_or("").find("max_ttl=60000 ceiling=300000 ") !=
-           std::string::npos;
-  }));
-  raising.signal(SIGKILL);
-  raising.wait();
-  CHECK(run_tool(long_run, nodes.urls()).code == 64);
-  CHECK(run_tool(set, nodes.urls()).code == 0);
-  CHECK(run_tool(long_run, nodes.urls()).code == 0);
+  const auto has = [&](const std::string& part) {
+    return servers[0].get("redlock:node").value_or("").find(part) != std::string::npos;
+  };
+  // It can be killed in the two seconds between its phases. On a machine that stalls for longer, tries again.
+  bool was_half_way = false;
+  for (int minutes = 5; minutes <= 25 && !was_half_way; minutes += 5) {
+    const std::string ttl = std::to_string(minutes) + "m";
+    const std::string milliseconds = std::to_string(minutes * 60'000);
+    const std::vector<std::string> long_run{"run", "-n", "--ttl", ttl, "r", "--", "true"};
+    const std::vector<std::string> set{"nodes", "set", "--max-ttl", ttl};
+    Program raising{tool(set), {nodes_variable(nodes.urls())}};
+    REQUIRE(eventually([&] { return has("ceiling=" + milliseconds) || has("max_ttl=" + milliseconds); }));
+    raising.signal(SIGKILL);
+    raising.wait();
+    was_half_way = has("ceiling=" + milliseconds);
+    CHECK(run_tool(long_run, nodes.urls()).code == (was_half_way ? 64 : 0));
+    CHECK(run_tool(set, nodes.urls()).code == 0);
+    CHECK(run_tool(long_run, nodes.urls()).code == 0);
+  }
+  CHECK(was_half_way);
 }
 
 TEST_CASE("nodes_set_needs_all_nodes_and_says_which_are_missing") {
@@ -205,7 +213,7 @@ TEST_CASE("nodes_set_needs_all_nodes_and_says_which_are_missing") {
   const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
   const Program::Ending unused = run_tool(set, nodes.urls());
   CHECK(unused.code == 69);
-  CHECK_THAT(unused.errors, contains("the node has no marker yet; the first lock begins the deployment"));
+  CHECK_THAT(unused.errors, contains("the node has no marker; take a lock first"));
   REQUIRE(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
   nodes.kill(1);
   const Program::Ending missing = run_tool(set, nodes.urls());

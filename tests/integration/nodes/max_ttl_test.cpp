@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,11 +77,10 @@ TEST_CASE("a_raised_max_ttl_applies_to_living_clients_and_disturbs_no_lock") {
   Redlock locks = client(nodes);
   { REQUIRE(locks.try_lock("r")); }
   CHECK(error_of([&] { (void)locks.try_lock("long", {.ttl = 5min}); }).code() == Errc::misconfigured);
-  std::atomic<bool> is_over{false};
   std::atomic<int> failures{0};
   std::atomic<int> acquired{0};
-  std::jthread user{[&] {
-    for (; !is_over; std::this_thread::sleep_for(2ms)) {
+  std::jthread user{[&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(2ms)) {
       std::error_code ec;
       locks.try_lock("r", {.ttl = 30s}, ec) ? ++acquired : ++failures;
       static_cast<void>(locks.try_lock("long", {.ttl = 5min}, ec));  // looks at the nodes again
@@ -89,7 +89,7 @@ TEST_CASE("a_raised_max_ttl_applies_to_living_clients_and_disturbs_no_lock") {
   Redlock operators = client(nodes, 5min);
   CHECK(operators.raise_max_ttl(5min).get() == 5min);
   { CHECK(locks.try_lock_for("long", 10s, {.ttl = 5min})); }
-  is_over = true;
+  user.request_stop();
   user.join();
   CHECK(failures == 0);
   CHECK(acquired > 10);

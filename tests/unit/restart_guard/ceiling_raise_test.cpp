@@ -125,8 +125,15 @@ TEST_CASE("max_ttl_is_not_raised_unless_all_nodes_have_intact_markers_of_one_dep
   without_marker.raise->start(at(0ms), without_marker.outbox);
   without_marker.settle(at(1ms));
   CHECK(without_marker.raise->done());
-  CHECK(without_marker.trouble(2) ==
-        "quarantined: the node has no marker yet; the first lock begins the deployment");
+  CHECK(without_marker.trouble(2) == "quarantined: the node has no marker; take a lock first");
+
+  Raise without_first{300s};
+  without_first.servers[0].data = {};
+  without_first.raise->start(at(0ms), without_first.outbox);
+  without_first.settle(at(1ms));
+  CHECK(without_first.raise->done());
+  CHECK(without_first.trouble(0) == "quarantined: the node has no marker; take a lock first");
+  CHECK(without_first.raise->tally().count(Tally::Mark::unknown) == 1);
 
   Raise restarted{300s};
   restarted.outbox.run_ids[0] = "another run";

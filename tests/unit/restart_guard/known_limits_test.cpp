@@ -32,7 +32,7 @@ GuardedNode node_away() { return {}; }
 TEST_CASE("nothing_is_known_of_nodes_that_are_away_and_any_ttl_may_be_tried") {
   const KnownLimits known = limits_of({node_away(), node_away(), node_away()}, expected(3), {});
   CHECK(known.confirmed == TtlLimits{});
-  CHECK(known.to_wait_for == 0ms);
+  CHECK(known.in_reach == TtlLimits{});
   CHECK(known.allow(1h));
 }
 
@@ -56,7 +56,6 @@ TEST_CASE("confirmed_limits_stay_when_fewer_nodes_are_in_reach") {
       limits_of({node_away(), node_away(), node_with(60s, 60s, 3)}, expected(3), before);
   CHECK(after.allow(300s));
   CHECK(after.in_reach == TtlLimits{300s, 300s});
-  CHECK(after.to_wait_for == 300s);
 }
 
 TEST_CASE("one_node_with_false_limits_has_no_effect_beside_three_others") {
@@ -66,28 +65,26 @@ TEST_CASE("one_node_with_false_limits_has_no_effect_beside_three_others") {
                                          node_with(60s, 60s, 5), node_with(60s, 60s, 5), node_away()},
                                         expected(5), {});
     CHECK(known.in_reach == TtlLimits{60s, 60s});
-    CHECK(known.to_wait_for == 60s);
   }
 }
 
-TEST_CASE("of_two_ceilings_a_node_waits_for_the_greater_one_and_gets_the_smaller_one") {
+TEST_CASE("of_two_markers_the_smaller_max_ttl_and_the_greater_ceiling_count") {
   const KnownLimits known =
-      limits_of({node_with(60s, 60s, 5), node_with(60s, 300s, 5), node_away(), node_away(), node_away()},
+      limits_of({node_with(60s, 300s, 5), node_with(300s, 600s, 5), node_away(), node_away(), node_away()},
                 expected(5), {});
-  CHECK(known.to_wait_for == 300s);
-  CHECK(known.in_reach == TtlLimits{60s, 60s});
+  CHECK(known.in_reach == TtlLimits{60s, 600s});
 }
 
 TEST_CASE("markers_of_earlier_runs_count_only_if_none_is_intact") {
   const GuardedNode old = node_with(60s, 60s, 3, false);
-  CHECK(limits_of({old, old, node_with(300s, 300s, 3)}, expected(3), {}).to_wait_for == 300s);
+  CHECK(limits_of({old, old, node_with(300s, 300s, 3)}, expected(3), {}).in_reach.ceiling == 300s);
   const KnownLimits known = limits_of({old, old, old}, expected(3), {});
-  CHECK(known.to_wait_for == 60s);
+  CHECK(known.in_reach.ceiling == 60s);
   CHECK(known.confirmed == TtlLimits{});
 }
 
 TEST_CASE("markers_of_other_deployments_do_not_count") {
   GuardedNode other = node_with(300s, 300s, 3);
   other.marker->deployment = "fedcba9876543210";
-  CHECK(limits_of({other, other, node_with(60s, 60s, 3)}, expected(3), {}).to_wait_for == 60s);
+  CHECK(limits_of({other, other, node_with(60s, 60s, 3)}, expected(3), {}).in_reach.ceiling == 60s);
 }

@@ -77,6 +77,13 @@ TEST_CASE("a_new_deployment_gets_max_ttl_of_the_client_that_begins_it_and_all_ot
     CHECK(trouble->message ==
           "ttl is 300 s, but max_ttl of these nodes is 60 s; to raise it: redlock nodes set --max-ttl 300s");
   }
+  RestartGuard::Settings settings = example_guard();
+  settings.keys = MarkerKeys{"app:"};
+  std::vector<MarkedServer> others = fresh_servers();
+  GuardedClient one{others, settings};
+  one.connect_all(at(0ms));
+  one.settle(at(0ms));
+  CHECK(one.guard.objection(0, at(0ms), 61s)->message.ends_with("nodes set --max-ttl 61s --key-prefix app:"));
 }
 
 TEST_CASE("clients_with_other_options_that_find_new_nodes_at_the_same_time_begin_one_deployment") {
@@ -222,6 +229,32 @@ TEST_CASE("an_option_that_exceeds_the_ceiling_prolongs_the_quarantine_but_is_not
   one.settle(at(1s));
   CHECK(servers[2].is_quarantined(at(300s)));
   CHECK(limits_of(servers[2]) == TtlLimits{60s, 60s});
+}
+
+TEST_CASE("a_client_that_reaches_only_a_node_without_its_data_does_not_mark_it") {
+  std::vector<MarkedServer> servers = marked_servers(60s);
+  GuardedClient one = client_with(servers, 60s);
+  one.connect_all(at(0ms));
+  one.settle(at(0ms));
+  for (const NodeIndex node : {0U, 1U}) one.disconnect(node, at(1s));
+  raise(servers, {300s, 300s});  // while it is cut off
+  restart(one, 2, {}, at(2s));
+  one.settle(at(2s));
+  CHECK(servers[2].data.marker.empty());
+  one.connect(1, at(5s));
+  one.settle(at(5s));
+  CHECK(servers[2].is_quarantined(at(300s)));
+  CHECK(limits_of(servers[2]) == TtlLimits{300s, 300s});
+}
+
+TEST_CASE("a_living_strict_client_notices_a_raised_ceiling_within_a_second") {
+  std::vector<MarkedServer> servers = marked_servers(60s);
+  GuardedClient one = client_with(servers, 60s, true);
+  one.connect_all(at(0ms));
+  CHECK(granting(one, 60s, at(0ms)) == 3);
+  raise(servers, {60s, 300s});
+  CHECK(granting(one, 60s, at(999ms)) == 3);
+  CHECK(granting(one, 60s, at(1s)) == 0);
 }
 
 TEST_CASE("a_strict_client_gets_no_lock_on_nodes_that_allow_longer_locks_than_its_own_max_ttl") {

@@ -194,6 +194,7 @@ class Engine final : public Outbox {
     late_replies_ += slot.operation->done() ? 1 : 0;
     slot.operation->answered(node, slot.step, reply, now_, *this);
     operations_.settle(slot.operation, now_);
+    operations_.wake_by(slot.operation->deadline());
     if (!key_watcher_.lost().empty()) release_lost();
     if (!guard_) return;
     if (is_unmarked(reply)) guard_->grant_refused(node, now_, *this);

@@ -11,6 +11,7 @@
 
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
+#include "redlock/core/restart_guard/deployment_name.hpp"
 #include "redlock/core/restart_guard/guarded_node.hpp"
 #include "redlock/core/wire/marker.hpp"
 
@@ -124,11 +125,8 @@ class CeilingRaise final : public Operation {
 
   /// Marks the nodes that have no intact marker of one deployment.
   bool all_intact(Outbox& outbox) {
-    const auto& first = nodes_.front().marker;
-    const ExpectedMarker expected{
-        .nodes = nodes_.size(),
-        .deployment = first ? std::string_view{first->deployment} : std::string_view{},
-        .is_durable = durable_};
+    const Naming naming = naming_of(nodes_, {.nodes = nodes_.size(), .deployment = {}});
+    const ExpectedMarker expected{.nodes = nodes_.size(), .deployment = naming.name, .is_durable = durable_};
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (Trouble trouble; !is_usable(node, expected, outbox, trouble))
         tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
@@ -136,17 +134,17 @@ class CeilingRaise final : public Operation {
   }
   bool is_usable(NodeIndex index, const ExpectedMarker& expected, Outbox& outbox, Trouble& trouble) const {
     const GuardedNode& node = nodes_[index];
-    if (!node.failure && node.is_intact(expected) && node.marker->is_named()) return true;
+    if (node.is_intact(expected)) return true;
     const Trouble* const known = outbox.caveat(index);
     if (node.failure)
       trouble = *node.failure;
-    else if (known)
-      trouble = *known;
-    else if (node.marker && node.is_of_earlier_run(expected))
+    else if (node.belongs(expected))
       trouble = {NodeStatus::quarantined,
                  "the node has restarted and was not marked since; take a lock first"};
+    else if (known)
+      trouble = *known;
     else if (node.text.empty())
-      trouble = {NodeStatus::quarantined, "the node has no marker yet; the first lock begins the deployment"};
+      trouble = {NodeStatus::quarantined, "the node has no marker; take a lock first"};
     else
       trouble = {NodeStatus::other_deployment, "the node's marker is not that of the other nodes"};
     return false;

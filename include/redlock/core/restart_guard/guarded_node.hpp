@@ -131,6 +131,10 @@ struct GuardedNode {
   [[nodiscard]] bool is_unnamed(const ExpectedMarker& expected) const noexcept {
     return text.empty() || (agrees_with(expected) && !marker->is_named());
   }
+  /// The node waits, or has waited, without knowing its deployment.
+  [[nodiscard]] bool waits_unnamed() const noexcept {
+    return standing == Standing::unassigned || (standing == Standing::quarantined && !marker->is_named());
+  }
   /// The text was the same in two looks with some time between them.
   [[nodiscard]] bool is_settled() const noexcept { return read_at >= later(unchanged_since, between_looks); }
   /// When to look for the second time whether the node still has no marker, or none with a name.

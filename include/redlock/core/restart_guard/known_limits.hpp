@@ -16,9 +16,8 @@ namespace redlock::inline v1::core {
 /// first one has the new `max_ttl` (`CeilingRaise`). So once a lock may have a longer ttl, the ceiling of every intact marker
 /// covers it. All limits are zero while they are not known.
 struct KnownLimits {
-  TtlLimits confirmed;                      // a majority of all nodes has these, or greater ones
-  TtlLimits in_reach;                       // of markers that are written now
-  std::chrono::milliseconds to_wait_for{};  // the longest ttl of a lock that a node may have forgotten
+  TtlLimits confirmed;  // a majority of all nodes has these, or greater ones
+  TtlLimits in_reach;   // what the markers say
 
   /// Whether a lock may have this ttl. True as well while no majority could grant it.
   [[nodiscard]] bool allow(std::chrono::milliseconds ttl) const noexcept {
@@ -32,7 +31,7 @@ struct KnownLimits {
 
 /// Reads the markers of the nodes in reach, or those of earlier runs if none is intact. `before`: what was known of the same
 /// deployment. A minority that names false limits has no effect if enough others are in reach: what counts is the middle of
-/// the limits, and of two in the middle the greater one where waiting is concerned.
+/// the limits; of two in the middle the smaller `max_ttl` and the greater ceiling.
 [[nodiscard]] inline KnownLimits limits_of(const std::vector<GuardedNode>& nodes,
                                            const ExpectedMarker& expected, const KnownLimits& before) {
   using Limits = std::vector<std::chrono::milliseconds>;
@@ -54,12 +53,9 @@ struct KnownLimits {
                        std::max(known.confirmed.ceiling, ceilings[majority - 1])};
   if (ceilings.empty()) read([&](const GuardedNode& node) { return node.belongs(expected); });
   known.in_reach = known.confirmed;
-  known.to_wait_for = known.confirmed.ceiling;
   if (ceilings.empty()) return known;
-  const std::size_t middle = ceilings.size() / 2;
-  known.in_reach = {std::max(known.confirmed.max_ttl, max_ttls[middle]),
-                    std::max(known.confirmed.ceiling, ceilings[middle])};
-  known.to_wait_for = std::max(known.confirmed.ceiling, ceilings[(ceilings.size() - 1) / 2]);
+  known.in_reach = {std::max(known.confirmed.max_ttl, max_ttls[max_ttls.size() / 2]),
+                    std::max(known.confirmed.ceiling, ceilings[(ceilings.size() - 1) / 2])};
   return known;
 }
 

@@ -38,6 +38,9 @@ class MarkedNodes {
         std::count_if(nodes_.begin(), nodes_.end(),
                       [standing](const GuardedNode& node) { return node.standing == standing; }));
   }
+  [[nodiscard]] std::size_t reached() const noexcept {
+    return static_cast<std::size_t>(std::ranges::count_if(nodes_, &GuardedNode::is_reached));
+  }
   void update(Time now, const ExpectedMarker& expected) {
     for (GuardedNode& node : nodes_) node.standing = node.standing_at(now, expected);
   }
@@ -98,13 +101,13 @@ class MarkedNodes {
   void ask(NodeIndex index, const std::string& command, Time now, Outbox& outbox) {
     GuardedNode& node = nodes_[index];
     if (node.standing == Standing::away || node.is_asked) return;
+    const Trouble* refused = outbox.send(index, command, reader_, {.always_read = true});
+    if (refused && node.standing == Standing::admitted) return;
     if (node.standing != Standing::admitted) node.standing = Standing::asked;
     node.asked_in = events_;
-    node.is_asked = true;
-    const Trouble* refused = outbox.send(index, command, reader_, {.always_read = true});
+    node.is_asked = !refused;
     if (!refused) return;
     node.read_at = now;
-    node.is_asked = false;
     node.failure = *refused;
     node.standing = Standing::failed;
   }

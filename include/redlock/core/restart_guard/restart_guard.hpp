@@ -55,16 +55,17 @@ class RestartGuard final : public Operation {
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
   /// An operation needs grants for a lock with this ttl. Starts whatever is missing for the nodes to be admitted. Looks again
-  /// at each node that does not vote, at most once a second, as somebody may have deleted its keys; and at all nodes if the
-  /// ttl is too long, as somebody may have raised `max_ttl`.
+  /// at each node that does not vote, at most once a second, as somebody may have deleted its keys. Looks at all nodes if the
+  /// ttl is too long, and under the strict policy once a second, as somebody may have raised the limits.
   void want_grants(Time now, Outbox& outbox, std::chrono::milliseconds ttl = {}) {
     grants_wanted_ = true;
     const bool is_too_long = !limits_.allow(ttl);
-    if (!is_too_long && nodes_.count(Standing::admitted) == nodes_.size()) return;
+    if (!is_too_long && !settings_.strict && nodes_.count(Standing::admitted) == nodes_.size()) return;
     nodes_.update(now, expected());
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
       const Node& node = nodes_[index];
-      const bool is_due = node.is_barred() && now >= later(node.read_at, between_visits);
+      const bool is_due =
+          (node.is_barred() || settings_.strict) && now >= later(node.read_at, between_visits);
       if (is_due || (is_too_long && node.standing == Standing::admitted))
         nodes_.look_from_now(index, now, outbox);
     }
@@ -116,7 +117,7 @@ class RestartGuard final : public Operation {
     if (node.standing == Standing::away || admits(index, ttl)) return nullptr;
     if (node.standing == Standing::failed) return &node.failure.value();
     objection_ = node.standing == Standing::admitted
-                     ? trouble_of_long_ttl(ttl, limits_.confirmed.max_ttl)
+                     ? trouble_of_long_ttl(ttl, limits_.confirmed.max_ttl, settings_.keys)
                      : objection_to(node, expected(), quarantine_of(node), now);
     return &objection_;
   }
@@ -163,9 +164,6 @@ class RestartGuard final : public Operation {
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────
 
-  [[nodiscard]] static auto is(Standing standing) noexcept {
-    return [standing](const Node& node) { return node.standing == standing; };
-  }
   void decide(Time now, Outbox& outbox) {
     const Naming naming = naming_of(nodes_.all(), expected());
     is_contested_ = naming.is_contested;
@@ -202,8 +200,7 @@ class RestartGuard final : public Operation {
     if (nodes_.count(Standing::foreign) + quorum(nodes_.size()) > nodes_.size()) return;
     if (may_begin_at_once_ && lost == 0) {
       // If all waited without a name at one moment, no node voted then. The name reaches only nodes that still wait.
-      if (nodes_.were_so_at_one_moment(now, outbox))
-        name_nodes([](const Node&) { return true; }, quarantine_ends, now, outbox);
+      if (nodes_.were_so_at_one_moment(now, outbox)) name_nodes(quarantine_ends, now, outbox);
       return;
     }
     if (may_begin_at_once_ || lost == nodes_.size()) {
@@ -211,7 +208,7 @@ class RestartGuard final : public Operation {
       return;
     }
     if (nodes_.count(Standing::unassigned) >= quorum(nodes_.size()))
-      return name_nodes(is(Standing::unassigned), quarantine_stays, now, outbox);
+      return name_nodes(quarantine_stays, now, outbox);
     if (lost == 0) return;
     if (discovery_ends_at_ == never) discovery_ends_at_ = later(now, settings_.discovery_time);
     if (now >= discovery_ends_at_) let_wait(now, outbox);
@@ -232,12 +229,11 @@ class RestartGuard final : public Operation {
                     outbox);
   }
   /// Names the nodes that wait, or have waited, without a name. Clients that find the same markers name them alike.
-  template <class Chosen>
-  void name_nodes(Chosen is_chosen, std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
+  void name_nodes(std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
     std::vector<std::string> words;
     TtlLimits limits;
     for (const Node& node : nodes_.all()) {
-      if (!is_chosen(node)) continue;
+      if (!node.waits_unnamed()) continue;
       words.push_back(node.run_id);
       limits.max_ttl = std::max(limits.max_ttl, node.marker->limits.max_ttl);
     }
@@ -245,7 +241,7 @@ class RestartGuard final : public Operation {
     words.push_back(std::to_string(limits.max_ttl.count()));
     const std::string name = name_of(std::move(words));
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (is_chosen(nodes_[node])) nodes_.mark(node, name, limits, quarantine, now, outbox);
+      if (nodes_[node].waits_unnamed()) nodes_.mark(node, name, limits, quarantine, now, outbox);
   }
 
   /// Writes a marker to the node if it needs one. Precondition: the deployment is known.
@@ -264,22 +260,24 @@ class RestartGuard final : public Operation {
     if (is_lost)
       return nodes_.mark(index, id_, limits_.of_new_marker(settings_.max_ttl),
                          waiting_time(node, nodes_.all(), expected(), quarantine_of(node)), now, outbox);
-    const bool has_waited = node.marker->limits.ceiling >= limits_.to_wait_for;
+    const bool has_waited = node.marker->limits.ceiling >= limits_.in_reach.ceiling;
     nodes_.mark(index, id_, limits_.of_new_marker(settings_.max_ttl),
                 has_waited ? quarantine_stays : quarantine_of(node), now, outbox);
   }
   /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes were asked after this one was
-  /// read. If none is known, the view of all nodes must be of one moment, so that it does not miss one. Otherwise looks again.
+  /// read. If none is known, a majority must be in reach, and the view must be of one moment, so that it does not miss one that
+  /// is intact. Otherwise looks again.
   /// A mark counts for a second after the look at its node; so no mark with the limits of before a raise arrives after it
   /// (`CeilingRaise`).
   bool limits_are_known_for(const Node& node, Time now, Outbox& outbox) {
     const auto is_intact = [this](const Node& other) { return other.is_intact(expected()); };
-    if (!std::ranges::any_of(nodes_.all(), is_intact)) return nodes_.were_so_at_one_moment(now, outbox);
+    if (!std::ranges::any_of(nodes_.all(), is_intact))
+      return nodes_.reached() >= quorum(nodes_.size()) && nodes_.were_so_at_one_moment(now, outbox);
     return nodes_.were_read_after(node.read_in, is_intact, now, outbox);
   }
   /// How long a node that lost its data has to wait: as long as a lock may last that it granted.
   [[nodiscard]] std::chrono::milliseconds quarantine_of(const Node& node) const {
-    std::chrono::milliseconds longest = std::max(settings_.max_ttl, limits_.to_wait_for);
+    std::chrono::milliseconds longest = std::max(settings_.max_ttl, limits_.in_reach.ceiling);
     if (node.agrees_with(expected())) longest = std::max(longest, node.marker->limits.ceiling);
     return std::chrono::ceil<std::chrono::milliseconds>(longest +
                                                         settings_.drift.value_or(default_drift(longest)));
