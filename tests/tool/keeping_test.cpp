@@ -50,6 +50,13 @@ std::string name_of(pid_t process) {
   return name;
 }
 
+/// A process that has ended, but was not waited for, is still there.
+bool has_ended(pid_t process) {
+  std::ifstream stat{"/proc/" + std::to_string(process) + "/stat"};
+  const std::string text{std::istreambuf_iterator<char>{stat}, {}};
+  return text.empty() || text.substr(text.rfind(')')).rfind(") Z", 0) == 0;
+}
+
 /// The process that watches the deadline for this holder.
 pid_t watchdog_of(const Program& holder) {
   const std::vector<pid_t> children = children_of(holder.id());
@@ -285,7 +292,9 @@ TEST_CASE("no_command_starts_if_the_watchdog_was_killed_during_the_wait_for_the_
   Program waiting = hold(nodes, "60s", "echo began");
   REQUIRE(eventually([&] { return !children_of(waiting.id()).empty(); }));
   REQUIRE(eventually([&] { return name_of(children_of(waiting.id()).front()) == "redlock-guard"; }));
-  ::kill(watchdog_of(waiting), SIGKILL);
+  const pid_t watchdog = watchdog_of(waiting);
+  ::kill(watchdog, SIGKILL);
+  REQUIRE(eventually([&] { return has_ended(watchdog); }));  // kill() does not wait for it
   lease.release();
   const Program::Ending ending = waiting.wait();
   CHECK(ending.code == 72);
