@@ -8,6 +8,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export CCACHE_BASEDIR=$work  # so that a compiler cache finds in one build folder what was compiled in another
 source "$source_dir/tests/package/tools.sh"
 source "$source_dir/tests/package/hiredis.sh"
 
