@@ -243,6 +243,21 @@ constexpr std::string_view marking_by_own_option =
     "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
 
+/// What is no marker counts as missing.
+constexpr std::string_view marking_over_anything =
+    "local call=redis.call "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local age=now-ARGV[4] "
+    "local function marker() local text=call('GETRANGE',KEYS[1],0,511) "
+    "if string.find(text,'redlock 1 deployment=',1,true) then return text end return '' end "
+    "if ARGV[2]~='' and age>=0 and age<=1000000 and marker()==ARGV[1] then "
+    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
+    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
+    "call('SET',KEYS[1],ARGV[2]) end "
+    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
+    "return {marker(),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
+
 /// Servers report that they have been running for an hour longer.
 constexpr std::string_view marking_with_false_uptime =
     "local call=redis.call "
@@ -301,6 +316,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Patched{"raise-in-one-phase", {{&marking, marking_in_one_phase}}});
   add(Patched{"quarantine-by-own-option", {{&marking, marking_by_own_option}}});
   add(Patched{"uptime-is-exaggerated", {{&marking, marking_with_false_uptime}}});
+  add(Patched{"foreign-texts-are-replaced", {{&marking, marking_over_anything}}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

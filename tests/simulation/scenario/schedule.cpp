@@ -70,6 +70,9 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
     case Kind::foreign_delete:
     case Kind::false_counters:
     case Kind::flood:
+    case Kind::foreign_marker:
+    case Kind::delete_marker:
+    case Kind::replica:
       break;
     case Kind::crash_empty:
       // Down until every lease that the node may have forgotten has ended.
@@ -153,6 +156,28 @@ void draw_false_counters(Schedule& schedule) {
   const Instant length = random.between(millisecond, schedule.heals - at);
   const int node = static_cast<int>(random.between(0, schedule.nodes - 1));
   schedule.faults.push_back({.kind = Kind::false_counters, .at = at, .length = length, .node = node});
+}
+
+/// In a fifth of the worlds whose restarts are guarded, operators work on the nodes. Under the policy `automatic` they only
+/// delete markers: it trusts the marker of an earlier run. Draws from a sequence of its own, too.
+void draw_operators(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x6f7065726174U};
+  if (!schedule.guarded || !random.chance(20)) return;
+  for (auto left = random.between(1, 4); left > 0; --left) {
+    Fault fault{.kind = Kind::delete_marker, .at = random.between(0, schedule.heals)};
+    if (random.chance(10)) fault.at = 0;
+    fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+    fault.length = random.skewed(millisecond, schedule.heals);
+    fault.length = std::min(fault.length, schedule.heals - fault.at);
+    fault.amount = random.between(Fault::no_marker, Fault::of_another_deployment);
+    if (!schedule.automatic && random.chance(40)) fault.kind = Kind::foreign_marker;
+    if (!schedule.automatic && random.chance(25)) fault.kind = Kind::replica;
+    const int nodes = random.chance(30) ? schedule.nodes / 2 + 1 : 1;
+    for (int node = 0; node < nodes; ++node) {
+      schedule.faults.push_back(fault);
+      fault.node = (fault.node + 1) % schedule.nodes;
+    }
+  }
 }
 
 /// In some worlds of five nodes without the restart guard. Draws from a sequence of its own, too.
@@ -286,7 +311,7 @@ std::int64_t draw_wall_offset(Random& random) {
 }  // namespace
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 24> names{"crash",
+  constexpr std::array<std::string_view, 27> names{"crash",
                                                    "crash without its data",
                                                    "crash, back with old data",
                                                    "stopped",
@@ -309,7 +334,10 @@ std::string_view name_of(Kind kind) {
                                                    "read only",
                                                    "out of memory",
                                                    "false counters",
-                                                   "floods with messages"};
+                                                   "floods with messages",
+                                                   "foreign marker",
+                                                   "marker deleted",
+                                                   "is a replica"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -399,6 +427,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (schedule.guarded && restarts.chance(6)) make_rolling_restart(schedule, restarts);
   Random raises{seed ^ 0x7261697365U};
   if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
+  if (schedule.calls.empty()) draw_operators(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -46,8 +46,15 @@ struct Fault {
     out_of_memory,
     false_counters,  // a node answers grants with a counter near 2^53; its own counter is right
     flood,           // a node reports again and again that all keys were changed
+    foreign_marker,  // a node's marker is overwritten with what `amount` says, and deleted afterwards
+    delete_marker,   // a node's marker is deleted
+    replica,         // a node is a replica of another one, and then a master again, with that one's data
   };
   static constexpr int all = -1;
+  // What can stand in a marker's place.
+  static constexpr std::int64_t no_marker = 0;
+  static constexpr std::int64_t of_more_nodes = 1;
+  static constexpr std::int64_t of_another_deployment = 2;
 
   Kind kind;
   Instant at;

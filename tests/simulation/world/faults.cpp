@@ -12,6 +12,23 @@ using Kind = Fault::Kind;
 
 namespace {
 
+/// What stands in the place of a node's marker.
+std::string foreign_marker(std::int64_t kind, const Schedule& schedule) {
+  if (kind == Fault::no_marker) return "what another program stored";
+  const auto more = kind == Fault::of_more_nodes ? 2U : 0U;
+  return core::Marker{.deployment = core::name_of({"elsewhere"}),
+                      .nodes = static_cast<std::size_t>(schedule.nodes) + more,
+                      .limits = {schedule.ttl, schedule.ttl},
+                      .node = core::name_of({"a node elsewhere"}),
+                      .run_id = "run-elsewhere"}
+      .text();
+}
+bool is_foreign(const Entry& marker, const Schedule& schedule) {
+  for (auto kind = Fault::no_marker; kind <= Fault::of_another_deployment; ++kind)
+    if (marker.value == foreign_marker(kind, schedule)) return true;
+  return false;
+}
+
 std::string foreign_owner(int fault) { return "another library's value " + std::to_string(fault); }
 
 }  // namespace
@@ -86,6 +103,19 @@ void World::begin(const Fault& fault, int index) {
       return change_mode(fault, 1);
     case Kind::false_counters:
       return for_each_node(fault, [](Node& node, int) { ++node.false_counters; });
+    case Kind::foreign_marker:
+      return for_each_node(fault, [&](Node& node, int) {
+        Keyspace keys = node.server.keys();
+        keys[std::string{core::marker_key}] = {.value = foreign_marker(fault.amount, schedule_)};
+        node.server.replace_keys(std::move(keys));
+        node.keeps_foreign_marker = fault.amount != Fault::of_another_deployment;
+      });
+    case Kind::delete_marker:
+      return for_each_node(fault, [&](Node& node, int) {
+        if (may_lose_data(node)) delete_marker(node);
+      });
+    case Kind::replica:
+      return change_mode(fault, 1);
   }
 }
 
@@ -124,6 +154,20 @@ void World::end(const Fault& fault, int index) {
       return change_mode(fault, -1);
     case Kind::false_counters:
       return for_each_node(fault, [](Node& node, int) { --node.false_counters; });
+    case Kind::foreign_marker:
+      return for_each_node(fault, [&](Node& node, int) {
+        const Entry* const marker = node.server.find(core::marker_key, clock_us(node));
+        const bool is_left = marker && is_foreign(*marker, schedule_);
+        if (node.keeps_foreign_marker && !is_left)
+          judge_.report(Rule::ownership, now_, "a client replaced what it does not understand by a marker");
+        if (is_left) delete_marker(node);
+      });
+    case Kind::replica:
+      for_each_node(fault, [&](Node& node, int which) {
+        lose_data(node, keys_for_replica(node, nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()]));
+      });
+      audit_all();
+      return change_mode(fault, -1);
     case Kind::cut:
     case Kind::pause:
     case Kind::pause_mid_step:
@@ -132,6 +176,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::flush_scripts:
     case Kind::foreign_delete:
     case Kind::flood:
+    case Kind::delete_marker:
       return;
   }
 }
@@ -169,10 +214,11 @@ void World::restart(const Fault& fault, int index) {
   node.modes = {};
 }
 
-/// With several modes at once the first one applies.
+/// With several modes at once the first one applies. A replica is read-only.
 void World::change_mode(const Fault& fault, int by) {
   constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
-  const auto kind = static_cast<std::size_t>(fault.kind) - static_cast<std::size_t>(Kind::loading);
+  const Kind mode_of_fault = fault.kind == Kind::replica ? Kind::read_only : fault.kind;
+  const auto kind = static_cast<std::size_t>(mode_of_fault) - static_cast<std::size_t>(Kind::loading);
   for_each_node(fault, [&](Node& node, int) {
     node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart may already have ended the mode
     Server::Mode mode = Server::Mode::serving;
@@ -197,10 +243,30 @@ bool World::may_lose_data(const Node& node) const {
   });
 }
 
-/// Keeps the counters if the schedule says so.
+/// Keys keep their ttl. (Redis copies the time at which they expire; the wall clocks here differ by up to a second.)
+Keyspace World::keys_for_replica(const Node& replica, const Node& master) const {
+  Keyspace keys = master.server.keys();
+  const std::int64_t ahead_ms = (clock_us(replica) - clock_us(master)) / 1000;
+  for (auto& [key, entry] : keys)
+    if (entry.expires_ms >= 0) entry.expires_ms += ahead_ms;
+  return keys;
+}
+
+void World::delete_marker(Node& node) {
+  Keyspace keys = node.server.keys();
+  keys.erase(std::string{core::marker_key});
+  node.keeps_foreign_marker = false;
+  node.server.replace_keys(std::move(keys));
+}
+
+/// Keeps the counters if the schedule says so. A foreign marker, which somebody has deleted since, does not return.
 void World::lose_data(Node& node, const Keyspace& left) {
   node.lost_data_at = now_;
+  node.keeps_foreign_marker = false;
   Keyspace kept = left;
+  if (const auto marker = kept.find(core::marker_key);
+      marker != kept.end() && is_foreign(marker->second, schedule_))
+    kept.erase(marker);
   const auto is_counter = [](const auto& entry) { return entry.first.starts_with("redlock:f"); };
   if (schedule_.counters_kept) {
     std::erase_if(kept, is_counter);

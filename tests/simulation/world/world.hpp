@@ -58,6 +58,7 @@ class World final : private Surroundings {
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: no kernel answers for it
     Instant lost_data_at = -3600 * second;
+    bool keeps_foreign_marker = false;  // what no client understands and stands in the place of the marker
     std::vector<Armed> armed{};
   };
   struct Client {
@@ -161,6 +162,8 @@ class World final : private Surroundings {
   [[nodiscard]] int copies(int resource, std::string_view owner) const;
   void audit_all();
   [[nodiscard]] bool may_lose_data(const Node& node) const;
+  [[nodiscard]] Keyspace keys_for_replica(const Node& replica, const Node& master) const;
+  void delete_marker(Node&);
   void lose_data(Node& node, const Keyspace& left);
   void note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind);
   void note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind);
