@@ -1,9 +1,16 @@
 #!/usr/bin/env bash
-# Tests with newer versions of all dependencies: on Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7, runs all
-# tests with Redis 8 and those that use servers with Valkey 8, and tests the package.
+# Tests with newer versions of all dependencies: tests/debian13.sh [--full]
+#
+# On Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7, and runs all tests with Redis 8 and those of the command
+# with Valkey 8. With --full it runs all tests that use servers with Valkey 8, and tests the package.
 set -euo pipefail
-exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie \
-  '.ci/install ccache' \
-  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset joined' \
-  '.ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L "integration-tests|conformance"' \
-  'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh'
+valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L '$1'"; }
+
+commands=('.ci/install ccache' 'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset joined')
+case "$#:${1:-}" in
+  0:) commands+=("$(valkey 'tool-tests|conformance')") ;;
+  1:--full) commands+=("$(valkey 'tool-tests|integration-tests|conformance')"
+    'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh') ;;
+  *) echo "usage: $0 [--full]" >&2; exit 2 ;;
+esac
+exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie "${commands[@]}"
