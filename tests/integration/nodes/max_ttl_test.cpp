@@ -44,7 +44,10 @@ TEST_CASE("two_teams_with_different_max_ttl_use_the_same_nodes") {
   CHECK_THAT(message_of(error),
              contains("ttl is 31 s, but max_ttl of these nodes is 30 s; to raise it: redlock "
                       "nodes set --max-ttl 31s"));
-  for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::ttl_too_long);
+  // A majority decides. The third node may answer later.
+  CHECK(std::count_if(error.nodes().begin(), error.nodes().end(), [](const NodeReport& report) {
+          return report.status == NodeStatus::ttl_too_long;
+        }) >= 2);
   CHECK(Observers{nodes}.having("r") == 0);
 }
 
