@@ -7,17 +7,9 @@
 
 #include "redlock/clock.hpp"
 #include "redlock/error.hpp"
+#include "support/sanitized.hpp"
 
 namespace redlock::testing {
-
-inline constexpr bool sanitized =
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    true;
-#elif defined(__has_feature)
-    __has_feature(thread_sanitizer) || __has_feature(address_sanitizer);
-#else
-    false;
-#endif
 
 /// Tolerance for the time of a call. Under a sanitizer the same work takes up to fifteen times as long.
 inline constexpr std::chrono::milliseconds slack{sanitized ? 500 : 50};
