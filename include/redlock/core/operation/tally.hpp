@@ -31,16 +31,21 @@ class Tally {
   explicit Tally(std::size_t nodes) : ballots_(nodes) { counts_[index(Mark::pending)] = nodes; }
 
   /// Replaces an earlier mark: a vote may become unknown when the node's connection is lost.
-  void mark(NodeIndex node, Mark mark, Trouble trouble = {}) {
+  void mark(NodeIndex node, Mark mark) {
     Ballot& ballot = ballots_[node];
     --counts_[index(ballot.mark)];
     ++counts_[index(mark)];
+    // A pending vote has no trouble, and there is one for each node in each operation.
+    if (ballot.mark != Mark::pending) ballot.trouble = {};
     ballot.mark = mark;
-    ballot.trouble = std::move(trouble);
+  }
+  void mark(NodeIndex node, Mark mark, Trouble trouble) {
+    this->mark(node, mark);
+    ballots_[node].trouble = std::move(trouble);
   }
   void mark(NodeIndex node, Vote vote) {
-    constexpr Mark marks[] = {Mark::yes, Mark::no, Mark::unknown};
-    mark(node, marks[static_cast<std::size_t>(vote.kind)], std::move(vote.trouble));
+    if (vote.kind == Vote::Kind::unknown) return mark(node, Mark::unknown, std::move(vote.trouble));
+    mark(node, vote.kind == Vote::Kind::yes ? Mark::yes : Mark::no);
   }
   /// Marks all nodes that have not answered as unknown.
   void close(const Trouble& trouble) {

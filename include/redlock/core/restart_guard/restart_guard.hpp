@@ -113,7 +113,7 @@ class RestartGuard final : public Operation {
   /// call.
   [[nodiscard]] const Trouble* objection(NodeIndex index, Time now, std::chrono::milliseconds ttl = {}) {
     Node& node = nodes_[index];
-    if (now >= node.quarantined_until) node.standing = node.standing_at(now, expected());
+    if (node.standing == Standing::quarantined) node.standing = node.standing_at(now, expected());
     if (node.standing == Standing::away || admits(index, ttl)) return nullptr;
     if (node.standing == Standing::failed) return &node.failure.value();
     objection_ = node.standing == Standing::admitted
