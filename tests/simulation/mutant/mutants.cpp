@@ -96,6 +96,15 @@ class EndsQuarantineEarly final : public NamedMutant {
   }
 };
 
+/// Looks again at no node that does not vote, unless that reconnects.
+class LooksOnce final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_start(core::RestartGuard::Settings& guard) const override {
+    guard.between_visits = std::chrono::hours{24};
+  }
+};
+
 class HoldersDoNotLook final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -310,6 +319,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(IgnoresRunId{"marker-without-run-id"});
   add(EndsQuarantineEarly{"quarantine-ends-early"});
   add(HoldersDoNotLook{"holders-do-not-look"});
+  add(LooksOnce{"nobody-looks-again"});
   add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
   add(Patched{"late-marks-count", {{&marking, marking_late}}});
   add(Patched{"names-stay", {{&marking, marking_that_keeps_names}}});

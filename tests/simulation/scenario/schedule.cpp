@@ -158,11 +158,13 @@ void draw_false_counters(Schedule& schedule) {
   schedule.faults.push_back({.kind = Kind::false_counters, .at = at, .length = length, .node = node});
 }
 
-/// In a fifth of the worlds whose restarts are guarded, operators work on the nodes. Under the policy `automatic` they only
-/// delete markers: it trusts the marker of an earlier run. Draws from a sequence of its own, too.
+/// In a fifth of the worlds whose restarts are guarded, operators work on the nodes, in some of these with no other faults, so
+/// that connections last. Under the policy `automatic` they only delete markers: it trusts the marker of an earlier run. Draws
+/// from a sequence of its own, too.
 void draw_operators(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6f7065726174U};
   if (!schedule.guarded || !random.chance(20)) return;
+  if (random.chance(40)) schedule.faults.clear();
   for (auto left = random.between(1, 4); left > 0; --left) {
     Fault fault{.kind = Kind::delete_marker, .at = random.between(0, schedule.heals)};
     if (random.chance(10)) fault.at = 0;
@@ -178,6 +180,16 @@ void draw_operators(Schedule& schedule) {
       fault.node = (fault.node + 1) % schedule.nodes;
     }
   }
+}
+
+/// In a quarter of the worlds with the policy `automatic`, one client has the policy `strict`. Its `max_ttl` has to cover that
+/// of the nodes, also after a raise. Draws from a sequence of its own, too.
+void draw_strict_client(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x737472696374U};
+  if (!schedule.automatic || !random.chance(25)) return;
+  schedule.strict_client = static_cast<int>(random.between(0, schedule.clients - 1));
+  const auto index = static_cast<std::size_t>(schedule.strict_client);
+  if (index < schedule.max_ttls.size()) schedule.max_ttls[index] = schedule.ttl;
 }
 
 /// In some worlds of five nodes without the restart guard. Draws from a sequence of its own, too.
@@ -428,6 +440,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   Random raises{seed ^ 0x7261697365U};
   if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
   if (schedule.calls.empty()) draw_operators(schedule);
+  draw_strict_client(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

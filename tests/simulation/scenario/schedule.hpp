@@ -108,6 +108,7 @@ struct Schedule {
   bool guarded = false;       // clients use the restart guard, so nodes may lose their data
   bool automatic =
       false;  // the guard is not strict, so a node loses its data only while another one has its marker
+  int strict_client = -1;                           // a strict client among others that are not; -1: none
   bool deployed = false;                            // the nodes have their markers from the beginning
   std::chrono::milliseconds first_max_ttl{};        // in these markers; 0: `ttl`
   std::vector<std::chrono::milliseconds> max_ttls;  // options of the clients; `ttl` for missing elements

@@ -33,7 +33,7 @@ std::optional<core::RestartGuard::Settings> guard_of(int client, const Schedule&
       .max_ttl = index < schedule.max_ttls.size() ? schedule.max_ttls[index] : schedule.ttl,
       .drift = schedule.drift,
       .discovery_time = Process::connect_timeout,
-      .strict = !schedule.automatic};
+      .strict = !schedule.automatic || client == schedule.strict_client};
   if (mutant) mutant->before_start(guard);
   return guard;
 }

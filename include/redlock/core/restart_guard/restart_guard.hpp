@@ -47,6 +47,7 @@ class RestartGuard final : public Operation {
     Span discovery_time{};        // how long to wait for the other nodes while no deployment is known
     bool strict = false;          // the nodes of a new deployment are quarantined as well
     bool durable = false;         // the servers keep all data over a restart
+    Span between_visits = std::chrono::seconds{1};  // between looks at a node that does not vote, at least
     MarkerKeys keys{};
   };
   explicit RestartGuard(const Settings& settings)
@@ -65,7 +66,7 @@ class RestartGuard final : public Operation {
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
       const Node& node = nodes_[index];
       const bool is_due =
-          (node.is_barred() || settings_.strict) && now >= later(node.read_at, between_visits);
+          (node.is_barred() || settings_.strict) && now >= later(node.read_at, settings_.between_visits);
       if (is_due || (is_too_long && node.standing == Standing::admitted))
         nodes_.look_from_now(index, now, outbox);
     }
@@ -151,7 +152,6 @@ class RestartGuard final : public Operation {
   using Node = GuardedNode;
   using Standing = Node::Standing;
   static constexpr Span time_to_answer = std::chrono::seconds{2};  // four round trips
-  static constexpr Span between_visits = std::chrono::seconds{1};
 
   [[nodiscard]] ExpectedMarker expected() const noexcept {
     return {.nodes = settings_.nodes,
