@@ -55,7 +55,7 @@ void Judge::put_back(std::string_view owner, int node, int others) {
   Lease* const lease = find(owner);
   if (!lease) return;
   lease->repaired = true;
-  if (others >= quorum()) return;
+  if (others >= quorum(lease->resource)) return;
   lease->revived.resize(static_cast<std::size_t>(schedule_.nodes));
   lease->revived[static_cast<std::size_t>(node)] = true;
 }
@@ -86,7 +86,7 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
   if (std::exchange(lease.loss_is_reported, true)) report(Rule::honesty, now, "a loss was reported twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
   if (is_early && !lease.repaired && !copies_return() &&
-      world_.copies(lease.resource, lease.owner) >= quorum())
+      world_.copies(lease.resource, lease.owner) >= quorum(lease.resource))
     report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }
 
@@ -96,8 +96,10 @@ bool Judge::copies_return() const {
                      [](const Fault& fault) { return fault.kind == Fault::Kind::crash_old; });
 }
 
-int Judge::quorum() const {
-  return static_cast<int>(core::quorum(static_cast<std::size_t>(schedule_.nodes)));
+int Judge::nodes_for(int resource) const { return nodes_of_team(team_of(resource, schedule_), schedule_); }
+
+int Judge::quorum(int resource) const {
+  return static_cast<int>(core::quorum(static_cast<std::size_t>(nodes_for(resource))));
 }
 
 Judge::Lease* Judge::find(std::string_view owner) {
@@ -112,7 +114,7 @@ void Judge::deleted(std::string_view owner) {
 
 void Judge::released(std::string_view owner, Instant now) {
   const Lease* const lease = find(owner);
-  if (lease && lease->deletions < quorum())
+  if (lease && lease->deletions < quorum(lease->resource))
     report(Rule::honesty, now, "a release was reported although no majority deleted the lock");
 }
 
@@ -159,10 +161,10 @@ void Judge::audit(int resource, Instant now) {
   for (const Lease& lease : leases_) {
     if (lease.resource != resource || !in_force(lease)) continue;
     const int copies = world_.copies(resource, lease.owner);
-    if (copies < quorum())
+    if (copies < quorum(resource))
       report(Rule::honesty, now,
              client_name(lease.client) + " relies on a lock that only " + std::to_string(copies) + " of " +
-                 std::to_string(schedule_.nodes) + " nodes have");
+                 std::to_string(nodes_for(resource)) + " nodes have");
   }
 }
 

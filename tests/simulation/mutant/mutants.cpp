@@ -105,6 +105,13 @@ class LooksOnce final : public NamedMutant {
   }
 };
 
+/// Uses the same markers as the clients with another key prefix.
+class IgnoresPrefix final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_start(core::RestartGuard::Settings& guard) const override { guard.keys = core::MarkerKeys{}; }
+};
+
 class HoldersDoNotLook final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -320,6 +327,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(EndsQuarantineEarly{"quarantine-ends-early"});
   add(HoldersDoNotLook{"holders-do-not-look"});
   add(LooksOnce{"nobody-looks-again"});
+  add(IgnoresPrefix{"one-marker-for-all-teams"});
   add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
   add(Patched{"late-marks-count", {{&marking, marking_late}}});
   add(Patched{"names-stay", {{&marking, marking_that_keeps_names}}});

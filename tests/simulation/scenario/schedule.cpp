@@ -182,6 +182,15 @@ void draw_operators(Schedule& schedule) {
   }
 }
 
+/// In a tenth of the worlds whose restarts are guarded, two teams with nothing in common share servers. Draws from a sequence
+/// of its own, too.
+void draw_teams(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x7465616d73U};
+  if (!schedule.guarded || !random.chance(10)) return;
+  schedule.two_teams = true;
+  schedule.resources = 2;
+}
+
 /// In a quarter of the worlds with the policy `automatic`, one client has the policy `strict`. Its `max_ttl` has to cover that
 /// of the nodes, also after a raise. Draws from a sequence of its own, too.
 void draw_strict_client(Schedule& schedule) {
@@ -440,6 +449,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   Random raises{seed ^ 0x7261697365U};
   if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
   if (schedule.calls.empty()) draw_operators(schedule);
+  if (schedule.calls.empty()) draw_teams(schedule);
   draw_strict_client(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });

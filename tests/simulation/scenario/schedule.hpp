@@ -105,7 +105,9 @@ struct Schedule {
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
   bool counters_kept = true;  // nodes never lose their counters
-  bool guarded = false;       // clients use the restart guard, so nodes may lose their data
+  bool two_teams =
+      false;  // every second client locks the second resource, and has another key prefix and only three nodes
+  bool guarded = false;  // clients use the restart guard, so nodes may lose their data
   bool automatic =
       false;  // the guard is not strict, so a node loses its data only while another one has its marker
   int strict_client = -1;                           // a strict client among others that are not; -1: none
@@ -132,6 +134,15 @@ struct Schedule {
   std::vector<std::int64_t> wall_offsets_us;  // offsets of the clients' wall clocks
   std::vector<Fault> faults;
 };
+
+/// The team of a client or of a resource: 0 or 1.
+[[nodiscard]] inline int team_of(int client_or_resource, const Schedule& schedule) {
+  return schedule.two_teams ? client_or_resource % 2 : 0;
+}
+/// How many nodes a team uses: the first ones.
+[[nodiscard]] inline int nodes_of_team(int team, const Schedule& schedule) {
+  return team == 0 ? schedule.nodes : 3;
+}
 
 /// The value drawn for one client or node, or 0.
 [[nodiscard]] inline std::int64_t drawn_for(std::size_t index, const std::vector<std::int64_t>& drawn) {

@@ -91,6 +91,7 @@ void Process::begin_call(Thread& thread, Time now) {
   }
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
+  if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
   const auto* const orphan = world_.orphan(thread.resource);
   const bool adopts = orphan && random_.chance(schedule_.workload.adopts);
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};

@@ -229,18 +229,21 @@ void World::change_mode(const Fault& fault, int by) {
 }
 
 /// The policy `automatic` does not cover the loss of all markers. So another node must have a marker with a name, of its
-/// current run. In a rolling restart the holder must have seen to that.
+/// current run, for each team. In a rolling restart the holder must have seen to that.
 /// In a raise it must have had that marker for so long that all clients have read it: those that are connected to no such
 /// node know only their own options.
 bool World::may_lose_data(const Node& node) const {
   if (!schedule_.automatic || schedule_.reads_on_demand) return true;
   const Instant steady_since = schedule_.one_node_is_steady ? now_ - 8 * second : now_;
-  return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
-    const Entry* const entry = other.server.find(core::marker_key, clock_us(other));
-    const auto marker = entry ? core::Marker::parse(entry->value) : std::nullopt;
-    return &other != &node && other.down == 0 && other.lost_data_at <= steady_since && marker &&
-           marker->is_named() && marker->run_id == other.server.run_id();
-  });
+  const auto another_has_marker = [&](int team) {
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
+      const Entry* const entry = other.server.find(marker_keys_of(team).marker, clock_us(other));
+      const auto marker = entry ? core::Marker::parse(entry->value) : std::nullopt;
+      return &other != &node && other.down == 0 && other.lost_data_at <= steady_since && marker &&
+             marker->is_named() && marker->run_id == other.server.run_id();
+    });
+  };
+  return another_has_marker(0) && (!schedule_.two_teams || another_has_marker(1));
 }
 
 /// Keys keep their ttl. (Redis copies the time at which they expire; the wall clocks here differ by up to a second.)

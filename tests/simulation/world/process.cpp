@@ -13,9 +13,9 @@ using core::Time;
 
 namespace {
 
-std::vector<core::Session::Settings> settings_of(const Schedule& schedule, Random& random) {
+std::vector<core::Session::Settings> settings_of(int client, const Schedule& schedule, Random& random) {
   std::vector<core::Session::Settings> settings;
-  for (int node = 0; node < schedule.nodes; ++node)
+  for (int node = 0; node < nodes_of_team(team_of(client, schedule), schedule); ++node)
     settings.push_back({.name = "node " + std::to_string(node + 1),
                         .login = {},
                         .connect_timeout = Process::connect_timeout,
@@ -29,11 +29,12 @@ std::optional<core::RestartGuard::Settings> guard_of(int client, const Schedule&
   if (!schedule.guarded) return std::nullopt;
   const auto index = static_cast<std::size_t>(client);
   core::RestartGuard::Settings guard{
-      .nodes = static_cast<std::size_t>(schedule.nodes),
+      .nodes = static_cast<std::size_t>(nodes_of_team(team_of(client, schedule), schedule)),
       .max_ttl = index < schedule.max_ttls.size() ? schedule.max_ttls[index] : schedule.ttl,
       .drift = schedule.drift,
       .discovery_time = Process::connect_timeout,
-      .strict = !schedule.automatic || client == schedule.strict_client};
+      .strict = !schedule.automatic || client == schedule.strict_client,
+      .keys = marker_keys_of(team_of(client, schedule))};
   if (mutant) mutant->before_start(guard);
   return guard;
 }
@@ -49,7 +50,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(schedule, random_), connect_timeout, random_.next(),
+      engine_{settings_of(index, schedule, random_), connect_timeout, random_.next(),
               guard_of(index, schedule, mutant)},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {

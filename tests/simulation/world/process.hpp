@@ -138,6 +138,12 @@ class Process {
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };
 
+/// The keys of a team's markers.
+[[nodiscard]] inline const core::MarkerKeys& marker_keys_of(int team) {
+  static const core::MarkerKeys keys[] = {core::MarkerKeys{}, core::MarkerKeys{"team"}};
+  return keys[team];
+}
+
 /// The key of a resource.
 [[nodiscard]] inline std::string key_of(int resource) {
   return std::string{"r"} + static_cast<char>('0' + resource);

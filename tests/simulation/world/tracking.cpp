@@ -81,7 +81,7 @@ void World::flood(int which) {
   const std::size_t made = connections_.size();
   for (std::size_t index = 0; index < made; ++index) {
     const Connection& listener = connections_[index];
-    const bool is_listener = listener.node == which && listener.line >= schedule_.nodes;
+    const bool is_listener = listener.node == which && listens(listener);
     if (is_listener && listener.made && listener.node_open && listener.client_open)
       answer(static_cast<int>(index),
              {now_, 0, std::vector<Reply>(300, change), std::vector<std::string>(300, "flood")});

@@ -24,9 +24,14 @@ bool is_call_of(const core::Script& script, const std::vector<std::string_view>&
 // ── connections ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /// The node to which a line leads.
-int World::node_of(int line) const {
-  const int node = line % schedule_.nodes;
+int World::node_of(int client, int line) const {
+  const int node = line % nodes_of_team(team_of(client, schedule_), schedule_);
   return node == schedule_.alias ? 0 : node;
+}
+
+/// Whether the client learns of changed keys on this connection.
+bool World::listens(const Connection& connection) const {
+  return connection.line >= nodes_of_team(team_of(connection.client, schedule_), schedule_);
 }
 
 void World::dial(int client, int line) {
@@ -34,7 +39,7 @@ void World::dial(int client, int line) {
       static_cast<int>(connections_.size());
   Connection& connection = connections_.emplace_back();
   connection.client = client;
-  connection.node = node_of(line);
+  connection.node = node_of(client, line);
   connection.line = line;
   const int node = connection.node;
   const Instant there = network_.arrival(client, node, now_, now_);
@@ -74,7 +79,7 @@ void World::send(int client, int line, std::string_view bytes) {
 void World::send_separately(int client, int node, std::string_view bytes) {
   Connection& connection = connections_.emplace_back();
   connection.client = client;
-  connection.node = node_of(node);
+  connection.node = node_of(client, node);
   connection.node_open = true;
   connection.client_open = false;
   connection.cut = true;
@@ -116,7 +121,7 @@ void World::pump_answers(int index) {
     const int node = connection.node;
     if (!connection.client_open || !is_running(client) || !network_.passes(client_index, node, to_client))
       break;
-    const bool is_listener = connection.line >= schedule_.nodes;
+    const bool is_listener = listens(connection);
     const bool reads = is_listener || client.process->reads(time_of(client));
     if (connection.made && !connection.made_is_known) {
       connection.made_is_known = true;

@@ -19,14 +19,19 @@ Instant longest_wait(const Schedule& schedule) {
 }
 
 /// The keys of a node that was deployed before the start of the world.
-Keyspace marked(const Schedule& schedule, const std::string& run_id) {
+Keyspace marked(int node, const Schedule& schedule, const std::string& run_id) {
   const auto max_ttl = schedule.first_max_ttl.count() > 0 ? schedule.first_max_ttl : schedule.ttl;
-  const core::Marker marker{.deployment = core::name_of({}),
-                            .nodes = static_cast<std::size_t>(schedule.nodes),
-                            .limits = {max_ttl, max_ttl},
-                            .node = core::name_of({run_id}),
-                            .run_id = run_id};
-  return {{std::string{core::marker_key}, {.value = marker.text()}}};
+  Keyspace keys;
+  for (int team = 0; team <= (schedule.two_teams ? 1 : 0); ++team) {
+    const int nodes = nodes_of_team(team, schedule);
+    const core::Marker marker{.deployment = core::name_of({}),
+                              .nodes = static_cast<std::size_t>(nodes),
+                              .limits = {max_ttl, max_ttl},
+                              .node = core::name_of({run_id}),
+                              .run_id = run_id};
+    if (node < nodes) keys[marker_keys_of(team).marker] = {.value = marker.text()};
+  }
+  return keys;
 }
 
 }  // namespace
@@ -53,7 +58,8 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
     const std::string run_id = "run-" + std::to_string(node) + "-0";
     nodes_.push_back({Server{interpreter, run_id}, SkewedClock{drawn_for(node, schedule.node_offsets),
                                                                drawn_for(node, schedule.node_ppm)}});
-    if (schedule.deployed) nodes_.back().server.replace_keys(marked(schedule, run_id));
+    if (schedule.deployed)
+      nodes_.back().server.replace_keys(marked(static_cast<int>(node), schedule, run_id));
     if (!mutant) continue;
     for (const Mutant::Patch& patch : mutant->patches())
       nodes_.back().server.patch(*patch.original, patch.source);

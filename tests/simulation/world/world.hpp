@@ -111,7 +111,8 @@ class World final : private Surroundings {
   };
 
   // ── what processes ask for ─────────────────────────────────────────────────────────────────────────────────
-  [[nodiscard]] int node_of(int line) const;
+  [[nodiscard]] int node_of(int client, int line) const;
+  [[nodiscard]] bool listens(const Connection& connection) const;
   void dial(int client, int line) override;
   void send(int client, int line, std::string_view bytes) override;
   void send_separately(int client, int node, std::string_view bytes) override;
