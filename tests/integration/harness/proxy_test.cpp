@@ -228,6 +228,17 @@ TEST_CASE("single_bytes_are_written_separately_and_all_arrive") {
   REQUIRE(wire.segments_received() - before >= 10);
 }
 
+TEST_CASE("a_text_in_the_answers_is_replaced") {
+  Path path;
+  path.proxy.replace("abc", "wxyz");
+  RawClient client{path.proxy.port()};
+  REQUIRE(client.command({"ECHO", "d"}) == "d");
+  REQUIRE(client.command({"APPEND", "abc", "d"}) == "1");  // not in requests
+  REQUIRE(path.server.command({"GET", "abc"}) == "d");
+  path.proxy.replace("def", "ghi");
+  REQUIRE(client.command({"ECHO", "def abc def"}) == "ghi abc ghi");
+}
+
 TEST_CASE("bytes_that_trickle_arrive_one_after_the_other") {
   Path path;
   Wire wire{path.proxy.port()};

@@ -268,6 +268,13 @@ void Proxy::flood(std::string bytes, std::string word) {
   });
 }
 
+void Proxy::replace(std::string from, std::string to) {
+  loop_->perform([&](Loop& loop) {
+    loop.to_client.replaced = std::move(from);
+    loop.to_client.replacement = std::move(to);
+  });
+}
+
 void Proxy::cut(Cut how) {
   loop_->perform([=](Loop& loop) {
     for (Link& link : loop.links) how == Cut::reset ? link.disable_linger() : link.discard_input();

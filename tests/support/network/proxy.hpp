@@ -62,6 +62,8 @@ class Proxy {
   /// Sends `bytes` again and again on every connection over which `word` is sent to the server from now on, or
   /// was sent since an earlier call named it. The server's answers come first. Without `bytes`, the flood ends.
   void flood(std::string bytes, std::string word);
+  /// Writes `to` instead of `from` wherever one piece (see `late`) of what the server sends has all of it.
+  void replace(std::string from, std::string to);
 
   /// Ends all existing connections on both sides; bytes that wait in them are lost.
   void cut(Cut = Cut::reset);

@@ -29,6 +29,13 @@ void Lane::count_delay(ProxyClock::duration delay_seen) {
   delays[std::min(static_cast<std::size_t>(std::max<std::int64_t>(ms, 0)), delays.size() - 1)] += 1;
 }
 
+std::string Lane::with_replacements(std::string piece) const {
+  if (replaced.empty()) return piece;
+  for (std::size_t at = 0; (at = piece.find(replaced, at)) != piece.npos; at += replacement.size())
+    piece.replace(at, replaced.size(), replacement);
+  return piece;
+}
+
 std::uint64_t Lane::later_than(std::chrono::nanoseconds bound) const {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(bound).count();
   const auto first = std::min<std::int64_t>(std::max<std::int64_t>(ms, 0), std::ssize(delays) - 1);
@@ -52,7 +59,7 @@ void Flow::take(ProxyClock::time_point now) {
   if (size > 0) {
     const std::string_view taken{buffer.data(), static_cast<std::size_t>(size)};
     has_seen_word_ = has_seen_word_ || (!lane_.word.empty() && taken.find(lane_.word) != taken.npos);
-    push(Kind::bytes, std::string{buffer.data(), static_cast<std::size_t>(size)}, now);
+    push(Kind::bytes, lane_.with_replacements(std::string{taken}), now);
   } else if (size == 0) {
     ended_ = true;
     push(Kind::fin, {}, now);

@@ -24,6 +24,8 @@ struct Lane {
   bool stalled = false;
   std::string flood{};  ///< Sent whenever nothing else is to be sent, to clients that have sent `word`.
   std::string word{};
+  std::string replaced{};  ///< Becomes `replacement` in each piece; empty: nothing.
+  std::string replacement{};
   bool single_bytes = false;
   std::chrono::nanoseconds pause{0};  ///< After each byte, which then travels alone; 0: none.
 
@@ -33,6 +35,7 @@ struct Lane {
 
   [[nodiscard]] ProxyClock::duration draw_delay();
   void count_delay(ProxyClock::duration);
+  [[nodiscard]] std::string with_replacements(std::string piece) const;
   [[nodiscard]] std::uint64_t later_than(std::chrono::nanoseconds bound) const;
 };
 
