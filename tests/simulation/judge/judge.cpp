@@ -92,8 +92,9 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
 
 /// Whether nodes may come back with old data.
 bool Judge::copies_return() const {
-  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(),
-                     [](const Fault& fault) { return fault.kind == Fault::Kind::crash_old; });
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [](const Fault& fault) {
+    return fault.kind == Fault::Kind::crash_old || fault.kind == Fault::Kind::roll_back;
+  });
 }
 
 int Judge::nodes_for(int resource) const { return nodes_of_team(team_of(resource, schedule_), schedule_); }

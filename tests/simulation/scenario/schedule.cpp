@@ -79,6 +79,7 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
       if (stays_away(schedule)) fault.length += ttl + ttl / 50 + 5 * millisecond;
       break;
     case Kind::crash_old:
+    case Kind::roll_back:
       fault.amount = random.skewed(millisecond, 4 * ttl);
       break;
     case Kind::slow:
@@ -189,6 +190,28 @@ void draw_teams(Schedule& schedule) {
   if (!schedule.guarded || !random.chance(10)) return;
   schedule.two_teams = true;
   schedule.resources = 2;
+}
+
+/// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
+/// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
+/// own, too.
+void draw_roll_backs(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x6261636bU};
+  if (schedule.profile != Profile::beyond || !random.chance(10)) return;
+  schedule.guarded = true;
+  schedule.automatic = random.chance(50);
+  schedule.deployed = random.chance(50);
+  schedule.alias = -1;
+  std::erase_if(schedule.faults, [](const Fault& fault) {
+    return fault.kind == Kind::client_rate || fault.kind == Kind::node_rate || fault.kind == Kind::node_jump;
+  });
+  for (auto left = random.between(1, 2 * schedule.nodes); left > 0; --left) {
+    Fault fault{.kind = Kind::roll_back, .at = random.between(0, schedule.heals)};
+    fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+    set_details(fault, schedule, random);
+    fault.length = std::min(fault.length, schedule.heals - fault.at);
+    schedule.faults.push_back(fault);
+  }
 }
 
 /// In a quarter of the worlds with the policy `automatic`, one client has the policy `strict`. Its `max_ttl` has to cover that
@@ -332,7 +355,7 @@ std::int64_t draw_wall_offset(Random& random) {
 }  // namespace
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 27> names{"crash",
+  constexpr std::array<std::string_view, 28> names{"crash",
                                                    "crash without its data",
                                                    "crash, back with old data",
                                                    "stopped",
@@ -358,7 +381,8 @@ std::string_view name_of(Kind kind) {
                                                    "floods with messages",
                                                    "foreign marker",
                                                    "marker deleted",
-                                                   "is a replica"};
+                                                   "is a replica",
+                                                   "rolled back"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -397,7 +421,8 @@ std::string describe(const Fault& fault) {
   if (fault.kind == Kind::client_rate || fault.kind == Kind::node_rate)
     text += " " + std::to_string(fault.amount) + " ppm";
   if (fault.kind == Kind::node_jump) text += " by " + milliseconds(fault.amount);
-  if (fault.kind == Kind::crash_old) text += " (" + milliseconds(fault.amount) + " old)";
+  if (fault.kind == Kind::crash_old || fault.kind == Kind::roll_back)
+    text += " (" + milliseconds(fault.amount) + " old)";
   if (fault.kind == Kind::slow) text += " (+" + milliseconds(fault.amount) + ")";
   return text;
 }
@@ -451,6 +476,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (schedule.calls.empty()) draw_operators(schedule);
   if (schedule.calls.empty()) draw_teams(schedule);
   draw_strict_client(schedule);
+  draw_roll_backs(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

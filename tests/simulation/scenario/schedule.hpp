@@ -47,14 +47,19 @@ struct Fault {
     false_counters,  // a node answers grants with a counter near 2^53; its own counter is right
     flood,           // a node reports again and again that all keys were changed
     foreign_marker,  // a node's marker is overwritten with what `amount` says, and deleted afterwards
-    delete_marker,   // a node's marker is deleted
+    delete_marker,   // a node's marker is deleted, its quarantine, or both, as `amount` says
     replica,         // a node is a replica of another one, and then a master again, with that one's data
+    roll_back,  // as crash_old, but unnoticed: the server is a snapshot of a running machine, with its run_id
   };
   static constexpr int all = -1;
   // What can stand in a marker's place.
   static constexpr std::int64_t no_marker = 0;
   static constexpr std::int64_t of_more_nodes = 1;
   static constexpr std::int64_t of_another_deployment = 2;
+  // What is deleted. An operator deletes a quarantine alone only when all locks that the node forgot have ended.
+  static constexpr std::int64_t marker_alone = 0;
+  static constexpr std::int64_t marker_and_quarantine = 1;
+  static constexpr std::int64_t quarantine_alone = 2;
 
   Kind kind;
   Instant at;

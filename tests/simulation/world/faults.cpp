@@ -49,6 +49,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::crash:
     case Kind::crash_empty:
     case Kind::crash_old:
+    case Kind::roll_back:
       return crash(fault);
     case Kind::stall:
       return for_each_node(fault, [](Node& node, int) { ++node.stopped; });
@@ -112,7 +113,9 @@ void World::begin(const Fault& fault, int index) {
       });
     case Kind::delete_marker:
       return for_each_node(fault, [&](Node& node, int) {
-        if (may_lose_data(node)) delete_marker(node);
+        const bool is_over = now_ - node.lost_data_at > 2 * schedule_.ttl.count() * millisecond;
+        if (fault.amount == Fault::quarantine_alone ? is_over : may_lose_data(node))
+          delete_keys_of_guard(node, fault.amount);
       });
     case Kind::replica:
       return change_mode(fault, 1);
@@ -124,6 +127,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::crash:
     case Kind::crash_empty:
     case Kind::crash_old:
+    case Kind::roll_back:
       return restart(fault, index);
     case Kind::stall:
       for_each_node(fault, [](Node& node, int) { --node.stopped; });
@@ -160,7 +164,7 @@ void World::end(const Fault& fault, int index) {
         const bool is_left = marker && is_foreign(*marker, schedule_);
         if (node.keeps_foreign_marker && !is_left)
           judge_.report(Rule::ownership, now_, "a client replaced what it does not understand by a marker");
-        if (is_left) delete_marker(node);
+        if (is_left) delete_keys_of_guard(node, Fault::marker_alone);
       });
     case Kind::replica:
       for_each_node(fault, [&](Node& node, int which) {
@@ -205,9 +209,10 @@ void World::restart(const Fault& fault, int index) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   const bool loses = may_lose_data(node);
   if (fault.kind == Kind::crash_empty && loses) lose_data(node, {});
-  if (fault.kind == Kind::crash_old && loses) lose_data(node, snapshots_[static_cast<std::size_t>(index)]);
+  const Keyspace& snapshot = snapshots_[static_cast<std::size_t>(index)];
+  if ((fault.kind == Kind::crash_old && loses) || fault.kind == Kind::roll_back) lose_data(node, snapshot);
   audit_all();
-  if (--node.down > 0) return;
+  if (--node.down > 0 || fault.kind == Kind::roll_back) return;
   ++node.starts;
   const std::string run_id = "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts);
   node.server.restart(Keyspace{node.server.keys()}, run_id, clock_us(node));
@@ -255,10 +260,13 @@ Keyspace World::keys_for_replica(const Node& replica, const Node& master) const 
   return keys;
 }
 
-void World::delete_marker(Node& node) {
+void World::delete_keys_of_guard(Node& node, std::int64_t which) {
   Keyspace keys = node.server.keys();
-  keys.erase(std::string{core::marker_key});
-  node.keeps_foreign_marker = false;
+  if (which != Fault::marker_alone) keys.erase(std::string{core::quarantine_key});
+  if (which != Fault::quarantine_alone) {
+    keys.erase(std::string{core::marker_key});
+    node.keeps_foreign_marker = false;
+  }
   node.server.replace_keys(std::move(keys));
 }
 

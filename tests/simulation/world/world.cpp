@@ -78,7 +78,7 @@ Outcome World::run() {
     const Fault& fault = schedule_.faults[index];
     post(fault.at, Due::Kind::fault_begins, static_cast<int>(index));
     post(fault.at + fault.length, Due::Kind::fault_ends, static_cast<int>(index));
-    if (fault.kind == Fault::Kind::crash_old)
+    if (fault.kind == Fault::Kind::crash_old || fault.kind == Fault::Kind::roll_back)
       post(std::max<Instant>(fault.at - fault.amount, 0), Due::Kind::snapshot, static_cast<int>(index));
     calm_ = std::max(calm_, fault.at + fault.length);
   }

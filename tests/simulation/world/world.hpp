@@ -164,7 +164,7 @@ class World final : private Surroundings {
   void audit_all();
   [[nodiscard]] bool may_lose_data(const Node& node) const;
   [[nodiscard]] Keyspace keys_for_replica(const Node& replica, const Node& master) const;
-  void delete_marker(Node&);
+  void delete_keys_of_guard(Node&, std::int64_t which);
   void lose_data(Node& node, const Keyspace& left);
   void note_request(const Connection& connection, const Connection::Request& request, Event::Kind kind);
   void note_answers(const Connection& connection, const Connection::Answers& answers, Event::Kind kind);
