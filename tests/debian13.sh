@@ -2,7 +2,8 @@
 # Tests with newer versions of all dependencies: tests/debian13.sh [--full]
 #
 # On Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7, and runs all tests with Redis 8 and those of the command
-# with Valkey 8. With --full it runs all tests that use servers with Valkey 8, and tests the package.
+# with Valkey 8. With --full it runs all tests that use servers with Valkey 8, tests the package, and runs the simulation's
+# tests and builds the examples as well.
 set -euo pipefail
 valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L '$1'"; }
 
@@ -10,7 +11,9 @@ commands=('.ci/install ccache' 'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh 
 case "$#:${1:-}" in
   0:) commands+=("$(valkey 'tool-tests|conformance')") ;;
   1:--full) commands+=("$(valkey 'tool-tests|integration-tests|conformance')"
-    'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh') ;;
+    'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh'
+    'cmake --preset joined -DREDLOCK_BUILD_SIMULATION=ON -DREDLOCK_BUILD_EXAMPLES=ON >/dev/null &&
+      cmake --build --preset joined --parallel "$(nproc)" && ctest --preset joined -L simulation-tests') ;;
   *) echo "usage: $0 [--full]" >&2; exit 2 ;;
 esac
 exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie "${commands[@]}"
