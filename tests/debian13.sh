@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Tests with newer versions of all dependencies: tests/debian13.sh [--full]
 #
-# On Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7, and runs all tests with Redis 8 and those of the command
-# with Valkey 8. With --full it runs all tests that use servers with Valkey 8, tests the package, and runs the simulation's
-# tests and builds the examples as well.
+# On Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7. Runs all tests but those of the simulation with Redis 8, and with
+# Valkey 8 the tests of the command and the comparison with the simulated server. With --full it also runs all tests that use
+# servers with Valkey 8, tests the package, runs the tests of the simulation, and builds the examples.
 set -euo pipefail
 valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L '$1'"; }
 

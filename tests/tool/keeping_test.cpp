@@ -2,6 +2,7 @@
 #include <csignal>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,11 +50,15 @@ std::string name_of(pid_t process) {
   return name;
 }
 
-/// A process that has ended, but was not waited for, is still there.
+/// Whether the process has closed all descriptors. If it has ended, but was not waited for, it is still there, as a zombie
+/// with one thread. While it has more threads (a sanitizer may have added one), these have its descriptors.
 bool has_ended(pid_t process) {
   std::ifstream stat{"/proc/" + std::to_string(process) + "/stat"};
   const std::string text{std::istreambuf_iterator<char>{stat}, {}};
-  return text.empty() || text.substr(text.rfind(')')).rfind(") Z", 0) == 0;
+  if (text.empty()) return true;
+  std::istringstream fields{text.substr(text.rfind(')') + 1)};
+  const std::vector<std::string> words{std::istream_iterator<std::string>{fields}, {}};
+  return words.at(0) == "Z" && words.at(17) == "1";  // state and number of threads
 }
 
 /// The process that watches the deadline for this holder; 0 if the holder has ended. On a busy machine that process may

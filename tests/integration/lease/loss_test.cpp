@@ -63,7 +63,7 @@ struct HangingCallbacks {
 TEST_CASE("a_loss_is_reported_in_every_way_at_the_deadline_and_not_before") {
   Fixture f;
   LossRecorder recorder;
-  const auto lease = f.locks.try_lock("r", {.ttl = 300ms, .on_lost = recorder.callback()});
+  const auto lease = f.locks.try_lock_for("r", 20s, {.ttl = 300ms, .on_lost = recorder.callback()});
   REQUIRE(lease);
   const std::stop_token token = lease->stop_token();
   CHECK_FALSE(token.stop_requested());
@@ -168,9 +168,10 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   };
   std::vector<Lease> blockers;
   for (int i = 0; i < 3; ++i)
-    blockers.push_back(*f.locks.try_lock("blocker " + std::to_string(i), {.ttl = 200ms, .on_lost = block}));
+    blockers.push_back(
+        *f.locks.try_lock_for("blocker " + std::to_string(i), 20s, {.ttl = 200ms, .on_lost = block}));
   LossRecorder recorder;
-  const auto lease = f.locks.try_lock("r", {.ttl = 500ms, .on_lost = recorder.callback()});
+  const auto lease = f.locks.try_lock_for("r", 20s, {.ttl = 500ms, .on_lost = recorder.callback()});
   const auto renewed = f.locks.try_lock("renewed", {.ttl = 1s, .auto_renew = true});
   REQUIRE((lease && renewed));
   REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
@@ -216,10 +217,12 @@ TEST_CASE("a_throwing_callback_is_reported_and_affects_nothing_else") {
     warnings.emplace_back(warning);
   }}};
   LossRecorder recorder;
-  const auto first =
-      f.locks.try_lock("a", {.ttl = 100ms, .on_lost = [](Loss) { throw std::runtime_error{"oh no"}; }});
-  const auto other = f.locks.try_lock("b", {.ttl = 100ms, .on_lost = [](Loss) { throw 42; }});  // NOLINT
-  const auto last = f.locks.try_lock("c", {.ttl = 300ms, .on_lost = recorder.callback()});
+  // Attempts with so short a ttl may fail on a busy machine.
+  const auto first = f.locks.try_lock_for(
+      "a", 20s, {.ttl = 100ms, .on_lost = [](Loss) { throw std::runtime_error{"oh no"}; }});
+  const auto other =
+      f.locks.try_lock_for("b", 20s, {.ttl = 100ms, .on_lost = [](Loss) { throw 42; }});  // NOLINT
+  const auto last = f.locks.try_lock_for("c", 20s, {.ttl = 300ms, .on_lost = recorder.callback()});
   REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
   REQUIRE(eventually([&] {
     const std::lock_guard lock{mutex};
@@ -235,11 +238,11 @@ TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
   OneShotEvent event;
   std::atomic<bool> begun = false;
   std::atomic<bool> ended = false;
-  auto lease = f.locks.try_lock("r", {.ttl = 100ms, .on_lost = [&](Loss) {
-                                        begun = true;
-                                        event.wait();
-                                        ended = true;
-                                      }});
+  auto lease = f.locks.try_lock_for("r", 20s, {.ttl = 100ms, .on_lost = [&](Loss) {
+                                                 begun = true;
+                                                 event.wait();
+                                                 ended = true;
+                                               }});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return begun.load(); }));
   auto released = std::async(std::launch::async, [&] {

@@ -160,8 +160,8 @@ void draw_false_counters(Schedule& schedule) {
 }
 
 /// In a fifth of the worlds whose restarts are guarded, operators work on the nodes, in some of these with no other faults, so
-/// that connections last. Under the policy `automatic` they only delete markers: it trusts the marker of an earlier run. Draws
-/// from a sequence of its own, too.
+/// that connections last. Under the policy `automatic` they only delete markers and quarantines: it trusts the marker of an
+/// earlier run. Draws from a sequence of its own, too.
 void draw_operators(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6f7065726174U};
   if (!schedule.guarded || !random.chance(20)) return;

@@ -25,8 +25,8 @@ struct Scenario {
 /// The orders of arrival to try for each vector of more than three fates.
 inline constexpr std::size_t orders_of_many = sanitized ? 1 : 4;
 
-/// The orders of arrival to try: every one for up to three nodes, else one that the seed determines, and
-/// without a sanitizer another one, forwards and backwards.
+/// The orders of arrival to try: every one for up to three nodes, else one that the seed determines; without a
+/// sanitizer also a second one, forwards and backwards.
 inline std::vector<std::vector<core::NodeIndex>> orders_of(std::vector<core::NodeIndex> arrivals,
                                                            std::size_t nodes, std::uint64_t seed) {
   std::vector<std::vector<core::NodeIndex>> orders;

@@ -35,7 +35,7 @@ class Tally {
     Ballot& ballot = ballots_[node];
     --counts_[index(ballot.mark)];
     ++counts_[index(mark)];
-    // A pending vote has no trouble, and there is one for each node in each operation.
+    // A pending vote has no trouble to clear. Nearly every mark replaces one, so this saves time.
     if (ballot.mark != Mark::pending) ballot.trouble = {};
     ballot.mark = mark;
   }
