@@ -44,14 +44,14 @@ std::set<pid_t> threads() {
   return result;
 }
 
-std::string status_of(pid_t thread, const std::string& field) {
-  std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/status"};
+std::string status_of(pid_t id, const std::string& field) {
+  std::ifstream file{"/proc/" + std::to_string(id) + "/status"};
   for (std::string line; std::getline(file, line);)
     if (line.starts_with(field + ":")) return line.substr(line.find_first_not_of(" \t", field.size() + 1));
   return {};
 }
 
-std::uint64_t sleeps_of(pid_t thread) { return std::stoull(status_of(thread, "voluntary_ctxt_switches")); }
+std::uint64_t sleeps_of(pid_t id) { return std::stoull(status_of(id, "voluntary_ctxt_switches")); }
 
 int exit_code_of_child(int (*body)(void*), void* argument) {
   const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// Facts about this process from the kernel.
+// Facts about this process and others from the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@ namespace redlock::testing {
 /// moment.
 [[nodiscard]] std::set<pid_t> threads();
 
-/// A field of /proc/self/task/ID/status: `status_of(thread, "SigBlk")`. Empty if there is no such field or
-/// thread.
-[[nodiscard]] std::string status_of(pid_t thread, const std::string& field);
+/// A field of /proc/ID/status, of any process or thread: `status_of(thread, "SigBlk")`. Empty if there is no such field,
+/// process or thread.
+[[nodiscard]] std::string status_of(pid_t id, const std::string& field);
 
-/// How often the thread has gone to sleep (voluntary context switches).
-[[nodiscard]] std::uint64_t sleeps_of(pid_t thread);
+/// How often the thread, or the first thread of the process, has gone to sleep (voluntary context switches).
+[[nodiscard]] std::uint64_t sleeps_of(pid_t id);
 
 /// Forks a child process, which has only a copy of the calling thread, and runs `body` in it. Returns the
 /// exit code, which is what `body` returned; -1 if a signal ended the child, -2 if the child was killed

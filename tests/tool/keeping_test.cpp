@@ -1,8 +1,8 @@
 // redlock run: the command never runs on past its lock.
 #include <csignal>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
+#include "support/own_process.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -44,21 +45,12 @@ std::vector<pid_t> children_of(pid_t process) {
   std::ifstream file{task + "/children"};
   return {std::istream_iterator<pid_t>{file}, {}};
 }
-std::string name_of(pid_t process) {
-  std::string name;
-  std::ifstream{"/proc/" + std::to_string(process) + "/comm"} >> name;
-  return name;
-}
 
 /// Whether the process has closed all descriptors. If it has ended, but was not waited for, it is still there, as a zombie
 /// with one thread. While it has more threads (a sanitizer may have added one), these have its descriptors.
 bool has_ended(pid_t process) {
-  std::ifstream stat{"/proc/" + std::to_string(process) + "/stat"};
-  const std::string text{std::istreambuf_iterator<char>{stat}, {}};
-  if (text.empty()) return true;
-  std::istringstream fields{text.substr(text.rfind(')') + 1)};
-  const std::vector<std::string> words{std::istream_iterator<std::string>{fields}, {}};
-  return words.at(0) == "Z" && words.at(17) == "1";  // state and number of threads
+  const std::string state = status_of(process, "State");
+  return state.empty() || (state.starts_with('Z') && status_of(process, "Threads") == "1");
 }
 
 /// The process that watches the deadline for this holder; 0 if the holder has ended. On a busy machine that process may
@@ -67,7 +59,7 @@ pid_t watchdog_if_alive(const Program& holder) {
   pid_t watchdog = 0;
   REQUIRE(eventually([&] {
     for (const pid_t child : children_of(holder.id()))
-      if (name_of(child) == "redlock-guard") watchdog = child;
+      if (status_of(child, "Name") == "redlock-guard") watchdog = child;
     return watchdog != 0 || !holder.is_running();
   }));
   return watchdog;
@@ -76,15 +68,6 @@ pid_t watchdog_of(const Program& holder) {
   const pid_t watchdog = watchdog_if_alive(holder);
   REQUIRE(watchdog != 0);
   return watchdog;
-}
-
-/// How often it has gone to sleep.
-unsigned times_slept(pid_t process) {
-  std::ifstream status{"/proc/" + std::to_string(process) + "/status"};
-  const std::string label = "voluntary_ctxt_switches:";
-  for (std::string line; std::getline(status, line);)
-    if (line.rfind(label, 0) == 0) return static_cast<unsigned>(std::stoul(line.substr(label.size())));
-  return 0;
 }
 
 /// Nothing writes to the output any more.
@@ -195,9 +178,9 @@ TEST_CASE("the_watchdog_wakes_several_times_before_the_deadline") {
     REQUIRE(eventually([&] { return !holder.output().empty(); }));
     const pid_t guard = watchdog_of(holder);
     holder.signal(SIGSTOP);  // nobody else wakes the guard
-    const unsigned before = times_slept(guard);
+    const std::uint64_t before = sleeps_of(guard);
     REQUIRE(eventually([&] { return Observers{nodes}.empty() == 1 && is_dead(holder); }));
-    const unsigned slept = times_slept(guard) - before;
+    const std::uint64_t slept = sleeps_of(guard) - before;
     holder.signal(SIGCONT);
     CHECK(holder.wait().code == 72);
     return slept >= 6;  // two signals, and as a rule ten looks before each

@@ -1,7 +1,6 @@
 // Every outcome other than a lock, with real servers.
 #include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -14,6 +13,7 @@
 #include <thread>
 
 #include "integration/support/measure.hpp"
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
@@ -170,8 +170,7 @@ TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   CHECK(error->code() == Errc::too_slow);
   CHECK_THAT(error->what(),
              contains("too slow: a majority granted the lock, but its validity was already used up"));
-  CHECK(std::count_if(error->nodes().begin(), error->nodes().end(),
-                      [](const auto& node) { return node.status == NodeStatus::granted; }) >= 2);
+  CHECK(count(error->nodes(), NodeStatus::granted) >= 2);
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 

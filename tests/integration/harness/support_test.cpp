@@ -11,7 +11,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -24,6 +23,7 @@
 #include "support/eventually.hpp"
 #include "support/exception_message.hpp"
 #include "support/network/raw_client.hpp"
+#include "support/own_process.hpp"
 #include "testing/fd.hpp"
 #include "testing/loopback_port.hpp"
 
@@ -33,6 +33,7 @@ using redlock::testing::eventually;
 using redlock::testing::exception_message;
 using redlock::testing::LocalNodes;
 using redlock::testing::RawClient;
+using redlock::testing::status_of;
 using redlock::testing::detail::connect_to_loopback;
 using redlock::testing::detail::Fd;
 
@@ -48,11 +49,8 @@ bool refuses_connections(std::uint16_t port) {
 
 /// The state of a process as in /proc, for example 'T' for stopped; '-' if there is no such process.
 char state_of(pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  return name_end == std::string::npos ? '-' : text.at(name_end + 2);
+  const std::string state = status_of(pid, "State");
+  return state.empty() ? '-' : state.front();
 }
 
 std::filesystem::path folder_of(const LocalNodes& nodes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "integration/support/measure.hpp"
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -54,11 +55,6 @@ bool all_vote(Redlock& locks, Observers& servers) {
   const auto everywhere = static_cast<int>(servers.size());
   return lease &&
          eventually([&] { return servers.holding(resource, lease->owner_value()) == everywhere; }, 50ms);
-}
-
-std::size_t count(const Error& error, NodeStatus status) {
-  return static_cast<std::size_t>(std::count_if(error.nodes().begin(), error.nodes().end(),
-                                                [&](const auto& node) { return node.status == status; }));
 }
 
 void check_has_a_line_for_each(const Error& error, const LocalNodes& nodes) {
@@ -131,8 +127,8 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
     const auto taken = time_of([&] {
       const Error error = error_of([&] { (void)locks.try_lock("r"); });
       check_has_a_line_for_each(error, nodes);
-      CHECK(count(error, NodeStatus::timed_out) == 3);
-      CHECK(count(error, NodeStatus::granted) == 2);
+      CHECK(count(error.nodes(), NodeStatus::timed_out) == 3);
+      CHECK(count(error.nodes(), NodeStatus::granted) == 2);
       CHECK_THAT(error.what(), contains("2 of 5 nodes voted, 3 needed"));
       CHECK_THAT(error.what(), contains("timed out (no answer within 250 ms)"));
     });
@@ -155,13 +151,15 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
     const auto taken = time_of([&] {
       const Error error = error_of([&] { (void)locks.try_lock("r"); });
       check_has_a_line_for_each(error, nodes);
-      CHECK(count(error, NodeStatus::unreachable) + count(error, NodeStatus::connection_lost) == 3);
+      CHECK(count(error.nodes(), NodeStatus::unreachable) +
+                count(error.nodes(), NodeStatus::connection_lost) ==
+            3);
     });
     fastest = std::min(fastest, taken);
   }
   CHECK(fastest <= node_timeout + slack);
   REQUIRE(eventually([&] {  // soon all reports have the reason
-    return count(error_of([&] { (void)locks.try_lock("r"); }), NodeStatus::unreachable) == 3;
+    return count(error_of([&] { (void)locks.try_lock("r"); }).nodes(), NodeStatus::unreachable) == 3;
   }));
   CHECK_THAT(error_of([&] { (void)locks.try_lock("r"); }).what(),
              contains("unreachable (Connection refused)"));

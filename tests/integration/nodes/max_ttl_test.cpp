@@ -1,5 +1,4 @@
 // The longest ttl, which belongs to the nodes, and raising it under living clients.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stop_token>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "integration/support/measure.hpp"
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -45,9 +45,7 @@ TEST_CASE("two_teams_with_different_max_ttl_use_the_same_nodes") {
              contains("ttl is 31 s, but max_ttl of these nodes is 30 s; to raise it: redlock "
                       "nodes set --max-ttl 31s"));
   // A majority decides. The third node may answer later.
-  CHECK(std::count_if(error.nodes().begin(), error.nodes().end(), [](const NodeReport& report) {
-          return report.status == NodeStatus::ttl_too_long;
-        }) >= 2);
+  CHECK(count(error.nodes(), NodeStatus::ttl_too_long) >= 2);
   CHECK(Observers{nodes}.having("r") == 0);
 }
 

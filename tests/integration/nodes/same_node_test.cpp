@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/refusal.hpp"
 #include "redlock/redlock.hpp"
@@ -44,11 +45,6 @@ std::vector<Endpoint> one_twice(const LocalNodes& nodes, const std::string& seco
 /// Without the guard, which waits for all nodes of a new deployment.
 Options unguarded() {
   return {.connect_timeout = 20s, .node_timeout = 5s, .restart_guard = redlock::RestartGuard::off};
-}
-
-std::ptrdiff_t count(std::span<const NodeReport> reports, NodeStatus status) {
-  return std::count_if(reports.begin(), reports.end(),
-                       [status](const NodeReport& report) { return report.status == status; });
 }
 
 }  // namespace

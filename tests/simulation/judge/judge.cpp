@@ -92,15 +92,11 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
 
 /// Whether nodes may come back with old data.
 bool Judge::copies_return() const {
-  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [](const Fault& fault) {
-    return fault.kind == Fault::Kind::crash_old || fault.kind == Fault::Kind::roll_back;
-  });
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), restores_old_data);
 }
 
-int Judge::nodes_for(int resource) const { return nodes_of_team(team_of(resource, schedule_), schedule_); }
-
 int Judge::quorum(int resource) const {
-  return static_cast<int>(core::quorum(static_cast<std::size_t>(nodes_for(resource))));
+  return static_cast<int>(core::quorum(static_cast<std::size_t>(nodes_of(resource, schedule_))));
 }
 
 Judge::Lease* Judge::find(std::string_view owner) {
@@ -165,7 +161,7 @@ void Judge::audit(int resource, Instant now) {
     if (copies < quorum(resource))
       report(Rule::honesty, now,
              client_name(lease.client) + " relies on a lock that only " + std::to_string(copies) + " of " +
-                 std::to_string(nodes_for(resource)) + " nodes have");
+                 std::to_string(nodes_of(resource, schedule_)) + " nodes have");
   }
 }
 

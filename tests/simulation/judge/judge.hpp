@@ -116,7 +116,6 @@ class Judge {
     return !lease.over && !lease.loss_is_reported && world_.is_valid(lease.client, lease.deadline);
   }
   [[nodiscard]] bool copies_return() const;
-  [[nodiscard]] int nodes_for(int resource) const;
   [[nodiscard]] int quorum(int resource) const;
   /// The latest lease with this owner value, or null.
   [[nodiscard]] Lease* find(std::string_view owner);

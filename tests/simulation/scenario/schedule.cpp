@@ -415,14 +415,17 @@ bool concerns_node(const Fault& fault) {
   }
 }
 
+bool restores_old_data(const Fault& fault) {
+  return fault.kind == Kind::crash_old || fault.kind == Kind::roll_back;
+}
+
 std::string describe(const Fault& fault) {
   std::string text{name_of(fault.kind)};
   const auto milliseconds = [](Instant span) { return std::to_string(span / millisecond) + " ms"; };
   if (fault.kind == Kind::client_rate || fault.kind == Kind::node_rate)
     text += " " + std::to_string(fault.amount) + " ppm";
   if (fault.kind == Kind::node_jump) text += " by " + milliseconds(fault.amount);
-  if (fault.kind == Kind::crash_old || fault.kind == Kind::roll_back)
-    text += " (" + milliseconds(fault.amount) + " old)";
+  if (restores_old_data(fault)) text += " (" + milliseconds(fault.amount) + " old)";
   if (fault.kind == Kind::slow) text += " (+" + milliseconds(fault.amount) + ")";
   return text;
 }

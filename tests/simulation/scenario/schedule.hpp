@@ -60,6 +60,7 @@ struct Fault {
   static constexpr std::int64_t marker_alone = 0;
   static constexpr std::int64_t marker_and_quarantine = 1;
   static constexpr std::int64_t quarantine_alone = 2;
+  static_assert(no_marker == marker_alone && of_another_deployment == quarantine_alone, "drawn alike");
 
   Kind kind;
   Instant at;
@@ -74,6 +75,8 @@ struct Fault {
 [[nodiscard]] std::string_view name_of(Fault::Kind);
 [[nodiscard]] bool concerns_client(const Fault&);
 [[nodiscard]] bool concerns_node(const Fault&);
+/// Whether the node comes back with the data that it had `amount` earlier.
+[[nodiscard]] bool restores_old_data(const Fault&);
 /// The text for a timeline.
 [[nodiscard]] std::string describe(const Fault&);
 
@@ -144,9 +147,14 @@ struct Schedule {
 [[nodiscard]] inline int team_of(int client_or_resource, const Schedule& schedule) {
   return schedule.two_teams ? client_or_resource % 2 : 0;
 }
+[[nodiscard]] inline int teams_of(const Schedule& schedule) { return schedule.two_teams ? 2 : 1; }
 /// How many nodes a team uses: the first ones.
 [[nodiscard]] inline int nodes_of_team(int team, const Schedule& schedule) {
   return team == 0 ? schedule.nodes : 3;
+}
+/// How many nodes a client or a resource has.
+[[nodiscard]] inline int nodes_of(int client_or_resource, const Schedule& schedule) {
+  return nodes_of_team(team_of(client_or_resource, schedule), schedule);
 }
 
 /// The value drawn for one client or node, or 0.

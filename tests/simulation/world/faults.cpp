@@ -248,7 +248,9 @@ bool World::may_lose_data(const Node& node) const {
              marker->is_named() && marker->run_id == other.server.run_id();
     });
   };
-  return another_has_marker(0) && (!schedule_.two_teams || another_has_marker(1));
+  for (int team = 0; team < teams_of(schedule_); ++team)
+    if (!another_has_marker(team)) return false;
+  return true;
 }
 
 /// Keys keep their ttl. (Redis copies the time at which they expire; the wall clocks here differ by up to a second.)

@@ -15,7 +15,7 @@ namespace {
 
 std::vector<core::Session::Settings> settings_of(int client, const Schedule& schedule, Random& random) {
   std::vector<core::Session::Settings> settings;
-  for (int node = 0; node < nodes_of_team(team_of(client, schedule), schedule); ++node)
+  for (int node = 0; node < nodes_of(client, schedule); ++node)
     settings.push_back({.name = "node " + std::to_string(node + 1),
                         .login = {},
                         .connect_timeout = Process::connect_timeout,
@@ -29,7 +29,7 @@ std::optional<core::RestartGuard::Settings> guard_of(int client, const Schedule&
   if (!schedule.guarded) return std::nullopt;
   const auto index = static_cast<std::size_t>(client);
   core::RestartGuard::Settings guard{
-      .nodes = static_cast<std::size_t>(nodes_of_team(team_of(client, schedule), schedule)),
+      .nodes = static_cast<std::size_t>(nodes_of(client, schedule)),
       .max_ttl = index < schedule.max_ttls.size() ? schedule.max_ttls[index] : schedule.ttl,
       .drift = schedule.drift,
       .discovery_time = Process::connect_timeout,

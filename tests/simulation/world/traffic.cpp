@@ -25,13 +25,13 @@ bool is_call_of(const core::Script& script, const std::vector<std::string_view>&
 
 /// The node to which a line leads.
 int World::node_of(int client, int line) const {
-  const int node = line % nodes_of_team(team_of(client, schedule_), schedule_);
+  const int node = line % nodes_of(client, schedule_);
   return node == schedule_.alias ? 0 : node;
 }
 
 /// Whether the client learns of changed keys on this connection.
 bool World::listens(const Connection& connection) const {
-  return connection.line >= nodes_of_team(team_of(connection.client, schedule_), schedule_);
+  return connection.line >= nodes_of(connection.client, schedule_);
 }
 
 void World::dial(int client, int line) {

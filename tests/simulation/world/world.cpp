@@ -22,7 +22,7 @@ Instant longest_wait(const Schedule& schedule) {
 Keyspace marked(int node, const Schedule& schedule, const std::string& run_id) {
   const auto max_ttl = schedule.first_max_ttl.count() > 0 ? schedule.first_max_ttl : schedule.ttl;
   Keyspace keys;
-  for (int team = 0; team <= (schedule.two_teams ? 1 : 0); ++team) {
+  for (int team = 0; team < teams_of(schedule); ++team) {
     const int nodes = nodes_of_team(team, schedule);
     const core::Marker marker{.deployment = core::name_of({}),
                               .nodes = static_cast<std::size_t>(nodes),
@@ -78,7 +78,7 @@ Outcome World::run() {
     const Fault& fault = schedule_.faults[index];
     post(fault.at, Due::Kind::fault_begins, static_cast<int>(index));
     post(fault.at + fault.length, Due::Kind::fault_ends, static_cast<int>(index));
-    if (fault.kind == Fault::Kind::crash_old || fault.kind == Fault::Kind::roll_back)
+    if (restores_old_data(fault))
       post(std::max<Instant>(fault.at - fault.amount, 0), Due::Kind::snapshot, static_cast<int>(index));
     calm_ = std::max(calm_, fault.at + fault.length);
   }
