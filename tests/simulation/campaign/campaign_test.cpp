@@ -1,6 +1,8 @@
 #include "simulation/campaign/campaign.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -114,7 +116,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0xa0344843252d9f4bU);
+  CHECK(digest_of_histories({.schedules = 200}) == 0xbb10f49dba49b0a2U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
@@ -131,4 +133,43 @@ TEST_CASE("schedules_vary_as_intended") {
   CHECK(faults >= 30 * 1000);
   CHECK(fewest == 2);
   CHECK(most == 8);
+}
+
+TEST_CASE("every_kind_of_world_is_drawn") {
+  std::map<std::string_view, int> worlds;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    for (const Profile profile : {Profile::within, Profile::beyond}) {
+      const Schedule schedule = draw_schedule(seed, profile);
+      const auto has = [&schedule](auto is_meant) {
+        return std::any_of(schedule.faults.begin(), schedule.faults.end(), is_meant);
+      };
+      const auto has_kind = [&has](Fault::Kind kind) {
+        return has([kind](const Fault& fault) { return fault.kind == kind; });
+      };
+      worlds["guarded"] += schedule.guarded;
+      worlds["automatic"] += schedule.automatic;
+      worlds["deployed"] += schedule.deployed;
+      worlds["with two teams"] += schedule.two_teams;
+      worlds["with a strict client"] += schedule.strict_client >= 0;
+      worlds["with an alias"] += schedule.alias >= 0;
+      worlds["of a rolling restart"] += schedule.reads_on_demand;
+      worlds["of a raise"] += schedule.one_node_is_steady;
+      worlds["with rolled back nodes"] += has_kind(Fault::Kind::roll_back);
+      worlds["with false counters"] += has_kind(Fault::Kind::false_counters);
+      worlds["with foreign markers"] += has_kind(Fault::Kind::foreign_marker);
+      worlds["with replicas"] += has_kind(Fault::Kind::replica);
+      worlds["with floods"] += has_kind(Fault::Kind::flood);
+      worlds["with deleted quarantines"] += has([](const Fault& fault) {
+        return fault.kind == Fault::Kind::delete_marker && fault.amount == Fault::quarantine_alone;
+      });
+      worlds["of operators alone"] += !schedule.faults.empty() && !has([](const Fault& fault) {
+        return fault.kind != Fault::Kind::delete_marker && fault.kind != Fault::Kind::foreign_marker &&
+               fault.kind != Fault::Kind::replica;
+      });
+    }
+  }
+  for (const auto& [kind, number] : worlds) {
+    CAPTURE(kind, number);
+    CHECK(number >= 5);
+  }
 }

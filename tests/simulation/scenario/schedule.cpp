@@ -421,6 +421,10 @@ bool restores_old_data(const Fault& fault) {
 
 std::string describe(const Fault& fault) {
   std::string text{name_of(fault.kind)};
+  if (fault.kind == Kind::delete_marker && fault.amount == Fault::quarantine_alone)
+    text = "quarantine deleted";
+  if (fault.kind == Kind::delete_marker && fault.amount == Fault::marker_and_quarantine)
+    text = "marker and quarantine deleted";
   const auto milliseconds = [](Instant span) { return std::to_string(span / millisecond) + " ms"; };
   if (fault.kind == Kind::client_rate || fault.kind == Kind::node_rate)
     text += " " + std::to_string(fault.amount) + " ppm";

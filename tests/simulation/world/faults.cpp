@@ -204,13 +204,15 @@ void World::crash(const Fault& fault) {
   }
 }
 
-/// The node loses its data when it comes back, as it answers nothing before.
+/// The node loses its data when it comes back, as it answers nothing before. If it is rolled back, it also has the run_id and
+/// the uptime of the snapshot.
 void World::restart(const Fault& fault, int index) {
   Node& node = nodes_[static_cast<std::size_t>(fault.node)];
   const bool loses = may_lose_data(node);
   if (fault.kind == Kind::crash_empty && loses) lose_data(node, {});
-  const Keyspace& snapshot = snapshots_[static_cast<std::size_t>(index)];
-  if ((fault.kind == Kind::crash_old && loses) || fault.kind == Kind::roll_back) lose_data(node, snapshot);
+  const std::optional<Server>& snapshot = snapshots_[static_cast<std::size_t>(index)];
+  if (fault.kind == Kind::crash_old && loses) lose_data(node, snapshot.value().keys());
+  if (fault.kind == Kind::roll_back) roll_back(node, snapshot.value());
   audit_all();
   if (--node.down > 0 || fault.kind == Kind::roll_back) return;
   ++node.starts;
@@ -219,18 +221,30 @@ void World::restart(const Fault& fault, int index) {
   node.modes = {};
 }
 
+void World::roll_back(Node& node, const Server& snapshot) {
+  lose_data(node, snapshot.keys());
+  Keyspace kept = node.server.keys();
+  node.server = snapshot;
+  node.server.replace_keys(std::move(kept));
+  set_mode(node);
+}
+
 /// With several modes at once the first one applies. A replica is read-only.
 void World::change_mode(const Fault& fault, int by) {
-  constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
   const Kind mode_of_fault = fault.kind == Kind::replica ? Kind::read_only : fault.kind;
   const auto kind = static_cast<std::size_t>(mode_of_fault) - static_cast<std::size_t>(Kind::loading);
   for_each_node(fault, [&](Node& node, int) {
     node.modes[kind] = std::max(node.modes[kind] + by, 0);  // a restart may already have ended the mode
-    Server::Mode mode = Server::Mode::serving;
-    for (std::size_t at = modes.size(); at-- > 0;)
-      if (node.modes[at] > 0) mode = modes[at];
-    node.server.set_mode(mode);
+    set_mode(node);
   });
+}
+
+void World::set_mode(Node& node) {
+  constexpr std::array modes{Server::Mode::loading, Server::Mode::read_only, Server::Mode::out_of_memory};
+  Server::Mode mode = Server::Mode::serving;
+  for (std::size_t at = modes.size(); at-- > 0;)
+    if (node.modes[at] > 0) mode = modes[at];
+  node.server.set_mode(mode);
 }
 
 /// The policy `automatic` does not cover the loss of all markers. So another node must have a marker with a name, of its
@@ -324,6 +338,7 @@ void World::foreign_give_back(const Fault& fault, int index) {
 
 /// The node may still receive the first of the requests on their way. No answers arrive.
 void World::cut(const Fault& fault) {
+  if (fault.node >= nodes_of(fault.client, schedule_)) return;
   const int index =
       clients_[static_cast<std::size_t>(fault.client)].connections[static_cast<std::size_t>(fault.node)];
   if (index < 0) return;

@@ -162,7 +162,7 @@ void World::handle(const Due& due) {
     case Due::Kind::overdue:
       return judge_loss_report(due);
     case Due::Kind::snapshot:
-      snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server.keys();
+      snapshots_[index] = nodes_[static_cast<std::size_t>(schedule_.faults[index].node)].server;
       return;
     case Due::Kind::fault_begins:
       return begin(schedule_.faults[index], due.subject);

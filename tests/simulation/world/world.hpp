@@ -187,7 +187,9 @@ class World final : private Surroundings {
   void end(const Fault& fault, int index);
   void crash(const Fault& fault);
   void restart(const Fault& fault, int index);
+  void roll_back(Node& node, const Server& snapshot);
   void change_mode(const Fault& fault, int by);
+  static void set_mode(Node& node);
   void cut(const Fault& fault);
   void kill(int client);
   template <class Change>
@@ -215,7 +217,7 @@ class World final : private Surroundings {
   std::vector<Connection> connections_;
   std::vector<Write> writes_;
   std::vector<std::optional<Orphan>> orphans_;             // the latest of each resource
-  std::vector<Keyspace> snapshots_;                        // for each fault, of its node
+  std::vector<std::optional<Server>> snapshots_;           // for each fault, of its node
   std::vector<std::optional<Judge::LeaseIndex>> foreign_;  // likewise
 
   std::priority_queue<Due> events_;
