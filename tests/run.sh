@@ -20,7 +20,7 @@ case $preset in clang | asan | tsan) .ci/install clang libclang-rt-dev ;; esac
 echo "== Configuring ($preset)"
 cmake --preset "$preset"
 echo "== Building"
-cmake --build --preset "$preset" --parallel "$(nproc)"
+nice -n 19 cmake --build --preset "$preset" --parallel "$(nproc)"  # tests may run beside it
 echo "== Testing"
 folder=build
 [ "$preset" = release ] || folder=build-$preset

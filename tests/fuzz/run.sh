@@ -8,7 +8,7 @@ seconds=${1:-30}
 
 .ci/install clang libclang-rt-dev make cmake libhiredis-dev
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --parallel "$(nproc)" --target endpoint-fuzzer vote-fuzzer
+nice -n 19 cmake --build --preset fuzz --parallel "$(nproc)" --target endpoint-fuzzer vote-fuzzer
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
