@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/sanitized.hpp"
 #include "unit/support/enumeration.hpp"
 #include "unit/support/recording_outbox.hpp"
 
@@ -286,7 +287,8 @@ TEST_CASE("an_attempt_at_one_node_is_decided_by_that_node") {
 }
 
 TEST_CASE("an_attempt_at_three_nodes_is_decided_by_the_first_reply_that_can_in_every_order") {
-  CHECK(explore(3, all_fates, news, in_every_way) == 7'880);
+  // A sanitizer looks for other errors than a wrong decision.
+  CHECK(explore(3, all_fates, news, sanitized ? in_one_way : in_every_way) == 7'880);
 }
 
 // Each of the seven fates of the last node.
