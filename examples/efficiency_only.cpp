@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
   if (const auto lease = locks.try_lock("cache/front-page", {.ttl = 5s}))
     std::cout << "warming the cache\n";
   else
-    std::cout << "another process is warming the cache\n";
+    std::cout << "not warming the cache: " << lease.message() << '\n';
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -25,8 +25,8 @@ int main(int argc, char** argv) try {
   if (const auto lease = locks.try_lock("invoice/42", {.ttl = 10s}))
     pay_invoice(*lease);  // the lock is released when lease goes out of scope
   else
-    std::cout << "another client holds the lock\n";
-} catch (const redlock::Error& error) {
-  std::cerr << error.what() << '\n';  // includes a line for each node
+    std::cout << lease.message() << '\n';  // says why, with a line for each node
+} catch (const redlock::Error& error) {    // from the constructor: an invalid endpoint or option
+  std::cerr << error.what() << '\n';
   return 1;
 }

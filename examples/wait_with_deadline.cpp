@@ -12,15 +12,15 @@ using namespace std::chrono_literals;
 int main(int argc, char** argv) try {
   redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
 
-  auto first = locks.lock("file/ledger.csv", {.ttl = 10s});
+  redlock::Lease first = locks.lock("file/ledger.csv", {.ttl = 10s}).value();
   bool second_got_it = false;
   {
     std::jthread second([&](std::stop_token stop) {
-      if (auto lease = locks.try_lock_for("file/ledger.csv", 5s, {.ttl = 10s}, stop)) {
+      if (const auto lease = locks.try_lock_for("file/ledger.csv", 5s, {.ttl = 10s}, stop)) {
         std::cout << "second worker: got the lock\n";
         second_got_it = true;
       } else {
-        std::cout << "second worker: still held after five seconds\n";
+        std::cout << "second worker: " << lease.message() << '\n';
       }
     });
     std::this_thread::sleep_for(200ms);

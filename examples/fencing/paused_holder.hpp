@@ -36,7 +36,7 @@ struct Withdrawal {
 template <class Store>
 void withdraw(const Withdrawal& who, const Nodes& nodes, Store store, Guard guard) {
   redlock::Redlock locks{nodes};  // created after fork(): every process needs its own client
-  const redlock::Lease lease = locks.lock("account/alice", {.ttl = std::chrono::seconds{1}});
+  const redlock::Lease lease = locks.lock("account/alice", {.ttl = std::chrono::seconds{1}}).value();
 
   // The read presents the token as well. Otherwise an earlier holder could still write between this read and this write.
   const bool guarded = guard == Guard::on;

@@ -12,11 +12,11 @@ class Invoicing {
  public:
   Invoicing(redlock::Redlock& locks, std::function<void(int)> pay) : locks_{locks}, pay_{std::move(pay)} {}
 
-  /// Returns false if another process is working on this invoice.
+  /// Returns false if another process is working on this invoice. Throws `redlock::Error` if too few servers vote.
   bool settle(int number) {
-    const auto lease =
-        locks_.try_lock("invoice/" + std::to_string(number), {.ttl = std::chrono::seconds{10}});
-    if (!lease) return false;
+    auto attempt = locks_.try_lock("invoice/" + std::to_string(number), {.ttl = std::chrono::seconds{10}});
+    if (attempt.code() == redlock::Errc::held) return false;
+    const redlock::Lease lease = std::move(attempt).value();
     pay_(number);
     return true;
   }

@@ -56,5 +56,15 @@ class Duration {
   Clock::duration value_{0};
 };
 
+namespace detail {
+
+/// Saturates: the deadline may be as far away as its type allows, and `now` may be negative.
+[[nodiscard]] constexpr Duration time_left(Duration deadline, Duration now) {
+  using Nanoseconds = std::chrono::duration<long double, std::nano>;
+  return deadline <= now ? Duration{} : Duration{Nanoseconds{deadline.get()} - Nanoseconds{now.get()}};
+}
+
+}  // namespace detail
+
 }  // namespace v1
 }  // namespace redlock

@@ -27,7 +27,7 @@ class LeaseRecord;
 /// | held     | a majority of the nodes holds the owner value until the deadline     | in_doubt, lost, released |
 /// | in_doubt | the last extension got no majority; the old deadline is still valid  | held, lost, released     |
 /// | lost     | the lock was lost, for the reason given by `loss()`                  | –                        |
-/// | released | `release()` or `orphan()` was called, or the lease was moved from    | –                        |
+/// | released | `release()` or `orphan()` was called, or the lease is empty            | –                        |
 ///
 /// The guarantee of *held* and *in_doubt* relies on the assumptions in docs/safety.md: clock rates within the
 /// drift allowance, and nodes that do not lose data unnoticed. Check `remaining()` before work that must not
@@ -50,7 +50,9 @@ class LeaseRecord;
 /// There `extend` fails with *misconfigured* and `release` returns *unknown*.
 class [[nodiscard]] REDLOCK_EXPORT Lease {
  public:
-  /// Leaves the source *released*; calls on it have no effect.
+  /// An empty lease: *released*, as one that was moved from. Calls on it have no effect.
+  Lease() noexcept;
+  /// Leaves the source empty.
   Lease(Lease&&) noexcept;
   /// Releases the lease held so far, as `release()` does, then takes over the other one. Self-move has no
   /// effect.
@@ -60,14 +62,14 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// Calls `release()`, which may block. Never throws.
   ~Lease();
 
-  /// Returns the resource as given to the lock call; empty if moved from.
+  /// Returns the resource as given to the lock call; empty for an empty lease.
   [[nodiscard]] const std::string& resource() const noexcept;
-  /// Returns the value that proves ownership on the servers: a random string of 40 hex digits; empty if moved
-  /// from.
+  /// Returns the value that proves ownership on the servers: a random string of 40 hex digits; empty for an empty
+  /// lease.
   [[nodiscard]] const std::string& owner_value() const noexcept;
   /// Returns the fencing token. It is greater than that of every earlier acquisition of this resource, as
   /// long as a majority of the nodes keeps its counters (docs/fencing.md), and never changes during the
-  /// lease. Returns no token (0) if `LockOptions::fencing` is false or the lease was moved from.
+  /// lease. Returns no token (0) if `LockOptions::fencing` is false or the lease is empty.
   [[nodiscard]] FencingToken fencing_token() const noexcept;
   /// Returns the state. Costs a clock read and an atomic load; never contacts the servers.
   [[nodiscard]] State state() const noexcept;
@@ -75,14 +77,14 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] bool valid() const noexcept;
   /// Returns the time left until the deadline; zero if the lease is lost or released.
   [[nodiscard]] Clock::duration remaining() const noexcept;
-  /// Returns the end of the guaranteed exclusive use; the clock's epoch if moved from.
+  /// Returns the end of the guaranteed exclusive use; the clock's epoch for an empty lease.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
   /// Returns why the lease was lost; `Loss::none` if it is still valid or was released in time.
   [[nodiscard]] Loss loss() const noexcept;
   /// Returns a token that gets a stop request when the lease is lost: at the deadline at the latest, and at
   /// once when a majority of the nodes reports that the owner value is gone, or when the client is shut down.
-  /// A release makes no stop request. The returned token has no stop state if the lease was moved from.
+  /// A release makes no stop request. The returned token has no stop state if the lease is empty.
   ///
   /// Stop callbacks run on one of the client's threads and must not throw. A release waits for them, unless
   /// it is called inside a callback (see above). The destructor of a `std::stop_callback` waits for its
@@ -116,7 +118,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   ///
   /// Throws `Error` (misconfigured) if a majority of the nodes refuses the extension for a reason that no
   /// retry can fix; the lease is then in doubt.
-  bool extend();
+  [[nodiscard]] bool extend();
   /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost`, `Errc::no_quorum` (in doubt) or
   /// `Errc::misconfigured`. Throws only if memory runs out.
   bool extend(std::error_code& ec);
@@ -142,7 +144,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   friend class detail::Client;
   Lease(std::shared_ptr<detail::Client>, std::shared_ptr<detail::LeaseRecord>) noexcept;
 
-  std::shared_ptr<detail::Client> client_;  // null if moved from, as is the record
+  std::shared_ptr<detail::Client> client_;  // null if empty, as is the record
   std::shared_ptr<detail::LeaseRecord> record_;
 };
 

@@ -1,11 +1,12 @@
 // The lock calls that `Redlock` and `SingleNodeLock` share.
 #pragma once
 
+#include <chrono>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "redlock/duration.hpp"
@@ -13,6 +14,7 @@
 #include "redlock/export.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/lease.hpp"
+#include "redlock/lock_result.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock {
@@ -30,12 +32,10 @@ inline namespace v1 {
 /// Locks are not reentrant: while a lease is valid, any further call for the same resource finds the lock held,
 /// even on the same thread. In this documentation, *somebody else* is the holder of any other lease.
 ///
-/// Errors: `held` and `timed_out` are returned as empty optionals, and so is the `lost` of `adopt`. All other
-/// errors are thrown as `Error`, with a report for each node. If the lease must renew itself or report its
-/// loss, and the system cannot provide the thread or timer for that, the call releases the lock again and
-/// throws `std::system_error`. The overloads with `std::error_code&` throw only if memory runs out. They set
-/// `ec` to the outcome (including `Errc::held` and `Errc::timed_out`, or the system's error if it has no
-/// thread) and clear it on success.
+/// Errors: the calls for a lock return a `LockResult`: a lease, or the outcome with a report for each node. They throw only if
+/// memory runs out; `LockResult::value` throws the outcome as `Error`. If the lease must renew itself or report its loss, and
+/// the system cannot provide the thread or timer for that, the call releases the lock again and the result has the system's
+/// error.
 ///
 /// Threads: any thread may make any call at any time on the same object. Moving and destroying the object
 /// must be synchronized by the caller, as with any object. A moved-from object can only be assigned to or
@@ -64,34 +64,32 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// Makes one attempt, or several within `LockOptions::node_wait`. Returns an empty optional if somebody else has
-  /// the lock. Blocks until a majority has
-  /// decided, for at most the node timeout; for at most twice that if a second round has to confirm the
-  /// fencing token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A
-  /// first call also waits for connections, for at most the connect timeout. During `node_wait` only `shut_down`
-  /// ends the call.
-  std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options = {});
-  /// As above, but reports in `ec` why there is no lease.
-  std::optional<Lease> try_lock(std::string_view resource, const LockOptions& options, std::error_code& ec);
+  /// Makes one attempt, or several within `LockOptions::node_wait`. The outcome is `held` if somebody else has the lock. Blocks
+  /// until a majority has decided, for at most the node timeout; for at most twice that if a second round has to confirm the
+  /// fencing token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A first call also
+  /// waits for connections, for at most the connect timeout. During `node_wait` only `shut_down` ends the call.
+  LockResult try_lock(std::string_view resource, const LockOptions& options = {});
 
-  /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over.
-  /// Returns an empty optional if the lock is still held then. If too few nodes vote at the end, the call
-  /// throws `no_quorum`, and also when `LockOptions::node_wait` is over. If a majority of the nodes is
-  /// misconfigured, the call fails at once. With a `wait` of zero or less it makes one full attempt, as
-  /// `try_lock` does, and waits for no node. A stop request ends the call at once with
+  /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over. The outcome is
+  /// `timed_out` if the lock is still held then, and `no_quorum` if too few nodes vote at the end or when
+  /// `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of zero
+  /// or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop request ends the call at once with
   /// `cancelled`.
-  std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
-                                    std::stop_token stop = {});
-  /// As above, but reports in `ec` why there is no lease.
-  std::optional<Lease> try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
-                                    std::stop_token stop, std::error_code& ec);
+  LockResult try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
+                          std::stop_token stop = {});
 
-  /// As `try_lock_for`, without a time limit: returns with the lock, or throws `cancelled`, `misconfigured` or,
-  /// after `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
-  Lease lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
-  /// As above, but returns an empty optional and sets `ec` to `cancelled`, `misconfigured` or `no_quorum`.
-  std::optional<Lease> lock(std::string_view resource, const LockOptions& options, std::stop_token stop,
-                            std::error_code& ec);
+  /// As `try_lock_for`, until a time point of any clock. The clock is read once: setting it afterwards changes nothing.
+  template <class AnyClock, class AnyDuration>
+  LockResult try_lock_until(std::string_view resource,
+                            const std::chrono::time_point<AnyClock, AnyDuration>& deadline,
+                            const LockOptions& options = {}, std::stop_token stop = {}) {
+    const Duration wait = detail::time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
+    return try_lock_for(resource, wait, options, std::move(stop));
+  }
+
+  /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured` or, after
+  /// `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
+  LockResult lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
 
   /// Takes over a lock whose holder handed it over with `Lease::orphan`, or died. Makes one attempt and
   /// blocks as `try_lock` does.
@@ -100,7 +98,7 @@ class REDLOCK_EXPORT LockClient {
   /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at
   /// most one succeeds; if neither does, both may try again.
   ///
-  /// Returns an empty optional if the lock is gone: a majority of the nodes holds no value, or the same other
+  /// The outcome is `lost` if the lock is gone: a majority of the nodes holds no value, or the same other
   /// owner value. After any other failure the lock lives for at least another ttl, and on nodes whose
   /// connection broke the adopter's value remains until it expires.
   ///
@@ -109,11 +107,8 @@ class REDLOCK_EXPORT LockClient {
   /// new and greater token. It fences off the previous holder if that one is still active after all. Such a
   /// holder's loss is reported (`Loss::taken`) by its next extension, or at once if its lease is watched by
   /// another client than this one.
-  std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                             const LockOptions& options = {});
-  /// As above, but reports in `ec` why there is no lease: `Errc::lost` if the lock was gone.
-  std::optional<Lease> adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                             const LockOptions& options, std::error_code& ec);
+  LockResult adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                   const LockOptions& options = {});
 
   /// Asks every node who holds the resource and for how long. Changes nothing. In the reports, a node that
   /// voted is `held` or `free`. Blocks until all nodes have answered: for at most the node timeout (250 ms by
@@ -139,6 +134,8 @@ class REDLOCK_EXPORT LockClient {
   [[nodiscard]] detail::Client& client() const noexcept { return *client_; }
 
  private:
+  friend class Mutex;  // shares the client
+
   std::shared_ptr<detail::Client> client_;
 };
 

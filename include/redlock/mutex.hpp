@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,8 @@ class LocalMutex;
 /// Guards cannot learn of a loss. Therefore the lease renews itself, unless `LockOptions::auto_renew` is
 /// false. Check `lease()->remaining()` before critical work.
 ///
-/// Threads: as `std::timed_mutex`. Not recursive; unlock on the thread that locked. The client must outlive
-/// the mutex, and the mutex its guards.
+/// Threads: as `std::timed_mutex`. Not recursive; unlock on the thread that locked. The mutex must outlive its guards. It
+/// shares the client's connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
 class REDLOCK_EXPORT Mutex {
  public:
   /// Does no I/O. The first lock call reports invalid options and resources.
@@ -55,7 +56,8 @@ class REDLOCK_EXPORT Mutex {
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};
     for (;;) {
-      const Duration left = time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
+      const Duration left =
+          detail::time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
       if (left <= round) return try_lock_for(left);
       if (try_lock_for(round, Unreachable::keep_trying)) return true;
     }
@@ -74,13 +76,9 @@ class REDLOCK_EXPORT Mutex {
   /// What to do if a round ends without a quorum: fail the whole call, or go on.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);
-  /// Saturates: the time point may be as far away as its type allows, and `now` may be negative.
-  static Duration time_left(Duration deadline, Duration now) {
-    using Nanoseconds = std::chrono::duration<long double, std::nano>;
-    return deadline <= now ? Duration{} : Duration{Nanoseconds{deadline.get()} - Nanoseconds{now.get()}};
-  }
+  bool keep(LockResult, std::unique_lock<detail::LocalMutex>&);
 
-  LockClient& client_;
+  LockClient client_;
   const std::string resource_;
   const LockOptions options_;
   const std::unique_ptr<detail::LocalMutex> local_;  // decides between threads of this process

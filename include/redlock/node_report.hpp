@@ -1,4 +1,4 @@
-// The result of an operation on one node.
+// What nodes report: the result of an operation on one node, and who has a lock.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace redlock {
 inline namespace v1 {
 
-/// The result of an operation on one node. A plain value without references to the client. Contains no
+/// What nodes report: the result of an operation on one node, and who has a lock. A plain value without references to the client. Contains no
 /// password.
 struct NodeReport {
   std::string node;                              ///< The endpoint, without credentials.
@@ -33,6 +33,17 @@ struct NodeReport {
 
 /// Writes one line without a line end, such as `redis://10.0.0.7:6379: timed out (no answer within 250 ms)`.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
+
+/// The holder of a lock, as nodes reported it.
+struct Holder {
+  /// The value of the lock's key, which may be another program's: any bytes.
+  std::string owner_value;
+  /// The time until the lock expires if it is not extended, as it was when the nodes answered; none if it never expires
+  /// or is not known. The greatest of the nodes' values.
+  std::optional<std::chrono::nanoseconds> ttl;
+
+  friend bool operator==(const Holder&, const Holder&) = default;
+};
 
 }  // namespace v1
 }  // namespace redlock

@@ -12,6 +12,7 @@
 #include "redlock/fencing_token.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_client.hpp"
+#include "redlock/lock_result.hpp"
 #include "redlock/metrics/observer.hpp"
 #include "redlock/metrics/prometheus.hpp"
 #include "redlock/mutex.hpp"

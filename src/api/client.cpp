@@ -142,21 +142,21 @@ Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::stop_token& s
   });
 }
 
-Client::Outcome Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
-                                Time give_up_at, const std::stop_token& stop) {
+LockResult Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
+                           Time give_up_at, const std::stop_token& stop) {
   check_process();
   core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at, node_wait(options)};
   if (!events_ || attempts == Attempts::one) return run(pursuit, resource, options, stop);
   const Time called = Clock::now();
-  Outcome outcome = run(pursuit, resource, options, stop);
+  LockResult result = run(pursuit, resource, options, stop);
   events_->waited({.resource = lock_key(options_.key_prefix, resource),
-                   .failure = outcome.lease ? std::nullopt : std::optional{outcome.failure.code},
+                   .failure = result ? std::nullopt : std::optional{static_cast<Errc>(result.code().value())},
                    .waited = Clock::now() - called});
-  return outcome;
+  return result;
 }
 
-Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                              const LockOptions& options) {
+LockResult Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                         const LockOptions& options) {
   check_process();
   check_adoption(owner_value, token, options);
   core::Claim claim = claim_of(resource, options);
@@ -165,17 +165,16 @@ Client::Outcome Client::adopt(std::string_view resource, std::string_view owner_
   return run(pursuit, resource, options, {});
 }
 
-Client::Outcome Client::run(core::Pursuit& pursuit, std::string_view resource, const LockOptions& options,
-                            const std::stop_token& stop) {
+LockResult Client::run(core::Pursuit& pursuit, std::string_view resource, const LockOptions& options,
+                       const std::stop_token& stop) {
   for (;;) {
-    if (shutting_down_.stop_requested())
-      return {std::nullopt, {Errc::cancelled, "the client was shut down", {}}};
-    if (stop.stop_requested()) return {std::nullopt, {Errc::cancelled, "stop was requested", {}}};
+    if (shutting_down_.stop_requested()) return LockResult{Errc::cancelled, "the client was shut down"};
+    if (stop.stop_requested()) return LockResult{Errc::cancelled, "stop was requested"};
     Attempt ended = attempt(pursuit, stop);
     if (!ended.failure) {
       // Check the validity here, because this thread may have slept since the last grant.
       Lease lease = make_lease(resource, options, ended);
-      if (lease.valid()) return {std::move(lease), {}};
+      if (lease.valid()) return lease;
     }
     auto next = pursuit.failed(why_not(ended), std::move(ended.tally), ended.begun, Clock::now(),
                                pursuit.waits() ? random_number() : 0);
@@ -183,7 +182,10 @@ Client::Outcome Client::run(core::Pursuit& pursuit, std::string_view resource, c
       pause(pursuit.pause_until(), stop);
       next = pursuit.pause_over(Clock::now());
     }
-    if (next == core::Pursuit::Next::end) return {std::nullopt, explain(pursuit.code(), pursuit.tally())};
+    if (next == core::Pursuit::Next::end) {
+      Failure failure = explain(pursuit.code(), pursuit.tally());
+      return LockResult{failure.code, std::move(failure.details), std::move(failure.nodes)};
+    }
   }
 }
 

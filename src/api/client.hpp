@@ -23,6 +23,7 @@
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
 #include "redlock/lease.hpp"
+#include "redlock/lock_result.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock::inline v1::detail {
@@ -45,18 +46,14 @@ class Client : public std::enable_shared_from_this<Client> {
     std::string details;
     std::vector<NodeReport> nodes;
   };
-  struct Outcome {
-    std::optional<Lease> lease;
-    Failure failure;  // without a lease
-  };
   using Record = std::shared_ptr<LeaseRecord>;
   using Attempts = core::Pursuit::Attempts;
 
   /// Throws Error (misconfigured) for bad arguments.
-  Outcome acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
-                  const std::stop_token&);
+  LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
+                     const std::stop_token&);
   /// Likewise.
-  Outcome adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
+  LockResult adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Returns what the nodes have then. Throws Error.
   Duration raise_max_ttl(Duration max_ttl);
@@ -81,7 +78,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
   Attempt attempt(core::Pursuit&, const std::stop_token&);
-  Outcome run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
+  LockResult run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
   [[nodiscard]] std::uint64_t proposal() const;
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
   [[nodiscard]] Errc why_not(const Attempt&) const noexcept;

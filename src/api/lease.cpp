@@ -16,6 +16,7 @@ const std::string nothing;
 
 Lease::Lease(std::shared_ptr<detail::Client> client, std::shared_ptr<detail::LeaseRecord> record) noexcept
     : client_{std::move(client)}, record_{std::move(record)} {}
+Lease::Lease() noexcept = default;
 Lease::Lease(Lease&&) noexcept = default;
 Lease::~Lease() { release(); }
 

@@ -1,5 +1,6 @@
 #include "redlock/lock_client.hpp"
 
+#include <string>
 #include <utility>
 
 #include "api/client.hpp"
@@ -12,33 +13,22 @@ namespace {
 
 using Attempts = detail::Client::Attempts;
 
-Clock::time_point from_now(Duration wait) noexcept { return core::later(Clock::now(), wait); }
-
-/// With no time left, makes one full attempt and waits for no node.
-detail::Client::Outcome acquire_within(Duration wait, detail::Client& client, std::string_view resource,
-                                       const LockOptions& options, const std::stop_token& stop) {
-  if (wait > Duration{}) return client.acquire(resource, options, Attempts::until_time, from_now(wait), stop);
-  return client.acquire(resource, detail::without_node_wait(options), Attempts::one, core::never, stop);
+/// What the system's error says besides the message of its code.
+std::string details_of(const std::system_error& error) {
+  const std::string text = error.what();
+  const std::size_t message = text.rfind(": " + error.code().message());
+  return message == std::string::npos ? std::string{} : text.substr(0, message);
 }
 
-/// Returns an empty optional for `held` and `timed_out`, and throws for all other failures.
-std::optional<Lease> lease_or_throw(detail::Client::Outcome outcome) {
-  const Errc code = outcome.failure.code;
-  if (outcome.lease || code == Errc::held || code == Errc::timed_out) return std::move(outcome.lease);
-  throw Error{code, outcome.failure.details, std::move(outcome.failure.nodes)};
-}
-
-/// Runs a call that returns an outcome or throws Error, and turns both into a code.
+/// Runs a call and turns its exceptions into results.
 template <class Call>
-std::optional<Lease> lease_or_code(std::error_code& ec, Call&& call) {
-  ec.clear();
+LockResult result_of(Call&& call) {
   try {
-    detail::Client::Outcome outcome = std::forward<Call>(call)();
-    if (!outcome.lease) ec = outcome.failure.code;
-    return std::move(outcome.lease);
-  } catch (const std::system_error& error) {  // Error, or the system has no thread or random numbers
-    ec = error.code();
-    return std::nullopt;
+    return std::forward<Call>(call)();
+  } catch (const Error& error) {
+    return LockResult{error.code(), error.details(), {error.nodes().begin(), error.nodes().end()}};
+  } catch (const std::system_error& error) {  // the system has no thread, timer or random numbers
+    return LockResult{error.code(), details_of(error)};
   }
 }
 
@@ -49,47 +39,28 @@ LockClient::LockClient(LockClient&&) noexcept = default;
 LockClient& LockClient::operator=(LockClient&&) noexcept = default;
 LockClient::~LockClient() = default;
 
-std::optional<Lease> LockClient::try_lock(std::string_view resource, const LockOptions& options) {
-  return lease_or_throw(client_->acquire(resource, options, Attempts::one, core::never, {}));
+LockResult LockClient::try_lock(std::string_view resource, const LockOptions& options) {
+  return result_of([&] { return client_->acquire(resource, options, Attempts::one, core::never, {}); });
 }
 
-std::optional<Lease> LockClient::try_lock(std::string_view resource, const LockOptions& options,
-                                          std::error_code& ec) {
-  return lease_or_code(ec,
-                       [&] { return client_->acquire(resource, options, Attempts::one, core::never, {}); });
+LockResult LockClient::try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
+                                    std::stop_token stop) {
+  const Clock::time_point give_up_at = core::later(Clock::now(), wait);
+  return result_of([&] {
+    if (wait > Duration{}) return client_->acquire(resource, options, Attempts::until_time, give_up_at, stop);
+    // With no time left, makes one full attempt and waits for no node.
+    return client_->acquire(resource, detail::without_node_wait(options), Attempts::one, core::never, stop);
+  });
 }
 
-std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
-                                              const LockOptions& options, std::stop_token stop) {
-  return lease_or_throw(acquire_within(wait, *client_, resource, options, stop));
+LockResult LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
+  return result_of(
+      [&] { return client_->acquire(resource, options, Attempts::until_time, core::never, stop); });
 }
 
-std::optional<Lease> LockClient::try_lock_for(std::string_view resource, Duration wait,
-                                              const LockOptions& options, std::stop_token stop,
-                                              std::error_code& ec) {
-  return lease_or_code(ec, [&] { return acquire_within(wait, *client_, resource, options, stop); });
-}
-
-Lease LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
-  return *lease_or_throw(client_->acquire(resource, options, Attempts::until_time, core::never, stop));
-}
-
-std::optional<Lease> LockClient::lock(std::string_view resource, const LockOptions& options,
-                                      std::stop_token stop, std::error_code& ec) {
-  return lease_or_code(
-      ec, [&] { return client_->acquire(resource, options, Attempts::until_time, core::never, stop); });
-}
-
-std::optional<Lease> LockClient::adopt(std::string_view resource, std::string_view owner_value,
-                                       FencingToken token, const LockOptions& options) {
-  auto outcome = client_->adopt(resource, owner_value, token, options);
-  if (outcome.failure.code == Errc::lost) return std::nullopt;
-  return lease_or_throw(std::move(outcome));
-}
-
-std::optional<Lease> LockClient::adopt(std::string_view resource, std::string_view owner_value,
-                                       FencingToken token, const LockOptions& options, std::error_code& ec) {
-  return lease_or_code(ec, [&] { return client_->adopt(resource, owner_value, token, options); });
+LockResult LockClient::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
+                             const LockOptions& options) {
+  return result_of([&] { return client_->adopt(resource, owner_value, token, options); });
 }
 
 void LockClient::shut_down() { client_->shut_down(); }

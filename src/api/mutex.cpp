@@ -1,12 +1,10 @@
 #include "redlock/mutex.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "api/limits.hpp"
 #include "api/local_mutex.hpp"
-#include "redlock/error.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -21,7 +19,7 @@ LockOptions renewing(LockOptions options) {
 }  // namespace
 
 Mutex::Mutex(LockClient& client, std::string_view resource, LockOptions options)
-    : client_{client},
+    : client_{client.client_},
       resource_{resource},
       options_{renewing(std::move(options))},
       local_{std::make_unique<detail::LocalMutex>()} {}
@@ -29,17 +27,14 @@ Mutex::~Mutex() = default;
 
 void Mutex::lock() {
   std::unique_lock local{*local_};
-  lease_ = client_.lock(resource_, options_);
+  lease_ = client_.lock(resource_, options_).value();
   local.release();
 }
 
 bool Mutex::try_lock() {
   std::unique_lock local{*local_, std::try_to_lock};
   if (!local) return false;
-  lease_ = client_.try_lock(resource_, options_);
-  if (!lease_) return false;
-  local.release();
-  return true;
+  return keep(client_.try_lock(resource_, options_), local);
 }
 
 bool Mutex::try_lock_for(Duration wait) { return try_lock_for(wait, Unreachable::report); }
@@ -50,14 +45,16 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   std::unique_lock local{*local_, deadline};
   if (!local) return false;
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
-  const bool reports = unreachable == Unreachable::report;
-  try {
-    lease_ = reports ? client_.try_lock_for(resource_, left, options_)
-                     : client_.try_lock_for(resource_, left, detail::without_node_wait(options_));
-  } catch (const Error& error) {
-    if (reports || error.code() == Errc::misconfigured || error.code() == Errc::cancelled) throw;
-  }
-  if (!lease_) return false;
+  if (unreachable == Unreachable::report) return keep(client_.try_lock_for(resource_, left, options_), local);
+  LockResult result = client_.try_lock_for(resource_, left, detail::without_node_wait(options_));
+  if (result.code() == Errc::no_quorum || result.code() == Errc::too_slow) return false;
+  return keep(std::move(result), local);
+}
+
+/// Returns false if somebody else has the lock, and throws for all other outcomes.
+bool Mutex::keep(LockResult result, std::unique_lock<detail::LocalMutex>& local) {
+  if (result.code() == Errc::held || result.code() == Errc::timed_out) return false;
+  lease_ = std::move(result).value();
   local.release();
   return true;
 }

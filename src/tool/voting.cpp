@@ -5,7 +5,6 @@
 #include <iostream>
 #include <iterator>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,9 +46,8 @@ std::vector<Vote> look(Redlock& locks, const std::string& resource) {
 
 /// Takes a lock and looks which nodes granted it.
 std::vector<Vote> probe(Redlock& locks, const std::string& resource, const LockOptions& options) {
-  std::error_code ec;
-  std::optional<Lease> lease = locks.try_lock(resource, options, ec);
-  if (ec == Errc::misconfigured) lease = locks.try_lock(resource, options);  // throws with all details
+  LockResult lease = locks.try_lock(resource, options);
+  if (lease.code() == Errc::misconfigured) static_cast<void>(lease.value());  // throws
   std::vector<Vote> votes = look(locks, resource);
   for (Vote& vote : votes) vote.is_given = lease && vote.report.owner == lease->owner_value();
   return votes;

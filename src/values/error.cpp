@@ -9,12 +9,12 @@ inline namespace v1 {
 namespace {
 
 /// Returns true if the details of such an error replace the explanation in the code's message.
-bool details_replace_meaning(Errc code) {
+bool details_replace_meaning(std::error_code code) {
   return code == Errc::no_quorum || code == Errc::cancelled || code == Errc::misconfigured;
 }
 
-std::string describe(Errc code, const std::string& details, const std::vector<NodeReport>& nodes) {
-  std::string outcome = make_error_code(code).message();
+std::string describe(std::error_code code, const std::string& details, std::span<const NodeReport> nodes) {
+  std::string outcome = code.message();
   if (!details.empty() && details_replace_meaning(code)) outcome.resize(outcome.find(':'));
   std::ostringstream text;
   text << outcome;
@@ -25,11 +25,12 @@ std::string describe(Errc code, const std::string& details, const std::vector<No
 
 }  // namespace
 
-Error::Error(Errc code, const std::string& details, std::vector<NodeReport> nodes)
-    : std::system_error{make_error_code(code)}, nodes_{std::move(nodes)} {
+Error::Error(std::error_code code, std::string details, std::vector<NodeReport> nodes)
+    : std::system_error{code},
+      contents_{std::make_shared<Contents>(Contents{std::move(details), std::move(nodes)})} {
   // The constructor of system_error would append the code's message after the lines of the nodes, so set the
   // text in its base class.
-  std::runtime_error::operator=(std::runtime_error{describe(code, details, nodes_)});
+  std::runtime_error::operator=(std::runtime_error{describe(code, this->details(), this->nodes())});
 }
 
 Error::~Error() = default;

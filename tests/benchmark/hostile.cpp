@@ -33,7 +33,8 @@ std::vector<Lease> hold(Redlock& locks, unsigned count) {
   held.reserve(count);
   for (unsigned i = 0; i < count; ++i)
     held.push_back(
-        locks.lock("held/" + std::to_string(i), {.ttl = std::chrono::seconds{60}, .auto_renew = true}));
+        locks.lock("held/" + std::to_string(i), {.ttl = std::chrono::seconds{60}, .auto_renew = true})
+            .value());
   return held;
 }
 

@@ -1,19 +1,14 @@
 #include "benchmark/library_cycle.hpp"
 
-#include <optional>
-
 namespace redlock::benchmark {
 
-void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& resource,
-                   Samples& samples) try {
+void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& resource, Samples& samples) {
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
-  std::optional<Lease> lease = locks.try_lock(name, options);
-  if (!lease) return samples.add_failure("held, although no other client uses these servers");
+  LockResult lease = locks.try_lock(name, options);
+  if (!lease) return samples.add_failure(lease.message());
   if (lease->release() != Release::released) return samples.add_failure("not released");
   samples.add(Stopwatch::now() - begun);
-} catch (const Error& error) {
-  samples.add_failure(error.what());
 }
 
 void measure_cycles(LockClient& locks, const LockOptions& options, ResourceName& resource, std::size_t cycles,

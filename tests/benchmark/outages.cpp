@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -140,8 +139,8 @@ OutageTimes measure_outage(const Operation& operation, int count, Kept kept, Clo
   const LockOptions brief{.ttl = std::min<Clock::duration>(max_ttl, std::chrono::seconds{5})};
   const auto connect = [&] { return Redlock{endpoints_of(nodes.servers()), options}; };
   const auto has_locked = [&brief](Redlock& locks, const char* resource) {
-    std::error_code outcome;
-    return locks.try_lock(resource, brief, outcome).has_value();
+    const LockResult result = locks.try_lock(resource, brief);
+    return result.has_value();
   };
   Redlock client = connect();
   Applicant living{[&] { return has_locked(client, "living"); }};

@@ -47,7 +47,7 @@ std::vector<Lease> hold(Redlock& locks, unsigned count, std::chrono::seconds ttl
   std::vector<Lease> held;
   held.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    held.push_back(locks.lock("renewed/" + std::to_string(i), {.ttl = ttl, .auto_renew = true}));
+    held.push_back(locks.lock("renewed/" + std::to_string(i), {.ttl = ttl, .auto_renew = true}).value());
   return held;
 }
 
@@ -58,7 +58,7 @@ Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   testing::RawClient observer{servers.port(0)};
   Redlock locks{endpoints_of(servers)};
-  static_cast<void>(locks.lock("warm up"));
+  static_cast<void>(locks.lock("warm up").value());
   const double bytes_before = resident_bytes();
   const std::vector<Lease> held = hold(locks, leases, long_ttl);
   const double bytes = resident_bytes() - bytes_before;

@@ -2,12 +2,10 @@
 #include <redlock/redlock.hpp>
 
 #include <iostream>
-#include <system_error>
 
 int main() {
   redlock::SingleNodeLock locks{"127.0.0.1:1"};
-  std::error_code outcome;
-  const auto lease = locks.try_lock("invoice/42", {}, outcome);
-  std::cout << outcome.message() << '\n';
-  return !lease && outcome == redlock::Errc::no_quorum ? 0 : 1;
+  const auto lease = locks.try_lock("invoice/42");
+  std::cout << lease.message() << '\n';
+  return lease.code() == redlock::Errc::no_quorum ? 0 : 1;
 }

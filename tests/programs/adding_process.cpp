@@ -24,8 +24,8 @@ int main(int argc, char** argv) try {
   for (int thread = 0; thread < threads; ++thread)
     adding.emplace_back([&] {
       for (int addition = 0; addition < additions; ++addition) {
-        std::optional<redlock::Lease> lease;
-        if (locks) lease = locks->lock("counter", {.ttl = std::chrono::seconds{60}});
+        redlock::Lease lease;
+        if (locks) lease = locks->lock("counter", {.ttl = std::chrono::seconds{60}}).value();
         counter.add_one();
       }
     });

@@ -282,7 +282,7 @@ TEST_CASE("a_stopped_holder_whose_watchdog_was_killed_kills_the_command_when_it_
 
 TEST_CASE("no_command_starts_if_the_watchdog_was_killed_during_the_wait_for_the_lock") {
   LocalNodes nodes{3};
-  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
+  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s}).value();
   Program waiting = hold(nodes, "60s", "echo began");
   const pid_t watchdog = watchdog_of(waiting);
   ::kill(watchdog, SIGKILL);

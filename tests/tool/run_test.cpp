@@ -100,7 +100,8 @@ TEST_CASE("the_command_finds_its_lock_in_its_environment") {
 
 TEST_CASE("n_w_and_E_mean_the_same_as_with_flock") {
   LocalNodes nodes{3};
-  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
+  const auto lease =
+      redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s}).value();
   const Program::Ending at_once = run_tool({"run", "-n", "r", "--", "echo", "ran"}, nodes.urls());
   CHECK(at_once.code == 1);
   CHECK(at_once.output.empty());
@@ -112,7 +113,7 @@ TEST_CASE("n_w_and_E_mean_the_same_as_with_flock") {
 
 TEST_CASE("a_run_without_a_limit_waits_until_the_holder_releases") {
   LocalNodes nodes{3};
-  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
+  auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s}).value();
   Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
   std::this_thread::sleep_for(300ms);
   CHECK(waiting.is_running());
@@ -162,7 +163,8 @@ TEST_CASE("signals_are_forwarded_to_the_command") {
 
 TEST_CASE("a_signal_ends_the_wait_for_the_lock") {
   LocalNodes nodes{3};
-  const auto lease = redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s});
+  const auto lease =
+      redlock::Redlock{{nodes.url(0), nodes.url(1), nodes.url(2)}}.lock("r", {.ttl = 60s}).value();
   Program waiting{tool({"run", "r", "--", "echo", "ran"}), {nodes_variable(nodes.urls())}};
   std::this_thread::sleep_for(300ms);
   waiting.signal(SIGTERM);

@@ -23,7 +23,7 @@ const redlock::Options unguarded{.restart_guard = redlock::RestartGuard::off};
 
 TEST_CASE("status_prints_a_row_per_node_and_a_sentence") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h}).value();
   nodes.kill(2);
   const Program::Ending ending = run_tool({"status", "--restart-guard", "off", "r"}, nodes.urls());
   CHECK(ending.code == 0);
@@ -56,7 +56,7 @@ TEST_CASE("status_without_a_majority_says_so_and_exits_with_69") {
 
 TEST_CASE("status_as_json_has_the_same_content") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h});
+  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h}).value();
   nodes.kill(2);
   const auto json = nlohmann::json::parse(
       run_tool({"status", "--restart-guard", "off", "--json", "r"}, nodes.urls()).output);

@@ -18,16 +18,12 @@ constexpr std::chrono::seconds one_wait{10};
 constexpr std::chrono::milliseconds between_attempts{500};
 
 /// Waits only for a holder to release the lock, unless there is a time limit.
-std::optional<Lease> wait_for_holder(Redlock& locks, const RunArguments& arguments,
-                                     const std::stop_token& stop) try {
+LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
   const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
-  std::optional<Lease> lease = locks.try_lock(arguments.resource, options);
-  while (!lease) lease = locks.try_lock_for(arguments.resource, one_wait, options, stop);
-  return lease;
-} catch (const Error& error) {
-  if (error.code() == Errc::cancelled) return std::nullopt;
-  throw;
+  LockResult result = locks.try_lock(arguments.resource, options);
+  while (is_held(result)) result = locks.try_lock_for(arguments.resource, one_wait, options, stop);
+  return result;
 }
 
 void print_waiting(std::span<const NodeReport> nodes) {
@@ -39,25 +35,26 @@ void print_waiting(std::span<const NodeReport> nodes) {
 
 }  // namespace
 
-std::optional<Lease> acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
+bool is_held(const LockResult& result) {
+  return result.code() == Errc::held || result.code() == Errc::timed_out;
+}
+
+LockResult acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
+  const bool waits_for_nodes = !arguments.wait || arguments.wait->count() == 0;  // else the call has waited
   std::optional<Clock::time_point> give_up_at;
   for (;;) {
     const Clock::time_point begun = Clock::now();
-    try {
-      return wait_for_holder(locks, arguments, stop);
-    } catch (const Error& error) {
-      const Clock::time_point now = Clock::now();
-      const bool has_waited_for_nodes = arguments.wait && arguments.wait->count() > 0;
-      if (error.code() != Errc::no_quorum || has_waited_for_nodes || !majority_votes_in(error.nodes())) throw;
-      // After a wait for the holder, this is another outage than the one before.
-      if (!give_up_at || now - begun >= one_wait) {
-        give_up_at = core::later(now, arguments.node_wait);
-        if (now < *give_up_at) print_waiting(error.nodes());
-      }
-      if (now >= *give_up_at) throw;
+    LockResult result = wait_for_holder(locks, arguments, stop);
+    if (result.code() != Errc::no_quorum || !waits_for_nodes || !majority_votes_in(result.nodes()))
+      return result;
+    const Clock::time_point now = Clock::now();
+    // After a wait for the holder, this is another outage than the one before.
+    if (!give_up_at || now - begun >= one_wait) {
+      give_up_at = core::later(now, arguments.node_wait);
+      if (now < *give_up_at) print_waiting(result.nodes());
     }
-    detail::pause_until(std::min(*give_up_at, Clock::now() + between_attempts), stop);
-    if (stop.stop_requested()) return std::nullopt;
+    if (now >= *give_up_at) return result;
+    detail::pause_until(std::min(*give_up_at, now + between_attempts), stop);
   }
 }
 

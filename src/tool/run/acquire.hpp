@@ -1,7 +1,6 @@
 // Takes the lock for a command.
 #pragma once
 
-#include <optional>
 #include <stop_token>
 
 #include "redlock/redlock.hpp"
@@ -13,7 +12,10 @@ namespace redlock::tool {
 /// and while too few nodes vote but enough of them have said when they vote again, for at most
 /// `RunArguments::node_wait`. Says on stderr which nodes it waits for.
 ///
-/// Returns an empty optional if somebody else has the lock or a stop was requested. Throws `redlock::Error`.
-[[nodiscard]] std::optional<Lease> acquire(Redlock&, const RunArguments&, const std::stop_token&);
+/// A stop request ends it with `cancelled`.
+LockResult acquire(Redlock&, const RunArguments&, const std::stop_token&);
+
+/// Whether there is no lease because somebody else has the lock.
+[[nodiscard]] bool is_held(const LockResult&);
 
 }  // namespace redlock::tool

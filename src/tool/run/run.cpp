@@ -138,13 +138,14 @@ Ending run(const RunArguments& arguments) {
   options.on_warning = warn;
   options.observer = metrics.observer();
   Redlock locks{nodes.endpoints, std::move(options)};
-  std::optional<Lease> lease = acquire(locks, arguments, signals.stop());
+  LockResult acquired = acquire(locks, arguments, signals.stop());
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
-  if (!lease) return {arguments.conflict_code};
+  if (is_held(acquired)) return {arguments.conflict_code};
+  Lease lease = std::move(acquired).value();
 
-  const CommandResult result = run_under(*lease, arguments, nodes.local_urls, signals, termination, watchdog);
-  const std::string reason = result.was_terminated ? explain(locks, *lease, result, metrics) : "";
-  lease->release();
+  const CommandResult result = run_under(lease, arguments, nodes.local_urls, signals, termination, watchdog);
+  const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
+  lease.release();
   if (result.interrupted) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;

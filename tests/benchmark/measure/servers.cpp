@@ -10,7 +10,7 @@
 namespace redlock::benchmark {
 
 std::string mark(Redlock& client, const testing::LocalNodes& servers) {
-  static_cast<void>(client.lock("mark"));
+  static_cast<void>(client.lock("mark").value());
   std::optional<std::string> text;
   for (const std::uint16_t port : ports_of(servers)) {
     testing::RawClient server{port};

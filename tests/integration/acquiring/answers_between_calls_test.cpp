@@ -1,11 +1,11 @@
 // Answers that arrive while no call is running.
 #include <chrono>
-#include <optional>
 
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/network/proxy.hpp"
 
@@ -25,7 +25,7 @@ struct SlowMinority {
   InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2), fourth.url(), fifth.url()}};
 
   SlowMinority() {
-    REQUIRE(locks.try_lock("warm up", lasting));
+    REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
     REQUIRE(eventually([&] { return locks.ready_nodes() == 5 && locks.pending() == 0; }));
   }
   void delay_answers(std::chrono::milliseconds delay) {
@@ -65,12 +65,12 @@ TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   SlowMinority network;
   InspectableLock& locks = network.locks;
   InspectableLock others{endpoints(network.nodes)};
-  std::optional<redlock::Lease> taken = others.lock("resource", lasting);
+  redlock::Lease taken = others.lock("resource", lasting).value();
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 5; }));
 
   network.delay_answers(150ms);
-  CHECK_FALSE(locks.try_lock("resource", lasting));
-  taken.reset();
+  CHECK_FALSE(is_granted(locks.try_lock("resource", lasting)));
+  taken = {};
   // The denials of the slow nodes are still on their way and must be read before their grants.
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 0; }));
   network.nodes.pause(0);

@@ -1,5 +1,4 @@
 // Many contenders for one lock.
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <latch>
@@ -12,6 +11,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 
 using namespace std::chrono_literals;
@@ -40,7 +40,7 @@ TEST_CASE("threads_of_one_client_exclude_each_other_and_all_get_the_lock") {
   int unguarded = 0;  // protected only by the lock
   together(16, [&](int) {
     for (int turn = 0; turn < 10; ++turn) {
-      auto lease = locks.lock("resource", {.ttl = 60s});
+      auto lease = locks.lock("resource", {.ttl = 60s}).value();
       checker.acquired(0, lease);
       ++unguarded;
       checker.releasing(0, lease);
@@ -59,7 +59,7 @@ TEST_CASE("clients_exclude_each_other_and_all_get_the_lock") {
   together(8, [&](int) {
     InspectableLock locks{endpoints(nodes)};
     for (int turn = 0; turn < 10; ++turn) {
-      auto lease = locks.lock("resource", {.ttl = 60s});
+      auto lease = locks.lock("resource", {.ttl = 60s}).value();
       checker.acquired(0, lease);
       std::this_thread::sleep_for(500us);  // the others find the lock taken
       checker.releasing(0, lease);
@@ -93,7 +93,7 @@ TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
   for (int round = 0; round < 10; ++round)
     together(3, [&](int) {
       InspectableLock locks{endpoints(nodes)};
-      static_cast<void>(locks.lock("warm up", {.ttl = 60s}));
+      static_cast<void>(locks.lock("warm up", {.ttl = 60s}).value());
       for (int turn = 0; turn < 5; ++turn) {
         const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
         granted += lease ? 1 : 0;
@@ -114,9 +114,8 @@ TEST_CASE("failed_attempts_leave_the_lock_available_to_the_next_caller") {
   together(6, [&](int) {
     InspectableLock locks{endpoints(nodes)};
     for (int attempt = 0; attempt < 150; ++attempt) {
-      std::error_code ec;
-      auto lease = locks.try_lock("resource", {.ttl = 60s}, ec);
-      held += ec == redlock::Errc::held ? 1 : 0;
+      auto lease = locks.try_lock("resource", {.ttl = 60s});
+      held += lease.code() == redlock::Errc::held ? 1 : 0;
       if (!lease) continue;
       checker.acquired(0, *lease);
       checker.releasing(0, *lease);
@@ -126,6 +125,6 @@ TEST_CASE("failed_attempts_leave_the_lock_available_to_the_next_caller") {
   CHECK(checker.leases() > 0);
   CHECK(checker.leases() + held == 6 * 150);
   InspectableLock after{endpoints(nodes)};
-  CHECK(after.try_lock_for("resource", 50s, {.ttl = 60s}));
+  CHECK(is_granted(after.try_lock_for("resource", 50s, {.ttl = 60s})));
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -12,6 +11,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -26,7 +26,7 @@ using redlock::State;
 
 /// A lost lease whose copies have expired on the servers.
 Lease expired_lease(Redlock& locks, Observers& servers) {
-  Lease lease = locks.lock("r", {.ttl = 200ms});  // with so short a ttl the first try may fail
+  Lease lease = locks.lock("r", {.ttl = 200ms}).value();  // with so short a ttl the first try may fail
   REQUIRE(eventually([&] { return !lease.valid() && servers.having("r") == 0; }));
   CHECK(lease.state() == State::lost);
   CHECK(lease.remaining() == 0ns);
@@ -40,11 +40,10 @@ struct LateOwner {
   Redlock locks{endpoints(nodes)};
   Redlock others{endpoints(nodes)};
   Lease late = expired_lease(locks, servers);
-  std::optional<Lease> successor = others.try_lock("r", {.ttl = 60s});
+  Lease successor = others.lock("r", {.ttl = 60s}).value();
 
   LateOwner() {
-    REQUIRE(successor);
-    REQUIRE(eventually([&] { return servers.holding("r", successor->owner_value()) == 5; }));
+    REQUIRE(eventually([&] { return servers.holding("r", successor.owner_value()) == 5; }));
   }
   /// Waits for an inspection, which each node answers after the earlier commands of the late owner.
   void wait_until_all_commands_are_executed() {
@@ -63,7 +62,7 @@ TEST_CASE("a_late_release_leaves_the_successor_alone") {
   LateOwner s;
   CHECK(s.late.release() == Release::already_lost);
   s.wait_until_all_commands_are_executed();
-  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
+  CHECK(s.servers.holding("r", s.successor.owner_value()) == 5);
 }
 
 TEST_CASE("a_late_extension_leaves_the_successor_alone") {
@@ -77,7 +76,7 @@ TEST_CASE("a_late_extension_leaves_the_successor_alone") {
   CHECK(s.late.deadline() == before);
   CHECK(s.late.state() == State::lost);
   s.wait_until_all_commands_are_executed();
-  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
+  CHECK(s.servers.holding("r", s.successor.owner_value()) == 5);
   for (auto& server : s.servers) CHECK(server.pttl("r") <= 30000);
 }
 
@@ -85,7 +84,7 @@ TEST_CASE("a_lease_destroyed_after_its_deadline_leaves_the_successor_alone") {
   LateOwner s;
   { const Lease gone{std::move(s.late)}; }
   s.wait_until_all_commands_are_executed();
-  CHECK(s.servers.holding("r", s.successor->owner_value()) == 5);
+  CHECK(s.servers.holding("r", s.successor.owner_value()) == 5);
 }
 
 TEST_CASE("a_lease_replaced_by_assignment_is_released_and_the_assigned_one_stays_held") {
@@ -107,10 +106,8 @@ TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
   Redlock locks{endpoints(nodes)};
 
   for (auto& server : servers) REQUIRE(server.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "OK");
-  std::error_code ec;
-  CHECK_FALSE(locks.try_lock("r", {}, ec));
-  CHECK(ec == Errc::held);
-  CHECK_FALSE(locks.try_lock_for("r", 500ms));
+  CHECK(locks.try_lock("r").code() == Errc::held);
+  CHECK_FALSE(is_granted(locks.try_lock_for("r", 500ms)));
   CHECK(servers.holding("r", "somebody") == 5);
   for (const auto& report : locks.inspect("r")) {
     CHECK(report.status == NodeStatus::held);
@@ -131,8 +128,8 @@ TEST_CASE("a_failed_attempt_leaves_nothing_on_any_node") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   for (const std::size_t node : {0U, 1U, 2U}) servers[node].command({"SET", "r", "somebody", "PX", "600000"});
-  for (int i = 0; i < 20; ++i) CHECK_FALSE(locks.try_lock("r", {.ttl = 60s}));
-  CHECK_FALSE(locks.try_lock_for("r", 100ms, {.ttl = 60s}));
+  for (int i = 0; i < 20; ++i) CHECK_FALSE(is_granted(locks.try_lock("r", {.ttl = 60s})));
+  CHECK_FALSE(is_granted(locks.try_lock_for("r", 100ms, {.ttl = 60s})));
   CHECK(eventually([&] { return servers.having("r") == 3; }));
   CHECK(servers.holding("r", "somebody") == 3);
   CHECK((servers[3].calls("del") > 20 && servers[4].calls("del") > 20));  // they did grant
@@ -142,9 +139,7 @@ TEST_CASE("an_attempt_without_a_quorum_leaves_nothing_on_the_nodes_that_granted"
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
   for (const int node : {0, 1, 2}) nodes.kill(node);
-  std::error_code ec;
-  CHECK_FALSE(locks.try_lock("r", {.ttl = 60s}, ec));
-  CHECK(ec == Errc::no_quorum);
+  CHECK(locks.try_lock("r", {.ttl = 60s}).code() == Errc::no_quorum);
   Observers living{nodes, {3, 4}};
   CHECK(eventually([&] { return living.attempts() == 2 && living.empty() == 2; }));
 }

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "integration/support/measure.hpp"
@@ -31,7 +30,7 @@ struct Fixture {
   void set_counters(const std::string& value) { servers.command({"SET", counter_key, value}); }
   /// Takes a lock and returns its token. Afterwards the lock is released on all nodes.
   std::uint64_t token() {
-    const std::uint64_t value = locks.lock("r").fencing_token().value();
+    const std::uint64_t value = locks.lock("r").value().fencing_token().value();
     REQUIRE(eventually([&] { return locks.pending() == 0; }));  // nodes beyond the majority have answered too
     REQUIRE(servers.empty() == static_cast<int>(servers.size()));
     return value;
@@ -59,7 +58,7 @@ std::uint64_t now_us() {
 
 TEST_CASE("a_token_is_the_counter_of_a_majority_and_survives_extension_and_release") {
   Fixture f{5};
-  Lease lease = f.locks.lock("r");
+  Lease lease = f.locks.lock("r").value();
   const std::uint64_t token = lease.fencing_token().value();
   CHECK(token <= now_us());
   CHECK(token > now_us() - 60'000'000);
@@ -76,7 +75,7 @@ TEST_CASE("a_lock_with_a_token_takes_one_command_per_node_while_the_counters_agr
   Fixture f{5};
   REQUIRE(f.token() > 0);
   f.servers.command({"CONFIG", "RESETSTAT"});
-  const Lease lease = f.locks.lock("r");
+  const Lease lease = f.locks.lock("r").value();
   REQUIRE(eventually([&] { return f.servers.calls("set") == 10; }));
   // This includes the commands of the script: reads of marker and quarantine, GET of the counter, and SET of both keys.
   for (RawClient& server : f.servers) {
@@ -129,7 +128,7 @@ TEST_CASE("a_second_round_aligns_counters_that_disagree") {
   const std::uint64_t ahead = now_us() + 10'000'000'000;
   for (const std::size_t node : {0U, 1U, 2U})
     f.servers[node].command({"SET", counter_key, std::to_string(ahead + 10 * node)});
-  const Lease lease = f.locks.lock("r");
+  const Lease lease = f.locks.lock("r").value();
   const std::uint64_t token = lease.fencing_token().value();
   CHECK(token >= ahead + 11);
   CHECK(token <= ahead + 21);
@@ -152,7 +151,7 @@ TEST_CASE("a_counter_that_is_not_a_number_on_a_majority_is_misconfigured_and_lea
       GENERATE(as<std::string>{}, "many", "", "-1", "1.5", "9007199254740991", "1e300", "nan", "inf");
   CAPTURE(value);
   f.set_counters(value);
-  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r"); });
+  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r").value(); });
   CHECK(error.code() == Errc::misconfigured);
   int named = 0;
   for (const redlock::NodeReport& report : error.nodes())
@@ -167,7 +166,7 @@ TEST_CASE("a_counter_that_is_not_a_number_on_a_majority_is_misconfigured_and_lea
 TEST_CASE("a_counter_of_another_type_on_a_majority_is_misconfigured_and_leaves_no_lock") {
   Fixture f;
   f.servers.command({"RPUSH", counter_key, "7"});
-  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r"); });
+  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r").value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK_THAT(error.what(), contains("bad counter (BADCOUNTER redlock:f:{r}"));
   CHECK(f.servers.empty() == 3);
@@ -176,7 +175,7 @@ TEST_CASE("a_counter_of_another_type_on_a_majority_is_misconfigured_and_leaves_n
 TEST_CASE("a_read_only_counter_on_a_majority_is_misconfigured_and_leaves_no_lock") {
   Fixture f;
   f.servers.command({"ACL", "SETUSER", "default", "resetkeys", "~r", "%R~redlock:f:*"});
-  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r"); });
+  const redlock::Error error = error_of([&] { (void)f.locks.try_lock("r").value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK(f.servers.empty() == 3);
 }
@@ -195,7 +194,7 @@ TEST_CASE("the_last_token_is_granted_exactly_once") {
   CHECK(f.token() == last);
   for (std::size_t node = 0; node < 3; ++node)
     CHECK(f.servers[node].get(counter_key) == std::to_string(last));
-  CHECK(error_of([&] { (void)f.locks.try_lock("r"); }).code() == Errc::misconfigured);
+  CHECK(error_of([&] { (void)f.locks.try_lock("r").value(); }).code() == Errc::misconfigured);
 }
 
 TEST_CASE("large_counters_are_incremented_exactly") {
@@ -223,7 +222,7 @@ TEST_CASE("a_client_clock_in_the_year_2300_does_not_exhaust_the_tokens") {
   CHECK(latest < now_us() + 25 * std::uint64_t{3'600'000'000});
   // Other clients continue from there.
   Redlock others{endpoints(f.nodes)};
-  CHECK(others.lock("r").fencing_token().value() > latest);
+  CHECK(others.lock("r").value().fencing_token().value() > latest);
 }
 
 TEST_CASE("a_client_clock_in_1970_or_earlier_yields_correct_tokens") {
@@ -248,13 +247,13 @@ TEST_CASE("an_idle_counter_is_kept_for_the_configured_time") {
     CHECK(server.pttl(counter_key) <= 30LL * 24 * 3'600'000);
   }
   Redlock for_ever{endpoints(f.nodes), {.fence_memory = 0s}};
-  REQUIRE(for_ever.lock("r").release() == Release::released);
+  REQUIRE(for_ever.lock("r").value().release() == Release::released);
   CHECK(eventually([&] {
     return f.servers[0].pttl(counter_key) == -1 && f.servers[1].pttl(counter_key) == -1 &&
            f.servers[2].pttl(counter_key) == -1;
   }));
   Redlock briefly{endpoints(f.nodes), {.fence_memory = 1s}};
-  Lease lease = briefly.lock("r", {.ttl = 60s});
+  Lease lease = briefly.lock("r", {.ttl = 60s}).value();
   REQUIRE(eventually([&] { return f.servers.holding("r", lease.owner_value()) == 3; }));
   for (RawClient& server : f.servers) CHECK(server.pttl(counter_key) > 500'000);  // ten ttls
   f.servers.command({"PEXPIRE", counter_key, "5000"});
@@ -264,9 +263,9 @@ TEST_CASE("an_idle_counter_is_kept_for_the_configured_time") {
 
 TEST_CASE("two_resources_that_differ_only_in_a_hash_tag_share_no_counter") {
   Fixture f;
-  REQUIRE(f.locks.lock("{r}").release() == Release::released);
-  REQUIRE(f.locks.lock("r").release() == Release::released);
-  REQUIRE(f.locks.lock("a{b}c").release() == Release::released);
+  REQUIRE(f.locks.lock("{r}").value().release() == Release::released);
+  REQUIRE(f.locks.lock("r").value().release() == Release::released);
+  REQUIRE(f.locks.lock("a{b}c").value().release() == Release::released);
   CHECK(eventually([&] {
     return f.servers[0].keys() ==
            std::vector<std::string>{"redlock:f:{r}", "redlock:ft:a{b}c", "redlock:ft:{r}", "redlock:node"};

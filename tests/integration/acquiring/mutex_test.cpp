@@ -3,8 +3,10 @@
 #include <chrono>
 #include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "integration/support/measure.hpp"
@@ -12,6 +14,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -42,7 +45,7 @@ TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
     REQUIRE(mutex.lease() != nullptr);
     CHECK(mutex.lease()->resource() == "r");
     CHECK(mutex.lease()->remaining() > 0s);
-    CHECK_FALSE(f.others.try_lock("r"));
+    CHECK_FALSE(is_granted(f.others.try_lock("r")));
   }
   CHECK(mutex.lease() == nullptr);
   CHECK(mutex.last_release() == Release::released);
@@ -63,7 +66,7 @@ TEST_CASE("a_unique_lock_supports_every_operation_of_a_timed_mutex") {
   CHECK(guard.try_lock_until(std::chrono::steady_clock::now() + 20s));
   std::unique_lock moved{std::move(guard)};
   CHECK(moved.owns_lock());
-  CHECK_FALSE(f.others.try_lock("r"));
+  CHECK_FALSE(is_granted(f.others.try_lock("r")));
   moved.unlock();
   const std::unique_lock timed{mutex, 20s};
   CHECK(timed.owns_lock());
@@ -116,6 +119,19 @@ TEST_CASE("try_lock_fails_at_once_if_another_thread_or_client_holds_the_lock") {
     CHECK_FALSE(own.owns_lock());
     CHECK_FALSE(foreign.owns_lock());
   }}.join();
+}
+
+TEST_CASE("a_mutex_works_when_its_client_object_was_moved_or_destroyed") {
+  LocalNodes nodes{3};
+  std::optional<Redlock> first{endpoints(nodes)};
+  Mutex mutex{*first, "r"};
+  std::optional<Redlock> second{std::move(*first)};
+  first.reset();
+  { const std::scoped_lock guard{mutex}; }
+  CHECK(mutex.last_release() == Release::released);
+  second.reset();
+  const std::scoped_lock guard{mutex};
+  CHECK(mutex.lease()->valid());
 }
 
 TEST_CASE("timed_tries_accept_any_duration_and_any_clock") {

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <ctime>
 #include <future>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -19,6 +18,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ struct Held {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   Held() {
-    REQUIRE(locks.try_lock("warm up"));
+    REQUIRE(is_granted(locks.try_lock("warm up")));
     servers.command({"SET", "r", "somebody", "PX", "600000"});
   }
 };
@@ -66,44 +66,57 @@ class SuspendedThread {
 
 }  // namespace
 
-TEST_CASE("held_yields_an_empty_optional_at_once") {
+TEST_CASE("a_held_lock_is_reported_at_once_with_its_holder") {
   Held f;
-  std::error_code ec;
-  CHECK_FALSE(f.locks.try_lock("r"));
-  CHECK_FALSE(f.locks.try_lock("r", {}, ec));
-  CHECK(ec == Errc::held);
-  CHECK(ec.message() == "held: somebody else has the lock");
-  CHECK_FALSE(f.locks.try_lock_for("r", 0s, {}, {}, ec));
-  CHECK(ec == Errc::held);
+  const auto result = f.locks.try_lock("r");
+  CHECK_FALSE(result);
+  CHECK(result.code() == Errc::held);
+  CHECK_THAT(result.message(), Catch::Matchers::StartsWith("held: somebody else has the lock"));
+  REQUIRE(result.holder());
+  CHECK(result.holder()->owner_value == "somebody");
+  CHECK(result.holder()->ttl > 500s);
+  CHECK(f.locks.try_lock_for("r", 0s).code() == Errc::held);
+  CHECK_FALSE(f.locks.try_lock("r", {.fencing = false}).holder());  // the nodes do not say
+}
+
+TEST_CASE("the_time_until_a_held_lock_expires_is_reported") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  const redlock::Lease lease = locks.lock("r", {.ttl = 50s}).value();
+  const auto holder = locks.try_lock("r").holder();
+  REQUIRE(holder);
+  CHECK(holder->owner_value == lease.owner_value());
+  CHECK(holder->ttl > 30s);
+  CHECK(holder->ttl <= 50s);
 }
 
 TEST_CASE("a_lock_held_on_a_majority_is_held_even_if_a_minority_is_down") {
   Held f;
   f.nodes.kill(2);
-  std::error_code ec;
-  CHECK_FALSE(f.locks.try_lock("r", {}, ec));
-  CHECK(ec == Errc::held);
+  CHECK(f.locks.try_lock("r").code() == Errc::held);
 }
 
-TEST_CASE("timed_out_yields_an_empty_optional_when_the_time_is_over") {
+TEST_CASE("timed_out_is_reported_when_the_time_is_over") {
   Held f;
-  std::error_code ec;
-  const auto taken = time_of([&] { CHECK_FALSE(f.locks.try_lock_for("r", 150ms, {}, {}, ec)); });
-  CHECK(taken >= 100ms);  // the last attempt begins a little earlier, so that its answers arrive in time
-  CHECK(ec == Errc::timed_out);
-  CHECK(ec == std::errc::timed_out);
-  CHECK(ec.message() == "timed out: the lock was still held when the wait ended");
-  CHECK_FALSE(f.locks.try_lock_for("r", 500ms));
+  const Clock::time_point begun = Clock::now();
+  const auto result = f.locks.try_lock_for("r", 150ms);
+  CHECK(Clock::now() - begun >=
+        100ms);  // the last attempt begins a little earlier: its answers arrive in time
+  CHECK(result.code() == Errc::timed_out);
+  CHECK(result.code() == std::errc::timed_out);
+  CHECK_THAT(result.message(),
+             Catch::Matchers::StartsWith("timed out: the lock was still held when the wait ended"));
+  CHECK_FALSE(is_granted(f.locks.try_lock_for("r", 500ms)));
 }
 
 TEST_CASE("a_waiting_call_reports_no_quorum_only_when_its_time_is_over") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   nodes.kill(0);
   nodes.pause(1);
   const auto taken = time_of([&] {
-    const Error error = error_of([&] { (void)locks.try_lock_for("r", 400ms); });
+    const Error error = error_of([&] { (void)locks.try_lock_for("r", 400ms).value(); });
     CHECK(error.code() == Errc::no_quorum);
     CHECK(error.nodes().size() == 3);
     CHECK_THAT(error.what(), contains("no quorum: ") && contains(" of 3 nodes voted, 2 needed"));
@@ -116,7 +129,7 @@ TEST_CASE("a_waiting_call_gets_the_lock_when_the_quorum_returns") {
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms, .restart_guard = redlock::RestartGuard::off}};
   nodes.kill(0);
   nodes.kill(1);
-  auto waiter = std::async(std::launch::async, [&] { return locks.try_lock_for("r", 20s).has_value(); });
+  auto waiter = std::async(std::launch::async, [&] { return is_granted(locks.try_lock_for("r", 20s)); });
   Observers living{nodes, {2}};
   REQUIRE(eventually([&] { return living.attempts() >= 2; }));
   nodes.restart_empty(0);
@@ -128,10 +141,10 @@ TEST_CASE("a_call_does_not_wait_for_answers_beyond_the_validity") {
   Observers servers{nodes};
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   proxies.set_delay(0ms, 20s);
   const auto taken = time_of([&] {
-    const Error error = error_of([&] { (void)locks.try_lock("r", {.ttl = 100ms}); });
+    const Error error = error_of([&] { (void)locks.try_lock("r", {.ttl = 100ms}).value(); });
     CHECK(error.code() == Errc::no_quorum);
     CHECK_THAT(error.what(), contains("timed out (no answer within 97 ms)"));
   });
@@ -144,18 +157,12 @@ TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   Observers servers{nodes};
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // including the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
 
-  std::optional<Error> error;
-  std::thread caller{[&] {
-    try {
-      (void)locks.try_lock("r", {.ttl = 1500ms});
-    } catch (const Error& thrown) {
-      error = thrown;
-    }
-  }};
+  redlock::LockResult result{Errc::lost};
+  std::thread caller{[&] { result = locks.try_lock("r", {.ttl = 1500ms}); }};
   const bool executed = eventually([&] { return servers.attempts() == 6; });
   {
     const SuspendedThread suspended{caller};  // as if the thread got no processor time
@@ -166,11 +173,10 @@ TEST_CASE("grants_of_a_majority_read_after_the_validity_ended_are_too_slow") {
   caller.join();
 
   CHECK(executed);
-  REQUIRE(error);
-  CHECK(error->code() == Errc::too_slow);
-  CHECK_THAT(error->what(),
+  CHECK(result.code() == Errc::too_slow);
+  CHECK_THAT(result.message(),
              contains("too slow: a majority granted the lock, but its validity was already used up"));
-  CHECK(count(error->nodes(), NodeStatus::granted) >= 2);
+  CHECK(count(result.nodes(), NodeStatus::granted) >= 2);
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }
 
@@ -193,11 +199,8 @@ TEST_CASE("a_stop_request_before_the_call_cancels_it") {
   Held f;
   std::stop_source stop;
   stop.request_stop();
-  std::error_code ec;
-  CHECK_FALSE(f.locks.lock("r", {}, stop.get_token(), ec));
-  CHECK(ec == Errc::cancelled);
-  CHECK(ec == std::errc::operation_canceled);
-  const Error error = error_of([&] { (void)f.locks.lock("free", {}, stop.get_token()); });
+  CHECK(f.locks.lock("r", {}, stop.get_token()).code() == std::errc::operation_canceled);
+  const Error error = error_of([&] { (void)f.locks.lock("free", {}, stop.get_token()).value(); });
   CHECK(error.code() == Errc::cancelled);
   CHECK_THAT(error.what(), contains("cancelled: stop was requested"));
   CHECK(eventually([&] { return f.servers.having("free") == 0; }));
@@ -208,12 +211,12 @@ TEST_CASE("a_stop_request_during_an_attempt_cancels_it_at_once_and_releases_its_
   Observers servers{nodes};
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 30s}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // including the slowest
   for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
   std::stop_source stop;
   std::error_code ec;
-  std::thread waiter{[&] { (void)locks.lock("r", {.ttl = 60s}, stop.get_token(), ec); }};
+  std::thread waiter{[&] { ec = locks.lock("r", {.ttl = 60s}, stop.get_token()).code(); }};
   REQUIRE(eventually([&] { return servers.attempts() == 6; }));
   const auto taken = time_of([&] {
     stop.request_stop();
@@ -229,7 +232,7 @@ TEST_CASE("a_stop_request_between_two_attempts_ends_the_pause") {
   std::stop_source stop;
   std::error_code ec;
   const auto sets = f.servers.attempts();
-  std::thread waiter{[&] { (void)f.locks.try_lock_for("r", 600s, {}, stop.get_token(), ec); }};
+  std::thread waiter{[&] { ec = f.locks.try_lock_for("r", 600s, {}, stop.get_token()).code(); }};
   // By now pauses are much longer than attempts.
   REQUIRE(eventually([&] { return f.servers.attempts() >= sets + 3 * 6; }));
   stop.request_stop();
@@ -248,7 +251,7 @@ TEST_CASE("a_stop_request_during_the_first_connect_cancels_the_call") {
   const auto taken = time_of([&] {
     std::thread waiter{[&] {
       about_to_call.set_value();
-      (void)locks.lock("r", {}, stop.get_token(), ec);
+      ec = locks.lock("r", {}, stop.get_token()).code();
     }};
     about_to_call.get_future().wait();
     stop.request_stop();

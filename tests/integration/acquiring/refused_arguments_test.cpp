@@ -1,8 +1,10 @@
-// Refused arguments, and the same outcome from both forms of every call.
+// Refused arguments, and results that say the same in each form.
+#include <algorithm>
 #include <chrono>
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "integration/support/measure.hpp"
@@ -18,48 +20,51 @@ using redlock::Endpoint;
 using redlock::Errc;
 using redlock::Error;
 using redlock::LockOptions;
+using redlock::LockResult;
 using redlock::Options;
 using redlock::Redlock;
+using redlock::Release;
 using redlock::SingleNodeLock;
 
-/// The outcome of a call: `{}` for a lock, otherwise the code. `empty`: the code for an empty optional.
-template <class Call>
-std::error_code outcome_of(Call&& call, Errc empty) {
-  try {
-    return call() ? std::error_code{} : std::error_code{empty};
-  } catch (const Error& error) {
-    return error.code();
+/// A call's result, and the error that `value` throws if there is no lease, say the same.
+void check(LockResult result) {
+  CHECK(result.has_value() == !result.code());
+  CHECK(static_cast<bool>(result) == result.has_value());
+  CHECK(result.message().empty() == result.has_value());
+  if (result) {
+    CHECK(result->valid());
+    CHECK(result.nodes().empty());
+    CHECK(result.value().release() == Release::released);
+    return;
   }
+  const Error error = error_of([&] { (void)result.value(); });
+  CHECK(error.code() == result.code());
+  CHECK(error.what() == result.message());
+  CHECK(std::ranges::equal(error.nodes(), result.nodes()));
+  CHECK(error_of([&] { (void)*result; }).code() == result.code());
+  CHECK(error_of([&] { (void)result->valid(); }).code() == result.code());
+  CHECK(error_of([&] { (void)std::as_const(result).value(); }).code() == result.code());
+  CHECK(error_of([&] { (void)std::move(result).value(); }).code() == error.code());
 }
 
-/// Makes every call of a client in the form that throws and in the form with a code.
-void check_forms_agree(redlock::LockClient& locks, const std::string& resource, const LockOptions& options) {
+/// Makes every call of a client.
+void check_results(redlock::LockClient& locks, const std::string& resource, const LockOptions& options) {
+  check(locks.try_lock(resource, options));
+  check(locks.try_lock_for(resource, 500ms, options));
+  check(locks.try_lock_for(resource, -1s, options));
+  check(locks.try_lock_until(resource, std::chrono::system_clock::now() + 100ms, options));
+  check(locks.try_lock_until(resource, std::chrono::steady_clock::time_point::min(), options));
+  check(locks.adopt(resource, "an owner", {}, options));
   std::stop_source stop;
-  std::error_code ec = Errc::lost;
-  std::error_code thrown = outcome_of([&] { return locks.try_lock(resource, options); }, Errc::held);
-  (void)locks.try_lock(resource, options, ec);
-  CHECK(ec == thrown);
+  stop.request_stop();  // otherwise the call might never return
+  check(locks.lock(resource, options, stop.get_token()));
+}
 
-  ec = Errc::lost;
-  thrown = outcome_of([&] { return locks.try_lock_for(resource, 500ms, options); }, Errc::timed_out);
-  (void)locks.try_lock_for(resource, 500ms, options, {}, ec);
-  CHECK(ec == thrown);
-
-  ec = Errc::lost;
-  thrown = outcome_of([&] { return locks.try_lock_for(resource, -1s, options); }, Errc::held);
-  (void)locks.try_lock_for(resource, -1s, options, {}, ec);
-  CHECK(ec == thrown);
-
-  stop.request_stop();  // otherwise some calls would never return
-  ec = Errc::lost;
-  thrown = outcome_of([&] { return locks.lock(resource, options, stop.get_token()).valid(); }, Errc::held);
-  (void)locks.lock(resource, options, stop.get_token(), ec);
-  CHECK(ec == thrown);
-
-  ec = Errc::lost;
-  thrown = outcome_of([&] { return !locks.inspect(resource).empty(); }, Errc::held);
-  CHECK(locks.inspect(resource, ec).empty() == static_cast<bool>(thrown));
-  CHECK(ec == thrown);
+/// The outcome of `inspect`: `{}` for reports, otherwise the code.
+std::error_code outcome_of_inspect(redlock::LockClient& locks, const std::string& resource) try {
+  return locks.inspect(resource).empty() ? Errc::held : std::error_code{};
+} catch (const Error& error) {
+  return error.code();
 }
 
 std::string refusal(const std::vector<Endpoint>& nodes, const Options& options = {}) {
@@ -72,27 +77,38 @@ std::string refusal(const std::vector<Endpoint>& nodes, const Options& options =
 
 }  // namespace
 
-TEST_CASE("both_forms_of_every_call_have_the_same_outcome") {
+TEST_CASE("a_result_and_the_error_that_it_throws_say_the_same") {
   LocalNodes nodes{1};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), {.node_timeout = 50ms}};
-  SECTION("free") { check_forms_agree(locks, "r", {}); }
+  SECTION("free") { check_results(locks, "r", {}); }
   SECTION("held") {
     servers.command({"SET", "r", "somebody"});
-    check_forms_agree(locks, "r", {});
+    check_results(locks, "r", {});
   }
   SECTION("no quorum") {
     nodes.kill(0);
-    check_forms_agree(locks, "r", {});
+    check_results(locks, "r", {});
   }
   SECTION("misconfigured server") {
     servers.command({"HSET", "r", "field", "value"});
-    check_forms_agree(locks, "r", {});
+    check_results(locks, "r", {});
   }
-  SECTION("empty resource") { check_forms_agree(locks, "", {}); }
-  SECTION("resource too long") { check_forms_agree(locks, std::string(4097, 'x'), {}); }
-  SECTION("a resource of the library's own") { check_forms_agree(locks, "redlock:node", {}); }
-  SECTION("ttl too short") { check_forms_agree(locks, "r", {.ttl = 9ms}); }
+  SECTION("empty resource") { check_results(locks, "", {}); }
+  SECTION("resource too long") { check_results(locks, std::string(4097, 'x'), {}); }
+  SECTION("a resource of the library's own") { check_results(locks, "redlock:node", {}); }
+  SECTION("ttl too short") { check_results(locks, "r", {.ttl = 9ms}); }
+}
+
+TEST_CASE("both_forms_of_inspect_have_the_same_outcome") {
+  LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes)};
+  for (const std::string& resource : {std::string{"r"}, std::string{}, std::string{"redlock:node"}}) {
+    std::error_code ec = Errc::lost;
+    const auto reports = locks.inspect(resource, ec);
+    CHECK(reports.empty() == static_cast<bool>(ec));
+    CHECK(ec == outcome_of_inspect(locks, resource));
+  }
 }
 
 TEST_CASE("both_forms_of_extend_have_the_same_outcome") {
@@ -117,8 +133,8 @@ TEST_CASE("both_forms_of_extend_have_the_same_outcome") {
   CHECK(ec == Errc::lost);
   CHECK_FALSE(lease->extend());
 
-  auto next = locks.lock("next", {.ttl = 5s});
-  CHECK(next.release() == redlock::Release::released);
+  auto next = locks.lock("next", {.ttl = 5s}).value();
+  CHECK(next.release() == Release::released);
   CHECK_FALSE(next.extend());
   CHECK_FALSE(next.extend(ec));
   CHECK(ec == Errc::lost);
@@ -129,7 +145,7 @@ TEST_CASE("a_refusal_names_the_allowed_range_and_contacts_no_server") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   const auto text = [&](const std::string& resource, const LockOptions& options) {
-    const Error error = error_of([&] { (void)locks.try_lock(resource, options); });
+    const Error error = error_of([&] { (void)locks.try_lock(resource, options).value(); });
     CHECK(error.code() == Errc::misconfigured);
     CHECK(error.nodes().empty());
     return std::string{error.what()};
@@ -159,7 +175,7 @@ TEST_CASE("bad_options_and_node_lists_are_refused_at_construction") {
 
 TEST_CASE("a_drift_as_long_as_the_ttl_is_refused_by_the_call") {
   Redlock locks{{"redis://127.0.0.1:1"}, {.drift = 1s}};
-  const Error error = error_of([&] { (void)locks.try_lock("r", {.ttl = 1s}); });
+  const Error error = error_of([&] { (void)locks.try_lock("r", {.ttl = 1s}).value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK_THAT(error.what(), contains("drift is 1 s; it must be less than the ttl, which is 1 s"));
 }

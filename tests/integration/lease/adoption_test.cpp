@@ -2,9 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "integration/support/measure.hpp"
@@ -12,6 +10,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 
 namespace {
@@ -60,7 +59,7 @@ redlock::Options patient() {
 
 TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
   Fixture f;
-  std::optional<Lease> left = f.leaver.try_lock("r", {.ttl = 5s});
+  auto left = f.leaver.try_lock("r", {.ttl = 5s});
   REQUIRE(left);
   const std::string owner = left->owner_value();
   const FencingToken token = left->fencing_token();
@@ -73,10 +72,10 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
   CHECK_FALSE(left->extend());
   CHECK_FALSE(left->orphan());
   CHECK(left->release() == Release::already_lost);
-  left.reset();
-  CHECK_FALSE(f.adopter.try_lock("r"));
+  *left = {};
+  CHECK_FALSE(is_granted(f.adopter.try_lock("r")));
 
-  std::optional<Lease> adopted = f.adopter.adopt("r", owner, token, {.ttl = 10s});
+  auto adopted = f.adopter.adopt("r", owner, token, {.ttl = 10s});
   REQUIRE(adopted);
   CHECK(adopted->resource() == "r");
   CHECK(adopted->fencing_token() > token);
@@ -85,7 +84,7 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
   CHECK(eventually([&] { return f.servers.holding("r", adopted->owner_value()) == 3; }));
   CHECK(adopted->extend());
   CHECK(adopted->release() == Release::released);
-  CHECK(f.leaver.try_lock("r"));
+  CHECK(is_granted(f.leaver.try_lock("r")));
 }
 
 TEST_CASE("an_orphaned_lease_is_not_renewed_and_reports_no_loss") {
@@ -111,24 +110,22 @@ TEST_CASE("only_one_of_two_adopters_gets_the_lock") {
   Redlock adopter{endpoints(f.nodes), patient()};
   Redlock rival{endpoints(f.nodes), patient()};
   for (int round = 0; round < 100; ++round) {
-    auto left = f.leaver.lock("r", {.ttl = 5s});
+    auto left = f.leaver.lock("r", {.ttl = 5s}).value();
     REQUIRE(spread(left, f.servers));
     REQUIRE(left.orphan());
-    const auto adopt = [&](Redlock& client, std::optional<Lease>& lease) {
-      lease = client.adopt("r", left.owner_value(), left.fencing_token());
+    const auto adopt = [&](Redlock& client) {
+      return client.adopt("r", left.owner_value(), left.fencing_token());
     };
-    std::optional<Lease> one;
-    std::optional<Lease> another;
-    std::thread beside{[&] { adopt(rival, another); }};
-    adopt(adopter, one);
-    beside.join();
+    auto beside = std::async(std::launch::async, [&] { return adopt(rival); });
+    const auto one = adopt(adopter);
+    const auto another = beside.get();
     CHECK(one.has_value() != another.has_value());
   }
 }
 
 TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_gets_it_later") {
   Fixture f{5};
-  auto left = f.leaver.lock("r", {.ttl = 20s});
+  auto left = f.leaver.lock("r", {.ttl = 20s}).value();
   REQUIRE(spread(left, f.servers));
   REQUIRE(left.orphan());
   REQUIRE(eventually([&] { return f.servers.holding("r", left.owner_value()) == 5; }));
@@ -136,9 +133,7 @@ TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_ge
   // Another adopter has two of the four who answer.
   const std::string rival(40, 'b');
   Observers{f.nodes, {0, 1}}.command({"SET", "r", rival, "PX", "20000"});
-  std::error_code ec;
-  CHECK_FALSE(f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {}, ec));
-  CHECK(ec == Errc::no_quorum);
+  CHECK(f.adopter.adopt("r", left.owner_value(), left.fencing_token()).code() == Errc::no_quorum);
   CHECK(eventually([&] { return Observers(f.nodes, {2, 3}).holding("r", left.owner_value()) == 2; }));
   // It swaps back as well.
   Observers{f.nodes, {0, 1}}.command({"SET", "r", left.owner_value(), "PX", "20000"});
@@ -148,7 +143,7 @@ TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_ge
 
 TEST_CASE("an_adopter_gets_a_greater_token_even_if_the_nodes_lost_their_counters") {
   Fixture f;
-  auto left = f.leaver.lock("r", {.ttl = 20s});
+  auto left = f.leaver.lock("r", {.ttl = 20s}).value();
   REQUIRE(spread(left, f.servers));
   REQUIRE(left.orphan());
   REQUIRE(eventually([&] { return f.servers.holding("r", left.owner_value()) == 3; }));
@@ -162,29 +157,27 @@ TEST_CASE("an_adopter_gets_a_greater_token_even_if_the_nodes_lost_their_counters
 
 TEST_CASE("a_failed_adoption_does_not_shorten_the_lock_of_another_client") {
   Fixture f;
-  auto left = f.leaver.lock("r", {.ttl = 30s});
+  auto left = f.leaver.lock("r", {.ttl = 30s}).value();
   const std::string owner = left.owner_value();
   REQUIRE(spread(left, f.servers));
   REQUIRE(left.orphan());
   REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
   f.nodes.pause(1);
   f.nodes.pause(2);
-  std::error_code ec;
-  CHECK_FALSE(f.adopter.adopt("r", owner, left.fencing_token(), {.ttl = 50ms}, ec));
-  CHECK(ec == Errc::no_quorum);
+  CHECK(f.adopter.adopt("r", owner, left.fencing_token(), {.ttl = 50ms}).code() == Errc::no_quorum);
   f.nodes.resume(1);
   f.nodes.resume(2);
   REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
   std::this_thread::sleep_for(100ms);
   CHECK(f.servers.holding("r", owner) == 3);
-  CHECK(f.adopter.adopt("r", owner, left.fencing_token()));
+  CHECK(is_granted(f.adopter.adopt("r", owner, left.fencing_token())));
 }
 
 TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   Fixture f;
-  CHECK_FALSE(f.adopter.adopt("r", "somebody", FencingToken{1}));
-  auto lease = f.leaver.lock("r");
-  CHECK_FALSE(f.adopter.adopt("r", "somebody else", lease.fencing_token()));
+  CHECK_FALSE(is_granted(f.adopter.adopt("r", "somebody", FencingToken{1})));
+  auto lease = f.leaver.lock("r").value();
+  CHECK_FALSE(is_granted(f.adopter.adopt("r", "somebody else", lease.fencing_token())));
   CHECK(lease.valid());
   CHECK(lease.extend());
   CHECK(f.servers.holding("r", lease.owner_value()) == 3);
@@ -192,7 +185,7 @@ TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
 
 TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
   Fixture f;
-  auto lease = f.leaver.lock("r", {.ttl = 600ms, .auto_renew = true});
+  auto lease = f.leaver.lock("r", {.ttl = 600ms, .auto_renew = true}).value();
   const auto adopted = f.adopter.adopt("r", lease.owner_value(), lease.fencing_token(), {.ttl = 20s});
   REQUIRE(adopted);
   CHECK(lease.wait_lost(10s));
@@ -203,7 +196,7 @@ TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
 
 TEST_CASE("a_lock_without_a_token_is_adopted_without_one") {
   Fixture f;
-  auto left = f.leaver.lock("r", {.fencing = false});
+  auto left = f.leaver.lock("r", {.fencing = false}).value();
   REQUIRE(left.orphan());
   const auto adopted = f.adopter.adopt("r", left.owner_value(), FencingToken{}, {.fencing = false});
   REQUIRE(adopted);
@@ -212,7 +205,7 @@ TEST_CASE("a_lock_without_a_token_is_adopted_without_one") {
 
 TEST_CASE("an_adopted_lock_renews_itself_and_reports_its_loss") {
   Fixture f;
-  auto left = f.leaver.lock("r", {.ttl = 1s});
+  auto left = f.leaver.lock("r", {.ttl = 1s}).value();
   REQUIRE(left.orphan());
   const auto adopted =
       f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {.ttl = 1s, .auto_renew = true});
@@ -229,19 +222,20 @@ TEST_CASE("a_lock_outlives_the_client_that_orphaned_it") {
   FencingToken token;
   {
     Redlock gone{endpoints(nodes)};
-    Lease lease = gone.lock("r");
+    Lease lease = gone.lock("r").value();
     owner = lease.owner_value();
     token = lease.fencing_token();
     REQUIRE(lease.orphan());
   }
-  CHECK(Redlock{endpoints(nodes)}.adopt("r", owner, token));
+  CHECK(is_granted(Redlock{endpoints(nodes)}.adopt("r", owner, token)));
 }
 
 TEST_CASE("invalid_adoption_arguments_are_refused_with_what_is_allowed") {
   Fixture f;
   const auto check = [&](const std::string& owner, std::uint64_t token, const LockOptions& options,
                          const std::string& words) {
-    const Error error = error_of([&] { (void)f.adopter.adopt("r", owner, FencingToken{token}, options); });
+    const Error error =
+        error_of([&] { (void)f.adopter.adopt("r", owner, FencingToken{token}, options).value(); });
     CHECK(error.code() == Errc::misconfigured);
     CHECK_THAT(error.what(), contains(words));
   };

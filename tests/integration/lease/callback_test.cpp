@@ -57,22 +57,25 @@ struct EndObserver final : Observer {
 TEST_CASE("callbacks_may_end_each_others_leases") {
   const LocalNodes nodes{1};
   Pair pair;
-  std::array<std::optional<Lease>, 2> leases;
+  std::array<Lease, 2> leases;
   std::array<Release, 2> released{};
   const int way = GENERATE(0, 1, 2);
   {
     std::array clients{one_node(nodes), one_node(nodes)};
     const std::size_t second = GENERATE(0U, 1U);  // the client of the second lease
     for (std::size_t i = 0; i < 2; ++i)
-      leases[i] =
-          clients[i * second].lock(i == 0 ? "a" : "b", {.ttl = 60s, .on_lost = [&, other = 1 - i](Loss) {
-                                                          pair.begin();
-                                                          if (way == 0)
-                                                            released[other] = leases[other]->release();
-                                                          if (way == 1) leases[other]->orphan();
-                                                          if (way == 2) leases[other].reset();
-                                                          pair.end();
-                                                        }});
+      leases[i] = clients[i * second]
+                      .lock(i == 0 ? "a" : "b", {.ttl = 60s,
+                                                 .on_lost =
+                                                     [&, other = 1 - i](Loss) {
+                                                       pair.begin();
+                                                       if (way == 0)
+                                                         released[other] = leases[other].release();
+                                                       if (way == 1) leases[other].orphan();
+                                                       if (way == 2) leases[other] = {};
+                                                       pair.end();
+                                                     }})
+                      .value();
     for (SingleNodeLock& client : clients) client.shut_down();
     CHECK(pair.have_ended());
   }
@@ -83,7 +86,7 @@ TEST_CASE("stop_callbacks_may_release_each_others_leases") {
   const LocalNodes nodes{1};
   Pair pair;
   SingleNodeLock locks = one_node(nodes);
-  std::array leases{locks.lock("a", {.ttl = 60s}), locks.lock("b", {.ttl = 60s})};
+  std::array leases{locks.lock("a", {.ttl = 60s}).value(), locks.lock("b", {.ttl = 60s}).value()};
   const auto release = [&](Lease& other) {
     pair.begin();
     other.release();
@@ -102,17 +105,25 @@ TEST_CASE("a_release_inside_a_callback_ends_before_the_callback_of_the_released_
   OneShotEvent goes_on;
   std::atomic<bool> ended = false;
   std::atomic<bool> is_released_first = false;
-  Lease released = locks.lock("released", {.ttl = 60s, .on_lost = [&](Loss) {
-                                             begun.set();
-                                             goes_on.wait();
-                                             ended = true;
-                                           }});
-  const Lease other = locks.lock("other", {.ttl = 60s, .on_lost = [&](Loss) {
-                                             begun.wait();
-                                             released.release();
-                                             is_released_first = !ended;
-                                             goes_on.set();
-                                           }});
+  Lease released = locks
+                       .lock("released", {.ttl = 60s,
+                                          .on_lost =
+                                              [&](Loss) {
+                                                begun.set();
+                                                goes_on.wait();
+                                                ended = true;
+                                              }})
+                       .value();
+  const Lease other = locks
+                          .lock("other", {.ttl = 60s,
+                                          .on_lost =
+                                              [&](Loss) {
+                                                begun.wait();
+                                                released.release();
+                                                is_released_first = !ended;
+                                                goes_on.set();
+                                              }})
+                          .value();
   locks.shut_down();
   CHECK(eventually([&] { return ended.load(); }));
   CHECK(is_released_first);
@@ -123,11 +134,15 @@ TEST_CASE("a_lease_that_a_callback_releases_in_time_is_not_reported_lost") {
   SingleNodeLock locks = one_node(nodes);
   std::atomic<bool> is_released = false;
   std::atomic<bool> is_reported = false;
-  Lease kept = locks.lock("kept", {.ttl = 60s, .on_lost = [&](Loss) { is_reported = true; }});
-  const Lease lost = locks.lock("lost", {.ttl = 100ms, .on_lost = [&](Loss) {
-                                           kept.release();
-                                           is_released = true;
-                                         }});
+  Lease kept = locks.lock("kept", {.ttl = 60s, .on_lost = [&](Loss) { is_reported = true; }}).value();
+  const Lease lost = locks
+                         .lock("lost", {.ttl = 100ms,
+                                        .on_lost =
+                                            [&](Loss) {
+                                              kept.release();
+                                              is_released = true;
+                                            }})
+                         .value();
   REQUIRE(eventually([&] { return is_released.load(); }));
   locks.shut_down();
   CHECK(kept.state() == State::released);
@@ -140,15 +155,19 @@ TEST_CASE("callbacks_may_destroy_each_others_clients") {
   for (int round = 0; round < 10; ++round) {
     Pair pair;
     OneShotEvent handles_are_gone;
-    std::array<std::optional<Lease>, 2> leases;
+    std::array<Lease, 2> leases;
     const auto acquire = [&](SingleNodeLock& locks, std::size_t own) {
       leases[own] =
-          locks.lock(own == 0 ? "a" : "b", {.ttl = 60s, .on_lost = [&, other = 1 - own](Loss) {
-                                              pair.begin();
-                                              handles_are_gone.wait();
-                                              leases[other].reset();  // the last owner of its client
-                                              pair.end();
-                                            }});
+          locks
+              .lock(own == 0 ? "a" : "b", {.ttl = 60s,
+                                           .on_lost =
+                                               [&, other = 1 - own](Loss) {
+                                                 pair.begin();
+                                                 handles_are_gone.wait();
+                                                 leases[other] = {};  // the last owner of its client
+                                                 pair.end();
+                                               }})
+              .value();
     };
     {
       std::array clients{one_node(nodes), one_node(nodes)};
@@ -166,18 +185,22 @@ TEST_CASE("an_observer_and_a_loss_callback_may_destroy_each_others_clients") {
   std::atomic<bool> is_observed = false;
   std::optional<SingleNodeLock> observed;
   std::optional<SingleNodeLock> other = one_node(nodes);
-  std::optional<Lease> lease = other->lock("a", {.ttl = 60s, .on_lost = [&](Loss) {
-                                                   pair.begin();
-                                                   observed.reset();
-                                                   pair.end();
-                                                 }});
+  Lease lease = other
+                    ->lock("a", {.ttl = 60s,
+                                 .on_lost =
+                                     [&](Loss) {
+                                       pair.begin();
+                                       observed.reset();
+                                       pair.end();
+                                     }})
+                    .value();
   observed = one_node(nodes, {.observer = std::make_shared<EndObserver>([&] {
                                 if (is_observed.exchange(true)) return;
                                 pair.begin();
-                                lease.reset();
+                                lease = {};
                                 pair.end();
                               })});
-  observed->lock("b").release();
+  observed->lock("b").value().release();
   other->shut_down();
   other.reset();
   CHECK(pair.have_ended());

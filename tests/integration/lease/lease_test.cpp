@@ -1,7 +1,6 @@
 // A lease as a value: moves, lifetimes, and a truthful deadline.
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -64,7 +63,7 @@ TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_servers_grants") 
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  Lease lease = locks.lock("r", {.ttl = 500ms});
+  Lease lease = locks.lock("r", {.ttl = 500ms}).value();
   int samples = 0;
   const auto sample = [&] {
     const auto deadline = lease.deadline();
@@ -80,6 +79,18 @@ TEST_CASE("a_lease_never_promises_more_time_than_a_majority_of_servers_grants") 
   while (lease.valid()) sample();
   CHECK(samples > 0);
   CHECK(lease.state() == State::lost);
+}
+
+TEST_CASE("an_empty_lease_is_released") {
+  Lease empty;
+  CHECK(empty.state() == State::released);
+  CHECK_FALSE(empty.valid());
+  CHECK_FALSE(empty.extend());
+  CHECK_FALSE(empty.orphan());
+  CHECK_FALSE(empty.wait_lost());
+  CHECK_FALSE(empty.stop_token().stop_possible());
+  CHECK(empty.release() == Release::already_lost);
+  CHECK(empty.resource().empty());
 }
 
 TEST_CASE("a_moved_lease_keeps_the_lock_and_the_moved_from_one_is_released") {
@@ -103,7 +114,7 @@ TEST_CASE("a_moved_lease_keeps_the_lock_and_the_moved_from_one_is_released") {
   CHECK_FALSE(empty.extend(ec));
   CHECK(ec == Errc::lost);
   CHECK(empty.release() == Release::already_lost);
-  got.reset();
+  *got = {};
 
   CHECK(lease.owner_value() == owner);
   CHECK(lease.extend());
@@ -136,7 +147,7 @@ TEST_CASE("leases_outlive_the_client_object") {
   Observers servers{nodes};
   const auto make = [&] {
     Redlock locks{endpoints(nodes)};
-    return locks.lock("r");
+    return locks.lock("r").value();
   };
   Lease lease = make();
   CHECK(lease.extend());
@@ -151,7 +162,7 @@ TEST_CASE("leases_of_one_client_may_end_on_any_thread_in_any_order") {
   std::vector<Lease> leases;
   {
     Redlock locks{endpoints(nodes)};
-    for (int i = 0; i < 8; ++i) leases.push_back(locks.lock("r/" + std::to_string(i)));
+    for (int i = 0; i < 8; ++i) leases.push_back(locks.lock("r/" + std::to_string(i)).value());
   }
   std::vector<std::thread> threads;
   for (Lease& lease : leases) threads.emplace_back([mine = std::move(lease)]() mutable { mine.release(); });

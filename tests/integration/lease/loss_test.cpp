@@ -6,10 +6,8 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,8 +45,9 @@ struct Fixture {
 struct HangingCallbacks {
   HangingCallbacks(Redlock& locks, std::chrono::milliseconds ttl) {
     for (int i = 0; i < 20; ++i)
-      leases.push_back(locks.lock("hanging " + std::to_string(i),
-                                  {.ttl = ttl, .on_lost = [this](Loss) { event.wait(); }}));
+      leases.push_back(
+          locks.lock("hanging " + std::to_string(i), {.ttl = ttl, .on_lost = [this](Loss) { event.wait(); }})
+              .value());
   }
   ~HangingCallbacks() { event.set(); }
   HangingCallbacks(const HangingCallbacks&) = delete;
@@ -186,13 +185,13 @@ TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_call
   CHECK(eventually([&] {  // repeated in case the machine was too busy
     HangingCallbacks others{f.locks, 300ms};
     LossRecorder recorder;
-    std::optional<Lease> lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = recorder.callback()});
-    const std::jthread opener{[&others, opens_at = lease->deadline() + 20ms] {
+    Lease lease = f.locks.lock("r", {.ttl = 600ms, .on_lost = recorder.callback()}).value();
+    const std::jthread opener{[&others, opens_at = lease.deadline() + 20ms] {
       std::this_thread::sleep_until(opens_at);
       others.event.set();
     }};
-    lease->wait_lost();
-    lease.reset();
+    lease.wait_lost();
+    lease = {};
     return recorder.losses().size() == 1;
   }));
 }
@@ -200,10 +199,10 @@ TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_call
 TEST_CASE("a_wait_for_a_loss_returns_even_if_all_threads_hang_in_callbacks") {
   Fixture f;
   const HangingCallbacks others{f.locks, 300ms};
-  const Lease lease = f.locks.lock("r", {.ttl = 600ms});
+  const Lease lease = f.locks.lock("r", {.ttl = 600ms}).value();
   CHECK(lease.wait_lost());
   CHECK(Clock::now() < lease.deadline() + 10s);
-  const Lease deleted = f.locks.lock("deleted", {.ttl = 60s, .auto_renew = true});
+  const Lease deleted = f.locks.lock("deleted", {.ttl = 60s, .auto_renew = true}).value();
   static_cast<void>(deleted.stop_token());
   for (int node = 0; node < 3; ++node) RawClient{f.nodes.port(node)}.del("deleted");
   CHECK(deleted.wait_lost(30s));
@@ -246,7 +245,7 @@ TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
   REQUIRE(lease);
   REQUIRE(eventually([&] { return begun.load(); }));
   auto released = std::async(std::launch::async, [&] {
-    lease.reset();
+    *lease = {};
     return ended.load();
   });
   CHECK(released.wait_for(100ms) == std::future_status::timeout);
@@ -258,17 +257,17 @@ TEST_CASE("a_callback_may_destroy_its_lease_and_the_last_lease_its_client") {
   LocalNodes nodes{3};
   for (int round = 0; round < 10; ++round) {
     std::mutex mutex;
-    std::optional<Lease> lease;
+    Lease lease;
     std::atomic<bool> ended = false;
     const auto let_go = [&](Loss) {
       const std::lock_guard lock{mutex};
-      lease.reset();
+      lease = {};
       ended = true;
     };
     {
       const std::lock_guard lock{mutex};
       Redlock locks{endpoints(nodes)};
-      lease = locks.lock("r", {.ttl = 300ms, .on_lost = let_go});
+      lease = locks.lock("r", {.ttl = 300ms, .on_lost = let_go}).value();
     }
     REQUIRE(eventually([&] { return ended.load(); }));
     const std::lock_guard lock{mutex};  // waits for the end of the callback
@@ -284,8 +283,7 @@ TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost
     for (int round = 0; round < 40; ++round) {
       const LockOptions options{
           .ttl = 20ms, .auto_renew = round % 2 == 0, .on_lost = [&](Loss) { ++reports; }};
-      std::error_code ec;
-      auto lease = locks.try_lock(resource, options, ec);
+      auto lease = locks.try_lock(resource, options);
       if (!lease) continue;  // too slow on a busy machine
       const std::stop_callback callback{lease->stop_token(), [&] { ++reports; }};
       std::this_thread::sleep_for(std::chrono::milliseconds{round});
@@ -303,7 +301,7 @@ TEST_CASE("leases_may_be_destroyed_on_any_thread_while_they_are_renewed_and_lost
 TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
   Fixture f;
   std::atomic<bool> is_gone = false;
-  f.locks.lock("first").release();
+  f.locks.lock("first").value().release();
   f.nodes.pause(2);  // its answers arrive after the calls
   {
     struct Owner {
@@ -315,7 +313,7 @@ TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
       Lease lease;
       std::atomic<bool>& is_gone;
     };
-    const auto owner = std::make_shared<Owner>(f.locks.lock("owned"), is_gone);
+    const auto owner = std::make_shared<Owner>(f.locks.lock("owned").value(), is_gone);
     auto lease = f.locks.try_lock("r", {.on_lost = [owner](Loss) {}});
     REQUIRE(lease);
   }
@@ -327,7 +325,8 @@ TEST_CASE("a_callback_may_own_a_lease_of_the_same_client") {
 TEST_CASE("a_stop_token_requested_at_the_deadline_is_stopped") {
   Fixture f;
   for (int round = 0; round < 10; ++round) {
-    const Lease lease = f.locks.lock("r" + std::to_string(round), {.ttl = 100ms, .on_lost = [](Loss) {}});
+    const Lease lease =
+        f.locks.lock("r" + std::to_string(round), {.ttl = 100ms, .on_lost = [](Loss) {}}).value();
     while (lease.valid()) std::this_thread::yield();
     const std::stop_token token = lease.stop_token();
     CHECK(eventually([&] { return token.stop_requested(); }));

@@ -1,6 +1,5 @@
 // Clients and leases destroyed in any order free all their resources.
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -48,7 +47,7 @@ TEST_CASE("leases_outlive_their_client") {
     std::vector<Lease> leases;
     {
       InspectableLock locks{endpoints(nodes)};
-      for (const char* resource : {"a", "b", "c"}) leases.push_back(locks.lock(resource, lasting));
+      for (const char* resource : {"a", "b", "c"}) leases.push_back(locks.lock(resource, lasting).value());
     }
     CHECK(leases[0].valid());
     CHECK(leases[0].extend());
@@ -64,7 +63,7 @@ TEST_CASE("the_last_lease_may_be_destroyed_on_another_thread") {
   const ProcessResources before;
   for (int round = 0; round < 30; ++round) {
     std::optional<InspectableLock> locks{endpoints(nodes)};
-    Lease lease = locks->lock("resource", lasting);
+    Lease lease = locks->lock("resource", lasting).value();
     std::jthread holder{[lease = std::move(lease)]() mutable { const Lease last = std::move(lease); }};
     locks.reset();
   }
@@ -79,9 +78,10 @@ TEST_CASE("leases_of_a_destroyed_client_may_be_destroyed_on_many_threads_at_once
     std::vector<std::jthread> holders;
     InspectableLock locks{endpoints(nodes)};
     for (int holder = 0; holder < 8; ++holder)
-      holders.emplace_back([lease = locks.lock("resource " + std::to_string(holder), lasting)]() mutable {
-        const Lease last = std::move(lease);
-      });
+      holders.emplace_back(
+          [lease = locks.lock("resource " + std::to_string(holder), lasting).value()]() mutable {
+            const Lease last = std::move(lease);
+          });
   }
   CHECK(all_resources_are_freed(before));
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
@@ -93,11 +93,11 @@ TEST_CASE("a_client_may_be_destroyed_at_any_point_of_a_reconnect") {
   const ProcessResources before;
   for (int round = 0; round < 40; ++round) {
     InspectableLock locks{{nodes.url(0), nodes.url(1), dead.url()}};
-    static_cast<void>(locks.lock("resource", lasting));
+    static_cast<void>(locks.lock("resource", lasting).value());
     dead.refuse(true);
     dead.cut();
     // Notices the lost connection and reconnects in vain.
-    static_cast<void>(locks.lock("resource", lasting));
+    static_cast<void>(locks.lock("resource", lasting).value());
     if (round == 0) CHECK(eventually([&] { return has_background(before); }));
     std::this_thread::sleep_for(std::chrono::milliseconds{round});
     dead.refuse(false);
@@ -110,7 +110,7 @@ TEST_CASE("releases_of_a_client_destroyed_while_a_node_hangs_still_arrive") {
   const ProcessResources before;
   {
     InspectableLock locks{endpoints(nodes)};
-    Lease lease = locks.lock("resource", lasting);
+    Lease lease = locks.lock("resource", lasting).value();
     REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
     nodes.pause(2);
     lease.release();

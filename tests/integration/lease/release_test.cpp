@@ -1,8 +1,6 @@
 // The results of releases, and their effect on the nodes.
 #include <chrono>
 #include <cstddef>
-#include <optional>
-#include <thread>
 #include <utility>
 
 #include "integration/support/observers.hpp"
@@ -58,7 +56,7 @@ TEST_CASE("a_second_release_returns_the_same_result_and_contacts_no_node") {
 
 TEST_CASE("a_release_after_the_deadline_returns_already_lost") {
   Fixture f;
-  Lease lease = f.locks.lock("r", {.ttl = 50ms});
+  Lease lease = f.locks.lock("r", {.ttl = 50ms}).value();
   REQUIRE(eventually([&] { return !lease.valid(); }));
   CHECK(lease.release() == Release::already_lost);
 }

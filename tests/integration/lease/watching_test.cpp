@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -36,7 +35,7 @@ struct Fixture {
   LossRecorder recorder;
 
   Lease hold(bool auto_renew = false) {
-    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = recorder.callback()});
+    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = recorder.callback()}).value();
   }
   /// Whether all nodes will report the next change.
   [[nodiscard]] bool is_armed() {
@@ -111,7 +110,7 @@ TEST_CASE("a_lease_on_flushed_nodes_is_lost_at_once") {
   Fixture f{5};
   std::vector<Lease> held;
   for (int i = 0; i < 300; ++i)
-    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s, .auto_renew = true}));
+    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s, .auto_renew = true}).value());
   const Lease last = f.hold();
   const auto all_armed = [&](RawClient& server) { return server.info("tracking_total_keys") == "301"; };
   REQUIRE(eventually([&] { return std::all_of(f.servers.begin(), f.servers.end(), all_armed); }));
@@ -125,7 +124,7 @@ TEST_CASE("a_lease_on_flushed_nodes_is_lost_at_once") {
 
 TEST_CASE("a_loss_before_the_first_stop_token_or_wait_is_reported_too") {
   Fixture f;
-  const Lease lease = f.locks.lock("r", {.ttl = 60s});
+  const Lease lease = f.locks.lock("r", {.ttl = 60s}).value();
   f.servers.command({"DEL", "r"});
   if (GENERATE(false, true)) {
     CHECK(lease.wait_lost(1min));
@@ -154,7 +153,8 @@ TEST_CASE("a_lease_is_watched_again_after_each_of_its_own_writes") {
 
 TEST_CASE("a_single_deleted_copy_is_not_a_loss_and_is_restored") {
   Fixture f;
-  const Lease lease = f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.recorder.callback()});
+  const Lease lease =
+      f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.recorder.callback()}).value();
   for (int round = 0; round < 6; ++round) {
     REQUIRE(f.is_armed());
     f.servers[static_cast<std::size_t>(round % 3)].del("r");
@@ -209,7 +209,7 @@ TEST_CASE("a_server_that_refuses_listeners_is_polled_with_one_warning") {
   Warnings warnings;
   Redlock locks{endpoints, warnings.options()};
   LossRecorder recorder;
-  const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = recorder.callback()});
+  const Lease lease = locks.lock("r", {.ttl = 10s, .on_lost = recorder.callback()}).value();
   REQUIRE(eventually([&] { return warnings.texts().size() == 1; }));
   CHECK(warnings.texts()[0].find("sends no invalidation messages") != std::string::npos);
   CHECK(warnings.texts()[0].find("NOPERM") != std::string::npos);

@@ -13,6 +13,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -34,7 +35,7 @@ struct BreakingConnection {
   std::uint64_t scripts = 0;  // before
 
   Error break_an_attempt(redlock::Duration ttl, Cut how, bool for_good = false) {
-    CHECK(locks.lock("warm-up").release() == Release::released);
+    CHECK(locks.lock("warm-up").value().release() == Release::released);
     scripts = server.calls("evalsha");
     const auto sets = server.attempts();
     proxy.stall(true, Direction::to_client);
@@ -44,7 +45,7 @@ struct BreakingConnection {
       proxy.cut(how);
       proxy.stall(false);
     }};
-    return error_of([&] { (void)locks.try_lock("r", {.ttl = ttl}); });
+    return error_of([&] { (void)locks.try_lock("r", {.ttl = ttl}).value(); });
   }
 };
 
@@ -79,7 +80,7 @@ TEST_CASE("a_server_that_accepts_and_never_answers_is_timed_out") {
 TEST_CASE("a_server_that_stops_answering_is_timed_out_and_then_its_connection_is_given_up") {
   LocalNodes nodes{1};
   SingleNodeLock locks{nodes.url(0), {.connect_timeout = 200ms, .node_timeout = 50ms}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   nodes.pause(0);
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no answer within 50 ms");
   REQUIRE(eventually([&] { return locks.inspect("r")[0].message == "the connection stopped responding"; }));
@@ -110,19 +111,18 @@ TEST_CASE("a_half_closed_connection_is_replaced") {
   LocalNodes nodes{1};
   Proxy proxy{nodes.port(0)};
   SingleNodeLock locks{proxy.url(), {.connect_timeout = 20s}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   proxy.half_close();
-  std::error_code ec;
-  (void)locks.try_lock("r", {}, ec);
+  const std::error_code ec = locks.try_lock("r").code();
   CHECK((!ec || ec == Errc::no_quorum));  // depends on whether the FIN arrived before the call
-  CHECK(eventually([&] { return locks.try_lock("r", {}, ec).has_value(); }));
+  CHECK(eventually([&] { return is_granted(locks.try_lock("r")); }));
 }
 
 TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_others") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), {.node_timeout = 20s}};  // so the connection is given up after 80 s
   const std::string resource(4096, 'x');
-  const auto cycle = [&] { return locks.lock(resource).release(); };
+  const auto cycle = [&] { return locks.lock(resource).value().release(); };
   REQUIRE(cycle() == Release::released);
   nodes.pause(1);
   // The kernel buffers some megabytes before the library's buffer begins to fill.

@@ -5,7 +5,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "integration/support/measure.hpp"
@@ -50,8 +49,7 @@ void cycle(Redlock& locks, const std::string& resource) {
 bool all_vote(Redlock& locks, Observers& servers) {
   static int number = 0;
   const std::string resource = "vote/" + std::to_string(++number);
-  std::error_code ec;
-  const auto lease = locks.try_lock(resource, {}, ec);
+  const auto lease = locks.try_lock(resource);
   const auto everywhere = static_cast<int>(servers.size());
   return lease &&
          eventually([&] { return servers.holding(resource, lease->owner_value()) == everywhere; }, 50ms);
@@ -77,7 +75,7 @@ void lose_majority(LocalNodes& nodes, Redlock& locks, Back how) {
   std::set<NodeStatus> seen;
   const auto until = Clock::now() + 1500ms;
   while (Clock::now() < until) {
-    const Error error = error_of([&] { (void)locks.try_lock("r"); });
+    const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
     for (const auto& node : error.nodes()) seen.insert(node.status);
     std::this_thread::sleep_for(2ms);
   }
@@ -125,7 +123,7 @@ TEST_CASE("a_hung_majority_is_no_quorum_within_the_node_timeout") {
     REQUIRE(eventually([&] { return all_vote(locks, servers); }));
     for (const int node : majority) nodes.pause(node);
     const auto taken = time_of([&] {
-      const Error error = error_of([&] { (void)locks.try_lock("r"); });
+      const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
       check_has_a_line_for_each(error, nodes);
       CHECK(count(error.nodes(), NodeStatus::timed_out) == 3);
       CHECK(count(error.nodes(), NodeStatus::granted) == 2);
@@ -149,7 +147,7 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
   auto fastest = Clock::duration::max();
   for (int round = 0; round < 5; ++round) {
     const auto taken = time_of([&] {
-      const Error error = error_of([&] { (void)locks.try_lock("r"); });
+      const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
       check_has_a_line_for_each(error, nodes);
       CHECK(count(error.nodes(), NodeStatus::unreachable) +
                 count(error.nodes(), NodeStatus::connection_lost) ==
@@ -159,9 +157,9 @@ TEST_CASE("a_dead_majority_is_no_quorum_within_the_node_timeout") {
   }
   CHECK(fastest <= node_timeout + slack);
   REQUIRE(eventually([&] {  // soon all reports have the reason
-    return count(error_of([&] { (void)locks.try_lock("r"); }).nodes(), NodeStatus::unreachable) == 3;
+    return count(error_of([&] { (void)locks.try_lock("r").value(); }).nodes(), NodeStatus::unreachable) == 3;
   }));
-  CHECK_THAT(error_of([&] { (void)locks.try_lock("r"); }).what(),
+  CHECK_THAT(error_of([&] { (void)locks.try_lock("r").value(); }).what(),
              contains("unreachable (Connection refused)"));
 }
 
@@ -173,7 +171,7 @@ TEST_CASE("a_majority_hung_before_the_first_connection_is_no_quorum_after_the_co
   for (int round = 0; round < 5; ++round) {
     Redlock locks{endpoints(nodes), Options{.connect_timeout = connect_timeout, .node_timeout = 100ms}};
     fastest = std::min(fastest, time_of([&] {
-                         const Error error = error_of([&] { (void)locks.try_lock("r"); });
+                         const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
                          check_has_a_line_for_each(error, nodes);
                          for (const int node : majority)
                            CHECK_THAT(error.what(), contains(nodes.url(node) + ": timed out (no connection"));
@@ -187,7 +185,7 @@ TEST_CASE("returned_nodes_are_used_again_within_two_seconds") {
   CAPTURE(static_cast<int>(how));
   LocalNodes nodes{5, {.persist = how == Back::with_data}};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 100ms, .restart_guard = RestartGuard::off}};
-  const auto survivor = locks.lock("survivor", {.ttl = 60s});
+  const auto survivor = locks.lock("survivor", {.ttl = 60s}).value();
   auto fastest = Clock::duration::max();
   // The best of three, as a busy machine may delay some of them.
   for (int round = 0; round < 3 && fastest > 2s + slack; ++round) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -79,17 +78,16 @@ class Workers {
   }
 
   void cycle(int me, const std::string& resource, bool shared, std::size_t which) {
-    std::error_code ec;
-    auto lease = locks_.try_lock_for(resource, 200ms, {.ttl = 2s}, {}, ec);
+    auto lease = locks_.try_lock_for(resource, 200ms, {.ttl = 2s});
     if (lease) {
       const auto from = Clock::now();
       if (shared) std::this_thread::yield();
       const auto to = std::min(Clock::now(), lease->deadline());
       if (shared && from < to) holds_[me].push_back({which, from, to});
       ++locked_[me];
-    } else if (ec == Errc::no_quorum) {
+    } else if (lease.code() == Errc::no_quorum) {
       ++without_quorum_[me];
-    } else if (ec != Errc::timed_out) {
+    } else if (lease.code() != Errc::timed_out) {
       ++unexpected_;
     }
   }

@@ -1,10 +1,8 @@
 // Clients that hold a lease and make no call: what they notice of their nodes.
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "integration/support/observers.hpp"
@@ -46,7 +44,7 @@ TEST_CASE("a_rolling_restart_of_all_nodes_does_not_give_the_lock_of_an_idle_hold
   CAPTURE(size);
   LocalNodes nodes{size};
   Redlock locks{endpoints(nodes)};
-  const Lease lease = locks.lock("r");
+  const Lease lease = locks.lock("r").value();
   int quarantined = 0;
   for (int node = 0; node < size; ++node) {
     nodes.restart_empty(node);
@@ -54,8 +52,7 @@ TEST_CASE("a_rolling_restart_of_all_nodes_does_not_give_the_lock_of_an_idle_hold
     quarantined += eventually([&] { return server.pttl("redlock:quarantine") > 0; }, 4s) ? 1 : 0;
   }
   Redlock newcomer{endpoints(nodes)};
-  std::error_code ec;
-  const std::optional<Lease> second = newcomer.try_lock_for("r", 1s, {}, {}, ec);
+  const auto second = newcomer.try_lock_for("r", 1s);
   REQUIRE(lease.remaining() > 0s);
   CHECK_FALSE(second);
   CHECK(quarantined == size);
@@ -65,7 +62,7 @@ TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_fur
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  const std::optional<Lease> lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r");
   REQUIRE(lease);
   for (int round = 0; round < 2; ++round) {
     REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
@@ -77,7 +74,7 @@ TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_fur
 TEST_CASE("an_idle_holder_reconnects_to_a_node_that_was_away") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
-  const std::optional<Lease> lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r");
   REQUIRE(lease);
   REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   nodes.kill(1);
@@ -92,7 +89,7 @@ TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_n
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  std::optional<Lease> lease = locks.try_lock("r", {.ttl = 1s});
+  auto lease = locks.try_lock("r", {.ttl = 1s});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   SECTION("it was released") { lease->release(); }
@@ -103,11 +100,11 @@ TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_n
   std::this_thread::sleep_for(300ms);
   CHECK(connections_of_clients(servers) == 0);
   // The next lease is watched again.
-  std::optional<Lease> next;
+  Lease next;
   REQUIRE(eventually([&] {
-    std::error_code ec;
-    next = locks.try_lock("another", {.ttl = 60s}, ec);
-    return next.has_value();
+    redlock::LockResult result = locks.try_lock("another", {.ttl = 60s});
+    if (result) next = std::move(result).value();
+    return next.valid();
   }));
   REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
   close_connections(servers);
@@ -118,7 +115,7 @@ TEST_CASE("an_extended_lease_is_watched_until_its_new_deadline") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  std::optional<Lease> lease = locks.try_lock("r", {.ttl = 2s});
+  auto lease = locks.try_lock("r", {.ttl = 2s});
   REQUIRE(lease);
   const Clock::time_point first_deadline = lease->deadline();
   std::this_thread::sleep_until(first_deadline - 1s);
@@ -133,7 +130,7 @@ TEST_CASE("a_lease_without_the_restart_guard_needs_no_thread") {
   LocalNodes nodes{1};
   const std::set<pid_t> before = threads();
   Redlock locks{endpoints(nodes), redlock::Options{.restart_guard = redlock::RestartGuard::off}};
-  const std::optional<Lease> lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r");
   REQUIRE(lease);
   std::this_thread::sleep_for(50ms);
   for (const pid_t thread : threads()) CHECK(before.contains(thread));

@@ -12,6 +12,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -36,10 +37,10 @@ std::string message_of(const Error& error) { return error.what(); }
 TEST_CASE("two_teams_with_different_max_ttl_use_the_same_nodes") {
   LocalNodes nodes{3};
   Redlock first = client(nodes, 30s);
-  { REQUIRE(first.try_lock("r", {.ttl = 30s})); }
+  { REQUIRE(is_granted(first.try_lock("r", {.ttl = 30s}))); }
   Redlock second = client(nodes, 5min);
-  { REQUIRE(second.try_lock("r", {.ttl = 30s})); }
-  const Error error = error_of([&] { (void)second.try_lock("r", {.ttl = 31s}); });
+  { REQUIRE(is_granted(second.try_lock("r", {.ttl = 30s}))); }
+  const Error error = error_of([&] { (void)second.try_lock("r", {.ttl = 31s}).value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK_THAT(message_of(error),
              contains("ttl is 31 s, but max_ttl of these nodes is 30 s; to raise it: redlock "
@@ -57,7 +58,7 @@ TEST_CASE("clients_that_begin_at_the_same_time_with_different_max_ttl_agree") {
     for (const auto max_ttl : {30s, 60s, 90s, 120s})
       threads.emplace_back([&nodes, &granted, max_ttl] {
         Redlock locks = client(nodes, max_ttl);
-        granted += locks.try_lock_for("r", 20s, {.ttl = 1s}) ? 1 : 0;
+        granted += is_granted(locks.try_lock_for("r", 20s, {.ttl = 1s})) ? 1 : 0;
       });
     threads.clear();
     CHECK(granted == 4);
@@ -76,20 +77,19 @@ TEST_CASE("clients_that_begin_at_the_same_time_with_different_max_ttl_agree") {
 TEST_CASE("a_raised_max_ttl_applies_to_living_clients_and_disturbs_no_lock") {
   LocalNodes nodes{5};
   Redlock locks = client(nodes);
-  { REQUIRE(locks.try_lock("r")); }
-  CHECK(error_of([&] { (void)locks.try_lock("long", {.ttl = 5min}); }).code() == Errc::misconfigured);
+  { REQUIRE(is_granted(locks.try_lock("r"))); }
+  CHECK(error_of([&] { (void)locks.try_lock("long", {.ttl = 5min}).value(); }).code() == Errc::misconfigured);
   std::atomic<int> failures{0};
   std::atomic<int> acquired{0};
   std::jthread user{[&](const std::stop_token& stop) {
     for (; !stop.stop_requested(); std::this_thread::sleep_for(2ms)) {
-      std::error_code ec;
-      locks.try_lock("r", {.ttl = 30s}, ec) ? ++acquired : ++failures;
-      static_cast<void>(locks.try_lock("long", {.ttl = 5min}, ec));  // looks at the nodes again
+      is_granted(locks.try_lock("r", {.ttl = 30s})) ? ++acquired : ++failures;
+      static_cast<void>(locks.try_lock("long", {.ttl = 5min}));  // looks at the nodes again
     }
   }};
   Redlock operators = client(nodes, 5min);
   CHECK(operators.raise_max_ttl(5min).get() == 5min);
-  { CHECK(locks.try_lock_for("long", 10s, {.ttl = 5min})); }
+  { CHECK(is_granted(locks.try_lock_for("long", 10s, {.ttl = 5min}))); }
   user.request_stop();
   user.join();
   CHECK(failures == 0);
@@ -100,12 +100,12 @@ TEST_CASE("a_raised_max_ttl_applies_to_living_clients_and_disturbs_no_lock") {
 TEST_CASE("a_node_that_loses_its_data_after_a_raise_waits_for_the_longest_lock_under_any_client") {
   LocalNodes nodes{3};
   Redlock idle = client(nodes, 10s);  // knows the nodes from before the raise
-  { REQUIRE(idle.try_lock("r", {.ttl = 5s})); }
+  { REQUIRE(is_granted(idle.try_lock("r", {.ttl = 5s}))); }
   client(nodes).raise_max_ttl(5min);
   nodes.restart_empty(2);
   Observers servers{nodes};
   REQUIRE(eventually([&] {
-    REQUIRE(idle.try_lock("r", {.ttl = 5s}));
+    REQUIRE(is_granted(idle.try_lock("r", {.ttl = 5s})));
     return servers[2].pttl("redlock:quarantine") > 0;
   }));
   CHECK(servers[2].pttl("redlock:quarantine") > 290'000);
@@ -115,15 +115,15 @@ TEST_CASE("a_node_that_loses_its_data_after_a_raise_waits_for_the_longest_lock_u
 TEST_CASE("the_strict_guard_needs_a_max_ttl_that_covers_that_of_the_nodes") {
   LocalNodes nodes{3};
   Redlock locks = client(nodes, 30s);
-  { REQUIRE(locks.try_lock("r", {.ttl = 30s})); }
+  { REQUIRE(is_granted(locks.try_lock("r", {.ttl = 30s}))); }
   locks.raise_max_ttl(2min);
   Redlock strict{endpoints(nodes), Options{.restart_guard = RestartGuard::strict}};
-  const Error error = error_of([&] { (void)strict.try_lock("r"); });
+  const Error error = error_of([&] { (void)strict.try_lock("r").value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK_THAT(message_of(error),
              contains("locks on these nodes may live for 120 s, but max_ttl of this client is 60 s"));
   Redlock covering{endpoints(nodes), Options{.restart_guard = RestartGuard::strict, .max_ttl = 2min}};
-  CHECK(covering.try_lock("r"));
+  CHECK(is_granted(covering.try_lock("r")));
 }
 
 TEST_CASE("raise_max_ttl_refuses_bad_values_and_a_client_without_restart_guard") {

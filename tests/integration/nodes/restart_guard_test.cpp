@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -27,6 +27,7 @@ using redlock::Errc;
 using redlock::Error;
 using redlock::Lease;
 using redlock::LockOptions;
+using redlock::LockResult;
 using redlock::NodeReport;
 using redlock::NodeStatus;
 using redlock::Options;
@@ -52,7 +53,7 @@ TEST_CASE("new_nodes_vote_without_quarantine") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   Redlock beside{endpoints(nodes)};
-  std::jthread at_the_same_time{[&beside] { CHECK(beside.try_lock("other")); }};
+  std::jthread at_the_same_time{[&beside] { CHECK(is_granted(beside.try_lock("other"))); }};
   lock_once(locks);
   at_the_same_time.join();
   CHECK(servers.having("redlock:node") == 5);
@@ -67,7 +68,7 @@ TEST_CASE("a_node_restarted_without_data_votes_after_max_ttl_and_not_before") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.max_ttl = 2s}};
   const LockOptions brief{.ttl = 2s};
-  { REQUIRE(locks.try_lock("first", brief)); }
+  { REQUIRE(is_granted(locks.try_lock("first", brief))); }
   nodes.restart_empty(1);
   const Clock::time_point restarted = Clock::now();
   REQUIRE(eventually([&] {
@@ -81,21 +82,18 @@ TEST_CASE("a_node_restarted_without_data_votes_after_max_ttl_and_not_before") {
   REQUIRE(report.votes_in);
   CHECK(*report.votes_in > 0ms);
   CHECK(*report.votes_in <= 2023ms);
-  REQUIRE(locks.try_lock("r", brief));  // from the majority
+  REQUIRE(is_granted(locks.try_lock("r", brief)));  // from the majority
 
   // New clients do not restart the quarantine.
   while (Clock::now() < restarted + 1s) {
     Redlock newcomer{endpoints(nodes), Options{.max_ttl = 2s}};
-    REQUIRE(newcomer.try_lock("r", brief));
+    REQUIRE(is_granted(newcomer.try_lock("r", brief)));
   }
   REQUIRE(eventually([&] { return voters(locks) == 3; }, 10s));
   CHECK(Clock::now() >= restarted + 2s);
   // Now the restarted node is needed for a majority.
   nodes.kill(0);
-  REQUIRE(eventually([&] {
-    std::error_code ec;
-    return locks.try_lock("r", brief, ec).has_value();
-  }));
+  REQUIRE(eventually([&] { return is_granted(locks.try_lock("r", brief)); }));
 }
 
 TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
@@ -106,7 +104,7 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
   nodes.restart_empty(2);
   std::string text;
   REQUIRE(eventually([&] {
-    const Error error = error_of([&] { (void)locks.try_lock("r"); });
+    const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
     CHECK(error.code() == Errc::no_quorum);
     text = error.what();
     return error.nodes()[0].status == NodeStatus::quarantined &&
@@ -120,20 +118,20 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
 TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_they_are_told") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 1s, .max_ttl = 6s}};
-  { REQUIRE(locks.try_lock("first", {.ttl = 3s})); }
+  { REQUIRE(is_granted(locks.try_lock("first", {.ttl = 3s}))); }
   for (const int node : {0, 2}) nodes.restart_empty(node);
   const Clock::time_point restarted = Clock::now();
   const auto lost = [&] {
-    std::error_code ec;
-    static_cast<void>(locks.try_lock("r", {.ttl = 1s}, ec));
+    const std::error_code ec = locks.try_lock("r", {.ttl = 1s}).code();
     return ec == Errc::no_quorum && locks.inspect("r")[2].votes_in.value_or(0ms) > 0ms;
   };
   REQUIRE(eventually(lost));
-  CHECK(error_of([&] { (void)locks.try_lock_for("r", 60s, {.ttl = 1s, .node_wait = 100ms}); }).code() ==
+  CHECK(error_of([&] {
+          (void)locks.try_lock_for("r", 60s, {.ttl = 1s, .node_wait = 100ms}).value();
+        }).code() == Errc::no_quorum);
+  CHECK(error_of([&] { (void)locks.try_lock("r", {.ttl = 1s, .node_wait = 0ms}).value(); }).code() ==
         Errc::no_quorum);
-  CHECK(error_of([&] { (void)locks.try_lock("r", {.ttl = 1s, .node_wait = 0ms}); }).code() ==
-        Errc::no_quorum);
-  CHECK(error_of([&] { (void)locks.try_lock_for("r", 0s, {.ttl = 1s, .node_wait = 60s}); }).code() ==
+  CHECK(error_of([&] { (void)locks.try_lock_for("r", 0s, {.ttl = 1s, .node_wait = 60s}).value(); }).code() ==
         Errc::no_quorum);
   CHECK(Clock::now() - restarted < 6s);
   const auto lease = locks.try_lock("r", {.ttl = 1s, .node_wait = 60s});
@@ -144,9 +142,9 @@ TEST_CASE("calls_wait_for_nodes_that_say_when_they_vote_again_for_as_long_as_the
 TEST_CASE("a_node_that_loses_its_data_under_a_connection_is_waited_for_as_well") {
   LocalNodes nodes{1};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 1s, .max_ttl = 2s}};
-  { REQUIRE(locks.try_lock("first", {.ttl = 2s})); }
+  { REQUIRE(is_granted(locks.try_lock("first", {.ttl = 2s}))); }
   Observers{nodes}[0].command({"FLUSHALL"});
-  CHECK(locks.try_lock("r", {.ttl = 2s, .node_wait = 60s}));
+  CHECK(is_granted(locks.try_lock("r", {.ttl = 2s, .node_wait = 60s})));
 }
 
 TEST_CASE("a_server_refuses_a_mark_that_is_a_second_late") {
@@ -179,19 +177,13 @@ TEST_CASE("new_nodes_that_wait_for_another_vote_as_soon_as_it_comes") {
   Observers servers{nodes};
   nodes.kill(2);
   Redlock locks{endpoints(nodes)};
-  CHECK(error_of([&] { (void)locks.try_lock("r"); }).code() == Errc::no_quorum);
+  CHECK(error_of([&] { (void)locks.try_lock("r").value(); }).code() == Errc::no_quorum);
   REQUIRE(eventually([&] {
-    std::error_code ec;
-    static_cast<void>(locks.try_lock("r", {}, ec));
+    static_cast<void>(locks.try_lock("r"));
     return servers[0].pttl("redlock:quarantine") > 0 && servers[1].pttl("redlock:quarantine") > 0;
   }));
   nodes.restart_empty(2);
-  REQUIRE(eventually(
-      [&] {
-        std::error_code ec;
-        return locks.try_lock("r", {}, ec).has_value();
-      },
-      20s));
+  REQUIRE(eventually([&] { return is_granted(locks.try_lock("r")); }, 20s));
   REQUIRE(eventually([&] { return voters(locks) == 3; }, 20s));
 }
 
@@ -207,9 +199,8 @@ TEST_CASE("clients_that_poll_while_the_last_node_comes_agree_on_one_deployment")
     for (int i = 0; i < 8; ++i)
       clients.emplace_back([&nodes](const std::stop_token& stop) {
         Redlock locks{endpoints(nodes), Options{.max_ttl = short_ttl}};
-        std::error_code ec;
         while (!stop.stop_requested()) {
-          static_cast<void>(locks.try_lock("r", {.ttl = 100ms}, ec));
+          static_cast<void>(locks.try_lock("r", {.ttl = 100ms}));
           std::this_thread::sleep_for(1ms);
         }
       });
@@ -220,12 +211,7 @@ TEST_CASE("clients_that_poll_while_the_last_node_comes_agree_on_one_deployment")
     const auto begins_with = [&servers](std::size_t node) {
       return servers[node].get("redlock:node").value_or("").substr(0, 50);
     };
-    CHECK(eventually(
-        [&] {
-          std::error_code ec;
-          return locks.try_lock("own", {.ttl = 100ms}, ec).has_value();
-        },
-        30s));
+    CHECK(eventually([&] { return is_granted(locks.try_lock("own", {.ttl = 100ms})); }, 30s));
     // A majority has one name. A client that began at the same moment may have named the third node otherwise.
     const std::string name = begins_with(0) == begins_with(1) ? begins_with(0) : begins_with(2);
     CHECK(name.starts_with("redlock 1 deployment="));
@@ -242,12 +228,7 @@ TEST_CASE("a_marker_that_is_not_understood_on_one_new_node_does_not_block_the_ot
       "redlock 1 deployment=" + deployment + " nodes=3 max_ttl=1000 node=0123456789abcdef run_id=x";
   servers[0].command({"SET", "redlock:node", strange});
   Redlock locks{endpoints(nodes), Options{.max_ttl = 1s}};
-  REQUIRE(eventually(
-      [&] {
-        std::error_code ec;
-        return locks.try_lock("r", {.ttl = 1s}, ec).has_value();
-      },
-      20s));
+  REQUIRE(eventually([&] { return is_granted(locks.try_lock("r", {.ttl = 1s})); }, 20s));
   CHECK(locks.inspect("r")[0].status == NodeStatus::other_deployment);
   CHECK(servers[0].get("redlock:node") == strange);
   for (const std::size_t node : {1U, 2U})
@@ -259,11 +240,7 @@ TEST_CASE("durable_nodes_vote_at_once_after_a_restart") {
   Redlock locks{endpoints(nodes), Options{.durable_nodes = true}};
   lock_once(locks);
   for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
-  const auto is_granted = [&locks] {
-    std::error_code ec;
-    return locks.try_lock("r", {}, ec).has_value();
-  };
-  REQUIRE(eventually(is_granted, 5s));
+  REQUIRE(eventually([&] { return is_granted(locks.try_lock("r")); }, 5s));
   REQUIRE(eventually([&] { return voters(locks) == 3; }, 5s));
 }
 
@@ -284,10 +261,10 @@ TEST_CASE("the_strict_guard_quarantines_new_nodes") {
   Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::strict, .max_ttl = 1s}};
   const LockOptions brief{.ttl = 1s};
   const Clock::time_point begun = Clock::now();
-  const Error error = error_of([&] { (void)locks.try_lock("r", brief); });
+  const Error error = error_of([&] { (void)locks.try_lock("r", brief).value(); });
   CHECK(error.code() == Errc::no_quorum);
   for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::quarantined);
-  REQUIRE(locks.try_lock_for("r", 20s, brief));
+  REQUIRE(is_granted(locks.try_lock_for("r", 20s, brief)));
   CHECK(Clock::now() - begun >= 1s);
 }
 
@@ -299,7 +276,7 @@ TEST_CASE("the_next_attempt_detects_a_flush_on_live_connections_with_and_without
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
   servers.command({"FLUSHALL"});
-  const Error error = error_of([&] { (void)locks.try_lock("r", {.fencing = fencing}); });
+  const Error error = error_of([&] { (void)locks.try_lock("r", {.fencing = fencing}).value(); });
   CHECK(error.code() == Errc::no_quorum);
   for (const NodeReport& report : error.nodes()) CHECK(report.status == NodeStatus::quarantined);
   CHECK(servers.having("r") == 0);
@@ -315,7 +292,7 @@ TEST_CASE("teams_with_other_key_prefixes_share_servers_without_disturbing_each_o
   Redlock plain{all, Options{.max_ttl = 50s}};
   const LockOptions brief{.ttl = 1s};
   for (Redlock* const team : {&one, &two, &plain}) {
-    REQUIRE(eventually([&] { return team->try_lock_for("r", 20s, brief).has_value(); }));
+    REQUIRE(eventually([&] { return is_granted(team->try_lock_for("r", 20s, brief)); }));
     for (const NodeReport& report : team->inspect("r")) CHECK(report.status == NodeStatus::free);
   }
   CHECK(servers[1].get("redlock:node:one:").value_or("").find("nodes=3 max_ttl=30000 ") != std::string::npos);
@@ -326,7 +303,7 @@ TEST_CASE("teams_with_other_key_prefixes_share_servers_without_disturbing_each_o
   nodes.restart_empty(1);
   for (Redlock* const team : {&one, &two})
     REQUIRE(eventually([&] {
-      REQUIRE(team->try_lock_for("r", 20s, brief));
+      REQUIRE(is_granted(team->try_lock_for("r", 20s, brief)));
       return team->inspect("r")[team == &one ? 1 : 0].votes_in.value_or(0ms) > 0ms;
     }));
   RawClient restarted{nodes.port(1)};
@@ -341,9 +318,9 @@ TEST_CASE("clients_that_disagree_about_the_nodes_get_an_error") {
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
   Redlock fewer{{redlock::Endpoint{nodes.url(0)}}};
-  CHECK_THAT(error_of([&] { (void)fewer.try_lock("r"); }).what(),
+  CHECK_THAT(error_of([&] { (void)fewer.try_lock("r").value(); }).what(),
              contains("its marker says 3 nodes, but this client has 1"));
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
 }
 
 TEST_CASE("deleting_the_markers_of_unused_nodes_allows_another_number_of_nodes") {
@@ -355,13 +332,10 @@ TEST_CASE("deleting_the_markers_of_unused_nodes_allows_another_number_of_nodes")
     lock_once(three);
   }
   Redlock five{all};
-  CHECK(error_of([&] { (void)five.try_lock("r"); }).code() == Errc::misconfigured);
+  CHECK(error_of([&] { (void)five.try_lock("r").value(); }).code() == Errc::misconfigured);
   servers.command({"DEL", "redlock:node"});
   Redlock again{all};
-  REQUIRE(eventually([&] {
-    std::error_code ec;
-    return again.try_lock("r", {}, ec).has_value();
-  }));
+  REQUIRE(eventually([&] { return is_granted(again.try_lock("r")); }));
   CHECK(voters(again) == 5);
 }
 
@@ -371,8 +345,7 @@ TEST_CASE("deleting_the_keys_of_the_guard_helps_living_clients") {
   Redlock locks{endpoints(nodes)};
   lock_once(locks);
   const auto all_vote = [&] {
-    std::error_code ec;
-    static_cast<void>(locks.try_lock("r", {}, ec));
+    static_cast<void>(locks.try_lock("r"));
     return voters(locks) == 3;
   };
   nodes.restart_empty(1);
@@ -399,14 +372,14 @@ TEST_CASE("an_empty_node_may_replace_another_at_the_same_address_under_live_clie
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 2s, .max_ttl = 3s}};
   const LockOptions brief{.ttl = 3s};
-  { REQUIRE(locks.try_lock("first", brief)); }
+  { REQUIRE(is_granted(locks.try_lock("first", brief))); }
   nodes.kill(4);
-  REQUIRE(locks.try_lock("r", brief));
+  REQUIRE(is_granted(locks.try_lock("r", brief)));
   nodes.restart_empty(4);
   const Clock::time_point replaced = Clock::now();
   REQUIRE(eventually(
       [&] {
-        REQUIRE(locks.try_lock("r", brief));
+        REQUIRE(is_granted(locks.try_lock("r", brief)));
         return voters(locks) == 5;
       },
       20s));
@@ -417,9 +390,9 @@ TEST_CASE("without_the_guard_no_marker_is_read_or_written") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.restart_guard = RestartGuard::off}};
-  REQUIRE(locks.try_lock("r", {.ttl = 10min, .fencing = false}));
+  REQUIRE(is_granted(locks.try_lock("r", {.ttl = 10min, .fencing = false})));
   redlock::SingleNodeLock single{redlock::Endpoint{nodes.url(0)}};
-  REQUIRE(single.try_lock("s", {.ttl = 10min}));
+  REQUIRE(is_granted(single.try_lock("s", {.ttl = 10min})));
   CHECK(servers.having("redlock:node") == 0);
   for (RawClient& server : servers) CHECK(server.calls("eval") == 0);
 }
@@ -443,10 +416,7 @@ class Contest {
       : options_{.restart_guard = policy, .max_ttl = ttl}, random_{seed} {
     for (int i = 0; i < 8; ++i) clients_.push_back(std::make_unique<Redlock>(endpoints(nodes_), options_));
     for (const auto& client : clients_)
-      REQUIRE(eventually([&] {
-        std::error_code ec;
-        return client->try_lock("warm up", {.ttl = ttl}, ec).has_value();
-      }));
+      REQUIRE(eventually([&] { return is_granted(client->try_lock("warm up", {.ttl = ttl})); }));
     for (RawClient& server : servers_) keep_no_more(server);
   }
 
@@ -462,14 +432,14 @@ class Contest {
     for (const std::size_t node : away) proxies[node].refuse(true);
     Redlock holder{proxies.endpoints(), options_};
     const LockOptions options{.ttl = ttl, .fencing = random_() % 2 == 0};
-    std::optional<Lease> lease;
+    Lease lease;
     REQUIRE(eventually([&] {  // repeated, as a busy machine may be too slow for one node timeout
-      std::error_code ec;
-      lease = holder.try_lock(resource, options, ec);
-      return lease.has_value();
+      LockResult result = holder.try_lock(resource, options);
+      if (result) lease = std::move(result).value();
+      return lease.valid();
     }));
     ExclusionChecker<1> checker;
-    checker.acquired(0, *lease);
+    checker.acquired(0, lease);
     const auto loss = static_cast<Loss>(random_() % 3);
     for (std::size_t node = 0; node < 5; ++node)
       if (!is_away(node)) lose(static_cast<int>(node), loss);
@@ -477,8 +447,7 @@ class Contest {
     std::vector<std::jthread> contenders;
     for (const auto& client : clients_)
       contenders.emplace_back([&checker, &resource, &options, &client = *client] {
-        std::error_code ec;
-        const auto won = client.try_lock_for(resource, 3 * ttl, options, {}, ec);
+        const auto won = client.try_lock_for(resource, 3 * ttl, options);
         if (!won) return;
         checker.acquired(0, *won);
         std::this_thread::sleep_for(2ms);
@@ -494,8 +463,7 @@ class Contest {
   /// Whether all nodes vote for a new client, which also marks unmarked nodes.
   [[nodiscard]] bool all_vote() {
     Redlock newcomer{endpoints(nodes_), options_};
-    std::error_code ec;
-    return newcomer.try_lock("between", {.ttl = ttl}, ec) && voters(newcomer) == 5;
+    return is_granted(newcomer.try_lock("between", {.ttl = ttl})) && voters(newcomer) == 5;
   }
 
   /// Stops persistence, so that the data on disk becomes an old snapshot without later locks.

@@ -13,6 +13,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/network/proxy.hpp"
 #include "support/recording_observer.hpp"
 
@@ -75,14 +76,14 @@ TEST_CASE("a_server_that_reports_the_run_id_of_one_that_votes_prevents_no_lock")
   CAPTURE(guarded);
   LocalNodes nodes{3};
   Redlock first{endpoints(nodes)};
-  { REQUIRE(first.try_lock("r")); }  // the nodes get their markers
+  { REQUIRE(is_granted(first.try_lock("r"))); }  // the nodes get their markers
   Observers servers{nodes};
   Proxy impostor{nodes.port(2)};
   impostor.replace(servers[2].info("run_id").value(), servers[0].info("run_id").value());
   impostor.stall(true);  // of two servers with one run_id, the one that answers first votes
   Redlock locks{{nodes.url(0), nodes.url(1), impostor.url()},
                 guarded ? Options{.connect_timeout = 20s, .node_timeout = 5s} : unguarded()};
-  { REQUIRE(locks.try_lock("r")); }
+  { REQUIRE(is_granted(locks.try_lock("r"))); }
   impostor.stall(false);
   REQUIRE(eventually([&] { return locks.inspect("r")[2].status == NodeStatus::same_node; }));
   for (int i = 0; i < 20; ++i) {
@@ -97,9 +98,9 @@ TEST_CASE("a_server_that_reports_the_run_id_of_one_that_votes_prevents_no_lock")
 TEST_CASE("a_server_under_two_names_is_not_a_majority") {
   LocalNodes nodes{2};
   Redlock locks{{nodes.url(0), second_name(nodes, "db"), nodes.url(1)}, unguarded()};
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
   nodes.kill(1);
-  const Error error = error_of([&] { (void)locks.try_lock("r"); });
+  const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
   CHECK(error.code() == Errc::no_quorum);
   CHECK(count(error.nodes(), NodeStatus::same_node) == 1);
   CHECK_THAT(error.what(), contains("1 of 3 nodes voted, 2 needed"));
@@ -109,10 +110,9 @@ TEST_CASE("a_server_under_two_names_is_not_a_majority") {
 TEST_CASE("names_that_leave_too_few_servers_for_a_majority_are_a_configuration_error") {
   LocalNodes nodes{1};
   Redlock locks{{nodes.url(0), second_name(nodes, "name"), second_name(nodes, "db")}, unguarded()};
-  std::error_code ec;
-  (void)locks.lock("r", {}, {}, ec);  // a waiting call ends, too
+  const std::error_code ec = locks.lock("r").code();  // a waiting call ends, too
   CHECK(ec == Errc::misconfigured);
-  const Error error = error_of([&] { (void)locks.try_lock("r"); });
+  const Error error = error_of([&] { (void)locks.try_lock("r").value(); });
   CHECK(error.code() == Errc::misconfigured);
   CHECK(count(error.nodes(), NodeStatus::same_node) == 2);
 }
@@ -123,16 +123,13 @@ TEST_CASE("the_second_name_votes_when_the_first_one_leads_nowhere_any_more") {
   Proxy second{nodes.port(0)};
   second.set_delay(0ms, 200ms);  // so that the first name has the vote
   Redlock locks{{first.url(), second.url(), nodes.url(1)}, unguarded()};
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
   CHECK(eventually([&] { return locks.inspect("r")[1].status == NodeStatus::same_node; }));
   CHECK(locks.inspect("r")[0].status == NodeStatus::free);
   second.set_delay(0ms, 0ms);
   first.refuse(true);
   first.cut();
-  CHECK(eventually([&] {
-    std::error_code ec;
-    return locks.try_lock("r", {}, ec).has_value();
-  }));
+  CHECK(eventually([&] { return is_granted(locks.try_lock("r")); }));
   CHECK(locks.inspect("r")[1].status == NodeStatus::free);
   first.refuse(false);
   CHECK(eventually([&] { return locks.inspect("r")[0].status == NodeStatus::same_node; }));
@@ -144,7 +141,7 @@ TEST_CASE("the_restart_guard_admits_marked_nodes_of_which_one_has_two_names") {
   const Options patient{.connect_timeout = 20s, .node_timeout = 5s};
   {
     Redlock right_list{endpoints(nodes), patient};
-    REQUIRE(right_list.try_lock("r"));  // marks the nodes
+    REQUIRE(is_granted(right_list.try_lock("r")));  // marks the nodes
     Observers servers{nodes};
     REQUIRE(eventually([&] {
       return std::all_of(servers.begin(), servers.end(),
@@ -152,7 +149,7 @@ TEST_CASE("the_restart_guard_admits_marked_nodes_of_which_one_has_two_names") {
     }));
   }
   Redlock locks{{nodes.url(0), second_name(nodes, "name"), nodes.url(1)}, patient};
-  CHECK(locks.try_lock("r"));
+  CHECK(is_granted(locks.try_lock("r")));
 }
 
 TEST_CASE("the_observer_learns_once_that_a_node_is_a_second_name") {
@@ -161,7 +158,7 @@ TEST_CASE("the_observer_learns_once_that_a_node_is_a_second_name") {
   Options options = unguarded();
   options.observer = observer;
   Redlock locks{{nodes.url(0), second_name(nodes, "name"), nodes.url(1)}, options};
-  for (int i = 0; i < 3; ++i) REQUIRE(locks.try_lock("r"));
+  for (int i = 0; i < 3; ++i) REQUIRE(is_granted(locks.try_lock("r")));
   const auto reports = [&] {
     const auto all = observer->nodes();
     return std::count_if(all.begin(), all.end(), [](const redlock::Observer::Node& node) {
@@ -177,8 +174,7 @@ TEST_CASE("a_second_name_leaves_nothing_on_the_server") {
   LocalNodes nodes{3};
   Redlock locks{one_twice(nodes, second_name(nodes, kind)), unguarded()};
   for (int i = 0; i < 3; ++i) {
-    std::error_code ec;
-    (void)locks.try_lock("r", {.ttl = 60s}, ec);
+    static_cast<void>(locks.try_lock("r", {.ttl = 60s}));
   }
   Observers servers{nodes};
   CHECK(eventually([&] { return servers.empty() == 3; }));

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
-#include <optional>
 #include <random>
 #include <set>
 #include <stop_token>
@@ -19,6 +18,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/own_process.hpp"
 
@@ -59,8 +59,7 @@ class Worker {
     if (Clock::now() - begin > brief.ttl.get() / 2) ++overlong;
   }
   void last_cycle(std::size_t number) {
-    std::error_code ec;
-    static_cast<void>(locks_.try_lock("last " + std::to_string(number), lasting, ec));
+    static_cast<void>(locks_.try_lock("last " + std::to_string(number), lasting));
   }
 
   static inline std::atomic<int> overlong{0};   // cycles so long that a copy may have expired
@@ -68,28 +67,26 @@ class Worker {
   static inline std::atomic<int> cancelled{0};  // cancelled calls
 
  private:
-  std::optional<Lease> acquire(const std::string& resource) {
-    std::error_code ec;
+  redlock::LockResult acquire(const std::string& resource) {
     switch (draw(4)) {
       case 0:
-        return locks_.try_lock_for(resource, std::chrono::milliseconds{1 + draw(30)}, brief, {}, ec);
+        return locks_.try_lock_for(resource, std::chrono::milliseconds{1 + draw(30)}, brief);
       case 1:
         return acquire_or_stop(resource);
       default:
-        return locks_.try_lock(resource, brief, ec);
+        return locks_.try_lock(resource, brief);
     }
   }
 
   /// Another thread requests a stop.
-  std::optional<Lease> acquire_or_stop(const std::string& resource) {
+  redlock::LockResult acquire_or_stop(const std::string& resource) {
     std::stop_source stop;
     std::jthread other{[&, time = std::chrono::microseconds{draw(3000)}] {
       std::this_thread::sleep_for(time);
       stop.request_stop();
     }};
-    std::error_code ec;
-    auto lease = locks_.lock(resource, brief, stop.get_token(), ec);
-    cancelled += ec == redlock::Errc::cancelled ? 1 : 0;
+    auto lease = locks_.lock(resource, brief, stop.get_token());
+    cancelled += lease.code() == redlock::Errc::cancelled ? 1 : 0;
     return lease;
   }
 
@@ -146,7 +143,7 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
     std::vector<InspectableLock> locks;
     for (std::size_t client = 0; client < clients; ++client) {
       locks.emplace_back(proxies.endpoints(), redlock::Options{.durable_nodes = true});
-      REQUIRE(locks.back().try_lock("warm up", lasting));
+      REQUIRE(is_granted(locks.back().try_lock("warm up", lasting)));
     }
     ExclusionChecker<resources> checker;
     {

@@ -16,6 +16,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/one_shot_event.hpp"
 
 namespace {
@@ -48,7 +49,7 @@ TEST_CASE("a_blocking_observer_delays_nothing_else") {
   const auto lease = locks.try_lock("short", {.ttl = 100ms, .on_lost = [&](Loss) { lost = true; }});
   const auto renewed = locks.try_lock("renewed", {.ttl = 500ms, .auto_renew = true});
   REQUIRE((lease && renewed));
-  for (int i = 0; i < 100; ++i) REQUIRE(locks.try_lock("r " + std::to_string(i)));
+  for (int i = 0; i < 100; ++i) REQUIRE(is_granted(locks.try_lock("r " + std::to_string(i))));
   REQUIRE(eventually([&] { return lost.load(); }));
   std::this_thread::sleep_for(1s);
   CHECK(renewed->state() == State::held);
@@ -69,7 +70,7 @@ TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {
                          warnings.emplace_back(warning);
                        },
                    .observer = observer}};
-    for (int i = 0; i < 5; ++i) REQUIRE(locks.try_lock("r"));
+    for (int i = 0; i < 5; ++i) REQUIRE(is_granted(locks.try_lock("r")));
   }
   CHECK(warnings ==
         std::vector<std::string>{"the observer threw: oh no (further exceptions are not reported)"});
@@ -82,10 +83,10 @@ TEST_CASE("an_observer_may_use_the_client") {
   std::atomic<int> calls = 0;
   std::atomic<int> got = 0;
   observer->call = [&] {
-    if (calls++ == 0) got += locks->try_lock("by the observer") ? 1 : 0;
+    if (calls++ == 0) got += is_granted(locks->try_lock("by the observer")) ? 1 : 0;
   };
   locks.emplace(endpoints(nodes), Options{.observer = observer});
-  REQUIRE(locks->try_lock("r"));
+  REQUIRE(is_granted(locks->try_lock("r")));
   REQUIRE(eventually([&] { return calls == 2; }));
   CHECK(got == 1);
 }
@@ -95,20 +96,19 @@ TEST_CASE("an_observer_may_destroy_the_lease_and_the_client") {
   for (int round = 0; round < 20; ++round) {
     std::mutex mutex;
     std::optional<Redlock> locks;
-    std::optional<Lease> lease;
+    Lease lease;
     std::atomic<bool> ended = false;
     const auto observer = std::make_shared<CallingObserver>();
     observer->call = [&] {
       const std::lock_guard lock{mutex};
-      lease.reset();
+      lease = {};
       locks.reset();
       ended = true;
     };
     {
       const std::lock_guard lock{mutex};
       locks.emplace(endpoints(nodes), Options{.observer = observer});
-      lease = locks->try_lock("r", {.ttl = 20s, .auto_renew = round % 2 == 0});
-      REQUIRE(lease);
+      lease = locks->try_lock("r", {.ttl = 20s, .auto_renew = round % 2 == 0}).value();
     }
     REQUIRE(eventually([&] { return ended.load(); }));
     const std::lock_guard lock{mutex};  // waits for the end of the call

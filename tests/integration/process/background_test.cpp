@@ -10,6 +10,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/network/proxy.hpp"
 #include "support/own_process.hpp"
@@ -39,10 +40,10 @@ std::uint64_t wakes(const std::set<pid_t>& watched, std::chrono::milliseconds ti
 
 /// One node answers only after the call has returned.
 void leave_a_release_to_the_background(InspectableLock& locks, LocalNodes& nodes) {
-  REQUIRE(locks.try_lock("warm up", lasting));
+  REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
   REQUIRE(eventually([&] { return locks.ready(0); }));
   nodes.pause(0);
-  REQUIRE(locks.try_lock("resource", lasting));
+  REQUIRE(is_granted(locks.try_lock("resource", lasting)));
   REQUIRE(locks.pending() > 0);
   nodes.resume(0);
   REQUIRE(eventually([&] { return locks.pending() == 0; }));
@@ -50,8 +51,7 @@ void leave_a_release_to_the_background(InspectableLock& locks, LocalNodes& nodes
 
 /// Makes a call that ends before any answer and leaves a release to be sent.
 void give_up_soon(InspectableLock& locks, const std::string& resource) {
-  std::error_code ec;
-  REQUIRE_FALSE(locks.try_lock_for(resource, 1ms, lasting, {}, ec));
+  REQUIRE_FALSE(is_granted(locks.try_lock_for(resource, 1ms, lasting)));
 }
 
 /// There is one new thread, and it does nothing.
@@ -86,7 +86,7 @@ TEST_CASE("a_release_that_did_not_fit_into_a_socket_is_delivered_without_further
   redlock::Options patient;
   patient.node_timeout = 60s;
   InspectableLock locks{{proxy.url()}, patient};
-  REQUIRE(locks.try_lock("warm up", lasting));
+  REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
   proxy.stall(true);
   for (int call = 0; call < 20'000 && locks.unsent(0) < 100'000; ++call)
     give_up_soon(locks, std::string(4096, 'x'));
@@ -99,12 +99,11 @@ TEST_CASE("a_release_that_did_not_fit_into_a_socket_is_delivered_without_further
 TEST_CASE("a_returned_node_is_reconnected_without_further_calls") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
-  REQUIRE(locks.try_lock("resource", lasting));
+  REQUIRE(is_granted(locks.try_lock("resource", lasting)));
   for (int round = 0; round < 2; ++round) {
     nodes.kill(1);
-    std::error_code ec;
     REQUIRE(eventually([&] {
-      static_cast<void>(locks.try_lock("resource", lasting, ec));
+      static_cast<void>(locks.try_lock("resource", lasting));
       return !locks.ready(1);
     }));
     nodes.restart_empty(1);
@@ -142,7 +141,7 @@ TEST_CASE("short_locks_do_not_wake_the_background_thread") {
   const std::set<pid_t> background = new_threads(before);
   REQUIRE(background.size() == 1);
   std::uint64_t sleeps = sleeps_of(*background.begin());
-  for (int cycle = 0; cycle < 2000; ++cycle) REQUIRE(locks.try_lock("resource", lasting));
+  for (int cycle = 0; cycle < 2000; ++cycle) REQUIRE(is_granted(locks.try_lock("resource", lasting)));
   CHECK(sleeps_of(*background.begin()) - sleeps <= 5);
 }
 
@@ -152,7 +151,7 @@ TEST_CASE("the_background_thread_sleeps_while_a_caller_polls") {
   patient.node_timeout = 60s;
   const std::set<pid_t> before = threads();
   std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient};
-  REQUIRE(locks->try_lock("resource", lasting));
+  REQUIRE(is_granted(locks->try_lock("resource", lasting)));
   nodes.pause(0);
   // The release is still pending when the call returns, so the background thread starts.
   give_up_soon(*locks, "resource");

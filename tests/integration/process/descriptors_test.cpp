@@ -17,6 +17,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/own_process.hpp"
 #include "support/recording_observer.hpp"
@@ -70,8 +71,7 @@ TEST_CASE("connections_that_keep_breaking_use_no_more_descriptors") {
     std::vector<std::jthread> callers;
     for (int caller = 0; caller < 3; ++caller)
       callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
-        std::error_code ec;
-        while (!over) static_cast<void>(locks.try_lock(name, lasting, ec));
+        while (!over) static_cast<void>(locks.try_lock(name, lasting));
       });
     std::size_t most = 0;
     for (int round = 0; round < 12; ++round) {
@@ -96,10 +96,10 @@ TEST_CASE("reconnecting_to_a_dead_node_uses_no_more_descriptors") {
   const std::size_t before = count_descriptors();
   {
     InspectableLock locks{endpoints(nodes)};
-    REQUIRE(locks.try_lock("resource", lasting));
+    REQUIRE(is_granted(locks.try_lock("resource", lasting)));
     nodes.kill(0);
     for (int cycle = 0; cycle < 200; ++cycle) {
-      REQUIRE(locks.try_lock("resource", lasting));
+      REQUIRE(is_granted(locks.try_lock("resource", lasting)));
       REQUIRE(count_descriptors() <= before + own_descriptors + 3 + 1);
       std::this_thread::sleep_for(2ms);
     }
@@ -112,7 +112,7 @@ TEST_CASE("a_process_without_descriptors_gets_an_error_and_continues_when_some_a
   const Placeholders taken;
   Proxies proxies{nodes};
   InspectableLock locks{proxies.endpoints()};
-  REQUIRE(locks.try_lock("resource", lasting));
+  REQUIRE(is_granted(locks.try_lock("resource", lasting)));
   for (auto& proxy : proxies) proxy->cut();
   {
     const NoMoreDescriptors none{taken};
@@ -121,15 +121,10 @@ TEST_CASE("a_process_without_descriptors_gets_an_error_and_continues_when_some_a
              report.message.find("Too many open files") != std::string::npos;
     };
     CHECK(eventually([&] { return std::ranges::all_of(locks.inspect("resource"), is_told); }));
-    std::error_code ec;
-    CHECK_FALSE(locks.try_lock("resource", lasting, ec));
-    CHECK(ec == redlock::Errc::no_quorum);
+    CHECK(locks.try_lock("resource", lasting).code() == redlock::Errc::no_quorum);
     std::this_thread::sleep_for(300ms);  // the background thread tries as well
   }
-  CHECK(eventually([&] {
-    std::error_code ec;
-    return locks.try_lock("resource", lasting, ec).has_value();
-  }));
+  CHECK(eventually([&] { return is_granted(locks.try_lock("resource", lasting)); }));
 }
 
 TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") {
@@ -144,9 +139,9 @@ TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") 
     auto lease = locks.try_lock("resource", {.ttl = 1s});
     REQUIRE(lease);
     REQUIRE(eventually([&] { return !lease->valid(); }));
-    std::error_code ec;
-    CHECK_FALSE(locks.try_lock("notified", {.on_lost = [](redlock::Loss) {}}, ec));  // needs a timer
-    CHECK(ec == std::errc::too_many_files_open);
+    const auto refused = locks.try_lock("notified", {.on_lost = [](redlock::Loss) {}});  // needs a timer
+    CHECK(refused.code() == std::errc::too_many_files_open);
+    CHECK_THAT(refused.message(), Catch::Matchers::StartsWith("Too many open files"));
   }
   REQUIRE(recorder->holds().size() == 2);
   CHECK(recorder->holds()[0].resource == "notified");

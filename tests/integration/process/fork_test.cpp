@@ -10,7 +10,6 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "integration/support/observers.hpp"
@@ -19,6 +18,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/own_process.hpp"
 
@@ -58,14 +58,8 @@ struct Traffic {
 };
 
 bool is_refused(InspectableLock& locks) {
-  std::error_code ec;
-  if (locks.try_lock("other", lasting, ec) || ec != Errc::misconfigured) return false;
-  try {
-    static_cast<void>(locks.try_lock("other", lasting));
-  } catch (const redlock::Error& error) {
-    return error.code() == Errc::misconfigured && std::string{error.what()}.find("fork") != std::string::npos;
-  }
-  return false;
+  const redlock::LockResult result = locks.try_lock("other", lasting);
+  return result.code() == Errc::misconfigured && result.message().find("fork") != std::string::npos;
 }
 
 /// In a child of fork() a thread gets the stack of one that only the parent has, and the thread sanitizer takes one for the
@@ -96,26 +90,26 @@ TEST_CASE("a_child_can_neither_use_nor_harm_its_parents_client") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   std::optional<InspectableLock> locks{endpoints(nodes)};
-  std::optional<Lease> lease = locks->lock("resource", lasting);
+  Lease lease = locks->lock("resource", lasting).value();
   REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
   const Traffic before{servers};
 
   const int code = in_child([&] {
     if (!is_refused(*locks)) return 1;
     std::error_code ec;
-    if (lease->extend(ec) || ec != Errc::misconfigured) return 2;
-    if (lease->release() != Release::unknown) return 3;
-    lease.reset();
+    if (lease.extend(ec) || ec != Errc::misconfigured) return 2;
+    if (lease.release() != Release::unknown) return 3;
+    lease = {};
     locks.reset();
     return fine;
   });
   CHECK(code == fine);
   CHECK(Traffic{servers} == before);
-  CHECK(servers.holding("resource", lease->owner_value()) == 3);
+  CHECK(servers.holding("resource", lease.owner_value()) == 3);
 
-  CHECK(lease->extend());
-  CHECK(lease->release() == Release::released);
-  CHECK(locks->try_lock("resource", lasting));
+  CHECK(lease.extend());
+  CHECK(lease.release() == Release::released);
+  CHECK(is_granted(locks->try_lock("resource", lasting)));
   CHECK(Traffic{servers}.connections == before.connections);
 }
 
@@ -123,20 +117,20 @@ TEST_CASE("a_lease_destroyed_in_a_child_still_belongs_to_the_parent") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  std::optional<Lease> lease = locks.lock("resource", lasting);
+  Lease lease = locks.lock("resource", lasting).value();
   REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
   CHECK(in_child([&] {
-          lease.reset();
+          lease = {};
           return fine;
         }) == fine);
-  CHECK(servers.holding("resource", lease->owner_value()) == 3);
-  CHECK(lease->release() == Release::released);
+  CHECK(servers.holding("resource", lease.owner_value()) == 3);
+  CHECK(lease.release() == Release::released);
 }
 
 TEST_CASE("a_child_may_create_its_own_client") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
-  const Lease lease = locks.lock("resource", lasting);
+  const Lease lease = locks.lock("resource", lasting).value();
   REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
   std::promise<pid_t> id;
   const std::jthread other_thread{[&](const std::stop_token& stop) {
@@ -150,7 +144,7 @@ TEST_CASE("a_child_may_create_its_own_client") {
     CHECK(in_child([&] {
             use_new_stacks();
             InspectableLock own{endpoints(nodes)};
-            if (own.try_lock("resource")) return 1;  // the parent has it
+            if (is_granted(own.try_lock("resource"))) return 1;  // the parent has it
             auto other = own.try_lock("other", lasting);
             if (!other || !other->extend()) return 2;
             return other->release() == Release::released ? fine : 3;
@@ -170,7 +164,7 @@ TEST_CASE("a_process_may_fork_while_its_threads_lock") {
   std::vector<std::jthread> callers;
   for (int caller = 0; caller < 6; ++caller)
     callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
-      while (!over) failures += locks->try_lock(name, lasting) ? 0 : 1;
+      while (!over) failures += is_granted(locks->try_lock(name, lasting)) ? 0 : 1;
     });
   CHECK(children_that_are_fine(100, locks) == 100);
   over = true;
@@ -183,14 +177,14 @@ TEST_CASE("a_process_may_fork_while_its_threads_lock") {
 TEST_CASE("a_child_may_destroy_a_client_that_was_in_use_at_the_fork") {
   LocalNodes nodes{3};
   InspectableLock holder{endpoints(nodes)};
-  const Lease lease = holder.lock("resource", lasting);
+  const Lease lease = holder.lock("resource", lasting).value();
   std::optional<InspectableLock> locks{std::in_place, endpoints(nodes), patient()};
   std::atomic<bool> over{false};
   std::atomic<int> granted{0};
   std::vector<std::jthread> callers;
   for (int caller = 0; caller < 6; ++caller)
     callers.emplace_back([&] {
-      while (!over) granted += locks->try_lock("resource", lasting) ? 1 : 0;
+      while (!over) granted += is_granted(locks->try_lock("resource", lasting)) ? 1 : 0;
     });
   CHECK(children_that_are_fine(200, locks) == 200);
   over = true;
@@ -202,12 +196,12 @@ TEST_CASE("a_child_may_destroy_a_client_that_was_in_use_at_the_fork") {
 TEST_CASE("a_stop_request_in_a_child_does_not_affect_the_parent") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes), patient()};
-  static_cast<void>(locks.lock("warm up", lasting));
+  static_cast<void>(locks.lock("warm up", lasting).value());
   nodes.pause(0);
   nodes.pause(1);
   std::stop_source stop;
-  std::optional<Lease> lease;
-  std::jthread caller{[&] { lease = locks.lock("resource", lasting, stop.get_token()); }};
+  Lease lease;
+  std::jthread caller{[&] { lease = locks.lock("resource", lasting, stop.get_token()).value(); }};
   REQUIRE(eventually([&] { return locks.active() == 1; }));
   CHECK(in_child([&] {
           stop.request_stop();
@@ -216,5 +210,5 @@ TEST_CASE("a_stop_request_in_a_child_does_not_affect_the_parent") {
   nodes.resume(0);
   nodes.resume(1);
   caller.join();
-  CHECK(lease);
+  CHECK(lease.valid());
 }

@@ -9,6 +9,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ TEST_CASE("idle_connections_closed_by_the_servers_are_replaced_without_an_error"
   LocalNodes nodes{5, {.arguments = {"--timeout", "1"}}};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
   REQUIRE(eventually([&] { return nobody_is_connected(servers); }));
 
   auto lease = locks.try_lock("r");
@@ -49,7 +50,7 @@ TEST_CASE("idle_connections_closed_by_the_servers_are_replaced_without_an_error"
 TEST_CASE("connections_killed_while_idle_are_replaced_without_an_error") {
   LocalNodes nodes{5};
   Redlock locks{endpoints(nodes)};
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
   be_idle_for_more_than_a_second();
   Observers servers{nodes};
   servers.command({"CLIENT", "KILL", "TYPE", "normal"});
@@ -79,7 +80,7 @@ TEST_CASE("an_inspection_after_an_idle_time_reaches_all_nodes") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  REQUIRE(locks.try_lock("r"));
+  REQUIRE(is_granted(locks.try_lock("r")));
   be_idle_for_more_than_a_second();
   servers.command({"CLIENT", "KILL", "TYPE", "normal"});
   for (const auto& report : locks.inspect("r")) CHECK(report.status == redlock::NodeStatus::free);
@@ -90,7 +91,7 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   Observers servers{nodes};
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
-  REQUIRE(locks.try_lock("warm-up"));
+  REQUIRE(is_granted(locks.try_lock("warm-up")));
   REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections exist
   proxies[2].set_delay(0ms, 300ms);
   auto lease = locks.try_lock("r", {.ttl = 60s});

@@ -10,6 +10,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/network/proxy.hpp"
 #include "support/network/raw_client.hpp"
@@ -34,14 +35,13 @@ constexpr auto soon = 20s;
 
 /// Makes all connections and waits until no reply is pending.
 void warm_up(InspectableLock& locks, std::size_t nodes) {
-  REQUIRE(locks.try_lock("warm up", lasting));
+  REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
   REQUIRE(eventually([&] { return locks.ready_nodes() == nodes && locks.pending() == 0; }));
 }
 
 /// Whether a call without time for an answer fails.
 bool gives_up_after(std::chrono::milliseconds time, InspectableLock& locks, const std::string& resource) {
-  std::error_code ec;
-  return !locks.try_lock_for(resource, time, lasting, {}, ec);
+  return !is_granted(locks.try_lock_for(resource, time, lasting));
 }
 
 /// Sends commands to a node that reads nothing, until its socket is full.
@@ -74,7 +74,7 @@ TEST_CASE("a_driver_that_times_out_hands_over_to_a_parked_waiter") {
 
   auto driver = in_background([&] { return gives_up_after(300ms, locks, "first"); });
   REQUIRE(eventually([&] { return locks.active() == 1; }));
-  auto waiter = in_background([&] { return locks.try_lock("second", lasting).has_value(); });
+  auto waiter = in_background([&] { return is_granted(locks.try_lock("second", lasting)); });
   REQUIRE(eventually([&] { return locks.active() == 2; }));
   CHECK(driver.get());
   CHECK_FALSE(is_over(waiter, 0ms));
@@ -91,13 +91,9 @@ TEST_CASE("a_driver_that_is_stopped_hands_over_to_a_parked_waiter") {
   proxy.stall(true);
 
   std::stop_source stop;
-  auto driver = in_background([&] {
-    std::error_code ec;
-    static_cast<void>(locks.lock("first", lasting, stop.get_token(), ec));
-    return ec;
-  });
+  auto driver = in_background([&] { return locks.lock("first", lasting, stop.get_token()).code(); });
   REQUIRE(eventually([&] { return locks.active() == 1; }));
-  auto waiter = in_background([&] { return locks.try_lock("second", lasting).has_value(); });
+  auto waiter = in_background([&] { return is_granted(locks.try_lock("second", lasting)); });
   REQUIRE(eventually([&] { return locks.active() == 2; }));
   stop.request_stop();
   CHECK(driver.get() == Errc::cancelled);
@@ -168,7 +164,7 @@ TEST_CASE("a_full_socket_does_not_delay_other_nodes") {
     waiting.push_back(in_background([&] { return locks.inspect("resource"); }));
     REQUIRE(eventually([&] { return locks.active() == caller + 1; }));
   }
-  auto quick = in_background([&] { return locks.try_lock("resource", lasting).has_value(); });
+  auto quick = in_background([&] { return is_granted(locks.try_lock("resource", lasting)); });
   CHECK(is_over(quick));
   full.stall(false);
   CHECK(quick.get());

@@ -14,6 +14,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
 #include "support/network/proxy.hpp"
 #include "support/own_process.hpp"
@@ -88,7 +89,7 @@ TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
   Proxy slow{nodes.port(1)};
   Proxy slower{nodes.port(2)};
   InspectableLock locks{{nodes.url(0), slow.url(), slower.url()}};
-  REQUIRE(locks.try_lock("warm up", lasting));
+  REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
   slow.set_delay(1ms, 2ms);  // so that callers poll or are parked
   slower.set_delay(1ms, 4ms);
 
@@ -129,12 +130,12 @@ TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
 TEST_CASE("a_signal_does_not_shorten_a_pause_between_attempts") {
   LocalNodes nodes{1};
   InspectableLock locks{{nodes.url(0)}};
-  std::optional<redlock::Lease> lease = locks.lock("resource", lasting);
+  redlock::Lease lease = locks.lock("resource", lasting).value();
 
   const Handler handler{SIGALRM};
   const SignalSource signals;
   const auto begin = redlock::Clock::now();
-  CHECK_FALSE(locks.try_lock_for("resource", 300ms, lasting));
+  CHECK_FALSE(is_granted(locks.try_lock_for("resource", 300ms, lasting)));
   CHECK(redlock::Clock::now() - begin >= 300ms);
   CHECK(handled > 0);
   CHECK(handled_elsewhere == 0);
@@ -144,10 +145,9 @@ TEST_CASE("the_background_thread_handles_no_signals") {
   LocalNodes nodes{1};
   const std::set<pid_t> before = threads();
   InspectableLock locks{{nodes.url(0)}};
-  REQUIRE(locks.try_lock("resource", lasting));
+  REQUIRE(is_granted(locks.try_lock("resource", lasting)));
   nodes.kill(0);
-  std::error_code ec;
-  static_cast<void>(locks.try_lock("resource", lasting, ec));  // leaves a reconnect to the background thread
+  static_cast<void>(locks.try_lock("resource", lasting));  // leaves a reconnect to the background thread
   const pid_t background = background_of(locks, before);
 
   const std::uint64_t blocked = std::stoull(status_of(background, "SigBlk"), nullptr, 16);
@@ -167,12 +167,12 @@ TEST_CASE("connections_closed_by_servers_raise_no_sigpipe") {
   std::atomic<int> granted{0};
   for (int round = 0; round < 60; ++round) {
     InspectableLock locks{{proxy.url(), nodes.url(1), nodes.url(2)}, {.node_timeout = 10s}};
-    REQUIRE(locks.try_lock("warm up", lasting));
+    REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
     REQUIRE(eventually([&] { return locks.ready(0); }));
     std::vector<std::jthread> callers;
     for (int caller = 0; caller < 3; ++caller)
       callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
-        for (int cycle = 0; cycle < 20; ++cycle) granted += locks.try_lock(name, lasting) ? 1 : 0;
+        for (int cycle = 0; cycle < 20; ++cycle) granted += is_granted(locks.try_lock(name, lasting)) ? 1 : 0;
       });
     proxy.cut(round % 2 == 0 ? Cut::reset : Cut::close);
   }

@@ -1,7 +1,6 @@
 // Checks for nodes that refuse to vote.
 #pragma once
 
-#include <algorithm>
 #include <string>
 
 #include "integration/support/measure.hpp"
@@ -12,14 +11,14 @@ namespace redlock::testing {
 
 /// Checks that locking "r" fails with this code, and that each node reports this status and these words.
 inline void check_refused(LockClient& locks, Errc code, NodeStatus status, const std::string& words) {
-  const Error error = error_of([&] { (void)locks.try_lock("r"); });
-  CAPTURE(error.what());
-  CHECK(error.code() == code);
-  REQUIRE_FALSE(error.nodes().empty());
-  for (const NodeReport& report : error.nodes()) {
+  const LockResult refused = locks.try_lock("r");
+  CAPTURE(refused.message());
+  CHECK(refused.code() == code);
+  REQUIRE_FALSE(refused.nodes().empty());
+  for (const NodeReport& report : refused.nodes()) {
     CHECK(to_string(report.status) == to_string(status));
     CHECK_THAT(report.message, contains(words));
-    CHECK_THAT(error.what(), contains("\n  " + report.node + ": " + std::string{to_string(status)}));
+    CHECK_THAT(refused.message(), contains("\n  " + report.node + ": " + std::string{to_string(status)}));
   }
 }
 

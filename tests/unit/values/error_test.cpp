@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -93,6 +95,24 @@ TEST_CASE("copies_of_an_error_keep_everything") {
   CHECK(assigned.code() == Errc::held);
   REQUIRE(assigned.nodes().size() == 1);
   CHECK(assigned.nodes()[0].node == "redis://a:1");
+  CHECK(assigned.details() == "why");
+}
+
+TEST_CASE("copying_and_moving_an_error_throws_nothing_and_leaves_the_source_as_it_was") {
+  STATIC_REQUIRE(std::is_nothrow_copy_constructible_v<Error>);
+  STATIC_REQUIRE(std::is_nothrow_copy_assignable_v<Error>);
+  Error error{Errc::held, "why", {report("redis://a:1", NodeStatus::held)}};
+  const Error moved{std::move(error)};
+  for (const Error& each : {error, moved}) {  // NOLINT(bugprone-use-after-move): that is what is tested
+    CHECK(each.details() == "why");
+    CHECK(each.nodes().size() == 1);
+  }
+}
+
+TEST_CASE("an_error_may_have_a_code_of_the_system") {
+  const Error error{std::make_error_code(std::errc::too_many_files_open), "no timer"};
+  CHECK(error.what() == std::string{"Too many open files: no timer"});
+  CHECK(error.code() == std::errc::too_many_files_open);
 }
 
 TEST_CASE("an_error_can_be_caught_as_a_standard_exception") {

@@ -1,0 +1,88 @@
+// What a call for a lock returns.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "redlock/error.hpp"
+#include "redlock/export.hpp"
+#include "redlock/lease.hpp"
+#include "redlock/node_report.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+/// What a call for a lock returns: a lease, or why there is none.
+///
+///     if (const auto lease = locks.try_lock("invoice/42"))     // without exceptions
+///       pay(*lease);
+///     else
+///       log(lease.message());
+///
+///     const redlock::Lease lease = locks.lock("invoice/42").value();  // throws Error if there is none
+///
+/// Give the result a name: it releases the lock when it is destroyed. A result without a name could be asked whether there is a
+/// lease only when the lock is about to be released, so that does not compile.
+///
+/// A plain value. Threads: as for `Lease`. A moved-from result has an empty lease, or no message and no reports.
+class [[nodiscard]] REDLOCK_EXPORT LockResult {
+ public:
+  /// A result with this lease.
+  LockResult(Lease lease) noexcept : lease_{std::move(lease)} {}  // NOLINT(google-explicit-constructor)
+  /// A result without a lease. `code` must not be zero. `details` and `nodes` are as for `Error`.
+  explicit LockResult(std::error_code code, std::string details = {},
+                      std::vector<NodeReport> nodes = {}) noexcept
+      : code_{code}, details_{std::move(details)}, nodes_{std::move(nodes)} {}
+
+  /// Returns true if there is a lease. (It may have been lost since: ask `Lease::valid`.)
+  [[nodiscard]] bool has_value() const& noexcept { return !code_; }
+  bool has_value() const&& = delete;
+  [[nodiscard]] explicit operator bool() const& noexcept { return has_value(); }
+  explicit operator bool() const&& = delete;
+
+  /// Return the lease. Throw `Error` if there is none.
+  [[nodiscard]] Lease& value() & { return checked().lease_; }
+  [[nodiscard]] const Lease& value() const& {
+    check();
+    return lease_;
+  }
+  [[nodiscard]] Lease value() && { return std::move(checked().lease_); }
+  [[nodiscard]] Lease& operator*() & { return value(); }
+  [[nodiscard]] const Lease& operator*() const& { return value(); }
+  [[nodiscard]] Lease operator*() && { return std::move(*this).value(); }
+  [[nodiscard]] Lease* operator->() & { return &value(); }
+  [[nodiscard]] const Lease* operator->() const& { return &value(); }
+  const Lease* operator->() const&& = delete;
+
+  /// Returns why there is no lease: an `Errc`, or the system's error if it has no thread, timer or random numbers. Zero if
+  /// there is a lease.
+  [[nodiscard]] std::error_code code() const noexcept { return code_; }
+  /// Returns the outcome, the details, and a line for each node: the text of the `Error` that `value` throws. Empty if there is
+  /// a lease. Never contains a password.
+  [[nodiscard]] std::string message() const;
+  /// Returns a report for each configured node, in the configured order; empty if no node was asked or there is a lease.
+  [[nodiscard]] std::span<const NodeReport> nodes() const& noexcept { return nodes_; }
+  std::span<const NodeReport> nodes() const&& = delete;
+  /// Returns who has the lock: whom more than half of the nodes that know a holder report. Empty if there is none or no node
+  /// knows it: with `LockOptions::fencing` set to false, the nodes do not say.
+  [[nodiscard]] std::optional<Holder> holder() const;
+
+ private:
+  void check() const;
+  LockResult& checked() {
+    check();
+    return *this;
+  }
+  [[nodiscard]] Error error() const;
+
+  Lease lease_;
+  std::error_code code_;
+  std::string details_;
+  std::vector<NodeReport> nodes_;
+};
+
+}  // namespace v1
+}  // namespace redlock
