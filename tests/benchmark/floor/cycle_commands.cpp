@@ -45,7 +45,7 @@ std::string format_lock(const std::string& marker) {
   const std::string px = std::to_string(ttl.count());
   if (marker.empty()) return format({"SET", any_name, any_owner, "NX", "PX", px});
   return format({"EVALSHA", std::string{core::set_script.sha1}, "3", any_name, std::string{core::marker_key},
-                 std::string{core::quarantine_key}, any_owner, px, marker});
+                 std::string{core::quarantine_key}, any_owner, px, marker, ""});
 }
 
 void write_new_owner(char* to) {

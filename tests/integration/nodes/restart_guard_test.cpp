@@ -235,6 +235,56 @@ TEST_CASE("a_marker_that_is_not_understood_on_one_new_node_does_not_block_the_ot
     CHECK(servers[node].get("redlock:node").value_or(deployment).find(deployment) == std::string::npos);
 }
 
+namespace {
+
+/// Makes `replica` a replica of the other node and a master again, with that one's data.
+void replicate_for_a_moment(LocalNodes& nodes, int master, int replica) {
+  RawClient{nodes.port(master)}.command({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
+  RawClient server{nodes.port(replica)};
+  server.command({"REPLICAOF", "127.0.0.1", std::to_string(nodes.port(master))});
+  REQUIRE(eventually([&] { return server.info("master_link_status") == "up"; }));
+  server.command({"REPLICAOF", "NO", "ONE"});
+}
+
+}  // namespace
+
+// Its connections do not end, its run_id stays the same, and it has a marker of the deployment: that of the other node.
+TEST_CASE("a_node_that_was_a_replica_of_another_one_for_a_moment_does_not_vote") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  lock_once(locks);
+  REQUIRE(eventually([&] { return voters(locks) == 3; }));
+  Proxies proxies{nodes};
+  proxies[0].refuse(true);
+  Redlock holders{proxies.endpoints()};
+  const Lease lease = holders.lock("r").value();
+  RawClient replica{nodes.port(2)};
+  REQUIRE(eventually([&] { return replica.get("r") == lease.owner_value(); }));
+  replicate_for_a_moment(nodes, 0, 2);
+  REQUIRE_FALSE(replica.get("r"));
+
+  for (const bool fencing : {true, false}) CHECK_FALSE(is_granted(locks.try_lock("r", {.fencing = fencing})));
+  CHECK(eventually([&] { return locks.inspect("r")[2].status == NodeStatus::quarantined; }));
+  CHECK(lease.valid());
+}
+
+TEST_CASE("the_uptime_of_a_server_that_was_a_replica_does_not_shorten_its_quarantine") {
+  LocalNodes nodes{3};
+  const Options short_locks{.max_ttl = 2s};
+  Redlock locks{endpoints(nodes), short_locks};
+  static_cast<void>(locks.lock("r", {.ttl = 1s}).value());
+  RawClient replica{nodes.port(2)};
+  REQUIRE(eventually([&] { return std::stoi(replica.info("uptime_in_seconds").value_or("0")) >= 4; }));
+  replicate_for_a_moment(nodes, 0, 2);
+  Proxies proxies{nodes};
+  proxies[0].refuse(true);  // so the newcomer does not see whose marker it is
+  Redlock newcomer{proxies.endpoints(), short_locks};
+  CHECK(eventually([&] {
+    static_cast<void>(newcomer.try_lock("r", {.ttl = 1s}));
+    return replica.pttl("redlock:quarantine") > 1000;
+  }));
+}
+
 TEST_CASE("durable_nodes_vote_at_once_after_a_restart") {
   LocalNodes nodes{3, {.persist = true}};
   Redlock locks{endpoints(nodes), Options{.durable_nodes = true}};

@@ -147,6 +147,16 @@ class ReleasesOvertake final : public FaultyAcquisition {
 };
 
 /// After NOSCRIPT the whole script is sent, even if the release is already sent.
+class TakesAnyNodesMarker final : public FaultyAcquisition {
+ public:
+  using FaultyAcquisition::FaultyAcquisition;
+
+ private:
+  [[nodiscard]] core::RequiredMarker required_marker(core::RequiredMarker right) const noexcept override {
+    return {.beginning = right.beginning, .keys = right.keys};
+  }
+};
+
 class GrantsBehindReleases final : public FaultyAcquisition {
  public:
   using FaultyAcquisition::FaultyAcquisition;

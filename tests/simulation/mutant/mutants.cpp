@@ -325,6 +325,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RenewsAfterRelease{"renewal-after-release"});
   add(IgnoresRunId{"marker-without-run-id"});
   add(EndsQuarantineEarly{"quarantine-ends-early"});
+  add(WrappingMutant<Acquisition, TakesAnyNodesMarker>{"any-nodes-marker-counts"});
   add(HoldersDoNotLook{"holders-do-not-look"});
   add(LooksOnce{"nobody-looks-again"});
   add(IgnoresPrefix{"one-marker-for-all-teams"});

@@ -57,6 +57,10 @@ class OperationWrapper : public core::Operation, private core::Outbox {
                                             core::SendOptions options) {
     return forward(node, command, options);
   }
+  /// The marker that a node needs.
+  [[nodiscard]] virtual core::RequiredMarker required_marker(core::RequiredMarker right) const noexcept {
+    return right;
+  }
   /// Called after each event.
   virtual void after_event() {}
 
@@ -83,7 +87,9 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return send_command(node, command, options);
   }
   void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
-  [[nodiscard]] core::RequiredMarker marker() const noexcept override { return outbox_->marker(); }
+  [[nodiscard]] core::RequiredMarker marker(core::NodeIndex node) const noexcept override {
+    return required_marker(outbox_->marker(node));
+  }
   [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
 
   core::Ref<core::Operation> inner_;

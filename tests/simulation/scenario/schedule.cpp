@@ -160,8 +160,8 @@ void draw_false_counters(Schedule& schedule) {
 }
 
 /// In a fifth of the worlds whose restarts are guarded, operators work on the nodes, in some of these with no other faults, so
-/// that connections last. Under the policy `automatic` they only delete markers and quarantines: it trusts the marker of an
-/// earlier run. Draws from a sequence of its own, too.
+/// that connections last. Under the policy `automatic` nobody writes markers by hand: it trusts the marker of an earlier run.
+/// Draws from a sequence of its own, too.
 void draw_operators(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6f7065726174U};
   if (!schedule.guarded || !random.chance(20)) return;
@@ -174,12 +174,42 @@ void draw_operators(Schedule& schedule) {
     fault.length = std::min(fault.length, schedule.heals - fault.at);
     fault.amount = random.between(Fault::no_marker, Fault::of_another_deployment);
     if (!schedule.automatic && random.chance(40)) fault.kind = Kind::foreign_marker;
-    if (!schedule.automatic && random.chance(25)) fault.kind = Kind::replica;
+    if (random.chance(25)) fault.kind = Kind::replica;
     const int nodes = random.chance(30) ? schedule.nodes / 2 + 1 : 1;
     for (int node = 0; node < nodes; ++node) {
       schedule.faults.push_back(fault);
       fault.node = (fault.node + 1) % schedule.nodes;
     }
+  }
+}
+
+/// In some worlds whose restarts are guarded, the only faults are that a node is a replica of another one for a moment, while
+/// some clients do not reach that other one. So the replica forgets what it granted these clients, and stays connected. Draws
+/// from a sequence of its own, too.
+void draw_replicas(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x7265706c696361U};
+  if (!schedule.guarded || !random.chance(8)) return;
+  schedule.faults.clear();
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  schedule.workload.hold = ttl;  // so that there is mostly a lock to forget
+  schedule.workload.think = ttl / 4;
+  for (auto left = random.between(1, 6); left > 0; --left) {
+    const auto replica = static_cast<int>(random.between(0, schedule.nodes - 1));
+    const Instant at = random.between(0, schedule.heals);
+    const Instant length = std::min(random.between(ttl / 2, 2 * ttl), schedule.heals - at);
+    for (int client = 0; client < schedule.clients; ++client)
+      if (random.chance(50))
+        schedule.faults.push_back({.kind = Kind::partition,
+                                   .at = at,
+                                   .length = length,
+                                   .client = client,
+                                   .node = (replica + 1) % schedule.nodes});
+    const Instant change = at + random.between(0, length);
+    schedule.faults.push_back(
+        {.kind = Kind::replica,
+         .at = change,
+         .length = std::min(random.skewed(millisecond, ttl / 4), schedule.heals - change),
+         .node = replica});
   }
 }
 
@@ -481,6 +511,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   Random raises{seed ^ 0x7261697365U};
   if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
   if (schedule.calls.empty()) draw_operators(schedule);
+  if (schedule.calls.empty()) draw_replicas(schedule);
   if (schedule.calls.empty()) draw_teams(schedule);
   draw_strict_client(schedule);
   draw_roll_backs(schedule);

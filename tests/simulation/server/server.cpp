@@ -145,14 +145,19 @@ void Server::role(const Answer& answer) const {
 }
 
 void Server::info(Words words, const Answer& answer) const {
-  const bool about_server = words.size() == 1 || std::any_of(words.begin() + 1, words.end(), [](auto word) {
-                              return is_word(word, "server") || is_word(word, "all") ||
-                                     is_word(word, "default") || is_word(word, "everything");
-                            });
-  answer.string(about_server
-                    ? "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id_ + "\r\nuptime_in_seconds:" +
-                          std::to_string((now_us_ - started_us_) / 1'000'000) + "\r\n"
-                    : std::string{});
+  const auto is_wanted = [words](std::string_view section) {
+    return words.size() == 1 || std::any_of(words.begin() + 1, words.end(), [section](auto word) {
+             return is_word(word, section) || is_word(word, "all") || is_word(word, "default") ||
+                    is_word(word, "everything");
+           });
+  };
+  std::string text;
+  if (is_wanted("server"))
+    text += "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id_ +
+            "\r\nuptime_in_seconds:" + std::to_string((now_us_ - started_us_) / 1'000'000) + "\r\n";
+  if (is_wanted("replication"))
+    text += std::string{"# Replication\r\nsecond_repl_offset:"} + (was_replica_ ? "1" : "-1") + "\r\n";
+  answer.string(text);
 }
 
 const Entry* Server::find(std::string_view key, std::int64_t now_us) const {
@@ -166,6 +171,12 @@ void Server::restart(Keyspace kept, std::string run_id, std::int64_t now_us) {
   run_id_ = std::move(run_id);
   programs_.clear();
   mode_ = Mode::serving;
+  was_replica_ = false;
+}
+
+void Server::promote(Keyspace of_the_master) {
+  keys_ = std::move(of_the_master);
+  was_replica_ = true;
 }
 
 void Server::patch(const core::Script& original, std::string_view patched) {

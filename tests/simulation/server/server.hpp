@@ -46,6 +46,8 @@ class Server final : private ScriptCommands {
   /// Restarts with these keys, without scripts, in mode `serving`. `now_us`: the server's wall clock, from which its
   /// uptime counts.
   void restart(Keyspace kept, std::string run_id, std::int64_t now_us);
+  /// The server was a replica and is a master again, with the data of its former master.
+  void promote(Keyspace of_the_master);
   void set_mode(Mode mode) noexcept { mode_ = mode; }
   void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 
@@ -72,8 +74,9 @@ class Server final : private ScriptCommands {
   std::vector<Program> programs_;  // known by their digests
   std::vector<Program> patches_;
   std::int64_t started_us_ = 0;
-  std::int64_t now_us_ = 0;  // of the command that runs
-  bool wrote_ = false;       // the script that runs
+  std::int64_t now_us_ = 0;   // of the command that runs
+  bool wrote_ = false;        // the script that runs
+  bool was_replica_ = false;  // in this run
   Mode mode_ = Mode::serving;
 };
 

@@ -131,6 +131,18 @@ TEST_CASE("a_restart_keeps_the_given_keys_and_drops_scripts_and_mode") {
   REQUIRE(fixture.command({"EVALSHA", core::release_script.sha1, "1", "key", "value"}) == noscript);
 }
 
+TEST_CASE("a_server_that_was_a_replica_says_so_until_it_restarts") {
+  ServerFixture fixture;
+  fixture.command({"SET", "key", "value"});
+  CHECK_THAT(fixture.command({"INFO", "replication"}), contains("second_repl_offset:-1"));
+  fixture.server.promote({});
+  CHECK(fixture.command({"GET", "key"}) == "(nil)");
+  CHECK_THAT(fixture.command({"INFO", "replication"}), contains("second_repl_offset:1"));
+  CHECK_THAT(fixture.command({"INFO"}), contains("run_id:the-run-id") && contains("second_repl_offset:1"));
+  fixture.server.restart({}, "another", 0);
+  CHECK_THAT(fixture.command({"INFO", "replication"}), contains("second_repl_offset:-1"));
+}
+
 TEST_CASE("a_copy_of_a_server_is_independent") {
   ServerFixture fixture;
   fixture.command({"SET", "key", "value"});

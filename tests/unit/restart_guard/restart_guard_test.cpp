@@ -71,6 +71,30 @@ TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   for (const MarkedServer& server : servers) CHECK_FALSE(server.is_quarantined(at(201ms)));
 }
 
+TEST_CASE("a_grant_needs_the_names_of_the_node_and_its_run_unless_nodes_are_durable") {
+  std::vector<MarkedServer> servers = fresh_servers();
+  GuardedClient one = guarded_client(servers);
+  CHECK(one.guard.required_marker(1).ending.empty());  // not known yet
+  one.guard.want_grants(at(0ms), one.outbox);
+  one.connect_all(at(1ms));
+  one.on_time(at(201ms));
+  REQUIRE(one.admitted() == 3);
+  for (NodeIndex node = 0; node < 3; ++node) {
+    CAPTURE(node);
+    const std::string ending{one.guard.required_marker(node).ending};
+    CHECK_THAT(ending, Catch::Matchers::StartsWith(" node=") &&
+                           Catch::Matchers::EndsWith(" run_id=run" + std::to_string(node)));
+    for (NodeIndex other = 0; other < 3; ++other)
+      CHECK(servers[other].data.marker.ends_with(ending) == (other == node));
+  }
+  RestartGuard::Settings settings = example_guard();
+  settings.durable = true;
+  GuardedClient durable{servers, settings};
+  durable.connect_all(at(300ms));
+  CHECK(durable.admitted() == 3);
+  CHECK(durable.guard.required_marker(1).ending.empty());
+}
+
 TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   RestartGuard::Settings settings = example_guard();

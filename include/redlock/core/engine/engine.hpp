@@ -176,8 +176,8 @@ class Engine final : public Outbox {
         options.send_by, now_);
   }
   void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
-  [[nodiscard]] RequiredMarker marker() const noexcept override {
-    return guard_ ? guard_->required_marker() : RequiredMarker{};
+  [[nodiscard]] RequiredMarker marker(NodeIndex node) const noexcept override {
+    return guard_ ? guard_->required_marker(node) : RequiredMarker{};
   }
   [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
     return sessions_[node].run_id();

@@ -84,7 +84,8 @@ class Extension final : public ScriptedOperation {
     if (step == extended) count(node, reply, now, outbox);
     if (step == put_back && says_done(reply)) lease_->copies.returned(node);
   }
-  [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex, Time now) const override {
+  [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex, Time now,
+                                                         const Outbox&) const override {
     if (step == released) return Command{claim().release_command(Form::source), options_of(step, now)};
     if (step == extended && !done())
       return Command{claim().extend_command(Form::source), options_of(step, now)};

@@ -74,7 +74,8 @@ class ReleaseOperation final : public ScriptedOperation {
     tally_.mark(node, vote_on_owner(reply));
     decide();
   }
-  [[nodiscard]] std::optional<Command> command_by_source(Step, NodeIndex, Time now) const override {
+  [[nodiscard]] std::optional<Command> command_by_source(Step, NodeIndex, Time now,
+                                                         const Outbox&) const override {
     return Command{claim().release_command(Form::source), options(now)};
   }
   [[nodiscard]] SendOptions options(Time now) const noexcept {

@@ -34,20 +34,25 @@ struct Claim {
   /// of some scripts do.
   [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
   [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || !marker.empty(); }
-  /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value.
+  /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value. With a marker, its last
+  /// argument is missing: the ending of the node's marker.
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
       return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form);
     if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
     if (!fence)
       return kind->set.call({key, marker_keys->marker, marker_keys->quarantine}, {owner, ttl_text(), marker},
-                            form);
+                            form, 1);
     const std::string proposal = std::to_string(fence->proposal);
     if (marker.empty())
       return kind->grant.call({key, fence->counter_key},
                               {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
     return kind->grant.call({key, fence->counter_key, marker_keys->marker, marker_keys->quarantine},
-                            {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
+                            {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form, 1);
+  }
+  /// Returns true if `set_command` lacks its last argument.
+  [[nodiscard]] bool names_the_node() const noexcept {
+    return !marker.empty() && (fence || adopted_owner.empty());
   }
   /// Undoes `set_command`. To be sent after it on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {

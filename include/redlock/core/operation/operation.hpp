@@ -45,7 +45,7 @@ class Outbox {
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
   /// Valid until the next event, and its keys as long as the engine. Empty without a restart guard.
-  [[nodiscard]] virtual RequiredMarker marker() const noexcept { return {}; }
+  [[nodiscard]] virtual RequiredMarker marker(NodeIndex) const noexcept { return {}; }
   /// The run_id of the server that was connected last; empty if it does not say, or if there was none.
   [[nodiscard]] virtual std::string_view run_id(NodeIndex) const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The

@@ -33,14 +33,15 @@ class ScriptedOperation : public Operation {
   virtual void on_reply(NodeIndex, Step, const Reply&, Time now, Outbox&) = 0;
   /// Returns the command of a step with the source of its script. Returns none if the command must not be sent again;
   /// then NOSCRIPT is its reply.
-  [[nodiscard]] virtual std::optional<Command> command_by_source(Step, NodeIndex, Time now) const = 0;
+  [[nodiscard]] virtual std::optional<Command> command_by_source(Step, NodeIndex, Time now,
+                                                                 const Outbox&) const = 0;
   /// Called after a command was sent again with the source of its script.
   virtual void was_sent_again(NodeIndex, Step, Outbox&) {}
 
  private:
   /// Returns false if the command must not be sent again, so that NOSCRIPT is its reply.
   bool send_by_source(NodeIndex node, Step step, Time now, Outbox& outbox) {
-    std::optional<Command> again = command_by_source(step, node, now);
+    std::optional<Command> again = command_by_source(step, node, now, outbox);
     if (!again) return false;
     again->options.step = static_cast<Step>(step | by_source);
     const Trouble* const refused = outbox.send(node, again->bytes, *this, again->options);

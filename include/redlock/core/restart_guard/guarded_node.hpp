@@ -147,6 +147,11 @@ struct GuardedNode {
   /// Returns true if a node whose standing is `lost` certainly has no valid marker.
   [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || is_settled(); }
 
+  /// What the markers of other nodes and of other runs do not contain; empty without a marker.
+  [[nodiscard]] std::string_view marker_ending() const noexcept {
+    return marker ? std::string_view{text}.substr(text.find(" node=")) : std::string_view{};
+  }
+
   /// The marker to write. The node's name contains the time, which makes the text unique: once it is lost it never
   /// returns, so a late mark cannot mistake another text for it.
   [[nodiscard]] std::string new_marker(std::string_view deployment, std::size_t nodes,

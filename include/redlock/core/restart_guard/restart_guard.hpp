@@ -107,8 +107,11 @@ class RestartGuard final : public Operation {
     return latest;
   }
 
-  /// Its beginning is empty if no deployment is known; then no node is admitted.
-  [[nodiscard]] RequiredMarker required_marker() const noexcept { return {beginning_, &settings_.keys}; }
+  /// Its beginning is empty if no deployment is known; then no node is admitted. A node that was a replica of another one has
+  /// another ending. (Other clients may renew the markers of durable nodes at any time.)
+  [[nodiscard]] RequiredMarker required_marker(NodeIndex node = 0) const noexcept {
+    return {beginning_, settings_.durable ? "" : nodes_[node].marker_ending(), &settings_.keys};
+  }
 
   /// Why a connected node may not grant a lock with this ttl. Returns null if it may. The pointer is valid until the next
   /// call.
@@ -188,8 +191,7 @@ class RestartGuard final : public Operation {
     beginning_ = Marker{id_, settings_.nodes, {}, {}, {}}.beginning();
     limits_ = {};
     discovery_ends_at_ = never;
-    // Another client may have just begun it, and may be marking the other nodes.
-    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)  // another client may be marking them right now
       if (nodes_[node].is_unnamed(expected())) nodes_[node].unchanged_since = now;
   }
 

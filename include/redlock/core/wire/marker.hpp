@@ -33,9 +33,11 @@ struct MarkerKeys {
 };
 inline const MarkerKeys keys_without_prefix;
 
-/// What a node that may grant has: a marker that begins with this, under these keys.
+/// What a node that may grant has: a marker that begins and ends with this, under these keys.
 struct RequiredMarker {
-  std::string_view beginning{};
+  std::string_view beginning{};  // the same for all nodes
+  std::string_view
+      ending{};  // in no other node's marker; empty if not known yet, and where nodes are durable
   const MarkerKeys* keys = &keys_without_prefix;
 };
 
@@ -136,8 +138,8 @@ struct Marker {
 }
 
 /// Returns an array of the marker's text (empty if there is no marker), the quarantine's PTTL, the server's time in
-/// microseconds, and for how many seconds the server has been running. If ARGV[2] is not empty and the marker is still
-/// ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the
+/// microseconds, and for how many seconds the server has been running: zero if it was a replica in this run, because then it
+/// may have forgotten what it granted in this run. If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the
 /// quarantine stays as it is; if it is -1, the quarantine ends. A mark that arrives more than a second after the look
 /// that it is based on changes nothing. ARGV[4]: the time which that look returned.
 ///
@@ -153,7 +155,8 @@ inline constexpr std::string_view mark_script =
     "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
     "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
     "call('SET',KEYS[1],ARGV[2]) end "
-    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
+    "local uptime=string.find(call('INFO','replication'),'second_repl_offset:-1',1,true) "
+    "and string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
 
 /// What a mark does to the node's quarantine: begins one of that length, or one of these.

@@ -22,13 +22,14 @@ inline void append_length(std::string& out, std::string_view before, std::size_t
   out.append(text, static_cast<std::size_t>(end - text));
 }
 
-/// Appends one command. Arguments may contain any bytes.
-inline void append_command(std::string& out, std::span<const std::string_view> arguments) {
+/// Appends one command. Arguments may contain any bytes. `to_follow`: how many arguments the caller appends.
+inline void append_command(std::string& out, std::span<const std::string_view> arguments,
+                           std::size_t to_follow = 0) {
   constexpr std::size_t framing = 16;  // per argument: the `$`, the digits of its length and two line ends
   std::size_t size = out.size() + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
   out.reserve(size);
-  append_length(out, "*", arguments.size());
+  append_length(out, "*", arguments.size() + to_follow);
   std::string_view before = "$";
   for (const std::string_view argument : arguments) {
     append_length(out, before, argument.size());
@@ -36,6 +37,12 @@ inline void append_command(std::string& out, std::span<const std::string_view> a
     before = "\r\n$";
   }
   if (!arguments.empty()) out.append("\r\n", 2);
+}
+
+/// Appends one more argument to a command whose number of arguments includes it.
+inline void append_argument(std::string& out, std::string_view argument) {
+  append_length(out, "$", argument.size());
+  out.append(argument).append("\r\n", 2);
 }
 
 inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {

@@ -22,7 +22,9 @@ struct Script {
   std::string_view source;
   std::string_view sha1;  // of the source, for EVALSHA; the handshake compares it with the server's
 
-  [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest) const {
+  /// `to_follow`: how many values the caller appends.
+  [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest,
+                                 std::size_t to_follow = 0) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
     std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
@@ -30,7 +32,7 @@ struct Script {
     auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
     end = std::copy(values.begin(), values.end(), end);
     std::string out;
-    append_command(out, std::span{words.begin(), end});
+    append_command(out, std::span{words.begin(), end}, to_follow);
     return out;
   }
 };
@@ -62,12 +64,14 @@ inline constexpr Script extend_script{
 /// hour ahead of the counter is limited to one day ahead of the server's own clock, and to a value that leaves enough
 /// numbers below 2^53 (the year 2255). If the counter cannot be written, the lock is undone.
 ///
-/// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[5] and there is
-/// no quarantine. If ARGV[6] is not empty, the lock is adopted: the key must have that value.
+/// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[5] and contains
+/// ARGV[7], and there is no quarantine. If ARGV[6] is not empty, the lock is adopted: the key must have that value.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
     "local left=KEYS[3] and call('PTTL',KEYS[4]) "
-    "if left and (left~=-2 or call('GETRANGE',KEYS[3],0,#ARGV[5]-1)~=ARGV[5]) then "
+    "local marker=left and call('GETRANGE',KEYS[3],0,511) "
+    "if left and (left~=-2 or string.sub(marker,1,#ARGV[5])~=ARGV[5] or not "
+    "string.find(marker,ARGV[7],1,true)) then "
     "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "local text=try('GET',KEYS[2]) "
     "local counter=tonumber(text or 0) "
@@ -90,16 +94,17 @@ inline constexpr Script grant_script{
     "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "694687cfa392c2051d5a5d245727601e2a6eabc1"};
+    "3fd8321c2904fcf2f1954a4bf4fa71c6cad241e5"};
 
-/// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and there is no quarantine KEYS[3].
+/// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and contains ARGV[4], and there is no quarantine KEYS[3].
 inline constexpr Script set_script{
     "local call=redis.call "
     "local left=call('PTTL',KEYS[3]) "
-    "if left~=-2 or call('GETRANGE',KEYS[2],0,#ARGV[3]-1)~=ARGV[3] then "
+    "local marker=call('GETRANGE',KEYS[2],0,511) "
+    "if left~=-2 or string.sub(marker,1,#ARGV[3])~=ARGV[3] or not string.find(marker,ARGV[4],1,true) then "
     "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
-    "a08edff2d7e7e643c58de3220811440d55c55f99"};
+    "2d6784e6030ac49d5ddced64fb84b9842eb3c891"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3] and returns 1. Changes nothing and returns 0
 /// if the key is no longer ours or the counter has changed since.
