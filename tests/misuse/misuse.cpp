@@ -1,8 +1,8 @@
-// One misuse of the interface at a time, each of which the compiler refuses or warns of.
+// One misuse of the interface at a time, chosen by MISUSE, each of which the compiler refuses or warns of.
 #include <redlock/redlock.hpp>
 
 #ifndef MISUSE
-#error "say which: -DMISUSE=CASE"
+#define MISUSE NONE
 #endif
 #define NONE 0
 #define IF_WITHOUT_A_NAME 1
