@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "redlock/error.hpp"

@@ -22,8 +22,8 @@ inline namespace v1 {
 /// | cancelled     | a stop was requested, or the client was shut down              | –                             |
 /// | misconfigured | an invalid argument or option, or servers that can never vote  | fix the program or the server |
 ///
-/// *held* and *timed_out* are ordinary outcomes. Calls that return an optional return an empty one for them,
-/// and `LockClient::adopt` for *lost* as well.
+/// Only with *held* and *timed_out* does somebody else have the lock. `LockResult::code` returns these codes, and `Error` has
+/// them.
 ///
 /// When a call for a lock ends with any of these codes, its releases have been queued for every node.
 /// `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the lease

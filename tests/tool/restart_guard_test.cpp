@@ -136,6 +136,7 @@ TEST_CASE("a_signal_ends_the_wait_for_nodes") {
   const Program::Ending ending = waiting.wait();
   CHECK(ending.code == 128 + SIGTERM);
   CHECK(ending.output.empty());
+  CHECK(Observers{nodes}.having("redlock:quarantine") == 3);  // it did not wait until they vote
 }
 
 TEST_CASE("a_restart_long_ago_does_not_delay_a_run") {
