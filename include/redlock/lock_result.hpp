@@ -28,7 +28,7 @@ inline namespace v1 {
 /// Give the result a name: it releases the lock when it is destroyed. A result without a name could be asked whether there is a
 /// lease only when the lock is about to be released, so that does not compile.
 ///
-/// A plain value. Threads: as for `Lease`. A moved-from result has an empty lease, or no message and no reports.
+/// Threads: as for `Lease`. A result whose lease was moved out still says that it has one, and that one is empty.
 class [[nodiscard]] REDLOCK_EXPORT LockResult {
  public:
   /// A result with this lease.
@@ -67,8 +67,8 @@ class [[nodiscard]] REDLOCK_EXPORT LockResult {
   /// Returns a report for each configured node, in the configured order; empty if no node was asked or there is a lease.
   [[nodiscard]] std::span<const NodeReport> nodes() const& noexcept { return nodes_; }
   std::span<const NodeReport> nodes() const&& = delete;
-  /// Returns who has the lock: whom more than half of the nodes that know a holder report. Empty if there is none or no node
-  /// knows it: with `LockOptions::fencing` set to false, the nodes do not say.
+  /// Returns who has the lock: whom at least half of the nodes report. Empty if there is none, or if too few nodes say: with
+  /// `LockOptions::fencing` set to false, they do not.
   [[nodiscard]] std::optional<Holder> holder() const;
 
  private:

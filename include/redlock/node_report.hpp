@@ -13,7 +13,7 @@
 namespace redlock {
 inline namespace v1 {
 
-/// What nodes report: the result of an operation on one node, and who has a lock. A plain value without references to the client. Contains no
+/// The result of an operation on one node. A plain value without references to the client. Contains no
 /// password.
 struct NodeReport {
   std::string node;                              ///< The endpoint, without credentials.

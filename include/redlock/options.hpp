@@ -83,8 +83,7 @@ struct Options {
   std::shared_ptr<Observer> observer = nullptr;
 };
 
-/// Options of one lock. They are checked at each call; a value out of range throws `Error` with
-/// `Errc::misconfigured`.
+/// Options of one lock. They are checked at each call; a value out of range ends it with `Errc::misconfigured`.
 struct LockOptions {
   /// How long the lock lives on the servers unless it is extended or released. 10 ms to the nodes' `max_ttl`
   /// (`Options::max_ttl`; to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others

@@ -14,22 +14,18 @@ void LockResult::check() const {
 std::string LockResult::message() const { return code_ ? error().what() : std::string{}; }
 
 std::optional<Holder> LockResult::holder() const {
-  std::size_t reported = 0;
-  std::optional<Holder> most;
-  std::ptrdiff_t most_reports = 0;
   for (const NodeReport& report : nodes_) {
-    if (!report.owner) continue;
-    ++reported;
+    if (!report.owner || report.owner->empty()) continue;
     const auto has_this_owner = [&](const NodeReport& other) { return other.owner == report.owner; };
     const auto reports = std::count_if(nodes_.begin(), nodes_.end(), has_this_owner);
-    if (reports > most_reports) most = Holder{*report.owner, std::nullopt};
-    most_reports = std::max(most_reports, reports);
+    if (2 * static_cast<std::size_t>(reports) < nodes_.size()) continue;
+    Holder holder{*report.owner, std::nullopt};
+    for (const NodeReport& other : nodes_)
+      if (has_this_owner(other) && other.ttl)
+        holder.ttl = std::max<std::chrono::nanoseconds>(holder.ttl.value_or(*other.ttl), *other.ttl);
+    return holder;
   }
-  if (!most || 2 * static_cast<std::size_t>(most_reports) <= reported) return std::nullopt;
-  for (const NodeReport& report : nodes_)
-    if (report.owner == most->owner_value && report.ttl)
-      most->ttl = std::max<std::chrono::nanoseconds>(most->ttl.value_or(*report.ttl), *report.ttl);
-  return most;
+  return std::nullopt;
 }
 
 }  // namespace v1

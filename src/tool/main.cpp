@@ -277,6 +277,7 @@ void open_standard_descriptors() {
 }
 
 int exit_code_of(const std::error_code& code) {
+  if (code.category() != redlock::category()) return internal_error;
   return code == redlock::Errc::misconfigured ? usage : no_quorum;
 }
 

@@ -55,7 +55,7 @@ LockResult acquire(Redlock& locks, const RunArguments& arguments, const std::sto
     }
     if (now >= *give_up_at) return result;
     detail::pause_until(std::min(*give_up_at, now + between_attempts), stop);
-    if (stop.stop_requested()) return LockResult{Errc::cancelled};
+    if (stop.stop_requested()) return LockResult{Errc::cancelled, "stop was requested"};
   }
 }
 

@@ -33,7 +33,7 @@ struct MarkerKeys {
 };
 inline const MarkerKeys keys_without_prefix;
 
-/// What a node that may grant has: a marker that begins and ends with this, under these keys.
+/// What a node that may grant has: a marker that begins with this and contains the ending, under these keys.
 struct RequiredMarker {
   std::string_view beginning{};  // the same for all nodes
   std::string_view
@@ -155,7 +155,10 @@ inline constexpr std::string_view mark_script =
     "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
     "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
     "call('SET',KEYS[1],ARGV[2]) end "
-    "local uptime=string.find(call('INFO','replication'),'second_repl_offset:-1',1,true) "
+    "local about=call('INFO','replication') "
+    "local uptime=string.find(about,'role:master',1,true) and "
+    "string.find(about,'second_repl_offset:-1',1,true) "
+    "and string.find(about,'master_repl_offset:0',1,true) "
     "and string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
 
