@@ -157,7 +157,7 @@ void Server::info(Words words, const Answer& answer) const {
             "\r\nuptime_in_seconds:" + std::to_string((now_us_ - started_us_) / 1'000'000) + "\r\n";
   if (is_wanted("replication"))
     text += std::string{"# Replication\r\nrole:"} + (mode_ == Mode::read_only ? "slave" : "master") +
-            "\r\nmaster_repl_offset:0\r\nsecond_repl_offset:" + (was_replica_ ? "1" : "-1") + "\r\n";
+            "\r\nsecond_repl_offset:" + (was_replica_ ? "1" : "-1") + "\r\n";
   answer.string(text);
 }
 

@@ -158,7 +158,6 @@ inline constexpr std::string_view mark_script =
     "local about=call('INFO','replication') "
     "local uptime=string.find(about,'role:master',1,true) and "
     "string.find(about,'second_repl_offset:-1',1,true) "
-    "and string.find(about,'master_repl_offset:0',1,true) "
     "and string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
     "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
 
