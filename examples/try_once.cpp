@@ -15,10 +15,9 @@ int main(int argc, char** argv) try {
     std::cout << "running the report as owner " << lease->owner_value() << '\n';
     return 0;
   }
-  if (lease.code() == redlock::Errc::held) {
-    std::cout << "another replica is running it";
-    if (const auto holder = lease.holder()) std::cout << ", as owner " << holder->owner_value;
-    std::cout << '\n';
+  if (lease.is_held()) {
+    std::cout << "another replica is running it\n"
+              << lease.message() << '\n';  // says who, as the nodes report it
     return 0;
   }
   std::cerr << "cannot lock: " << lease.message() << '\n';  // includes a line for each node

@@ -61,6 +61,11 @@ class [[nodiscard]] REDLOCK_EXPORT LockResult {
   /// Returns why there is no lease: an `Errc`, or the system's error if it has no thread, timer or random numbers. Zero if
   /// there is a lease.
   [[nodiscard]] std::error_code code() const noexcept { return code_; }
+  /// Returns true if there is no lease for the only reason that somebody else has the lock: the code is `Errc::held` or
+  /// `Errc::timed_out`.
+  [[nodiscard]] bool is_held() const noexcept {
+    return code_ == make_error_code(Errc::held) || code_ == make_error_code(Errc::timed_out);
+  }
   /// Returns the outcome, the details, and a line for each node: the text of the `Error` that `value` throws. Empty if there is
   /// a lease. Never contains a password.
   [[nodiscard]] std::string message() const;

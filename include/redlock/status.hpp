@@ -22,8 +22,7 @@ inline namespace v1 {
 /// | cancelled     | a stop was requested, or the client was shut down              | –                             |
 /// | misconfigured | an invalid argument or option, or servers that can never vote  | fix the program or the server |
 ///
-/// Only with *held* and *timed_out* does somebody else have the lock. `LockResult::code` returns these codes, and `Error` has
-/// them.
+/// Only with *held* and *timed_out* does somebody else have the lock. `LockResult::code` and `Error::code` return these.
 ///
 /// When a call for a lock ends with any of these codes, its releases have been queued for every node.
 /// `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the lease

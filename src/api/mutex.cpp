@@ -53,7 +53,7 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
 
 /// Returns false if somebody else has the lock, and throws for all other outcomes.
 bool Mutex::keep(LockResult result, std::unique_lock<detail::LocalMutex>& local) {
-  if (result.code() == Errc::held || result.code() == Errc::timed_out) return false;
+  if (result.is_held()) return false;
   lease_ = std::move(result).value();
   local.release();
   return true;

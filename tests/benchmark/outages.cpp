@@ -14,6 +14,7 @@
 #include "benchmark/measure/measurements.hpp"
 #include "benchmark/measure/servers.hpp"
 #include "redlock/redlock.hpp"
+#include "support/granted.hpp"
 #include "support/network/raw_client.hpp"
 
 namespace redlock::benchmark {
@@ -139,8 +140,7 @@ OutageTimes measure_outage(const Operation& operation, int count, Kept kept, Clo
   const LockOptions brief{.ttl = std::min<Clock::duration>(max_ttl, std::chrono::seconds{5})};
   const auto connect = [&] { return Redlock{endpoints_of(nodes.servers()), options}; };
   const auto has_locked = [&brief](Redlock& locks, const char* resource) {
-    const LockResult result = locks.try_lock(resource, brief);
-    return result.has_value();
+    return testing::is_granted(locks.try_lock(resource, brief));
   };
   Redlock client = connect();
   Applicant living{[&] { return has_locked(client, "living"); }};

@@ -8,9 +8,4 @@ namespace redlock::testing {
 /// Takes a result without a name as well: the lock is released at the end of the statement.
 [[nodiscard]] inline bool is_granted(const LockResult& result) noexcept { return result.has_value(); }
 
-/// Whether there is no lease for the only reason that somebody else has the lock, or has adopted it.
-[[nodiscard]] inline bool is_held(const LockResult& result) noexcept {
-  return result.code() == Errc::held || result.code() == Errc::timed_out || result.code() == Errc::lost;
-}
-
 }  // namespace redlock::testing

@@ -22,7 +22,7 @@ LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, const 
   const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
   LockResult result = locks.try_lock(arguments.resource, options);
-  while (is_held(result)) result = locks.try_lock_for(arguments.resource, one_wait, options, stop);
+  while (result.is_held()) result = locks.try_lock_for(arguments.resource, one_wait, options, stop);
   return result;
 }
 
@@ -34,10 +34,6 @@ void print_waiting(std::span<const NodeReport> nodes) {
 }
 
 }  // namespace
-
-bool is_held(const LockResult& result) {
-  return result.code() == Errc::held || result.code() == Errc::timed_out;
-}
 
 LockResult acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
   const bool waits_for_nodes = !arguments.wait || arguments.wait->count() == 0;  // else the call has waited

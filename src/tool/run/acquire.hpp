@@ -15,7 +15,4 @@ namespace redlock::tool {
 /// A stop request ends it with `cancelled`.
 LockResult acquire(Redlock&, const RunArguments&, const std::stop_token&);
 
-/// Whether there is no lease because somebody else has the lock.
-[[nodiscard]] bool is_held(const LockResult&);
-
 }  // namespace redlock::tool

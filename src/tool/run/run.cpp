@@ -140,7 +140,7 @@ Ending run(const RunArguments& arguments) {
   Redlock locks{nodes.endpoints, std::move(options)};
   LockResult acquired = acquire(locks, arguments, signals.stop());
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
-  if (is_held(acquired)) return {arguments.conflict_code};
+  if (acquired.is_held()) return {arguments.conflict_code};
   Lease lease = std::move(acquired).value();
 
   const CommandResult result = run_under(lease, arguments, nodes.local_urls, signals, termination, watchdog);

@@ -44,6 +44,7 @@ std::string format(std::initializer_list<std::string> words) {
 std::string format_lock(const std::string& marker) {
   const std::string px = std::to_string(ttl.count());
   if (marker.empty()) return format({"SET", any_name, any_owner, "NX", "PX", px});
+  // Any node's marker will do here. The command of the library names the node as well, which makes it longer.
   return format({"EVALSHA", std::string{core::set_script.sha1}, "3", any_name, std::string{core::marker_key},
                  std::string{core::quarantine_key}, any_owner, px, marker, ""});
 }

@@ -69,7 +69,7 @@ TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 5; }));
 
   network.delay_answers(150ms);
-  CHECK(is_held(locks.try_lock("resource", lasting)));
+  CHECK(locks.try_lock("resource", lasting).is_held());
   taken = {};
   // The denials of the slow nodes are still on their way and must be read before their grants.
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 0; }));

@@ -29,8 +29,8 @@ void check_every_call(LockClient& locks) {
   auto lease = locks.try_lock("r");
   REQUIRE(lease);
   CHECK(lease->state() == State::held);
-  CHECK(is_held(locks.try_lock("r")));
-  CHECK(is_held(locks.try_lock_for("r", 500ms)));
+  CHECK(locks.try_lock("r").is_held());
+  CHECK(locks.try_lock_for("r", 500ms).is_held());
   CHECK(lease->extend());
   for (const auto& report : locks.inspect("r")) {
     CHECK(report.status == NodeStatus::held);
@@ -139,7 +139,7 @@ TEST_CASE("a_single_node_lock_and_a_quorum_of_one_exclude_each_other") {
   Redlock quorum{endpoints(nodes)};
   auto lease = single.try_lock("r");
   REQUIRE(lease);
-  CHECK(is_held(quorum.try_lock("r")));
+  CHECK(quorum.try_lock("r").is_held());
   CHECK(lease->release() == Release::released);
   CHECK(is_granted(quorum.try_lock("r")));
 }
@@ -161,7 +161,7 @@ TEST_CASE("a_client_can_be_moved_while_leases_are_alive") {
   auto lease = first.try_lock("r");
   REQUIRE(lease);
   Redlock second{std::move(first)};
-  CHECK(is_held(second.try_lock("r")));
+  CHECK(second.try_lock("r").is_held());
   Redlock third{endpoints(nodes)};
   third = std::move(second);
   CHECK(lease->release() == Release::released);

@@ -107,7 +107,7 @@ TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
 
   for (auto& server : servers) REQUIRE(server.command({"SET", "r", "somebody", "NX", "PX", "60000"}) == "OK");
   CHECK(locks.try_lock("r").code() == Errc::held);
-  CHECK(is_held(locks.try_lock_for("r", 500ms)));
+  CHECK(locks.try_lock_for("r", 500ms).is_held());
   CHECK(servers.holding("r", "somebody") == 5);
   for (const auto& report : locks.inspect("r")) {
     CHECK(report.status == NodeStatus::held);
@@ -128,8 +128,8 @@ TEST_CASE("a_failed_attempt_leaves_nothing_on_any_node") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   for (const std::size_t node : {0U, 1U, 2U}) servers[node].command({"SET", "r", "somebody", "PX", "600000"});
-  for (int i = 0; i < 20; ++i) CHECK(is_held(locks.try_lock("r", {.ttl = 60s})));
-  CHECK(is_held(locks.try_lock_for("r", 100ms, {.ttl = 60s})));
+  for (int i = 0; i < 20; ++i) CHECK(locks.try_lock("r", {.ttl = 60s}).is_held());
+  CHECK(locks.try_lock_for("r", 100ms, {.ttl = 60s}).is_held());
   CHECK(eventually([&] { return servers.having("r") == 3; }));
   CHECK(servers.holding("r", "somebody") == 3);
   CHECK((servers[3].calls("del") > 20 && servers[4].calls("del") > 20));  // they did grant

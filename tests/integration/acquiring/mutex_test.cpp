@@ -45,7 +45,7 @@ TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
     REQUIRE(mutex.lease() != nullptr);
     CHECK(mutex.lease()->resource() == "r");
     CHECK(mutex.lease()->remaining() > 0s);
-    CHECK(is_held(f.others.try_lock("r")));
+    CHECK(f.others.try_lock("r").is_held());
   }
   CHECK(mutex.lease() == nullptr);
   CHECK(mutex.last_release() == Release::released);
@@ -66,7 +66,7 @@ TEST_CASE("a_unique_lock_supports_every_operation_of_a_timed_mutex") {
   CHECK(guard.try_lock_until(std::chrono::steady_clock::now() + 20s));
   std::unique_lock moved{std::move(guard)};
   CHECK(moved.owns_lock());
-  CHECK(is_held(f.others.try_lock("r")));
+  CHECK(f.others.try_lock("r").is_held());
   moved.unlock();
   const std::unique_lock timed{mutex, 20s};
   CHECK(timed.owns_lock());

@@ -38,7 +38,7 @@ TEST_CASE("a_resource_may_contain_any_bytes_and_is_the_key_unchanged") {
     CHECK(lease->resource() == resource);
     REQUIRE(eventually([&] { return servers.holding(resource, lease->owner_value()) == 3; }));
     for (auto& server : servers) CHECK(server.locks() == std::vector{resource});
-    CHECK(is_held(locks.try_lock(resource)));
+    CHECK(locks.try_lock(resource).is_held());
     for (const auto& report : locks.inspect(resource)) CHECK(report.status == NodeStatus::held);
     CHECK(lease->extend());
     CHECK(lease->release() == Release::released);
@@ -56,7 +56,7 @@ TEST_CASE("the_key_prefix_precedes_every_resource") {
   CHECK(lease->resource() == "r");
   REQUIRE(eventually([&] { return servers.holding("app:\r\n:r", lease->owner_value()) == 3; }));
   CHECK(is_granted(without.try_lock("r")));
-  CHECK(is_held(without.try_lock("app:\r\n:r")));
+  CHECK(without.try_lock("app:\r\n:r").is_held());
   CHECK(lease->extend());
   CHECK(lease->release() == Release::released);
   CHECK(eventually([&] { return servers.empty() == 3; }));

@@ -91,7 +91,7 @@ TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
   auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false), .auto_renew = true});
   REQUIRE(lease);
   CHECK(eventually([&] { return f.server.info("tracking_total_keys") == "1"; }));
-  CHECK(is_held(locks.try_lock_for(resource, 500ms)));
+  CHECK(locks.try_lock_for(resource, 500ms).is_held());
   CHECK(locks.inspect(resource).at(0).status == NodeStatus::held);
   f.server.command({"SCRIPT", "FLUSH"});
   CHECK(lease->extend());

@@ -268,6 +268,32 @@ TEST_CASE("a_node_that_was_a_replica_of_another_one_for_a_moment_does_not_vote")
   CHECK(lease.valid());
 }
 
+TEST_CASE("a_lock_is_not_adopted_twice_although_a_node_was_a_replica_for_a_moment") {
+  for (const bool fencing : {true, false}) {
+    CAPTURE(fencing);
+    LocalNodes nodes{3};
+    Redlock locks{endpoints(nodes)};
+    const LockOptions options{.fencing = fencing};
+    Lease left = locks.lock("r", options).value();
+    REQUIRE(eventually([&] { return voters(locks) == 3 && Observers{nodes}.having("r") == 3; }));
+    left.orphan();
+    const auto adopt = [&](Redlock& client) {
+      return client.adopt("r", left.owner_value(), left.fencing_token(), options);
+    };
+    Proxies proxies{nodes};
+    proxies[0].refuse(true);
+    Redlock adopters{proxies.endpoints()};
+    const Lease adopted = adopt(adopters).value();
+    RawClient replica{nodes.port(2)};
+    REQUIRE(eventually([&] { return replica.get("r") == adopted.owner_value(); }));
+    replicate_for_a_moment(nodes, 0, 2);
+    REQUIRE(replica.get("r") == left.owner_value());
+
+    CHECK_FALSE(is_granted(adopt(locks)));
+    CHECK(adopted.valid());
+  }
+}
+
 TEST_CASE("the_uptime_of_a_server_that_was_a_replica_does_not_shorten_its_quarantine") {
   LocalNodes nodes{3};
   const Options short_locks{.max_ttl = 2s};

@@ -183,7 +183,7 @@ TEST_CASE("scripts_forgotten_by_the_server_are_sent_again") {
   CHECK(second->release() == Release::released);
   f.server.command({"SET", "r", "somebody"});
   f.server.command({"SCRIPT", "FLUSH"});
-  CHECK(is_held(f.locks.try_lock("r")));
+  CHECK(f.locks.try_lock("r").is_held());
   CHECK(f.server.get("r") == "somebody");
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0x73e452b5764bcf94U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x21b90518aa624594U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
@@ -146,6 +146,12 @@ TEST_CASE("every_kind_of_world_is_drawn") {
       const auto has_kind = [&has](Fault::Kind kind) {
         return has([kind](const Fault& fault) { return fault.kind == kind; });
       };
+      const auto has_only = [&schedule](std::initializer_list<Fault::Kind> kinds) {
+        return std::ranges::all_of(schedule.faults, [kinds](const Fault& fault) {
+          return std::ranges::find(kinds, fault.kind) != kinds.end();
+        });
+      };
+      using Kind = Fault::Kind;
       worlds["guarded"] += schedule.guarded;
       worlds["automatic"] += schedule.automatic;
       worlds["deployed"] += schedule.deployed;
@@ -158,18 +164,14 @@ TEST_CASE("every_kind_of_world_is_drawn") {
       worlds["with false counters"] += has_kind(Fault::Kind::false_counters);
       worlds["with foreign markers"] += has_kind(Fault::Kind::foreign_marker);
       worlds["of replicas alone"] +=
-          has_kind(Fault::Kind::replica) && has_kind(Fault::Kind::partition) && !has([](const Fault& fault) {
-            return fault.kind != Fault::Kind::replica && fault.kind != Fault::Kind::partition;
-          });
+          has_kind(Kind::replica) && has_kind(Kind::partition) && has_only({Kind::replica, Kind::partition});
       worlds["with replicas"] += has_kind(Fault::Kind::replica);
       worlds["with floods"] += has_kind(Fault::Kind::flood);
       worlds["with deleted quarantines"] += has([](const Fault& fault) {
         return fault.kind == Fault::Kind::delete_marker && fault.amount == Fault::quarantine_alone;
       });
-      worlds["of operators alone"] += !schedule.faults.empty() && !has([](const Fault& fault) {
-        return fault.kind != Fault::Kind::delete_marker && fault.kind != Fault::Kind::foreign_marker &&
-               fault.kind != Fault::Kind::replica;
-      });
+      worlds["of operators alone"] +=
+          !schedule.faults.empty() && has_only({Kind::delete_marker, Kind::foreign_marker, Kind::replica});
     }
   }
   for (const auto& [kind, number] : worlds) {

@@ -146,30 +146,39 @@ class ReleasesOvertake final : public FaultyAcquisition {
   }
 };
 
-/// After NOSCRIPT the whole script is sent, even if the release is already sent.
+/// A node may have the marker of any node of the deployment.
 class TakesAnyNodesMarker final : public FaultyAcquisition {
  public:
   using FaultyAcquisition::FaultyAcquisition;
 
  private:
-  [[nodiscard]] core::RequiredMarker required_marker(core::RequiredMarker right) const noexcept override {
-    return {.beginning = right.beginning, .keys = right.keys};
+  const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
+    std::string whole{command};
+    if (std::exchange(options.lacks_marker, false))
+      whole += core::RequiredMarker{outbox().required_marker(node).beginning, {}}.arguments();
+    return forward(node, whole, options);
   }
 };
 
+/// After NOSCRIPT the whole script is sent, even if the release is already sent.
 class GrantsBehindReleases final : public FaultyAcquisition {
  public:
   using FaultyAcquisition::FaultyAcquisition;
 
  private:
   const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
-    if (options.step == first_step) grant_command_ = command;
+    if (options.step == first_step) {
+      grant_command_ = command;
+      lacks_marker_ = options.lacks_marker;
+    }
     is_given_back_ = is_given_back_ || options.is_release;
     return forward(node, command, options);
   }
   void change_reply(NodeIndex node, Step step, Reply& reply) override {
     if (step != first_step || !core::is_noscript(reply) || !is_given_back_) return;
-    std::string_view rest = grant_command_;
+    std::string complete = grant_command_;
+    if (lacks_marker_) complete += outbox().required_marker(node).arguments();
+    std::string_view rest = complete;
     std::vector<std::string_view> words;
     take_command(rest, words);
     words[0] = "EVAL";
@@ -181,6 +190,7 @@ class GrantsBehindReleases final : public FaultyAcquisition {
   }
 
   std::string grant_command_;
+  bool lacks_marker_ = false;
   bool is_given_back_ = false;
 };
 

@@ -57,10 +57,6 @@ class OperationWrapper : public core::Operation, private core::Outbox {
                                             core::SendOptions options) {
     return forward(node, command, options);
   }
-  /// The marker that a node needs.
-  [[nodiscard]] virtual core::RequiredMarker required_marker(core::RequiredMarker right) const noexcept {
-    return right;
-  }
   /// Called after each event.
   virtual void after_event() {}
 
@@ -71,6 +67,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return outbox_->send(node, command, *this, options);
   }
   [[nodiscard]] const core::Operation& inner() const noexcept { return *inner_; }
+  [[nodiscard]] const core::Outbox& outbox() const noexcept { return *outbox_; }
 
  private:
   template <class Event>
@@ -87,8 +84,8 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return send_command(node, command, options);
   }
   void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
-  [[nodiscard]] core::RequiredMarker marker(core::NodeIndex node) const noexcept override {
-    return required_marker(outbox_->marker(node));
+  [[nodiscard]] const core::MarkerKeys* marker_keys() const noexcept override {
+    return outbox_->marker_keys();
   }
   [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
 

@@ -175,11 +175,6 @@ void Server::restart(Keyspace kept, std::string run_id, std::int64_t now_us) {
   was_replica_ = false;
 }
 
-void Server::promote(Keyspace of_the_master) {
-  keys_ = std::move(of_the_master);
-  was_replica_ = true;
-}
-
 void Server::patch(const core::Script& original, std::string_view patched) {
   Reply error;
   const auto compiled = interpreter_->compile(patched, error);

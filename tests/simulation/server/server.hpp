@@ -46,8 +46,8 @@ class Server final : private ScriptCommands {
   /// Restarts with these keys, without scripts, in mode `serving`. `now_us`: the server's wall clock, from which its
   /// uptime counts.
   void restart(Keyspace kept, std::string run_id, std::int64_t now_us);
-  /// The server was a replica and is a master again, with the data of its former master.
-  void promote(Keyspace of_the_master);
+  /// The server was a replica and is a master again. `replace_keys` gives it the data of its former master.
+  void promote() noexcept { was_replica_ = true; }
   void set_mode(Mode mode) noexcept { mode_ = mode; }
   void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 

@@ -135,7 +135,8 @@ TEST_CASE("a_server_that_was_a_replica_says_so_until_it_restarts") {
   ServerFixture fixture;
   fixture.command({"SET", "key", "value"});
   CHECK_THAT(fixture.command({"INFO", "replication"}), contains("second_repl_offset:-1"));
-  fixture.server.promote({});
+  fixture.server.replace_keys({});
+  fixture.server.promote();
   CHECK(fixture.command({"GET", "key"}) == "(nil)");
   CHECK_THAT(fixture.command({"INFO", "replication"}), contains("second_repl_offset:1"));
   CHECK_THAT(fixture.command({"INFO"}), contains("run_id:the-run-id") && contains("second_repl_offset:1"));

@@ -170,7 +170,7 @@ void World::end(const Fault& fault, int index) {
       for_each_node(fault, [&](Node& node, int which) {
         if (!may_lose_data(node)) return;
         lose_data(node, keys_for_replica(node, nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()]));
-        node.server.promote(Keyspace{node.server.keys()});
+        node.server.promote();
       });
       audit_all();
       return change_mode(fault, -1);

@@ -60,17 +60,12 @@ struct GuardedEngineHarness {
   std::vector<std::string> texts;
 };
 
-Claim marked_claim(const GuardedEngineHarness& nodes, Claim claim = example_claim()) {
-  claim.marker = Marker::parse(nodes.servers[0].data.marker)->beginning();
-  return claim;
-}
-
 /// What is sent to a node: it has to have its own marker.
-std::string set_command(const GuardedEngineHarness& nodes, NodeIndex node) {
-  std::string command = marked_claim(nodes).set_command();
+std::string set_command(const GuardedEngineHarness& nodes, NodeIndex node, Claim claim = example_claim()) {
+  claim.marker_keys = &keys_without_prefix;
   const std::string& marker = nodes.servers[node].data.marker;
-  append_argument(command, marker.substr(marker.find(" node=")));
-  return command;
+  const std::string beginning = Marker::parse(marker)->beginning();
+  return claim.set_command() + RequiredMarker{beginning, Marker::ending_of(marker)}.arguments();
 }
 
 }  // namespace
@@ -118,7 +113,7 @@ TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
   CHECK(attempt->tally()[0].trouble.status == NodeStatus::quarantined);
   CHECK_THAT(attempt->tally()[1].trouble.message, contains("votes again in 61 s"));
   for (const NodeIndex node : {0U, 1U}) CHECK(nodes.take_bytes(node) == example_claim().release_command());
-  CHECK(nodes.take_bytes(2).starts_with(marked_claim(nodes, example_fenced_claim()).set_command()));
+  CHECK(nodes.take_bytes(2).starts_with(set_command(nodes, 2, example_fenced_claim())));
 }
 
 TEST_CASE("an_inspection_finds_lost_data_although_that_node_answers_before_another_is_connected") {
@@ -156,8 +151,7 @@ TEST_CASE("a_grant_that_waits_for_a_connection_is_sent_only_if_the_node_comes_ba
     nodes.harness.disconnect(0, at(10s));
     const Ref<Acquisition> second = nodes.acquire(example_claim(), at(10s));
     CHECK(nodes.take_bytes(1) == set_command(nodes, 1));
-    std::string waiting = marked_claim(nodes).set_command();
-    append_argument(waiting, "");  // its marker was not known, and is read before the command is sent
+    const std::string waiting = set_command(nodes, 0);
     if (!keeps_data) nodes.servers[0] = {"another run", nodes.servers[0].data};
     nodes.connect(0, at(10001ms));
     CHECK(second->tally().is(0, keeps_data ? Tally::Mark::pending : Tally::Mark::unknown));

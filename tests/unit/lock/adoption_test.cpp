@@ -73,9 +73,14 @@ TEST_CASE("an_adoption_names_the_owner_that_it_expects") {
   CHECK(plain.set_command(Form::source) ==
         command({"EVAL", swap_script.source, "1", "key", "before", "me", "1000"}));
   const Claim fenced = adopting(example_fenced_claim());
-  CHECK(fenced.set_command() == grant_script.call({"key", fenced.fence->counter_key},
-                                                  {"me", "1000", "100", "86400000", "", "before"}));
-  for (const Claim& claim : {plain, fenced})
+  CHECK(fenced.set_command() ==
+        grant_script.call({"key", fenced.fence->counter_key}, {"me", "1000", "100", "86400000", "before"}));
+  Claim guarded = plain;
+  guarded.marker_keys = &keys_without_prefix;
+  CHECK(guarded.set_command() + RequiredMarker{"beginning", "ending"}.arguments() ==
+        command({"EVALSHA", swap_script.sha1, "3", "key", "redlock:node", "redlock:quarantine", "before",
+                 "me", "1000", "beginning", "ending"}));
+  for (const Claim& claim : {plain, fenced, guarded})
     CHECK(claim.undo_command() == swap_script.call({"key"}, {"me", "before", "1000"}));
 }
 

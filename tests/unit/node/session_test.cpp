@@ -1,6 +1,7 @@
 // Which bytes go over a connection, in which order, and which command each reply belongs to.
 #include "redlock/core/node/session.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,8 @@ TEST_CASE("the_handshake_is_sent_first_and_alone") {
   CHECK(harness.session.ready_at() == at(2ms));
   CHECK(harness.session.run_id() == "run");
   CHECK(harness.session.unsent().empty());
-  CHECK(harness.session.send_waiting([](const Operation&) { return false; }, at(2ms)).empty());
+  const auto no_end = [](const Session::Slot&) { return std::optional<std::string>{""}; };
+  CHECK(harness.session.send_waiting(no_end, at(2ms)).empty());
   CHECK(harness.session.unsent() == "FIRST");
 }
 
@@ -66,11 +68,13 @@ TEST_CASE("waiting_grant_commands_are_handed_back_when_the_node_may_not_grant") 
     harness.session.connected();
     harness.take_bytes();
     for (const Reply& reply : handshake_replies("run")) harness.session.answered(reply, at(2ms));
-    const auto decision = [may_grant](const Operation&) { return may_grant; };
-    const std::vector<Session::Slot> refused = harness.session.send_waiting(decision, at(2ms));
+    const auto rest_of = [may_grant](const Session::Slot& slot) {
+      return slot.grants && !may_grant ? std::nullopt : std::optional<std::string>{slot.grants ? "ED" : ""};
+    };
+    const std::vector<Session::Slot> refused = harness.session.send_waiting(rest_of, at(2ms));
     CHECK(refused.size() == (may_grant ? 0 : 1));
     if (!may_grant) CHECK(refused[0].step == 3);
-    CHECK(harness.session.unsent() == (may_grant ? "GRANTRELEASE" : "RELEASE"));
+    CHECK(harness.session.unsent() == (may_grant ? "GRANTEDRELEASE" : "RELEASE"));
     CHECK(harness.session.answered(ok(), at(3ms))->step == (may_grant ? 3 : 4));
   }
 }

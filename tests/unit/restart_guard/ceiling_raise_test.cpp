@@ -25,6 +25,7 @@ struct Raise {
     first.connect_all(at(-24h));
     first.settle(at(-24h));
     for (const MarkedServer& server : servers) outbox.run_ids.push_back(server.run_id);
+    outbox.keys = &keys_without_prefix;
     raise = std::make_unique<CeilingRaise>(max_ttl, nodes, false, 250ms);
   }
   /// Executes and answers the commands that were sent by now. Returns their number.

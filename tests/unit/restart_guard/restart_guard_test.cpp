@@ -95,6 +95,30 @@ TEST_CASE("a_grant_needs_the_names_of_the_node_and_its_run_unless_nodes_are_dura
   CHECK(durable.guard.required_marker(1).ending.empty());
 }
 
+TEST_CASE("a_former_replica_gets_a_name_of_its_own_and_then_its_uptime_counts_again") {
+  std::vector<MarkedServer> servers = marked_servers();
+  const std::string name = Marker::parse(servers[2].data.marker)->node;
+  servers[2].data = servers[0].data;
+  GuardedClient one = guarded_client(servers);
+  one.guard.want_grants(at(0ms), one.outbox);
+  one.connect_all(at(1ms));
+  one.settle(at(1ms));
+  const std::string new_name = Marker::parse(servers[2].data.marker)->node;
+  CHECK(new_name != name);
+  CHECK(new_name != Marker::parse(servers[0].data.marker)->node);
+  CHECK(servers[2].data.quarantined_until == at(1ms) + quarantine);
+  CHECK(Marker::parse(servers[0].data.marker)->run_id == "run0");
+
+  restart(servers[2], {.marker = servers[2].data.marker});
+  servers[2].started = at(1h);
+  GuardedClient two = guarded_client(servers);
+  two.guard.want_grants(at(2h), two.outbox);
+  two.connect_all(at(2h));
+  two.settle(at(2h));
+  CHECK(Marker::parse(servers[2].data.marker)->node == new_name);
+  CHECK_FALSE(servers[2].is_quarantined(at(2h)));
+}
+
 TEST_CASE("the_strict_guard_quarantines_nodes_that_are_all_new") {
   std::vector<MarkedServer> servers = fresh_servers();
   RestartGuard::Settings settings = example_guard();

@@ -25,7 +25,7 @@ struct SessionHarness {
     session.connected();
     take_bytes();
     for (const core::Reply& reply : handshake_replies(run_id)) session.answered(reply, now);
-    static_cast<void>(session.send_waiting([](const core::Operation&) { return true; }, now));
+    static_cast<void>(session.send_waiting([](const auto&) { return std::optional<std::string>{""}; }, now));
   }
   /// Dials for the first time and is ready.
   void make_ready(core::Time now) {

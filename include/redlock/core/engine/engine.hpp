@@ -14,6 +14,7 @@
 #include "redlock/core/engine/node_changes.hpp"
 #include "redlock/core/engine/operation_list.hpp"
 #include "redlock/core/engine/readiness.hpp"
+#include "redlock/core/engine/same_server.hpp"
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/key_watcher.hpp"
@@ -134,8 +135,7 @@ class Engine final : public Outbox {
     for (const Session& session : sessions_) first = std::min(first, session.timer());
     return first;
   }
-  /// Operations that are done, for the shell to wake their callers and to clear the list. Renewals and releases of lost
-  /// leases have no caller.
+  /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
   /// A warning for the user; at most one in a client's life.
   std::optional<std::string> take_warning() noexcept { return key_watcher_.take_warning(); }
@@ -154,10 +154,9 @@ class Engine final : public Outbox {
       if (session.state() == Session::State::down) first = std::min(first, session.timer());
     return first;
   }
-  /// While these are in force, the end of a connection for commands must be noticed soon, so that the guard can mark the
-  /// node. Null without a guard.
+  /// While these are in force, the end of a connection must be noticed soon, to mark the node. Null without a guard.
   [[nodiscard]] HeldLeases* held_leases() noexcept { return guard_ ? &held_leases_ : nullptr; }
-  /// The number of operations that are neither done nor abandoned.
+  /// The number of operations that are not done.
   [[nodiscard]] std::size_t active() const noexcept { return operations_.size(); }
   /// The number of leases whose keys are watched.
   [[nodiscard]] std::size_t watched() const noexcept { return key_watcher_.size(); }
@@ -170,13 +169,16 @@ class Engine final : public Outbox {
                       SendOptions options) override {
     const Trouble* const objection = options.grants ? grant_objection(node, sender.wanted_ttl()) : nullptr;
     if (objection) return objection;
-    return sessions_[node].send(
-        command,
-        {Ref<Operation>{&sender}, options.step, options.is_release, options.always_read, options.grants},
-        options.send_by, now_);
+    return sessions_[node].send(command,
+                                {Ref<Operation>{&sender}, options.step, options.is_release,
+                                 options.always_read, options.grants, options.lacks_marker},
+                                options.send_by, now_, rest_of(node, options.lacks_marker));
   }
   void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
-  [[nodiscard]] RequiredMarker marker(NodeIndex node) const noexcept override {
+  [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override {
+    return guard_ ? &guard_->keys() : nullptr;
+  }
+  [[nodiscard]] RequiredMarker required_marker(NodeIndex node) const noexcept override {
     return guard_ ? guard_->required_marker(node) : RequiredMarker{};
   }
   [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
@@ -210,7 +212,7 @@ class Engine final : public Outbox {
   /// A session has become ready or has failed.
   void changed(NodeIndex node) {
     Session& session = sessions_[node];
-    if (session.ready()) refuse_if_same(node);
+    if (session.ready()) refuse_if_same_server(session, sessions_, now_);
     if (session.ready())
       open(node);
     else if (guard_)
@@ -228,27 +230,25 @@ class Engine final : public Outbox {
   void open(NodeIndex node) {
     Session& session = sessions_[node];
     if (guard_) guard_->connected(node, session.run_id(), session.marker(), now_, *this);
-    const auto may_grant = [&](const Operation& one) { return !grant_objection(node, one.wanted_ttl()); };
-    for (const Session::Slot& refused : session.send_waiting(may_grant, now_)) {
+    const auto rest = [&](const Session::Slot& slot) -> std::optional<std::string> {
+      if (slot.grants && grant_objection(node, slot.operation->wanted_ttl())) return std::nullopt;
+      return rest_of(node, slot.lacks_marker);
+    };
+    for (const Session::Slot& refused : session.send_waiting(rest, now_)) {
       const Trouble* const objection = grant_objection(node, refused.operation->wanted_ttl());
       refused.operation->disconnected(node, objection ? Trouble{*objection} : Trouble{}, now_, *this);
       operations_.settle(refused.operation, now_);
     }
+  }
+  /// The end of a command for a grant.
+  [[nodiscard]] std::string rest_of(NodeIndex node, bool lacks_marker) const {
+    return lacks_marker ? required_marker(node).arguments() : std::string{};
   }
   /// Why the node must not be asked to grant a lock with this ttl. Null if there is no known reason.
   [[nodiscard]] const Trouble* grant_objection(NodeIndex node, std::chrono::milliseconds ttl) {
     return guard_ && sessions_[node].ready() ? guard_->objection(node, now_, ttl) : nullptr;
   }
   [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
-
-  /// If two endpoints lead to one server, only the one that is connected votes, until its connection is lost.
-  void refuse_if_same(NodeIndex node) {
-    Session& session = sessions_[node];
-    for (const Session& one : sessions_)
-      if (&one != &session && one.ready() && !one.run_id().empty() && one.run_id() == session.run_id())
-        return session.refuse({NodeStatus::same_node, "the same server as " + one.name() + ", which votes"},
-                              now_, std::chrono::seconds{10});
-  }
 
   /// Reports changes of nodes to the observer.
   void report_nodes() {

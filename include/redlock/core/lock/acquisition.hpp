@@ -50,11 +50,9 @@ class Acquisition final : public ScriptedOperation {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     set_deadline(std::min(later(now, claim_.node_timeout), valid_until()));
-    const RequiredMarker required = outbox.marker(0);
-    claim_.marker = required.beginning;
-    claim_.marker_keys = required.keys;
+    claim_.marker_keys = outbox.marker_keys();
     const Command set{claim_.set_command(), options_of(asked, now)};
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, named(set, node, outbox), outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) send(node, set, outbox);
     decide(now, outbox);
   }
 
@@ -106,8 +104,7 @@ class Acquisition final : public ScriptedOperation {
   /// Call it at most once, when the lock was granted. No release of this attempt is sent then.
   [[nodiscard]] Claim take_claim() {
     claim_.token = agreement_.token();
-    for (std::string* const used : {&claim_.adopted_owner, &claim_.marker})
-      std::string{}.swap(*used);  // also frees the memory, because a lease does not need it
+    std::string{}.swap(claim_.adopted_owner);  // also frees the memory, because a lease does not need it
     return std::move(claim_);
   }
 
@@ -127,24 +124,22 @@ class Acquisition final : public ScriptedOperation {
 
   /// Nothing sets the key after a release of the same owner value was queued.
   [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex node, Time now,
-                                                         const Outbox& outbox) const override {
+                                                         const Outbox&) const override {
     if (step == released) return Command{undo_command(Form::source), options_of(step, now)};
     if (!claim_.sets_by_script() || giving_back_ || done()) return std::nullopt;
-    if (step == asked) return named({claim_.set_command(Form::source), options_of(step, now)}, node, outbox);
+    if (step == asked) return Command{claim_.set_command(Form::source), options_of(step, now)};
     if (step == confirmed && tally_.is(node, Tally::Mark::pending))
       return Command{confirmation(node, Form::source), options_of(step, now)};
     return std::nullopt;
   }
   [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
     if (step == released) return {.step = step, .send_by = later(now, claim_.ttl), .is_release = true};
-    return {.step = step, .send_by = deadline(), .grants = step != timed};
+    return {.step = step,
+            .send_by = deadline(),
+            .grants = step != timed,
+            .lacks_marker = step == asked && claim_.marker_keys};
   }
 
-  /// Completes the command that sets the key.
-  [[nodiscard]] Command named(Command set, NodeIndex node, const Outbox& outbox) const {
-    if (claim_.names_the_node()) append_argument(set.bytes, outbox.marker(node).ending);
-    return set;
-  }
   void send(NodeIndex node, const Command& command, Outbox& outbox) {
     if (const Trouble* refused = outbox.send(node, command.bytes, *this, command.options))
       tally_.mark(node, Tally::Mark::unknown, *refused);

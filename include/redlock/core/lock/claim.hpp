@@ -26,33 +26,26 @@ struct Claim {
   std::optional<Fence> fence{};  // none for a plain SET, without a token
   std::uint64_t token = 0;       // once acquired with a fence
   std::string
-      adopted_owner{};   // for an adoption, the current owner value; else empty, and the key must not exist
-  std::string marker{};  // what the marker of a node that may grant begins with; empty if all nodes may grant
-  const MarkerKeys* marker_keys = &keys_without_prefix;
+      adopted_owner{};  // for an adoption, the current owner value; else empty, and the key must not exist
+  const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
 
   /// Returns true if the reply to `set_command` contains the owner and ttl of a key that exists already. Only the replies
   /// of some scripts do.
   [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
-  [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || !marker.empty(); }
-  /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value. With a marker, its last
-  /// argument is missing: the ending of the node's marker.
+  /// Returns true if `set_command` calls a script.
+  [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || marker_keys; }
+  /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value. With `marker_keys`, its
+  /// last two arguments are missing (`RequiredMarker`).
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
-    if (!fence && !adopted_owner.empty())  // the engine sends it only to nodes that may grant
-      return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form);
-    if (!fence && marker.empty()) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    if (!fence)
-      return kind->set.call({key, marker_keys->marker, marker_keys->quarantine}, {owner, ttl_text(), marker},
-                            form, 1);
-    const std::string proposal = std::to_string(fence->proposal);
-    if (marker.empty())
-      return kind->grant.call({key, fence->counter_key},
-                              {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form);
-    return kind->grant.call({key, fence->counter_key, marker_keys->marker, marker_keys->quarantine},
-                            {owner, ttl_text(), proposal, memory_text(), marker, adopted_owner}, form, 1);
-  }
-  /// Returns true if `set_command` lacks its last argument.
-  [[nodiscard]] bool names_the_node() const noexcept {
-    return !marker.empty() && (fence || adopted_owner.empty());
+    if (fence)
+      return kind->grant.call(
+          {key, fence->counter_key},
+          {owner, ttl_text(), std::to_string(fence->proposal), memory_text(), adopted_owner}, form,
+          marker_keys);
+    if (!adopted_owner.empty())
+      return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form, marker_keys);
+    if (marker_keys) return kind->set.call({key}, {owner, ttl_text()}, form, marker_keys);
+    return command({"SET", key, owner, "NX", "PX", ttl_text()});
   }
   /// Undoes `set_command`. To be sent after it on the same connection.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {

@@ -18,6 +18,7 @@ struct ReplySlot {
   bool is_release = false;
   bool always_read = false;
   bool grants = false;
+  bool lacks_marker = false;
   Time since{};  // when the command was queued on the connection
 };
 

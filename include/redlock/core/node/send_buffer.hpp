@@ -13,9 +13,10 @@ namespace redlock::inline v1::core {
 /// the releases and drop the other commands when the connection is given up.
 class SendBuffer {
  public:
-  void add(std::string_view command, bool is_release) {
-    bytes_ += command;
-    commands_.push({command.size(), is_release});
+  /// `rest`: the end of the command.
+  void add(std::string_view command, bool is_release, std::string_view rest = {}) {
+    bytes_.append(command).append(rest);
+    commands_.push({command.size() + rest.size(), is_release});
   }
   [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{bytes_}.substr(sent_); }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - sent_; }

@@ -57,18 +57,20 @@ class Session {
   /// Queues a command after all earlier ones. Returns null on success, else why the node cannot be used. While a
   /// connection attempt is worth waiting for, commands wait for it. Releases wait for any connection; if they have to,
   /// `send` still returns the trouble, and their reply is ignored. The same holds for releases that are queued although
-  /// too many commands are unanswered.
-  const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now) {
+  /// too many commands are unanswered. `rest`: the end of a command that is sent now; those that wait get theirs later.
+  const Trouble* send(std::string_view command, Slot slot, Time send_by, Time now,
+                      std::string_view rest = {}) {
     const bool is_waiting = worth_waiting_for();
     if (state_ != State::ready && !is_waiting && !slot.is_release) return &trouble_;
     // Other commands leave room for releases, so that an accepted SET can always be undone.
-    if (out_.size() + waiting_.bytes() + command.size() > (slot.is_release ? unsent_limit : unsent_limit / 2))
+    const std::size_t size = out_.size() + waiting_.bytes() + command.size() + rest.size();
+    if (size > (slot.is_release ? unsent_limit : unsent_limit / 2))
       return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
     if (state_ == State::ready) {
       if (!pending_.has_room_for(slot)) return &overloaded(PendingReplies::crowd());
       const bool is_ignored = pending_.is_crowded();
       if (is_ignored) slot.operation = {};
-      out_.add(command, slot.is_release);
+      out_.add(command, slot.is_release, rest);
       expect(std::move(slot), now);
       return is_ignored ? &overloaded(PendingReplies::crowd()) : nullptr;
     }
@@ -81,19 +83,19 @@ class Session {
 
   /// Postpones the next redial. For a session that is down.
   void postpone_redial(Time until) noexcept { redial_at_ = std::max(redial_at_, until); }
-  /// Sends the commands that waited for the connection. Precondition: the session is ready. Commands that ask for a
-  /// grant that `may_grant(operation)` denies are dropped and their slots returned; they get no reply.
-  template <class MayGrant>
-  [[nodiscard]] std::vector<Slot> send_waiting(const MayGrant& may_grant, Time now) {
+  /// Sends the commands that waited for the connection. Precondition: the session is ready. `rest_of(slot)` returns the
+  /// end of the command; if it returns none, the command is dropped and its slot returned: it gets no reply.
+  template <class RestOf>
+  [[nodiscard]] std::vector<Slot> send_waiting(const RestOf& rest_of, Time now) {
     std::vector<Slot> refused;
     for (WaitingCommands::Command& waiting : waiting_.take_all()) {
       if (now >= waiting.send_by) continue;  // its operation is over; a release that follows it does no harm
-      if (waiting.slot.grants && !may_grant(*waiting.slot.operation)) {
+      if (const std::optional<std::string> rest = rest_of(waiting.slot)) {
+        out_.add(waiting.bytes, waiting.slot.is_release, *rest);
+        expect(std::move(waiting.slot), now);
+      } else {
         refused.push_back(std::move(waiting.slot));
-        continue;
       }
-      out_.add(waiting.bytes, waiting.slot.is_release);
-      expect(std::move(waiting.slot), now);
     }
     return refused;
   }
@@ -118,7 +120,7 @@ class Session {
   }
   /// The connection could not be made, was reset or closed by the server, or carries invalid data.
   void disconnected(Trouble trouble, Time now) {
-    if (is_open()) fail(std::move(trouble), Leave::at_once, now);
+    if (is_dialling() || ready()) fail(std::move(trouble), Leave::at_once, now);
   }
   /// After each read: whether more bytes may be readable. While they may, no reply counts as missing.
   void left_unread(bool has_unread) noexcept { has_unread_ = has_unread; }
@@ -220,8 +222,6 @@ class Session {
   enum class Leave : bool { at_once, gracefully };
 
   static constexpr std::size_t unsent_limit = std::size_t{1} << 20U;
-
-  [[nodiscard]] bool is_open() const noexcept { return is_dialling() || state_ == State::ready; }
 
   void dial(Time now, DialReason reason) {
     state_ = State::dialling;

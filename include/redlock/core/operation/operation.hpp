@@ -31,6 +31,7 @@ struct SendOptions {
   bool is_release = false;   ///< Kept for a node without a connection until the node is connected again.
   bool grants = false;       ///< Sent only to nodes that may grant, according to the restart guard.
   bool always_read = false;  ///< Its reply is read even if no operation waits for it; a release implies this.
+  bool lacks_marker = false;  ///< The node's `RequiredMarker` is appended when the command is written.
 };
 
 /// Where operations send their commands to. Implemented by the engine, and by tests that record what is sent.
@@ -44,8 +45,10 @@ class Outbox {
                               SendOptions options) = 0;
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
-  /// Valid until the next event, and its keys as long as the engine. Empty without a restart guard.
-  [[nodiscard]] virtual RequiredMarker marker(NodeIndex) const noexcept { return {}; }
+  /// Where the restart guard keeps its data on every node. Valid as long as the engine; null without a restart guard.
+  [[nodiscard]] virtual const MarkerKeys* marker_keys() const noexcept { return nullptr; }
+  /// What is appended to commands that lack it, while the node may grant. Valid until the next event.
+  [[nodiscard]] virtual RequiredMarker required_marker(NodeIndex) const noexcept { return {}; }
   /// The run_id of the server that was connected last; empty if it does not say, or if there was none.
   [[nodiscard]] virtual std::string_view run_id(NodeIndex) const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The

@@ -82,7 +82,7 @@ class CeilingRaise final : public Operation {
   }
   void look_at_all(Time now, Outbox& outbox) {
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      ask(node, look_command(*outbox.marker(0).keys), now, outbox);
+      ask(node, look_command(*outbox.marker_keys()), now, outbox);
     if (tally_.count(Tally::Mark::unknown) > 0) finish();
   }
 
@@ -116,7 +116,7 @@ class CeilingRaise final : public Operation {
       limits.*limit = max_ttl_;
       is_lower = true;
       const std::string text = node.new_marker(node.marker->deployment, nodes_.size(), limits);
-      ask(index, mark_command(*outbox.marker(0).keys, node.text, text, quarantine_stays, node.looked_at), now,
+      ask(index, mark_command(*outbox.marker_keys(), node.text, text, quarantine_stays, node.looked_at), now,
           outbox);
     }
     if (tally_.count(Tally::Mark::unknown) > 0) finish();

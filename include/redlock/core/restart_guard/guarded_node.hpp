@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/marker.hpp"
@@ -123,6 +124,13 @@ struct GuardedNode {
   [[nodiscard]] bool belongs(const ExpectedMarker& expected) const noexcept {
     return is_reached() && agrees_with(expected) && marker->deployment == expected.deployment;
   }
+  /// No other one of `nodes` has a marker that names the same node: a server that was a replica for a while has the marker
+  /// of its master. Precondition: it has a marker.
+  [[nodiscard]] bool is_only_one_with_its_name(const std::vector<GuardedNode>& nodes) const {
+    return std::ranges::count_if(nodes, [this](const GuardedNode& other) {
+             return other.marker && other.marker->node == marker->node;
+           }) == 1;
+  }
   /// The node has kept its marker since it was written.
   [[nodiscard]] bool is_intact(const ExpectedMarker& expected) const noexcept {
     return belongs(expected) && !is_of_earlier_run(expected);
@@ -147,19 +155,15 @@ struct GuardedNode {
   /// Returns true if a node whose standing is `lost` certainly has no valid marker.
   [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || is_settled(); }
 
-  /// What the markers of other nodes and of other runs do not contain; empty without a marker.
-  [[nodiscard]] std::string_view marker_ending() const noexcept {
-    return marker ? std::string_view{text}.substr(text.find(" node=")) : std::string_view{};
-  }
-
-  /// The marker to write. The node's name contains the time, which makes the text unique: once it is lost it never
-  /// returns, so a late mark cannot mistake another text for it.
+  /// The marker to write. A new name contains the time, which makes the text unique: once it is lost it never returns, so
+  /// a late mark cannot mistake another text for it.
   [[nodiscard]] std::string new_marker(std::string_view deployment, std::size_t nodes,
-                                       const TtlLimits& limits) const {
+                                       const TtlLimits& limits, bool keeps_name = true) const {
+    const bool is_named = marker && keeps_name;
     return Marker{.deployment = std::string{deployment},
                   .nodes = nodes,
                   .limits = limits,
-                  .node = marker ? marker->node : name_of({run_id, std::to_string(looked_at)}),
+                  .node = is_named ? marker->node : name_of({run_id, std::to_string(looked_at)}),
                   .run_id = run_id}
         .text();
   }

@@ -71,7 +71,10 @@ class MarkedNodes {
   void mark(NodeIndex index, std::string_view deployment, const TtlLimits& limits,
             std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
     GuardedNode& node = nodes_[index];
-    const std::string text = node.new_marker(deployment, nodes_.size(), limits);
+    // A former replica has its master's name.
+    const bool keeps_name =
+        node.marker && (node.marker->run_id == node.run_id || node.is_only_one_with_its_name(nodes_));
+    const std::string text = node.new_marker(deployment, nodes_.size(), limits, keeps_name);
     if (!node.is_asked && node.standing != Standing::away) node.standing = Standing::asked;
     ask(index, mark_command(keys_, node.text, text, quarantine, node.looked_at), now, outbox);
   }

@@ -107,10 +107,11 @@ class RestartGuard final : public Operation {
     return latest;
   }
 
-  /// Its beginning is empty if no deployment is known; then no node is admitted. A node that was a replica of another one has
-  /// another ending. (Other clients may renew the markers of durable nodes at any time.)
+  [[nodiscard]] const MarkerKeys& keys() const noexcept { return settings_.keys; }
+  /// Its beginning is empty if no deployment is known; then no node is admitted. Its ending is empty for durable nodes:
+  /// other clients may renew their markers at any time.
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node = 0) const noexcept {
-    return {beginning_, settings_.durable ? "" : nodes_[node].marker_ending(), &settings_.keys};
+    return {beginning_, settings_.durable ? "" : Marker::ending_of(nodes_[node].text)};
   }
 
   /// Why a connected node may not grant a lock with this ttl. Returns null if it may. The pointer is valid until the next
@@ -266,11 +267,10 @@ class RestartGuard final : public Operation {
     nodes_.mark(index, id_, limits_.of_new_marker(settings_.max_ttl),
                 has_waited ? quarantine_stays : quarantine_of(node), now, outbox);
   }
-  /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes were asked after this one was
-  /// read. If none is known, a majority must be in reach, and the view must be of one moment, so that it does not miss one that
-  /// is intact. Otherwise looks again.
-  /// A mark counts for a second after the look at its node; so no mark with the limits of before a raise arrives after it
-  /// (`CeilingRaise`).
+  /// Whether the known limits cover the locks that the node may have forgotten: the intact nodes were asked after this
+  /// one was read. If none is known, a majority must be in reach, and the view must be of one moment, so that it does not
+  /// miss one that is intact. Otherwise looks again. A mark counts for a second after the look at its node; so no mark
+  /// with the limits of before a raise arrives after it (`CeilingRaise`).
   bool limits_are_known_for(const Node& node, Time now, Outbox& outbox) {
     const auto is_intact = [this](const Node& other) { return other.is_intact(expected()); };
     if (!std::ranges::any_of(nodes_.all(), is_intact))

@@ -11,17 +11,13 @@ namespace redlock::inline v1::core {
 
 /// The quarantine of a node, one of `nodes`, that has no marker of its current run. `whole`: how long the longest lock
 /// may last. A node that has its marker of an earlier run has granted nothing since the server started, so that time
-/// counts; the server reports it in whole seconds. The marker is its own if no other node has the same one: a server
-/// that was a replica for a while has the marker of its master.
+/// counts; the server reports it in whole seconds.
 [[nodiscard]] inline std::chrono::milliseconds waiting_time(const GuardedNode& node,
                                                             const std::vector<GuardedNode>& nodes,
                                                             const ExpectedMarker& expected,
                                                             std::chrono::milliseconds whole) {
-  const auto has_same_marker = [&node](const GuardedNode& other) {
-    return other.marker && other.marker->node == node.marker->node;
-  };
   const bool has_its_marker = node.agrees_with(expected) && node.marker->deployment == expected.deployment &&
-                              std::count_if(nodes.begin(), nodes.end(), has_same_marker) == 1;
+                              node.is_only_one_with_its_name(nodes);
   if (!has_its_marker || !expected.uptime_counts) return whole;
   return std::clamp(whole - node.uptime + std::chrono::seconds{1}, std::chrono::milliseconds::zero(), whole);
 }

@@ -33,12 +33,18 @@ struct MarkerKeys {
 };
 inline const MarkerKeys keys_without_prefix;
 
-/// What a node that may grant has: a marker that begins with this and contains the ending, under these keys.
+/// What the marker of a node that may grant begins with and contains. The last two arguments of a command for a grant.
 struct RequiredMarker {
   std::string_view beginning{};  // the same for all nodes
-  std::string_view
-      ending{};  // in no other node's marker; empty if not known yet, and where nodes are durable
-  const MarkerKeys* keys = &keys_without_prefix;
+  std::string_view ending{};     // in no other node's marker; empty if nodes are durable
+
+  /// The two arguments, encoded.
+  [[nodiscard]] std::string arguments() const {
+    std::string out;
+    append_argument(out, beginning);
+    append_argument(out, ending);
+    return out;
+  }
 };
 
 /// The deployment in the marker of a node that waits without knowing its deployment.
@@ -71,6 +77,11 @@ struct Marker {
     std::string text = beginning() + "max_ttl=" + std::to_string(limits.max_ttl.count());
     if (limits.ceiling != limits.max_ttl) text += " ceiling=" + std::to_string(limits.ceiling.count());
     return text + " node=" + node + " run_id=" + run_id;
+  }
+
+  /// The part of a marker's text that the markers of other nodes and of other runs do not contain.
+  [[nodiscard]] static std::string_view ending_of(std::string_view text) noexcept {
+    return text.substr(std::min(text.find(" node="), text.size()));
   }
 
   [[nodiscard]] bool is_named() const noexcept { return deployment != no_deployment; }
@@ -138,10 +149,13 @@ struct Marker {
 }
 
 /// Returns an array of the marker's text (empty if there is no marker), the quarantine's PTTL, the server's time in
-/// microseconds, and for how many seconds the server has been running: zero if it was a replica in this run, because then it
-/// may have forgotten what it granted in this run. If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a quarantine of ARGV[3] ms. If ARGV[3] is 0, the
-/// quarantine stays as it is; if it is -1, the quarantine ends. A mark that arrives more than a second after the look
-/// that it is based on changes nothing. ARGV[4]: the time which that look returned.
+/// microseconds, and for how many seconds the server has been running: zero if it was a replica in this run, because
+/// then it may have forgotten what it granted in this run.
+///
+/// If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a
+/// quarantine of ARGV[3] ms. If ARGV[3] is 0, the quarantine stays as it is; if it is -1, the quarantine ends. A mark
+/// that arrives more than a second after the look that it is based on changes nothing. ARGV[4]: the time which that
+/// look returned.
 ///
 /// Marker and quarantine are written together, so each loss of data begins one quarantine, however many clients notice
 /// the loss. The quarantine ends by itself. It is set even if there is one already, because a restored old snapshot may

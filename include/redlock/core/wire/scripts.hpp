@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::core {
@@ -22,17 +23,18 @@ struct Script {
   std::string_view source;
   std::string_view sha1;  // of the source, for EVALSHA; the handshake compares it with the server's
 
-  /// `to_follow`: how many values the caller appends.
+  /// `marker_keys`: two further keys, unless null; then a `RequiredMarker` is to be appended.
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest,
-                                 std::size_t to_follow = 0) const {
+                                 const MarkerKeys* marker_keys = nullptr) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
     std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
-                                           digits.substr(keys.size(), 1)};
+                                           digits.substr(keys.size() + (marker_keys ? 2 : 0), 1)};
     auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
+    if (marker_keys) *end++ = marker_keys->marker, *end++ = marker_keys->quarantine;
     end = std::copy(values.begin(), values.end(), end);
     std::string out;
-    append_command(out, std::span{words.begin(), end}, to_follow);
+    append_command(out, std::span{words.begin(), end}, marker_keys ? 2 : 0);
     return out;
   }
 };
@@ -64,13 +66,13 @@ inline constexpr Script extend_script{
 /// hour ahead of the counter is limited to one day ahead of the server's own clock, and to a value that leaves enough
 /// numbers below 2^53 (the year 2255). If the counter cannot be written, the lock is undone.
 ///
-/// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[5] and contains
-/// ARGV[7], and there is no quarantine. If ARGV[6] is not empty, the lock is adopted: the key must have that value.
+/// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[6] and contains
+/// ARGV[7], and there is no quarantine. If ARGV[5] is not empty, the lock is adopted: the key must have that value.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
     "local left=KEYS[3] and call('PTTL',KEYS[4]) "
     "local marker=left and call('GETRANGE',KEYS[3],0,511) "
-    "if left and (left~=-2 or string.sub(marker,1,#ARGV[5])~=ARGV[5] or not "
+    "if left and (left~=-2 or string.sub(marker,1,#ARGV[6])~=ARGV[6] or not "
     "string.find(marker,ARGV[7],1,true)) then "
     "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "local text=try('GET',KEYS[2]) "
@@ -84,7 +86,7 @@ inline constexpr Script grant_script{
     "elseif ahead>3600000000 or counter>9e15 then "
     "local time=call('TIME') "
     "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
-    "local adopted=ARGV[6]~='' and ARGV[6] "
+    "local adopted=ARGV[5]~='' and ARGV[5] "
     "if adopted and call('GETRANGE',KEYS[1],0,#adopted)==adopted then "
     "call('SET',KEYS[1],ARGV[1],'PX',math.max(ARGV[2],call('PTTL',KEYS[1]))) "
     "elseif adopted or not call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then "
@@ -94,7 +96,7 @@ inline constexpr Script grant_script{
     "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "3fd8321c2904fcf2f1954a4bf4fa71c6cad241e5"};
+    "b1826147a5e7a311949975fe469e3f80909647d4"};
 
 /// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and contains ARGV[4], and there is no quarantine KEYS[3].
 inline constexpr Script set_script{
@@ -146,12 +148,20 @@ inline constexpr Script put_back_script{
 /// Replaces the key's value ARGV[1] by ARGV[2] and returns 1. The ttl is at least ARGV[3] ms and not less than before,
 /// because the previous owner may still rely on it. If the key has another value, replies like a grant that was denied.
 /// Adopts a lock without a token, and undoes any adoption.
+///
+/// With a marker's key KEYS[2] and a quarantine's key KEYS[3], swaps only if the marker begins with ARGV[4] and contains
+/// ARGV[5], and there is no quarantine.
 inline constexpr Script swap_script{
     "local call=redis.call "
+    "local left=KEYS[2] and call('PTTL',KEYS[3]) "
+    "local marker=left and call('GETRANGE',KEYS[2],0,511) "
+    "if left and (left~=-2 or string.sub(marker,1,#ARGV[4])~=ARGV[4] or not "
+    "string.find(marker,ARGV[5],1,true)) then "
+    "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
     "if call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then "
     "call('SET',KEYS[1],ARGV[2],'PX',math.max(ARGV[3],call('PTTL',KEYS[1]))) return 1 end "
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
-    "fb906aa0b03e66b7232ecf743258669968fc3ae2"};
+    "0e9ee4dbb58956fcd519da92fbf3009b201d8cec"};
 
 /// All scripts; the handshake loads them.
 inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,
