@@ -90,9 +90,11 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
     report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }
 
-/// Whether nodes may come back with old data.
+/// Whether nodes may get copies back that nobody has set there: with old data, or with the data of a master.
 bool Judge::copies_return() const {
-  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), restores_old_data);
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [](const Fault& fault) {
+    return restores_old_data(fault) || fault.kind == Fault::Kind::replica;
+  });
 }
 
 int Judge::quorum(int resource) const {
