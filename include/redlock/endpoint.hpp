@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redlock/export.hpp"
 
@@ -30,9 +31,27 @@ class REDLOCK_EXPORT Endpoint {
  public:
   enum class Transport : std::uint8_t { tcp, tls, unix_socket };
 
+  /// An address in parts, which are taken as they are: nothing is percent-decoded.
+  struct Fields {
+    std::string host = {};      ///< A host name, or an IP address (IPv6 without brackets).
+    std::uint16_t port = 6379;  ///< Without effect for a unix socket.
+    std::string path = {};      ///< Of a unix socket: absolute; then `host` is empty.
+    std::string user = {};      ///< Empty for the default user.
+    std::string password = {};  ///< Any bytes; empty for none.
+    unsigned db = 0;
+    bool tls = false;
+  };
+
   Endpoint(std::string_view text);    // NOLINT(google-explicit-constructor)
   Endpoint(const char* text);         // NOLINT(google-explicit-constructor)
   Endpoint(const std::string& text);  // NOLINT(google-explicit-constructor)
+  /// Throws as for text.
+  explicit Endpoint(Fields fields);
+
+  /// Returns the endpoints of a list such as `"10.0.0.1, 10.0.0.2"`. Commas and line ends separate the entries; blanks
+  /// around an entry, empty entries, and lines that begin with `#` are ignored. A comma in a password is written as
+  /// `%2C`. Throws as for a single text; the message says which entry it is.
+  [[nodiscard]] static std::vector<Endpoint> list(std::string_view text);
 
   [[nodiscard]] Transport transport() const noexcept { return transport_; }
   /// A host name, or an IP address (IPv6 without brackets). Empty for a unix socket.

@@ -1,4 +1,4 @@
-// The options of a client and of a lock.
+// The options of a client and of a lock, and the configuration that the environment names.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redlock/duration.hpp"
+#include "redlock/endpoint.hpp"
+#include "redlock/export.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock {
@@ -118,6 +121,33 @@ struct LockOptions {
   /// `Options::on_warning`. A callback that blocks does not delay those of other leases, unless 16 callbacks of
   /// one client block at the same time. It may release or destroy any lease, and destroy the client.
   std::function<void(Loss)> on_lost = nullptr;
+};
+
+/// The nodes of a deployment, and the options on which all its users have to agree.
+struct Configuration {
+  std::vector<Endpoint> nodes;
+  Options options;
+
+  /// Looks up a variable. Returns none if it is not set.
+  using Variables = std::function<std::optional<std::string>(const char* name)>;
+
+  /// Reads the variables that the command `redlock` reads too. A variable that is set replaces the member of `options`.
+  ///
+  /// | variable                | value                                                                             |
+  /// |-------------------------|-----------------------------------------------------------------------------------|
+  /// | `REDLOCK_NODES`         | the nodes: see `Endpoint::list`                                                     |
+  /// | `REDLOCK_NODES_FILE`    | a file with such a list. Default: `~/.config/redlock/nodes`, `/etc/redlock/nodes`   |
+  /// | `REDLOCK_RESTART_GUARD` | `automatic`, `strict` or `off`                                                    |
+  /// | `REDLOCK_DURABLE_NODES` | `1` or `0`                                                                        |
+  /// | `REDLOCK_MAX_TTL`       | a time: `60`, `90s`, `5m` or `1h`                                                  |
+  /// | `REDLOCK_KEY_PREFIX`    | the key prefix, taken as it is                                                    |
+  ///
+  /// `REDLOCK_NODES` comes before any file. If nothing names nodes, there are none in the result. A file with a
+  /// password that every user of the machine may read is refused. Throws `Error` (misconfigured) with the name of the
+  /// variable or file. `variables`: where to look instead of the environment of the process. Reads files, and the
+  /// environment without a lock: no other thread may change it meanwhile.
+  [[nodiscard]] REDLOCK_EXPORT static Configuration from_environment(Options options = {},
+                                                                     const Variables& variables = nullptr);
 };
 
 }  // namespace v1

@@ -1,6 +1,10 @@
 // Distributed locks on Redis: include this header for all of the library.
 #pragma once
 
+#include <concepts>
+#include <ranges>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "redlock/clock.hpp"
@@ -24,6 +28,17 @@
 namespace redlock {
 inline namespace v1 {
 
+namespace detail {
+
+template <class Nodes>
+[[nodiscard]] std::vector<Endpoint> endpoints_of(Nodes&& nodes) {
+  std::vector<Endpoint> endpoints;
+  for (auto&& node : nodes) endpoints.push_back(node);
+  return endpoints;
+}
+
+}  // namespace detail
+
 /// Locks on a majority of N independent Redis masters, by the Redlock algorithm
 /// (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/). All nodes are asked in parallel.
 ///
@@ -38,6 +53,16 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// `rediss://` is not allowed. Throws `Error` (misconfigured), or `std::system_error` if the system cannot
   /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
+  /// As above, for any range of endpoints or of their texts.
+  template <std::ranges::input_range Nodes>
+  requires std::convertible_to<std::ranges::range_reference_t<Nodes>, Endpoint> &&
+      (!std::same_as<std::remove_cvref_t<Nodes>, std::vector<Endpoint>>)explicit Redlock(Nodes&& nodes,
+                                                                                         Options options = {})
+      : Redlock{detail::endpoints_of(std::forward<Nodes>(nodes)), std::move(options)} {}
+
+  /// Returns a client for the nodes that the environment names: see `Configuration::from_environment`. Throws as that
+  /// does and as the constructor does; the error says how to name nodes if there are none.
+  [[nodiscard]] static Redlock from_environment(Options options = {});
 
   /// Allows locks with a ttl of up to `max_ttl` (10 ms to 365 days) on these nodes, for all clients with this key
   /// prefix; they need not be restarted. Nodes that lose their data then wait that long. Returns the `max_ttl` of

@@ -12,6 +12,16 @@ inline namespace v1 {
 Redlock::Redlock(std::vector<Endpoint> nodes, Options options)
     : LockClient{std::make_shared<detail::Client>(nodes, std::move(options))} {}
 
+Redlock Redlock::from_environment(Options options) {
+  Configuration configuration = Configuration::from_environment(std::move(options));
+  if (configuration.nodes.empty())
+    throw Error{
+        Errc::misconfigured,
+        "no nodes are configured: set REDLOCK_NODES to a comma-separated list, or REDLOCK_NODES_FILE to a "
+        "file with one node per line, or write that file to ~/.config/redlock/nodes or /etc/redlock/nodes"};
+  return Redlock{std::move(configuration.nodes), std::move(configuration.options)};
+}
+
 Duration Redlock::raise_max_ttl(Duration max_ttl) { return client().raise_max_ttl(max_ttl); }
 
 SingleNodeLock::SingleNodeLock(Endpoint node, Options options)

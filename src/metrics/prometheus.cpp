@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "metrics/exposition.hpp"
-#include "os/replace_file.hpp"
+#include "os/files.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {

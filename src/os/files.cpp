@@ -1,10 +1,11 @@
-#include "os/replace_file.hpp"
+#include "os/files.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <system_error>
 
@@ -48,6 +49,25 @@ void replace_file(const std::string& path, std::string_view content) {
   write_all(file, content, path);
   if (std::rename(draft_path.c_str(), path.c_str()) != 0) throw_errno(path);
   draft.is_gone = true;
+}
+
+std::optional<FileContent> read_file(const std::string& path) {
+  constexpr std::size_t most_bytes = 64 * 1024;
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
+  struct stat about {};
+  if (!file || ::fstat(file.get(), &about) != 0) throw_errno(path);
+  FileContent content{.is_public = (about.st_mode & S_IROTH) != 0};
+  char buffer[4096];
+  for (;;) {
+    const ssize_t size = ::read(file.get(), buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw_errno(path);
+    if (size == 0) return content;
+    content.text.append(buffer, static_cast<std::size_t>(size));
+    if (content.text.size() > most_bytes)
+      throw std::system_error{EFBIG, std::system_category(), path + " has more than 64 KiB"};
+  }
 }
 
 }  // namespace redlock::inline v1::detail

@@ -1,6 +1,7 @@
-// Atomically replaces a file.
+// Small files, read and replaced as a whole.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,14 @@ namespace redlock::inline v1::detail {
 /// a temporary file in the same directory, whose name is the path with a dot and a random suffix. The umask determines
 /// who may read the file. On failure throws std::system_error and leaves the old file as it was.
 void replace_file(const std::string& path, std::string_view content);
+
+struct FileContent {
+  std::string text{};
+  bool is_public = false;  // every user of the machine may read it
+};
+
+/// Returns none if there is no such file. Throws std::system_error for any other failure, and if the file has more than
+/// 64 KiB.
+[[nodiscard]] std::optional<FileContent> read_file(const std::string& path);
 
 }  // namespace redlock::inline v1::detail

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "redlock/error.hpp"
@@ -20,10 +21,12 @@
 #include "tool/status.hpp"
 #include "tool/time_text.hpp"
 #include "tool/voting.hpp"
+#include "values/time_text.hpp"
 
 namespace {
 
 using namespace redlock::tool;
+namespace detail = redlock::detail;
 
 constexpr const char* about =
     "Runs a command under a distributed lock on a majority of independent Redis nodes.\n\n"
@@ -41,7 +44,7 @@ constexpr const char* about_run =
     "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
 
 constexpr const char* run_footer =
-    "TIME is a number with a unit: ms, s, m or h. SECS may have a fraction and needs no unit.\n\n"
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  CMD's own, or 128 + N if signal N ended CMD\n"
     "  1    somebody else has the lock (change this code with -E)\n"
@@ -56,7 +59,7 @@ constexpr const char* about_status =
     "Asks every node who holds the lock RESOURCE, and prints the answers and the result. Changes nothing.";
 
 constexpr const char* status_footer =
-    "TIME is a number with a unit: ms, s, m or h.\n\n"
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    the result is certain: the lock is held or free\n"
     "  64   wrong usage or configuration\n"
@@ -72,14 +75,14 @@ constexpr const char* about_set =
     "nodes must be reachable and in use. Takes two seconds. The limit is never lowered.";
 
 constexpr const char* set_footer =
-    "TIME is a number with a unit: ms, s, m or h.\n\n"
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    all nodes have the limit\n"
     "  64   wrong usage or configuration\n"
     "  69   some nodes are not reachable or lost their data; run it again when they are well";
 
 constexpr const char* nodes_footer =
-    "TIME is a number with a unit: ms, s, m or h.\n\n"
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    all nodes vote\n"
     "  64   wrong usage or configuration\n"
@@ -126,6 +129,11 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
       ->type_name("URL")
       ->allow_extra_args(false);
   command
+      .add_option("--nodes-file", nodes.nodes_file,
+                  "a file with one node per line, for passwords that must not be seen (default:\n"
+                  "REDLOCK_NODES_FILE, else ~/.config/redlock/nodes, else /etc/redlock/nodes)")
+      ->type_name("FILE");
+  command
       .add_option("--local", nodes.local,
                   "start N private servers for the duration of this command, to try it out")
       ->type_name("N")
@@ -142,7 +150,7 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
   command.add_flag("--durable-nodes", nodes.durable_nodes,
                    "the nodes write to disk before they answer (appendfsync always), so they lose nothing\n"
                    "when they restart (also set by REDLOCK_DURABLE_NODES=1)");
-  add_time(command, "--max-ttl", parse_time, nodes.max_ttl,
+  add_time(command, "--max-ttl", detail::parse_time, nodes.max_ttl,
            "the longest ttl of locks on new nodes; once nodes are in use, redlock nodes set raises it. Nodes "
            "that\n"
            "lost their data wait at least this long (default: REDLOCK_MAX_TTL, else 60s)")
@@ -160,18 +168,18 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->formatter(std::make_shared<RunFormatter>(about_run));
   run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
-  add_time(*run, "--ttl", parse_time, arguments.ttl,
+  add_time(*run, "--ttl", detail::parse_time, arguments.ttl,
            "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)")
       ->type_name("TIME");
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");
-  add_time(*run, "-w,--wait", parse_seconds, arguments.wait,
-           "give up after this many seconds (default: wait as long as somebody else has the lock)")
-      ->type_name("SECS")
+  add_time(*run, "-w,--wait", detail::parse_time, arguments.wait,
+           "give up after this time (default: wait as long as somebody else has the lock)")
+      ->type_name("TIME")
       ->take_last()
       ->excludes(nonblock);
-  add_time(*run, "--node-wait", parse_seconds, arguments.node_wait,
+  add_time(*run, "--node-wait", detail::parse_time, arguments.node_wait,
            "without -w: how long to wait if too few nodes vote but enough of them say when they vote again,\n"
            "because they have restarted; 0 reports this at once (default: no limit)")
       ->type_name("TIME");
@@ -179,7 +187,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
                   "exit code if somebody else has the lock (default: 1)")
       ->type_name("CODE")
       ->check(CLI::Range(0, 255));
-  add_time(*run, "--kill-after", parse_time, arguments.kill_after,
+  add_time(*run, "--kill-after", detail::parse_time, arguments.kill_after,
            "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)")
       ->type_name("TIME");
   run->add_option(
@@ -187,6 +195,8 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
          "textfile collector")
       ->type_name("FILE");
+  run->add_flag("--clean-env", arguments.clean_env,
+                "keep REDLOCK_NODES and REDLOCK_NODES_FILE out of CMD's environment");
   run->add_option("RESOURCE", arguments.resource,
                   "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:")
       ->required();
@@ -209,7 +219,7 @@ CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   nodes->footer(nodes_footer);
   add_nodes(*nodes, arguments.nodes);
   CLI::Option* const wait = nodes->add_flag("--wait", arguments.wait, "wait until all nodes vote");
-  add_time(*nodes, "--timeout", parse_time, arguments.timeout,
+  add_time(*nodes, "--timeout", detail::parse_time, arguments.timeout,
            "with --wait: give up after this time (default: no limit)")
       ->type_name("TIME")
       ->needs(wait);
@@ -276,6 +286,19 @@ void open_standard_descriptors() {
   ::close(opened);
 }
 
+/// Overwrites user and password of the nodes in the command line, which every user of the machine can read.
+void hide_credentials(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view{argv[i]} != "--"; ++i) {
+    const std::string_view word{argv[i]};
+    const bool is_node = std::string_view{argv[i - 1]} == "--node" || word.starts_with("--node=");
+    const std::size_t scheme = word.find("://");
+    if (!is_node || scheme == word.npos) continue;
+    const std::size_t begin = scheme + 3;
+    const std::size_t end = word.rfind('@');  // a path may have another one behind it: then more is hidden
+    if (end != word.npos && end > begin) std::fill(argv[i] + begin, argv[i] + end, '*');
+  }
+}
+
 int exit_code_of(const std::error_code& code) {
   if (code.category() != redlock::category()) return internal_error;
   return code == redlock::Errc::misconfigured ? usage : no_quorum;
@@ -286,7 +309,9 @@ int exit_code_of(const std::error_code& code) {
 int main(int argc, char** argv) try {
   open_standard_descriptors();
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
-  return parse_and_run({argv + 1, argv + argc});
+  const std::vector<std::string> words{argv + 1, argv + argc};
+  hide_credentials(argc, argv);
+  return parse_and_run(words);
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << error.what() << '\n';
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;

@@ -1,90 +1,65 @@
 #include "tool/nodes.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <stdexcept>
-#include <string_view>
+#include <sys/prctl.h>
 
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "os/random.hpp"
 #include "redlock/error.hpp"
-#include "tool/time_text.hpp"
+#include "values/environment.hpp"
 
 namespace redlock::tool {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blank = " \t\r\n";
-  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
-  return text.substr(0, text.find_last_not_of(blank) + 1);
-}
+[[noreturn]] void refuse(const std::string& why) { throw Error{Errc::misconfigured, why}; }
 
-std::vector<std::string> nodes_of_environment() {
-  const char* const variable = std::getenv("REDLOCK_NODES");
-  std::string_view rest = variable ? variable : "";
-  std::vector<std::string> urls;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string_view url = trimmed(rest.substr(0, comma));
-    if (!url.empty()) urls.emplace_back(url);
-    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
+  if ((choice.local > 0) + !choice.urls.empty() + choice.nodes_file.has_value() > 1)
+    refuse("use only one of --local, --node and --nodes-file");
+  if (choice.local > 0) {
+    redlock::testing::LocalNodesOptions options;
+    options.password = detail::random_owner_value();  // other users of this machine can reach the ports
+    nodes.servers = std::make_unique<redlock::testing::LocalNodes>(choice.local, std::move(options));
+    nodes.local_urls = nodes.servers->urls();
+    return {nodes.local_urls.begin(), nodes.local_urls.end()};
   }
-  return urls;
+  if (choice.nodes_file) return detail::nodes_in_file(*choice.nodes_file);
+  if (!choice.urls.empty()) return {choice.urls.begin(), choice.urls.end()};
+  return detail::nodes_of(detail::process_variable);
 }
 
-/// Returns an empty string if the variable is not set.
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return std::string{trimmed(value ? value : "")};
-}
-
-RestartGuard guard_of(const std::string& name) {
-  if (name.empty() || name == "automatic") return RestartGuard::automatic;
-  if (name == "strict") return RestartGuard::strict;
-  if (name == "off") return RestartGuard::off;
-  throw Error{Errc::misconfigured, "REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off"};
-}
-
-bool is_durable(const std::string& value) {
-  if (value == "1") return true;
-  if (value.empty() || value == "0") return false;
-  throw Error{Errc::misconfigured, "REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0"};
-}
-
-Duration max_ttl_of(const std::string& text) try {
-  return text.empty() ? Options{}.max_ttl : Duration{parse_time(text)};
-} catch (const std::invalid_argument& error) {
-  throw Error{Errc::misconfigured, "REDLOCK_MAX_TTL: " + std::string{error.what()}};
+/// What the command line says comes before the environment.
+Options options_of(const NodeChoice& choice) {
+  const auto variable = [&choice](std::string_view name) -> std::optional<std::string> {
+    if (name == "REDLOCK_RESTART_GUARD" && choice.restart_guard) return choice.restart_guard;
+    if (name == "REDLOCK_DURABLE_NODES" && choice.durable_nodes) return "1";
+    if (name == "REDLOCK_MAX_TTL" && choice.max_ttl) return std::nullopt;
+    if (name == "REDLOCK_KEY_PREFIX" && choice.key_prefix) return choice.key_prefix;
+    return detail::process_variable(std::string{name}.c_str());
+  };
+  Options options = detail::options_of(variable, {});
+  if (choice.max_ttl) options.max_ttl = *choice.max_ttl;
+  return options;
 }
 
 }  // namespace
 
 Nodes choose_nodes(const NodeChoice& choice) {
   Nodes nodes;
-  std::vector<std::string> urls = choice.urls;
-  if (choice.local > 0) {
-    if (!urls.empty())
-      throw Error{Errc::misconfigured, "--local starts its own nodes; do not use it with --node"};
-    nodes.servers = std::make_unique<redlock::testing::LocalNodes>(choice.local);
-    nodes.local_urls = nodes.servers->urls();
-    urls = nodes.local_urls;
-  }
-  if (urls.empty()) urls = nodes_of_environment();
-  if (urls.empty())
-    throw Error{
-        Errc::misconfigured,
-        "no nodes given: use --node URL for each node, or set REDLOCK_NODES to a comma-separated list; "
-        "to try it out, --local 5 starts private servers"};
-  for (const std::string& url : urls) nodes.endpoints.emplace_back(url);
+  nodes.options = options_of(choice);
+  nodes.endpoints = endpoints_of(choice, nodes);
+  if (nodes.endpoints.empty())
+    refuse(
+        "no nodes given: use --node URL for each node, or set REDLOCK_NODES to a comma-separated list, or "
+        "write "
+        "one node per line to ~/.config/redlock/nodes or /etc/redlock/nodes; to try it out, --local 5 starts "
+        "private servers");
+  const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
+  // Keeps passwords out of core dumps, and from other processes of this user.
+  if (std::ranges::any_of(nodes.endpoints, has_password)) ::prctl(PR_SET_DUMPABLE, 0);
   return nodes;
-}
-
-Options options_of(const NodeChoice& choice) {
-  Options options;
-  options.restart_guard = guard_of(choice.restart_guard.value_or(variable("REDLOCK_RESTART_GUARD")));
-  options.durable_nodes = choice.durable_nodes || is_durable(variable("REDLOCK_DURABLE_NODES"));
-  options.max_ttl = choice.max_ttl ? Duration{*choice.max_ttl} : max_ttl_of(variable("REDLOCK_MAX_TTL"));
-  const char* const prefix = std::getenv("REDLOCK_KEY_PREFIX");
-  options.key_prefix = choice.key_prefix.value_or(prefix ? prefix : "");
-  return options;
 }
 
 }  // namespace redlock::tool

@@ -63,7 +63,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
 
 int status(const StatusArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  Redlock locks{nodes.endpoints, options_of(arguments.nodes)};
+  Redlock locks{nodes.endpoints, nodes.options};
   const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);
   if (arguments.json) {

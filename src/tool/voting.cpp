@@ -117,11 +117,10 @@ int exit_code_of(const std::vector<Vote>& votes) {
 
 int nodes(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  const Options client_options = options_of(arguments.nodes);
   LockOptions options{.ttl = probe_ttl, .fencing = false};
-  if (client_options.restart_guard != RestartGuard::off)
-    options.ttl = std::min(options.ttl, client_options.max_ttl);
-  Redlock locks{nodes.endpoints, client_options};
+  if (nodes.options.restart_guard != RestartGuard::off)
+    options.ttl = std::min(options.ttl, nodes.options.max_ttl);
+  Redlock locks{nodes.endpoints, nodes.options};
   const std::string resource = "redlock-nodes-" + detail::random_owner_value();
   const std::vector<Vote> votes = arguments.wait
                                       ? wait_until_all_vote(locks, resource, options, arguments.timeout)
@@ -132,7 +131,7 @@ int nodes(const NodesArguments& arguments) {
 
 int set_max_ttl(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  Redlock locks{nodes.endpoints, options_of(arguments.nodes)};
+  Redlock locks{nodes.endpoints, nodes.options};
   const Duration max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
   std::cout << "max_ttl is " << readable(std::chrono::floor<milliseconds>(max_ttl.get())) << '\n';
   return success;

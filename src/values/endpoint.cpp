@@ -70,6 +70,8 @@ std::string encode(std::string_view bytes, char kept) {
   return text;
 }
 
+using Fields = Endpoint::Fields;
+
 struct Address {
   std::string host{};
   std::uint16_t port = 6379;
@@ -79,6 +81,62 @@ struct Credentials {
   std::string user;
   std::string password;
 };
+
+// ── what an endpoint may consist of ─────────────────────────────────────────────────────────────────────────
+
+void check_db(std::uint32_t db) {
+  if (db > largest_db) refuse("the db must be a number from 0 to " + std::to_string(largest_db));
+}
+
+void check_port(std::uint32_t port) {
+  if (port == 0 || port > largest_port) refuse("the port must be a number from 1 to 65535");
+}
+
+void check_name(const std::string& name) {
+  if (name.empty()) refuse("the host is missing");
+  const auto fits = [](char c) {
+    return (is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
+  };
+  if (!std::all_of(name.begin(), name.end(), fits)) {
+    refuse("a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
+  }
+}
+
+// Link-local addresses may have a zone, as in fe80::1%eth0.
+void check_ipv6(const std::string& host) {
+  const auto percent = host.find('%');
+  const auto zone =
+      percent == host.npos ? std::string_view{"none"} : std::string_view{host}.substr(percent + 1);
+  in6_addr ignored{};
+  const bool valid = !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
+                     ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
+  if (!valid) refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
+}
+
+void check_path(const std::string& path) {
+  if (path.size() < 2) refuse("the path of the unix socket is empty; write unix:///path");
+  if (path.front() != '/')
+    refuse("the path of a unix socket must be absolute: write unix:///path, with three slashes");
+  if (path.size() > longest_path) {
+    refuse("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
+           std::to_string(longest_path) + " are allowed");
+  }
+  if (path.find('\0') != path.npos) refuse("the path of the unix socket contains a zero byte");
+}
+
+void check(const Fields& fields) {
+  check_db(fields.db);
+  if (!fields.path.empty()) {
+    if (!fields.host.empty() || fields.tls)
+      refuse("a unix socket has a path and neither a host nor TLS; leave out one or the other");
+    return check_path(fields.path);
+  }
+  check_port(fields.port);
+  if (contains(fields.host, ":")) return check_ipv6(fields.host);
+  check_name(fields.host);
+}
+
+// ── the text of an endpoint ─────────────────────────────────────────────────────────────────────────────────
 
 Credentials parse_credentials(std::string_view text) {
   if (text.find_first_of("/?") != text.npos) {
@@ -93,41 +151,26 @@ Credentials parse_credentials(std::string_view text) {
 }
 
 unsigned parse_db(std::string_view text) {
-  const auto db = number(text);
-  if (!db || *db > largest_db) refuse("the db must be a number from 0 to " + std::to_string(largest_db));
-  return *db;
+  const std::uint32_t db = number(text).value_or(largest_db + 1);
+  check_db(db);
+  return db;
 }
 
 std::uint16_t parse_port(std::string_view text) {
-  const auto port = number(text);
-  if (!port || *port == 0 || *port > largest_port) {
-    refuse("the port must be a number from 1 to 65535");
-  }
-  return static_cast<std::uint16_t>(*port);
+  const std::uint32_t port = number(text).value_or(0);
+  check_port(port);
+  return static_cast<std::uint16_t>(port);
 }
 
 std::string parse_name(std::string_view text) {
   auto name = decode(text);
-  if (name.empty()) refuse("the host is missing");
-  const auto fits = [](char c) {
-    return (is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
-  };
-  if (!std::all_of(name.begin(), name.end(), fits)) {
-    refuse("a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
-  }
+  check_name(name);
   return name;
 }
 
-// Link-local addresses may have a zone, as in fe80::1%eth0.
 std::string parse_ipv6(std::string_view text) {
   auto host = decode(text);
-  const auto percent = host.find('%');
-  const auto zone =
-      percent == host.npos ? std::string_view{"none"} : std::string_view{host}.substr(percent + 1);
-  in6_addr ignored{};
-  const bool valid = !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
-                     ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
-  if (!valid) refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
+  check_ipv6(host);
   return host;
 }
 
@@ -149,69 +192,58 @@ Address parse_address(std::string_view text) {
   return {.host = parse_name(text.substr(0, colon)), .port = parse_port(text.substr(colon + 1))};
 }
 
-std::string parse_path(std::string_view text) {
-  auto path = decode(text);
-  if (path.size() < 2) refuse("the path of the unix socket is empty; write unix:///path");
-  if (path.size() > longest_path) {
-    refuse("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
-           std::to_string(longest_path) + " are allowed");
-  }
-  if (path.find('\0') != path.npos) refuse("the path of the unix socket contains a zero byte");
-  return path;
+Fields fields_of(Address address, Credentials credentials) {
+  return {.host = std::move(address.host),
+          .port = address.port,
+          .user = std::move(credentials.user),
+          .password = std::move(credentials.password)};
 }
 
-struct Parts {
-  Endpoint::Transport transport = Endpoint::Transport::tcp;
-  Address address{};
-  std::string path{};
-  unsigned db = 0;
-  Credentials credentials{};
-};
-
 // The last '@' ends the password, so the password may contain others.
-Parts parse_tcp(Endpoint::Transport transport, std::string_view text) {
-  Parts parts{.transport = transport};
+Fields parse_tcp(std::string_view text) {
+  Credentials credentials;
   if (const auto at = text.rfind('@'); at != text.npos) {
-    parts.credentials = parse_credentials(text.substr(0, at));
+    credentials = parse_credentials(text.substr(0, at));
     text.remove_prefix(at + 1);
   }
   if (contains(text, "?")) refuse("redis:// takes no parameters; write the db as redis://host/db");
   const auto slash = text.find('/');
-  parts.address = parse_address(text.substr(0, slash));
-  if (slash != text.npos) parts.db = parse_db(text.substr(slash + 1));
-  return parts;
+  Fields fields = fields_of(parse_address(text.substr(0, slash)), std::move(credentials));
+  if (slash != text.npos) fields.db = parse_db(text.substr(slash + 1));
+  return fields;
 }
 
 // An '@' after the first '/' belongs to the path.
-Parts parse_unix(std::string_view text) {
-  Parts parts{.transport = Endpoint::Transport::unix_socket, .address = {.port = 0}};
+Fields parse_unix(std::string_view text) {
+  Fields fields;
   const auto slash = std::min(text.find('/'), text.size());
   if (auto login = text.substr(0, slash); !login.empty()) {
     if (login.back() != '@')
       refuse("the path of a unix socket must be absolute: write unix:///path, with three slashes");
     login.remove_suffix(1);
-    parts.credentials = parse_credentials(login);
+    fields = fields_of({}, parse_credentials(login));
   }
   const auto question = std::min(text.find('?', slash), text.size());
-  parts.path = parse_path(text.substr(slash, question - slash));
-  if (question == text.size()) return parts;
+  fields.path = decode(text.substr(slash, question - slash));
+  check_path(fields.path);
+  if (question == text.size()) return fields;
 
   constexpr std::string_view parameter = "?db=";
   const auto query = text.substr(question);
   if (!query.starts_with(parameter) || contains(query, "&")) refuse("the only parameter of unix:// is ?db=n");
-  parts.db = parse_db(query.substr(parameter.size()));
-  return parts;
+  fields.db = parse_db(query.substr(parameter.size()));
+  return fields;
 }
 
-Parts parse_bare(std::string_view text) {
+Fields parse_bare(std::string_view text) {
   if (contains(text, "://")) refuse("the scheme must be redis://, rediss:// or unix://");
   if (contains(text, "@")) refuse("a user or a password needs the full form redis://user:password@host");
   if (text.starts_with('/')) refuse("write a unix socket as unix:///path");
   if (text.find_first_of("/?") != text.npos) refuse("a db needs the full form redis://host/db");
-  return {.address = parse_address(text)};
+  return fields_of(parse_address(text), {});
 }
 
-Parts parse(std::string_view text) {
+Fields parse(std::string_view text) {
   constexpr std::string_view tcp = "redis://";
   constexpr std::string_view tls = "rediss://";
   constexpr std::string_view unix_socket = "unix://";
@@ -219,10 +251,26 @@ Parts parse(std::string_view text) {
   if (contains(text, "#") || std::any_of(text.begin(), text.end(), is_space_or_control)) {
     refuse("'#', white space and control characters must be percent-encoded, as in %23 and %20");
   }
-  if (text.starts_with(tcp)) return parse_tcp(Endpoint::Transport::tcp, text.substr(tcp.size()));
-  if (text.starts_with(tls)) return parse_tcp(Endpoint::Transport::tls, text.substr(tls.size()));
+  if (text.starts_with(tcp)) return parse_tcp(text.substr(tcp.size()));
   if (text.starts_with(unix_socket)) return parse_unix(text.substr(unix_socket.size()));
-  return parse_bare(text);
+  if (!text.starts_with(tls)) return parse_bare(text);
+  Fields fields = parse_tcp(text.substr(tls.size()));
+  fields.tls = true;
+  return fields;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blank = " \t\r";
+  text.remove_prefix(std::min(text.find_first_not_of(blank), text.size()));
+  return text.substr(0, text.find_last_not_of(blank) + 1);
+}
+
+// Takes the text before the separator, without blanks around it.
+std::string_view take(std::string_view& text, char separator) {
+  const auto end = std::min(text.find(separator), text.size());
+  const auto taken = trimmed(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return taken;
 }
 
 std::string_view not_null(const char* text) {
@@ -232,20 +280,40 @@ std::string_view not_null(const char* text) {
 
 }  // namespace
 
-Endpoint::Endpoint(std::string_view text) {
-  auto parts = parse(text);
-  transport_ = parts.transport;
-  port_ = parts.address.port;
-  db_ = parts.db;
-  host_ = std::move(parts.address.host);
-  path_ = std::move(parts.path);
-  user_ = std::move(parts.credentials.user);
-  password_ = std::move(parts.credentials.password);
+Endpoint::Endpoint(Fields fields) {
+  check(fields);
+  transport_ = !fields.path.empty() ? Transport::unix_socket : fields.tls ? Transport::tls : Transport::tcp;
+  port_ = fields.path.empty() ? fields.port : std::uint16_t{0};
+  db_ = fields.db;
+  host_ = std::move(fields.host);
+  path_ = std::move(fields.path);
+  user_ = std::move(fields.user);
+  password_ = std::move(fields.password);
 }
+
+Endpoint::Endpoint(std::string_view text) : Endpoint{parse(text)} {}
 
 Endpoint::Endpoint(const char* text) : Endpoint{not_null(text)} {}
 
 Endpoint::Endpoint(const std::string& text) : Endpoint{std::string_view{text}} {}
+
+std::vector<Endpoint> Endpoint::list(std::string_view text) {
+  std::vector<Endpoint> endpoints;
+  while (!text.empty()) {
+    std::string_view line = take(text, '\n');
+    if (line.starts_with('#')) continue;
+    while (!line.empty()) {
+      const std::string_view entry = take(line, ',');
+      if (!entry.empty()) try {
+          endpoints.emplace_back(entry);
+        } catch (const Error& error) {
+          throw Error{error.code(),
+                      "entry " + std::to_string(endpoints.size() + 1) + " of the list: " + error.details()};
+        }
+    }
+  }
+  return endpoints;
+}
 
 std::string Endpoint::to_string() const {
   if (transport_ == Transport::unix_socket) {

@@ -1,13 +1,10 @@
 // Each rule is broken on purpose in a tree made up for it, and the checker finds that and nothing else.
 #include "layers/checker.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/temp_folder.hpp"
 
 using namespace redlock::layers;
 using Violations = std::vector<Violation>;
@@ -18,9 +15,6 @@ namespace {
 class Tree {
  public:
   Tree() {
-    std::string name = (std::filesystem::temp_directory_path() / "layers-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary directory"};
-    root_ = name;
     write("CMakeLists.txt", "add_library(it\n  src/low/low.cpp\n  src/high/high.cpp\n)\n");
     write("include/core/core.hpp", "#include <chrono>\n#include <string>\n");
     write("src/low/low.hpp", "#include \"core/core.hpp\"\n#include <unistd.h>\n");
@@ -28,17 +22,11 @@ class Tree {
     write("src/high/high.hpp", "#include \"low/low.hpp\"\n#include <thread>\n");
     write("src/high/high.cpp", "#include \"high/high.hpp\"\n\nvoid one() { two(); }\n");
   }
-  ~Tree() { std::filesystem::remove_all(root_); }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
 
-  void write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((root_ / name).parent_path());
-    std::ofstream{root_ / name} << text;
-  }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
 
   Violations violations() const {
-    const Checker checker{root_, rules};
+    const Checker checker{folder_.path(), rules};
     Violations all = checker.table();
     for (const Violations& some : {checker.includes(), checker.sizes(), checker.build()})
       all.insert(all.end(), some.begin(), some.end());
@@ -61,7 +49,7 @@ class Tree {
   };
 
  private:
-  std::filesystem::path root_;
+  redlock::testing::TempFolder folder_;
 };
 
 std::string lines(int count) {

@@ -84,7 +84,7 @@ inline const Rules& house_rules() {
               {"os", {"src/os"}, {"values", "core/base"}},
               {"src/values",
                {"src/values"},
-               {"values", "errors", "observer", "public", "core/base", "core/wire"}},
+               {"values", "errors", "observer", "public", "core/base", "core/wire", "os"}},
               {"io",
                {"src/io"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "core/engine", "os"}},

@@ -29,7 +29,8 @@ std::string path_of(const std::string& program) {
 Program::Program(std::vector<std::string> words, const std::vector<std::string>& variables) {
   words.front() = path_of(words.front());
   words.insert(words.begin(), variables.begin(), variables.end());
-  words.insert(words.begin(), {path_of("env"), "-u", "REDLOCK_NODES"});
+  words.insert(words.begin(),
+               {path_of("env"), "-u", "REDLOCK_NODES", "-u", "REDLOCK_NODES_FILE", "-u", "HOME"});
   pid_ = detail::launch({.arguments = std::move(words),
                          .output = group_.folder() + "/output",
                          .errors = group_.folder() + "/errors",

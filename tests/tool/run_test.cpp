@@ -263,10 +263,12 @@ TEST_CASE("bad_usage_is_explained_and_exits_with_64") {
   says({"run", "-n", "-w", "1", "r", "--", "true"}, "excludes");
   says({"run", "-w", "soon", "r", "--", "true"}, "'soon' is not a time");
   says({"run", "-E", "256", "r", "--", "true"}, "256");
-  says({"run", "--ttl", "5", "r", "--", "true"}, "'5' is not a time");
+  says({"run", "--ttl", "5d", "r", "--", "true"}, "'5d' is not a time");
   says({"run", "--ttl", "1ms", "r", "--", "true"}, "allowed: 10 ms to 365 days");
   says({"run", "--node", "http://h", "r", "--", "true"}, "the scheme must be");
   says({"run", "--local", "3", "--node", nodes.url(0), "r", "--", "true"}, "--local");
+  says({"run", "--nodes-file", "/nowhere", "r", "--", "true"}, "there is no file /nowhere");
+  says({"run", "--nodes-file", "f", "--node", nodes.url(0), "r", "--", "true"}, "only one of");
   says({"status", "r", "--", "true"}, "--");
   const Program::Ending nowhere = run_tool({"run", "r", "--", "true"});
   CHECK(nowhere.code == 64);

@@ -14,7 +14,7 @@ _redlock() {
     fi
   done
   case $previous in
-    --metrics)
+    --metrics | --nodes-file)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return
       ;;
@@ -24,9 +24,9 @@ _redlock() {
       ;;
     --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --node-wait | --timeout) return ;;
   esac
-  local words nodes='--node --local --restart-guard --durable-nodes --max-ttl --key-prefix'
+  local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix'
   case ${COMP_WORDS[1]} in
-    run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --metrics --help --" ;;
+    run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --metrics --clean-env --help --" ;;
     status) words="$nodes --json --help" ;;
     nodes) words="set $nodes --wait --timeout --help" ;;
     *) words='run status nodes --help --version' ;;

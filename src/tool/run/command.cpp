@@ -29,7 +29,9 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {
-  std::vector<std::string> all = more;
+  std::vector<std::string> all;
+  for (const std::string& ours : more)
+    if (ours.find('=') != std::string::npos) all.push_back(ours);
   for (char** variable = environ; variable && *variable; ++variable) {
     bool is_replaced = false;
     for (const std::string& ours : more) is_replaced |= name_of(*variable) == name_of(ours);

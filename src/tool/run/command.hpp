@@ -25,8 +25,8 @@ class Command {
  public:
   struct Launch {
     std::vector<std::string> words;  ///< The program, looked up in PATH, and its arguments.
-    std::vector<std::string>
-        environment;     ///< `NAME=value`: added to this process's environment, overriding it.
+    /// `NAME=value`: added to this process's environment, overriding it. `NAME` alone: not in its environment.
+    std::vector<std::string> environment;
     sigset_t signals{};  ///< Its signal mask.
     /// Called in the child before exec, with its process group. It may make system calls only. If it returns
     /// false, the child exits with the exit code of SIGKILL.

@@ -27,13 +27,18 @@ using std::chrono::milliseconds;
 void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
 
 std::vector<std::string> environment_of(const Lease& lease, const std::vector<std::string>& local_urls,
-                                        const std::optional<std::string>& key_prefix) {
+                                        const RunArguments& arguments) {
   const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
   std::vector<std::string> environment{
       "REDLOCK_RESOURCE=" + lease.resource(), "REDLOCK_OWNER=" + lease.owner_value(),
       "REDLOCK_FENCING_TOKEN=" + std::to_string(lease.fencing_token().value()),
       "REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count())};
-  if (key_prefix) environment.push_back("REDLOCK_KEY_PREFIX=" + *key_prefix);
+  if (const auto& key_prefix = arguments.nodes.key_prefix)
+    environment.push_back("REDLOCK_KEY_PREFIX=" + *key_prefix);
+  if (arguments.clean_env) {
+    environment.insert(environment.end(), {"REDLOCK_NODES", "REDLOCK_NODES_FILE"});
+    return environment;
+  }
   // Lets the command find its private servers.
   std::string list;
   for (const std::string& url : local_urls) list += (list.empty() ? "" : ",") + url;
@@ -82,7 +87,7 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments,
   } at_exit{watchdog};  // even if the command could not be executed and its pid is free again
   const Terminal terminal;
   Command command{{.words = arguments.command,
-                   .environment = environment_of(lease, local_urls, arguments.nodes.key_prefix),
+                   .environment = environment_of(lease, local_urls, arguments),
                    .signals = signals.mask_before(),
                    .before_exec = begin_watch}};
   DeadlineKeeper deadline_keeper{lease, arguments.ttl, termination, watchdog};
@@ -134,7 +139,7 @@ Ending run(const RunArguments& arguments) {
   SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   MetricsFile metrics{arguments.metrics, arguments.resource, warn};
-  Options options = options_of(arguments.nodes);
+  Options options = nodes.options;
   options.on_warning = warn;
   options.observer = metrics.observer();
   Redlock locks{nodes.endpoints, std::move(options)};

@@ -22,7 +22,8 @@ struct RunArguments {
   /// effect with a positive `wait`, which limits both waits.
   std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
   int conflict_code = conflict;
-  std::string metrics;  ///< The metrics file. Empty: none.
+  bool clean_env = false;  ///< Hide from the command how to reach the nodes.
+  std::string metrics;     ///< The metrics file. Empty: none.
 };
 
 struct Ending {

@@ -1,5 +1,9 @@
 // Ways to connect to nodes, and the allowed numbers of nodes.
+#include <array>
 #include <chrono>
+#include <cstdlib>
+#include <list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,6 +15,7 @@
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/exception_message.hpp"
 #include "support/granted.hpp"
 
 namespace {
@@ -19,6 +24,7 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::LockClient;
 using redlock::NodeStatus;
+using redlock::Options;
 using redlock::Redlock;
 using redlock::Release;
 using redlock::SingleNodeLock;
@@ -182,4 +188,30 @@ TEST_CASE("one_connection_to_each_node_serves_all_locks_and_threads") {
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(std::stoi(server.info("total_connections_received").value()) == std::stoi(before) + 1);
+}
+
+TEST_CASE("a_client_takes_any_range_of_endpoints_or_their_texts") {
+  LocalNodes nodes{3};
+  const std::vector<std::string> texts = nodes.urls();
+  const std::list<std::string_view> views{texts.begin(), texts.end()};
+  const char* const words[] = {texts[0].c_str(), texts[1].c_str(), texts[2].c_str()};
+  for (Redlock& locks : std::array{Redlock{texts}, Redlock{views}, Redlock{words}, Redlock{endpoints(nodes)},
+                                   Redlock{std::span{words}, Options{.connect_timeout = 1s}}}) {
+    REQUIRE(eventually([&] { return is_granted(locks.try_lock("r")); }));
+    CHECK(locks.inspect("r").size() == 3);
+  }
+}
+
+TEST_CASE("the_environment_names_the_nodes_of_a_client_and_its_options_and_those_of_the_program_remain") {
+  LocalNodes nodes{1};
+  ::setenv("REDLOCK_NODES", nodes.url(0).c_str(), 1);
+  ::setenv("REDLOCK_MAX_TTL", "2s", 1);
+  Redlock locks = Redlock::from_environment({.key_prefix = "app:"});
+  const auto lease = locks.lock("r", {.ttl = 2s});
+  REQUIRE(lease);
+  CHECK(RawClient{nodes.port(0)}.get("app:r") == lease->owner_value());
+  CHECK_THAT(locks.try_lock("other", {.ttl = 3s}).message(), contains("max_ttl of these nodes is 2 s"));
+  for (const char* const variable : {"REDLOCK_NODES", "REDLOCK_NODES_FILE", "HOME"}) ::unsetenv(variable);
+  CHECK_THAT(exception_message([] { static_cast<void>(Redlock::from_environment()); }),
+             contains("set REDLOCK_NODES to a comma-separated"));
 }

@@ -1,14 +1,12 @@
 // The table of the example, with the statements of docs/fencing.md, on a real database file.
 #include "../../../examples/fencing/fenced_table.hpp"
 
-#include <unistd.h>
-
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "support/catch.hpp"
 #include "support/exception_message.hpp"
+#include "support/temp_folder.hpp"
 
 using redlock::FencingToken;
 using redlock::testing::contains;
@@ -22,15 +20,10 @@ constexpr FencingToken greatest_of_all{9007199254740991};
 /// The path of a database file that does not exist yet.
 class DatabaseFile {
  public:
-  DatabaseFile() { REQUIRE(mkdtemp(folder_.data()) != nullptr); }
-  ~DatabaseFile() { std::filesystem::remove_all(folder_); }
-  DatabaseFile(const DatabaseFile&) = delete;
-  DatabaseFile& operator=(const DatabaseFile&) = delete;
-
-  [[nodiscard]] std::string path() const { return folder_ + "/fenced.db"; }
+  [[nodiscard]] std::string path() const { return folder_.path() / "fenced.db"; }
 
  private:
-  std::string folder_ = (std::filesystem::temp_directory_path() / "redlock-XXXXXX").string();
+  redlock::testing::TempFolder folder_;
 };
 
 }  // namespace

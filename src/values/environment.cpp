@@ -1,0 +1,108 @@
+#include "values/environment.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "os/files.hpp"
+#include "redlock/error.hpp"
+#include "values/time_text.hpp"
+
+namespace redlock::inline v1 {
+namespace detail {
+namespace {
+
+/// The value without blanks around it; none if it is not set or blank.
+std::optional<std::string> word(const Variables& variables, const char* name) {
+  const std::string value = variables(name).value_or("");
+  constexpr const char* blank = " \t\r\n";
+  const std::size_t begin = value.find_first_not_of(blank);
+  if (begin == std::string::npos) return std::nullopt;
+  return value.substr(begin, value.find_last_not_of(blank) - begin + 1);
+}
+
+[[noreturn]] void refuse(const std::string& why) { throw Error{Errc::misconfigured, why}; }
+
+/// `source`: where the list is from, for messages.
+std::vector<Endpoint> parse_list(const std::string& source, std::string_view text) try {
+  return Endpoint::list(text);
+} catch (const Error& error) {
+  refuse(source + ": " + error.details());
+}
+
+std::optional<FileContent> read(const std::string& path) try {
+  return read_file(path);
+} catch (const std::system_error& error) {
+  refuse("cannot read the nodes: " + std::string{error.what()});
+}
+
+std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path) {
+  std::vector<Endpoint> nodes = parse_list(path, file.text);
+  const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
+  if (file.is_public && std::ranges::any_of(nodes, has_password))
+    refuse(path + " contains a password, but every user may read it; run: chmod o-r " + path);
+  return nodes;
+}
+
+RestartGuard parse_guard(const std::string& name) {
+  if (name == "automatic") return RestartGuard::automatic;
+  if (name == "strict") return RestartGuard::strict;
+  if (name == "off") return RestartGuard::off;
+  refuse("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
+}
+
+bool parse_switch(const std::string& value) {
+  if (value == "1" || value == "0") return value == "1";
+  refuse("REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0");
+}
+
+Duration parse_max_ttl(const std::string& text) try {
+  return parse_time(text);
+} catch (const std::invalid_argument& error) {
+  refuse("REDLOCK_MAX_TTL: " + std::string{error.what()});
+}
+
+}  // namespace
+
+std::optional<std::string> process_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value ? std::optional<std::string>{value} : std::nullopt;
+}
+
+std::vector<Endpoint> nodes_in_file(const std::string& path) {
+  const std::optional<FileContent> file = read(path);
+  if (!file) refuse("cannot read the nodes: there is no file " + path);
+  return nodes_in(*file, path);
+}
+
+std::vector<Endpoint> nodes_of(const Variables& variables) {
+  if (const auto list = word(variables, "REDLOCK_NODES")) return parse_list("REDLOCK_NODES", *list);
+  if (const auto path = word(variables, "REDLOCK_NODES_FILE")) return nodes_in_file(*path);
+  std::vector<std::string> places{"/etc/redlock/nodes"};
+  if (const auto home = word(variables, "HOME"))
+    places.insert(places.begin(), *home + "/.config/redlock/nodes");
+  for (const std::string& path : places)
+    if (const std::optional<FileContent> file = read(path)) return nodes_in(*file, path);
+  return {};
+}
+
+Options options_of(const Variables& variables, Options options) {
+  if (const auto name = word(variables, "REDLOCK_RESTART_GUARD")) options.restart_guard = parse_guard(*name);
+  if (const auto value = word(variables, "REDLOCK_DURABLE_NODES"))
+    options.durable_nodes = parse_switch(*value);
+  if (const auto text = word(variables, "REDLOCK_MAX_TTL")) options.max_ttl = parse_max_ttl(*text);
+  if (auto prefix = variables("REDLOCK_KEY_PREFIX")) options.key_prefix = *std::move(prefix);
+  return options;
+}
+
+}  // namespace detail
+
+Configuration Configuration::from_environment(Options options, const Variables& variables) {
+  const Variables& lookup = variables ? variables : Variables{detail::process_variable};
+  return {detail::nodes_of(lookup), detail::options_of(lookup, std::move(options))};
+}
+
+}  // namespace redlock::inline v1

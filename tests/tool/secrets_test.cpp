@@ -1,0 +1,89 @@
+// Passwords of the nodes, and who can see them.
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/temp_folder.hpp"
+#include "tool/nodes.hpp"
+#include "tool/program.hpp"
+
+using namespace redlock::testing;
+
+namespace {
+
+std::string command_line_of(pid_t process) {
+  std::ifstream file{"/proc/" + std::to_string(process) + "/cmdline"};
+  std::string words{std::istreambuf_iterator<char>{file}, {}};
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("a_password_on_the_command_line_is_not_in_the_list_of_processes") {
+  const LocalNodes nodes{1, {.password = "swordfish"}};
+  for (const bool is_one_word : {true, false}) {
+    CAPTURE(is_one_word);
+    std::vector<std::string> words{"run"};
+    if (is_one_word)
+      words.push_back("--node=" + nodes.url(0));
+    else
+      words.insert(words.end(), {"--node", nodes.url(0)});
+    words.insert(words.end(), {is_one_word ? "one" : "two", "--", "sh", "-c", "echo ready; exec sleep 60"});
+    Program holder{tool(words)};
+    REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+    const std::string seen = command_line_of(holder.id());
+    CHECK(seen.find("swordfish") == std::string::npos);
+    CHECK(seen.find("redis://") != std::string::npos);
+    CHECK(seen.find("@127.0.0.1:" + std::to_string(nodes.port(0)) +
+                    (is_one_word ? " one -- sh -c" : " two -- sh -c")) != std::string::npos);
+  }
+}
+
+TEST_CASE("the_nodes_may_stand_in_a_file_that_others_cannot_read") {
+  const LocalNodes nodes{1, {.password = "swordfish"}};
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", nodes.url(0));
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  CHECK(run_tool({"status", "--nodes-file", file, "r"}).code == 0);
+  CHECK(Program{tool({"status", "r"}), {"REDLOCK_NODES_FILE=" + file}}.wait().code == 0);
+  std::filesystem::permissions(file, std::filesystem::perms::others_read, std::filesystem::perm_options::add);
+  const Program::Ending refused = run_tool({"status", "--nodes-file", file, "r"});
+  CHECK(refused.code == 64);
+  CHECK(refused.errors.find("chmod o-r " + file) != std::string::npos);
+  CHECK(refused.errors.find("swordfish") == std::string::npos);
+}
+
+TEST_CASE("clean_env_keeps_the_nodes_out_of_the_environment_of_the_command") {
+  const LocalNodes nodes{1};
+  const std::vector<std::string> variables{nodes_variable(nodes.urls()), "REDLOCK_NODES_FILE=/unused"};
+  const std::string show = "env | grep REDLOCK_ | cut -d= -f1 | sort";
+  const Program::Ending clean =
+      Program{tool({"run", "--clean-env", "r", "--", "sh", "-c", show}), variables}.wait();
+  CHECK(clean.output == "REDLOCK_DEADLINE_MS\nREDLOCK_FENCING_TOKEN\nREDLOCK_OWNER\nREDLOCK_RESOURCE\n");
+  const Program::Ending whole = Program{tool({"run", "r", "--", "sh", "-c", show}), variables}.wait();
+  CHECK(whole.output.find("REDLOCK_NODES\nREDLOCK_NODES_FILE\n") != std::string::npos);
+}
+
+TEST_CASE("a_process_that_knows_a_password_leaves_no_core_dump") {
+  REQUIRE(::prctl(PR_GET_DUMPABLE) == 1);
+  CHECK(redlock::tool::choose_nodes({.urls = {"redis://10.0.0.1"}}).endpoints.size() == 1);
+  CHECK(::prctl(PR_GET_DUMPABLE) == 1);
+  CHECK(redlock::tool::choose_nodes({.urls = {"redis://:secret@10.0.0.1"}}).endpoints.size() == 1);
+  CHECK(::prctl(PR_GET_DUMPABLE) == 0);
+  ::prctl(PR_SET_DUMPABLE, 1);
+}
+
+TEST_CASE("private_servers_have_a_password") {
+  const Program::Ending ending =
+      run_tool({"run", "--local", "1", "r", "--", "sh", "-c", "echo $REDLOCK_NODES"});
+  const std::size_t begin = ending.output.find("redis://:") + 9;
+  CHECK(ending.output.find("@127.0.0.1") == begin + 40);
+}

@@ -1,0 +1,63 @@
+// Lists of endpoints, and endpoints that are made from parts.
+#include <string>
+#include <vector>
+
+#include "redlock/endpoint.hpp"
+#include "redlock/error.hpp"
+#include "support/catch.hpp"
+#include "support/exception_message.hpp"
+
+using namespace std::string_literals;
+using redlock::Endpoint;
+using redlock::testing::contains;
+using redlock::testing::exception_message;
+
+TEST_CASE("commas_and_line_ends_separate_the_entries_of_a_list") {
+  const std::vector<Endpoint> three{"redis://10.0.0.1", "10.0.0.2:7000", "unix:///run/redis.sock"};
+  for (const char* const text : {"redis://10.0.0.1,10.0.0.2:7000,unix:///run/redis.sock",
+                                 " redis://10.0.0.1 ,\t10.0.0.2:7000\r\n\n unix:///run/redis.sock,,\n",
+                                 "# production, with a comma\nredis://10.0.0.1\n10.0.0.2:7000\n  # the "
+                                 "third\nunix:///run/redis.sock"}) {
+    CAPTURE(text);
+    CHECK(Endpoint::list(text) == three);
+  }
+  for (const char* const text : {"", " ", ",", "\n", "# nothing"}) CHECK(Endpoint::list(text).empty());
+  CHECK(Endpoint::list("redis://:a%2Cb@h").front().password() == "a,b");
+}
+
+TEST_CASE("the_error_of_a_list_says_which_entry_is_wrong_and_shows_no_password") {
+  const std::string message = exception_message(
+      [] { static_cast<void>(Endpoint::list("# nodes\nredis://10.0.0.1,,redis://:secret@10.0.0.2:0")); });
+  CHECK(message.find("entry 2 of the list: endpoint: the port must be a number from 1 to 65535") !=
+        std::string::npos);
+  CHECK(message.find("secret") == std::string::npos);
+}
+
+TEST_CASE("the_parts_of_an_endpoint_are_taken_as_they_are") {
+  const Endpoint tcp{
+      Endpoint::Fields{.host = "10.0.0.1", .user = "me", .password = "p%40@:/?#\0 x"s, .db = 3}};
+  CHECK(tcp.to_string() == "redis://10.0.0.1:6379/3");
+  CHECK(tcp.user() == "me");
+  CHECK(tcp.password() == "p%40@:/?#\0 x"s);
+  CHECK(Endpoint{Endpoint::Fields{.host = "fe80::1%eth0", .port = 7}} ==
+        Endpoint{"redis://[fe80::1%25eth0]:7"});
+  CHECK(Endpoint{Endpoint::Fields{.host = "h", .tls = true}} == Endpoint{"rediss://h"});
+  CHECK(Endpoint{Endpoint::Fields{.path = "/run/a b", .db = 1}} == Endpoint{"unix:///run/a%20b?db=1"});
+}
+
+TEST_CASE("parts_that_make_no_endpoint_are_refused") {
+  const auto refusal = [](Endpoint::Fields fields) {
+    return exception_message([&] { const Endpoint refused{std::move(fields)}; });
+  };
+  CHECK_THAT(refusal({}), contains("the host is missing"));
+  CHECK_THAT(refusal({.host = "a b"}), contains("a host must consist of"));
+  CHECK_THAT(refusal({.host = "10.0.0.1:6379"}), contains("must be an IPv6 address"));
+  CHECK_THAT(refusal({.host = "h", .port = 0}), contains("the port must be a number from 1 to 65535"));
+  CHECK_THAT(refusal({.host = "h", .db = 1U << 31U}), contains("the db must be a number from 0 to"));
+  CHECK_THAT(refusal({.path = "run/redis.sock"}), contains("must be absolute"));
+  CHECK_THAT(refusal({.path = "/"}), contains("path of the unix socket is empty"));
+  CHECK_THAT(refusal({.path = std::string(200, '/')}), contains("200 bytes"));
+  CHECK_THAT(refusal({.path = "/a\0b"s}), contains("zero byte"));
+  CHECK_THAT(refusal({.host = "h", .path = "/run"}), contains("neither a host nor TLS"));
+  CHECK_THAT(refusal({.path = "/run", .tls = true}), contains("neither a host nor TLS"));
+}

@@ -1,0 +1,106 @@
+// The configuration that the environment names.
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "redlock/options.hpp"
+#include "support/catch.hpp"
+#include "support/exception_message.hpp"
+#include "support/temp_folder.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using redlock::Configuration;
+using redlock::Endpoint;
+using redlock::Options;
+using redlock::RestartGuard;
+using redlock::testing::contains;
+using redlock::testing::exception_message;
+using redlock::testing::TempFolder;
+using Variables = std::map<std::string, std::string>;
+
+Configuration configuration(const Variables& variables, Options options = {}) {
+  return Configuration::from_environment(std::move(options), [&](const std::string& name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::nullopt : std::optional{found->second};
+  });
+}
+std::string refusal(const Variables& variables) {
+  return exception_message([&] { static_cast<void>(configuration(variables)); });
+}
+
+const std::vector<Endpoint> two_nodes{"10.0.0.1", "10.0.0.2"};
+
+}  // namespace
+
+TEST_CASE("variables_replace_the_options_that_they_name") {
+  const Configuration all = configuration({{"REDLOCK_NODES", " 10.0.0.1, 10.0.0.2\n"},
+                                           {"REDLOCK_RESTART_GUARD", "strict"},
+                                           {"REDLOCK_DURABLE_NODES", "1"},
+                                           {"REDLOCK_MAX_TTL", "5m"},
+                                           {"REDLOCK_KEY_PREFIX", " app: "}},
+                                          {.connect_timeout = 7s});
+  CHECK(all.nodes == two_nodes);
+  CHECK(all.options.restart_guard == RestartGuard::strict);
+  CHECK(all.options.durable_nodes);
+  CHECK(all.options.max_ttl == redlock::Duration{5min});
+  CHECK(all.options.key_prefix == " app: ");
+  CHECK(all.options.connect_timeout == redlock::Duration{7s});
+
+  const Options given{
+      .restart_guard = RestartGuard::off, .durable_nodes = true, .max_ttl = 9s, .key_prefix = "p"};
+  for (const Variables& nothing : {Variables{}, Variables{{"REDLOCK_MAX_TTL", " "}, {"REDLOCK_NODES", ""}}}) {
+    const Configuration none = configuration(nothing, given);
+    CHECK(none.options.restart_guard == RestartGuard::off);
+    CHECK(none.options.durable_nodes);
+    CHECK(none.options.max_ttl == redlock::Duration{9s});
+    CHECK(none.options.key_prefix == "p");
+  }
+  CHECK_FALSE(configuration({{"REDLOCK_DURABLE_NODES", "0"}}, given).options.durable_nodes);
+}
+
+TEST_CASE("a_bad_variable_is_refused_with_its_name_and_what_is_allowed") {
+  CHECK_THAT(refusal({{"REDLOCK_RESTART_GUARD", "on"}}),
+             contains("REDLOCK_RESTART_GUARD is on; allowed: automatic, strict, off"));
+  CHECK_THAT(refusal({{"REDLOCK_DURABLE_NODES", "yes"}}),
+             contains("REDLOCK_DURABLE_NODES is yes; allowed: 1, 0"));
+  CHECK_THAT(refusal({{"REDLOCK_MAX_TTL", "long"}}),
+             contains("REDLOCK_MAX_TTL: 'long' is not a time; allowed: "));
+  CHECK_THAT(refusal({{"REDLOCK_NODES", "10.0.0.1,http://h"}}),
+             contains("REDLOCK_NODES: entry 2 of the list: endpoint: the scheme must be"));
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/nowhere/nodes"}}),
+             contains("there is no file /nowhere/nodes"));
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/"}}), contains("cannot read the nodes: /"));
+}
+
+TEST_CASE("the_list_of_nodes_may_stand_in_a_file") {
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", "# two\n10.0.0.1\n10.0.0.2\n");
+  CHECK(configuration({{"REDLOCK_NODES_FILE", file}}).nodes == two_nodes);
+  CHECK(configuration({{"REDLOCK_NODES_FILE", file}, {"REDLOCK_NODES", "h"}}).nodes ==
+        std::vector<Endpoint>{"h"});
+  folder.write(".config/redlock/nodes", "10.0.0.1,10.0.0.2");
+  const std::string home = folder.path().string();
+  CHECK(configuration({{"HOME", home}}).nodes == two_nodes);
+  CHECK(configuration({{"HOME", home}, {"REDLOCK_NODES_FILE", folder.write("other", "h")}}).nodes ==
+        std::vector<Endpoint>{"h"});
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", folder.write("bad", "h\n\n[::1")}}),
+             contains("/bad: entry 2 of the list: "));
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", folder.write("huge", std::string(65537, '\n'))}}),
+             contains("more than 64 KiB"));
+}
+
+TEST_CASE("a_file_with_a_password_that_everybody_may_read_is_refused") {
+  using std::filesystem::perms;
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", "redis://:secret@10.0.0.1");
+  std::filesystem::permissions(file, perms::owner_read | perms::group_read | perms::others_read);
+  const std::string message = refusal({{"REDLOCK_NODES_FILE", file}});
+  CHECK_THAT(message, contains("every user may read it; run: chmod o-r " + file));
+  CHECK(message.find("secret") == std::string::npos);
+  std::filesystem::permissions(file, perms::owner_read | perms::group_read);
+  CHECK(configuration({{"REDLOCK_NODES_FILE", file}}).nodes.front().password() == "secret");
+}

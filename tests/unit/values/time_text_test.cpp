@@ -1,0 +1,26 @@
+#include "values/time_text.hpp"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "support/catch.hpp"
+
+using namespace std::chrono_literals;
+using redlock::detail::parse_time;
+
+TEST_CASE("a_time_is_a_number_of_seconds_or_has_a_unit") {
+  CHECK(parse_time("500ms") == 500ms);
+  CHECK(parse_time("30s") == 30s);
+  CHECK(parse_time("2m") == 2min);
+  CHECK(parse_time("1.5h") == 90min);
+  CHECK(parse_time("0.5ms") == 500us);
+  CHECK(parse_time("0s") == 0s);
+  CHECK(parse_time("60") == 60s);
+  CHECK(parse_time("0.25") == 250ms);
+  CHECK(parse_time("0") == 0s);
+  for (const char* const bad : {"", "s", "-1s", "-1", "1 s", "1S", "1d", "1s1", "nan", "nans", "infs", "1e3s",
+                                "99999999h", "0x1s", "soon", "1,5"}) {
+    CAPTURE(bad);
+    CHECK_THROWS_AS(parse_time(bad), std::invalid_argument);
+  }
+}
