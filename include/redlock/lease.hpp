@@ -64,8 +64,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
   /// Returns the resource as given to the lock call; empty for an empty lease.
   [[nodiscard]] const std::string& resource() const noexcept;
-  /// Returns the value that proves ownership on the servers: a random string of 40 hex digits; empty for an empty
-  /// lease.
+  /// Returns the value that proves ownership on the servers: 40 random hex digits, a label and a time (see `Holder`); empty
+  /// for an empty lease.
   [[nodiscard]] const std::string& owner_value() const noexcept;
   /// Returns the fencing token. It is greater than that of every earlier acquisition of this resource, as
   /// long as a majority of the nodes keeps its counters (docs/fencing.md), and never changes during the

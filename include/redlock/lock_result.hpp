@@ -72,9 +72,8 @@ class [[nodiscard]] REDLOCK_EXPORT LockResult {
   /// Returns a report for each configured node, in the configured order; empty if no node was asked or there is a lease.
   [[nodiscard]] std::span<const NodeReport> nodes() const& noexcept { return nodes_; }
   std::span<const NodeReport> nodes() const&& = delete;
-  /// Returns who has the lock: whom at least half of the nodes report. Empty if there is none, or if too few nodes say: with
-  /// `LockOptions::fencing` set to false, they do not.
-  [[nodiscard]] std::optional<Holder> holder() const;
+  /// Returns `holder_of(nodes())`: who has the lock.
+  [[nodiscard]] std::optional<Holder> holder() const { return holder_of(nodes_); }
 
  private:
   void check() const;

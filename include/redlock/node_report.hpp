@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iosfwd>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "redlock/export.hpp"
@@ -34,16 +35,33 @@ struct NodeReport {
 /// Writes one line without a line end, such as `redis://10.0.0.7:6379: timed out (no answer within 250 ms)`.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
 
-/// The holder of a lock, as nodes reported it.
+/// The holder of a lock, as nodes reported it. The owner values of this library are `<40 hex digits> <label> @<since>`, with
+/// the time as seconds since 1970. Label and time come from the holder: any program may write anything there.
 struct Holder {
+  Holder() = default;
+  /// Takes the owner value apart.
+  REDLOCK_EXPORT explicit Holder(std::string owner_value);
+
   /// The value of the lock's key, which may be another program's: any bytes.
   std::string owner_value;
+  /// `LockOptions::label` of the holder; empty if the owner value has another form. Any bytes: `operator<<` escapes them.
+  std::string label;
+  /// When the holder asked for the lock, by its own clock; none if the owner value has another form.
+  std::optional<std::chrono::sys_seconds> since;
   /// The time until the lock expires if it is not extended, as it was when the nodes answered; none if it never expires
   /// or is not known. The greatest of the nodes' values.
   std::optional<std::chrono::nanoseconds> ttl;
 
   friend bool operator==(const Holder&, const Holder&) = default;
 };
+
+/// Returns whom at least half of the nodes report; empty if there is none. So it is empty for the error of a lock without
+/// `LockOptions::fencing`, because the nodes do not say who is in the way of such a one.
+[[nodiscard]] REDLOCK_EXPORT std::optional<Holder> holder_of(std::span<const NodeReport> reports);
+
+/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form. Unprintable bytes are
+/// escaped.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Holder&);
 
 }  // namespace v1
 }  // namespace redlock

@@ -114,6 +114,10 @@ struct LockOptions {
   /// lock does so until its end. Has no effect with `RestartGuard::off`.
   std::optional<Duration> node_wait = std::nullopt;
 
+  /// Says to people who holds the lock, wherever a holder is shown (`Holder`). At most 200 bytes; every user of the
+  /// nodes can read it. Default: `host:pid program`.
+  std::string label = {};
+
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
   /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`).
   /// It is not called after a release has returned; a release on another thread waits for it to finish, unless

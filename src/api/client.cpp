@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/label.hpp"
 #include "api/limits.hpp"
 #include "os/fork_guard.hpp"
 #include "os/pause.hpp"
@@ -58,7 +59,7 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
   std::vector<core::Session::Settings> settings;
   for (const Endpoint& node : nodes)
     settings.push_back({.name = node.to_string(),
-                        .login = {node.user(), node.password(), node.db()},
+                        .login = {node.user(), node.password(), node.db(), connection_name()},
                         .connect_timeout = options.connect_timeout,
                         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
                         .seed = random_number()});
@@ -87,6 +88,7 @@ std::chrono::microseconds system_wall_clock() {
 Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
+      label_{process_label()},
       generation_{fork_generation()},
       wall_clock_{std::move(wall_clock)},
       registry_{new LeaseRegistry},
@@ -108,6 +110,7 @@ void Client::check_process() const {
 /// Makes the claim of a call, without owner value and proposal.
 core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
   const Timing times = timing(options_, options);
+  check_label(options.label);
   core::Claim claim{.key = lock_key(options_.key_prefix, resource),
                     .owner = {},
                     .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
@@ -130,10 +133,11 @@ struct Client::Attempt {
 };
 
 /// Makes the next attempt of the pursuit.
-Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::stop_token& stop) {
+Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::string& label,
+                                const std::stop_token& stop) {
   const std::uint64_t proposed = pursuit.is_fenced() ? proposal() : 0;
-  auto acquisition = std::make_unique<core::Acquisition>(pursuit.claim(random_owner_value(), proposed),
-                                                         names_.size(), pursuit.purpose());
+  core::Claim claim = pursuit.claim(new_owner_value(label, wall_clock_()), proposed);
+  auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), pursuit.purpose());
   acquisition->give_up_at = pursuit.give_up_at();
   return reactor_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {
     const Time valid_until = ended.valid_until();
@@ -170,7 +174,7 @@ LockResult Client::run(core::Pursuit& pursuit, std::string_view resource, const 
   for (;;) {
     if (shutting_down_.stop_requested()) return LockResult{Errc::cancelled, "the client was shut down"};
     if (stop.stop_requested()) return LockResult{Errc::cancelled, "stop was requested"};
-    Attempt ended = attempt(pursuit, stop);
+    Attempt ended = attempt(pursuit, options.label.empty() ? label_ : options.label, stop);
     if (!ended.failure) {
       // Check the validity here, because this thread may have slept since the last grant.
       Lease lease = make_lease(resource, options, ended);

@@ -77,7 +77,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
-  Attempt attempt(core::Pursuit&, const std::stop_token&);
+  Attempt attempt(core::Pursuit&, const std::string& label, const std::stop_token&);
   LockResult run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
   [[nodiscard]] std::uint64_t proposal() const;
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
@@ -89,6 +89,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
   const Options options_;
   const std::vector<std::string> names_;  // of the nodes
+  const std::string label_;               // of locks whose options have none
   const unsigned generation_;
   const WallClock wall_clock_;
   std::stop_source shutting_down_;

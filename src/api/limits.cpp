@@ -109,6 +109,8 @@ Timing timing(const Options& options, const LockOptions& lock) {
           .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
 }
 
+void check_label(std::string_view label) { check_length("the label", 0, label.size(), longest_label); }
+
 std::optional<Clock::duration> node_wait(const LockOptions& lock) {
   if (!lock.node_wait) return std::nullopt;
   check_between("node_wait", Clock::duration::zero(), *lock.node_wait, longest_hold);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace detail {
 
 /// The node timeout for long ttls and for calls without a ttl.
 inline constexpr Clock::duration default_node_timeout = std::chrono::milliseconds{250};
+
+inline constexpr std::size_t longest_label = 200;
 
 /// The times of one lock, checked and with all defaults filled in.
 struct Timing {
@@ -43,6 +46,8 @@ void check(const Options&);
 
 /// The times of a lock. Precondition: `check` accepted the options.
 [[nodiscard]] Timing timing(const Options&, const LockOptions&);
+
+void check_label(std::string_view);
 
 /// How long a call with these options waits for nodes that have said when they vote again; none: as long as for anything
 /// else.

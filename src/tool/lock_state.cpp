@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
@@ -39,6 +40,12 @@ std::optional<std::chrono::nanoseconds> majority_votes_in(std::span<const NodeRe
 
 namespace {
 
+std::string text_of(const Holder& holder) {
+  std::ostringstream text;
+  text << holder;
+  return text.str();
+}
+
 /// If too few nodes vote, and enough of them have said when they vote again: a sentence about that, after a space.
 std::string describe_wait(std::span<const NodeReport> nodes) {
   const std::optional<std::chrono::nanoseconds> wait = majority_votes_in(nodes);
@@ -50,7 +57,7 @@ std::string describe_holder(const LockState& state, const std::string& resource,
                             std::span<const NodeReport> nodes) {
   switch (state.kind) {
     case LockState::Kind::held:
-      return resource + " is held by " + state.owner +
+      return resource + " is held by " + text_of(Holder{state.owner}) +
              (state.ttl == std::chrono::milliseconds::max()
                   ? " and never expires."
                   : ", for " + readable(state.ttl) + " unless extended.");

@@ -195,6 +195,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
          "textfile collector")
       ->type_name("FILE");
+  run->add_option("--label", arguments.label,
+                  "who holds the lock, shown to others (default: host, process and the name of CMD)")
+      ->type_name("TEXT");
   run->add_flag("--clean-env", arguments.clean_env,
                 "keep REDLOCK_NODES and REDLOCK_NODES_FILE out of CMD's environment");
   run->add_option("RESOURCE", arguments.resource,

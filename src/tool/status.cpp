@@ -21,17 +21,22 @@ namespace {
 using detail::printable;
 using Row = std::array<std::string, 6>;
 
+std::string holder_text(const std::string& owner_value) {
+  const Holder holder{owner_value};
+  return printable(holder.since ? holder.label : holder.owner_value);
+}
+
 Row row_of(const NodeReport& report) {
   return {report.node,
           std::string{to_string(report.status)},
-          printable(report.owner.value_or("-")),
+          report.owner ? holder_text(*report.owner) : "-",
           report.ttl ? readable(*report.ttl) : "-",
           report.counter ? std::to_string(report.counter->value()) : "-",
           printable(report.message)};
 }
 
 void print(std::span<const NodeReport> reports) {
-  std::vector<Row> rows{{"NODE", "STATE", "OWNER", "TTL", "COUNTER", ""}};
+  std::vector<Row> rows{{"NODE", "STATE", "HOLDER", "TTL", "COUNTER", ""}};
   for (const NodeReport& report : reports) rows.push_back(row_of(report));
   print_table(rows);
 }
@@ -51,6 +56,11 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
   if (state.kind == LockState::Kind::held) {
     all["owner"] = state.owner;
+    const Holder holder{state.owner};
+    if (holder.since) {
+      all["label"] = holder.label;
+      all["since"] = holder.since->time_since_epoch().count();
+    }
     if (state.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = state.ttl.count();
   }
   all["nodes"] = nlohmann::json::array();

@@ -1,19 +1,31 @@
 #include "redlock/node_report.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <iomanip>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <string_view>
 
+#include "redlock/core/base/hex.hpp"
 #include "values/printable.hpp"
 
 namespace redlock {
 inline namespace v1 {
 namespace {
 
+std::string text_of(const Holder& holder) {
+  std::ostringstream text;
+  text << holder;
+  return text.str();
+}
+
 std::string details(const NodeReport& report) {
   std::string text = detail::printable(report.message);
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (report.owner) add("owner " + detail::printable(*report.owner));
+  if (report.owner) add("owner " + text_of(Holder{*report.owner}));
   if (report.ttl) add(std::to_string(report.ttl->count()) + " ms left");
   if (report.counter) add("token " + std::to_string(report.counter->value()));
   return text;
@@ -51,6 +63,45 @@ std::string_view remedy(NodeStatus status) {
 }
 
 }  // namespace
+
+Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
+  constexpr std::size_t digits = 40;
+  const std::string_view value{owner_value};
+  const std::size_t at = value.rfind(" @");
+  if (value.size() <= digits || value[digits] != ' ' || at == value.npos || at < digits) return;
+  if (value.substr(0, digits).find_first_not_of(core::lower_hex) != value.npos) return;
+  std::int64_t seconds = 0;
+  const char* const end = value.data() + value.size();
+  const auto parsed = std::from_chars(value.data() + at + 2, end, seconds);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return;
+  since = std::chrono::sys_seconds{std::chrono::seconds{seconds}};
+  if (at > digits) label = value.substr(digits + 1, at - digits - 1);
+}
+
+std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
+  for (const NodeReport& report : reports) {
+    if (!report.owner || report.owner->empty()) continue;
+    const auto has_this_owner = [&](const NodeReport& other) { return other.owner == report.owner; };
+    const auto number = std::ranges::count_if(reports, has_this_owner);
+    if (2 * static_cast<std::size_t>(number) < reports.size()) continue;
+    Holder holder{*report.owner};
+    for (const NodeReport& other : reports)
+      if (has_this_owner(other) && other.ttl)
+        holder.ttl = std::max<std::chrono::nanoseconds>(holder.ttl.value_or(*other.ttl), *other.ttl);
+    return holder;
+  }
+  return std::nullopt;
+}
+
+std::ostream& operator<<(std::ostream& out, const Holder& holder) {
+  if (!holder.since) return out << detail::printable(holder.owner_value);
+  const std::time_t since = std::chrono::system_clock::to_time_t(*holder.since);
+  std::tm parts{};
+  std::ostringstream text;
+  text << detail::printable(holder.label);
+  if (::gmtime_r(&since, &parts)) text << " since " << std::put_time(&parts, "%F %T UTC");
+  return out << text.str();
+}
 
 std::ostream& operator<<(std::ostream& out, const NodeReport& report) {
   std::string line = report.node;

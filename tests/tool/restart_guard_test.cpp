@@ -226,7 +226,7 @@ TEST_CASE("nodes_set_needs_all_nodes_and_says_which_are_missing") {
 TEST_CASE("nodes_set_reports_wrong_usage") {
   LocalNodes nodes{1};
   for (const std::vector<std::string>& words : {std::vector<std::string>{"nodes", "set"},
-                                                {"nodes", "set", "--max-ttl", "5"},
+                                                {"nodes", "set", "--max-ttl", "5d"},
                                                 {"nodes", "set", "--max-ttl", "5ms"},
                                                 {"nodes", "set", "--max-ttl", "5m", "--wait"},
                                                 {"nodes", "set", "--max-ttl", "5m", "--restart-guard", "off"},

@@ -8,6 +8,7 @@
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
@@ -23,18 +24,20 @@ const redlock::Options unguarded{.restart_guard = redlock::RestartGuard::off};
 
 TEST_CASE("status_prints_a_row_per_node_and_a_sentence") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h}).value();
+  const redlock::Lease lease =
+      redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h, .label = "web3:4711\n"}).value();
   nodes.kill(2);
   const Program::Ending ending = run_tool({"status", "--restart-guard", "off", "r"}, nodes.urls());
   CHECK(ending.code == 0);
   CHECK(ending.output.starts_with("NODE "));
   for (int node = 0; node < 2; ++node)
-    CHECK(ending.output.find(nodes.url(node) + "  held         " + lease.owner_value() + "  59 min ") !=
+    CHECK(ending.output.find(nodes.url(node) + "  held         web3:4711\\x0a  59 min ") !=
           std::string::npos);
   CHECK(ending.output.find("  " + std::to_string(lease.fencing_token().value()) + "\n") != std::string::npos);
   CHECK(ending.output.find(nodes.url(2) + "  unreachable  -") != std::string::npos);
   CHECK(ending.output.find("Connection refused\n") != std::string::npos);
-  CHECK(ending.output.find("\nr is held by " + lease.owner_value() + ", for 59 min ") != std::string::npos);
+  CHECK(ending.output.find(" UTC, for 59 min ") != std::string::npos);
+  CHECK(ending.output.find("\nr is held by web3:4711\\x0a since 2") != std::string::npos);
 }
 
 TEST_CASE("status_changes_nothing_and_reports_a_free_lock") {
@@ -56,13 +59,17 @@ TEST_CASE("status_without_a_majority_says_so_and_exits_with_69") {
 
 TEST_CASE("status_as_json_has_the_same_content") {
   LocalNodes nodes{3};
-  const redlock::Lease lease = redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h}).value();
+  const redlock::Lease lease =
+      redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h, .label = "web3:4711\n"}).value();
   nodes.kill(2);
   const auto json = nlohmann::json::parse(
       run_tool({"status", "--restart-guard", "off", "--json", "r"}, nodes.urls()).output);
   CHECK(json["resource"] == "r");
   CHECK(json["state"] == "held");
   CHECK(json["owner"] == lease.owner_value());
+  CHECK(json["label"] == "web3:4711\n");
+  CHECK(std::to_string(json["since"].get<long>()) ==
+        lease.owner_value().substr(lease.owner_value().rfind('@') + 1));
   CHECK(json["ttl_ms"].get<long>() > 3'500'000);
   REQUIRE(json["nodes"].size() == 3);
   CHECK(json["nodes"][0]["node"] == nodes.url(0));
@@ -82,4 +89,18 @@ TEST_CASE("control_bytes_of_an_owner_value_never_reach_the_terminal") {
   CHECK(table.output.find("\\x1b[2J\\x0a") != std::string::npos);
   const auto json = nlohmann::json::parse(run_tool({"status", "--json", "r"}, nodes.urls()).output);
   CHECK(json["owner"] == "\x1b[2J\n\xef\xbf\xbd");
+}
+
+TEST_CASE("status_names_the_command_that_runs_under_the_lock_or_what_it_calls_itself") {
+  LocalNodes nodes{1};
+  Program unnamed{tool({"run", "one", "--", "/bin/sleep", "60"}), {nodes_variable(nodes.urls())}};
+  Program named{tool({"run", "--label", "the nightly one", "two", "--", "sleep", "60"}),
+                {nodes_variable(nodes.urls())}};
+  const auto says = [&](const std::string& resource, const std::string& text) {
+    return eventually([&] {
+      return run_tool({"status", resource}, nodes.urls()).output.find(text) != std::string::npos;
+    });
+  };
+  CHECK(says("one", ":" + std::to_string(unnamed.id()) + " sleep since 2"));
+  CHECK(says("two", "two is held by the nightly one since 2"));
 }

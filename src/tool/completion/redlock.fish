@@ -26,6 +26,7 @@ complete -c redlock -n $run -l node-wait -x -d 'How long to wait for restarted n
 complete -c redlock -n $run -s E -l conflict-exit-code -x -d 'Exit code if somebody else has the lock'
 complete -c redlock -n $run -l kill-after -x -d 'How long before the deadline the command gets SIGTERM'
 complete -c redlock -n $run -l metrics -r -F -d 'Write metrics for Prometheus'
+complete -c redlock -n $run -l label -x -d 'Who holds the lock, shown to others'
 complete -c redlock -n $run -l clean-env -d 'Keep the nodes out of the environment of the command'
 complete -c redlock -n '__fish_seen_subcommand_from status' -l json -d 'Print JSON'
 complete -c redlock -n '__fish_seen_subcommand_from nodes' -a set -d 'Allow locks with a longer ttl: --max-ttl'

@@ -1,9 +1,13 @@
 #include "tool/run/acquire.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "os/pause.hpp"
 #include "redlock/core/base/time.hpp"
@@ -17,9 +21,20 @@ constexpr std::chrono::seconds one_wait{10};
 /// The time between two attempts while nodes do not vote yet.
 constexpr std::chrono::milliseconds between_attempts{500};
 
+std::string label_of(const std::vector<std::string>& command) {
+  char host[256] = "";
+  ::gethostname(host, sizeof host - 1);
+  const std::string& program = command.front();
+  return std::string{host}
+      .append(":" + std::to_string(::getpid()) + " " + program.substr(program.rfind('/') + 1))
+      .substr(0, 200);
+}
+
 /// Waits only for a holder to release the lock, unless there is a time limit.
 LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
-  const LockOptions options{.ttl = arguments.ttl, .auto_renew = true};
+  const LockOptions options{.ttl = arguments.ttl,
+                            .auto_renew = true,
+                            .label = arguments.label.value_or(label_of(arguments.command))};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
   LockResult result = locks.try_lock(arguments.resource, options);
   while (result.is_held()) result = locks.try_lock_for(arguments.resource, one_wait, options, stop);

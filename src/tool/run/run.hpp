@@ -22,8 +22,9 @@ struct RunArguments {
   /// effect with a positive `wait`, which limits both waits.
   std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
   int conflict_code = conflict;
-  bool clean_env = false;  ///< Hide from the command how to reach the nodes.
-  std::string metrics;     ///< The metrics file. Empty: none.
+  std::optional<std::string> label;  ///< Empty: host, process and the name of the command.
+  bool clean_env = false;            ///< Hide from the command how to reach the nodes.
+  std::string metrics;               ///< The metrics file. Empty: none.
 };
 
 struct Ending {

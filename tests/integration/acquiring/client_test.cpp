@@ -190,6 +190,29 @@ TEST_CASE("one_connection_to_each_node_serves_all_locks_and_threads") {
   CHECK(std::stoi(server.info("total_connections_received").value()) == std::stoi(before) + 1);
 }
 
+TEST_CASE("the_label_of_a_lock_tells_others_who_has_it_and_since_when") {
+  LocalNodes nodes{3};
+  Redlock locks{endpoints(nodes)};
+  const auto before = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto named = locks.lock("named", {.label = "the nightly backup"});
+  const auto unnamed = locks.lock("unnamed");
+  REQUIRE((named && unnamed));
+  const std::optional<redlock::Holder> holder = locks.try_lock("named").holder();
+  REQUIRE(holder);
+  CHECK(holder->owner_value == named->owner_value());
+  CHECK(holder->label == "the nightly backup");
+  CHECK((holder->since >= before && holder->since <= std::chrono::system_clock::now()));
+  CHECK_THAT(locks.try_lock("named").message(), contains("owner the nightly backup since "));
+  CHECK(redlock::holder_of(locks.inspect("unnamed"))
+            .value()
+            .label.find(":" + std::to_string(::getpid()) + " ") != std::string::npos);
+  CHECK(is_granted(locks.try_lock("longest", {.label = std::string(200, 'x')})));
+  CHECK_THAT(locks.try_lock("longer", {.label = std::string(201, 'x')}).message(),
+             contains("the label has 201 bytes; allowed: 0 to 200"));
+  CHECK_THAT(RawClient{nodes.port(0)}.command({"CLIENT", "LIST"}),
+             contains("name=redlock:") && contains(":" + std::to_string(::getpid())));
+}
+
 TEST_CASE("a_client_takes_any_range_of_endpoints_or_their_texts") {
   LocalNodes nodes{3};
   const std::vector<std::string> texts = nodes.urls();

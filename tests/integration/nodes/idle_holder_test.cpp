@@ -22,10 +22,10 @@ using redlock::Redlock;
 
 /// The number of connections for commands that the server has, without those of observers.
 std::size_t connections_of_clients(RawClient& server) {
-  server.command({"CLIENT", "SETNAME", "observer"});
   const std::string list = server.command({"CLIENT", "LIST", "TYPE", "normal"});
   std::size_t count = 0;
-  for (std::size_t at = list.find(" name= "); at != list.npos; at = list.find(" name= ", at + 1)) ++count;
+  const std::string name = " name=redlock:";
+  for (std::size_t at = list.find(name); at != list.npos; at = list.find(name, at + 1)) ++count;
   return count;
 }
 

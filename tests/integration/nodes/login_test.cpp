@@ -83,7 +83,8 @@ TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
               "+ping",
               "+client|id",
               "+client|tracking",
-              "+client|caching"}};
+              "+client|caching",
+              "+client|setname"}};
   const std::string resource = GENERATE("r", "{with}tag");
   std::atomic<int> warnings = 0;
   SingleNodeLock locks{f.url + "/1",

@@ -99,7 +99,7 @@ class Worker {
 
   void look_at(const std::string& resource) {
     for (const redlock::NodeReport& report : locks_.inspect(resource)) {
-      const bool not_an_owner = report.owner && report.owner->size() != 40;
+      const bool not_an_owner = report.owner && !redlock::Holder{*report.owner}.since;
       misread += not_an_owner || report.status == redlock::NodeStatus::protocol_error ? 1 : 0;
     }
   }

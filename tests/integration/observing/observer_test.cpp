@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Clock;
 using redlock::Errc;
+using redlock::Holder;
 using redlock::Loss;
 using redlock::Observer;
 using redlock::Options;
@@ -59,10 +60,11 @@ std::ptrdiff_t count(const std::vector<Event>& events, Predicate predicate) {
 // ── attempts and waits ─────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("attempts_are_reported_with_their_outcomes") {
+  const std::string label = "the first one";
   Fixture f;
   const auto before = Clock::now();
   {
-    const auto lease = f.locks->try_lock("r");
+    const auto lease = f.locks->try_lock("r", {.label = label});
     REQUIRE(lease);
     REQUIRE(f.locks->try_lock("r").is_held());
     for (const int node : {0, 1}) f.nodes.kill(node);
@@ -73,7 +75,9 @@ TEST_CASE("attempts_are_reported_with_their_outcomes") {
   REQUIRE(attempts.size() == 3);
   CHECK(attempts[0].resource == "r");
   CHECK(attempts[0].failure == std::nullopt);
+  CHECK(attempts[0].holder == std::nullopt);
   CHECK(attempts[1].failure == Errc::held);
+  CHECK(attempts[1].holder.value_or(Holder{}).label == label);
   CHECK(attempts[2].resource == "other");
   CHECK(attempts[2].failure == Errc::no_quorum);
   for (const Observer::Attempt& attempt : attempts) {

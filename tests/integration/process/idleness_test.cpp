@@ -19,12 +19,11 @@ using redlock::Clock;
 using redlock::Redlock;
 using redlock::Release;
 
-/// Whether no client of the library is connected. The connections of the observers are named `observer`.
+/// Whether no client of the library is connected.
 bool nobody_is_connected(Observers& servers) {
   for (RawClient& server : servers) {
-    server.command({"CLIENT", "SETNAME", "observer"});
     const std::string list = server.command({"CLIENT", "LIST", "TYPE", "normal"});
-    if (list.find(" name= ") != std::string::npos) return false;
+    if (list.find(" name=redlock:") != std::string::npos) return false;
   }
   return true;
 }

@@ -51,6 +51,22 @@ enum : std::size_t {
 
 }  // namespace
 
+TEST_CASE("a_connection_gets_a_name_if_the_server_allows_it") {
+  for (const Purpose purpose : {Purpose::commands, Purpose::listening}) {
+    const Login unnamed{.password = "secret"};
+    Login named = unnamed;
+    named.connection_name = "redlock:web3:4711";
+    const std::string auth = command({"AUTH", "secret"});
+    CHECK(Handshake{named, purpose}.bytes() == auth + command({"CLIENT", "SETNAME", "redlock:web3:4711"}) +
+                                                   Handshake{unnamed, purpose}.bytes().substr(auth.size()));
+    for (const Reply& reply : {ok(), error_reply("NOPERM this user may not"), nil()}) {
+      Handshake handshake{named, purpose};
+      CHECK_FALSE(handshake.answered(ok()));
+      CHECK_FALSE(handshake.answered(reply));
+    }
+  }
+}
+
 TEST_CASE("a_handshake_sends_only_the_commands_that_the_login_needs") {
   CHECK(Handshake{{}}.bytes() == after_login());
   CHECK(Handshake{{.user = "", .password = "secret", .db = 0}}.bytes() ==

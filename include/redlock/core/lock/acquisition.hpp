@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -84,8 +85,11 @@ class Acquisition final : public ScriptedOperation {
 
   void tell(Observer& observer, Time ended) const override {
     if (deadline() == never) return;  // it has not begun
-    observer.attempted(
-        {.resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_});
+    Observer::Attempt event{
+        .resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_};
+    const std::string_view holder = failure_ == Errc::held ? tally_.owner() : "";
+    if (!holder.empty()) event.holder = Holder{std::string{holder}};
+    observer.attempted(event);
   }
 
   [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.ttl; }

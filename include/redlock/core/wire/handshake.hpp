@@ -22,6 +22,7 @@ struct Login {
   std::string user = {};
   std::string password = {};
   unsigned db = 0;
+  std::string connection_name = {};  // for people who look at the server; empty for none
 };
 
 /// What a connection is for: sending commands, or receiving invalidation messages (the listener).
@@ -31,6 +32,7 @@ enum class Purpose : std::uint8_t { commands, listening };
 /// checked one by one. Every handshake begins with AUTH, if there are credentials. Then follow:
 /// - for commands: SELECT, ROLE, INFO, SCRIPT LOAD and, with a restart guard, a read of the node's marker;
 /// - for listening: CLIENT ID and SUBSCRIBE.
+/// The name of the connection is set, where the server lets us.
 class Handshake {
  public:
   explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, std::string_view look = {}) {
@@ -40,6 +42,7 @@ class Handshake {
       else
         say(Topic::auth, {"AUTH", login.user, login.password});
     }
+    if (!login.connection_name.empty()) say(Topic::name, {"CLIENT", "SETNAME", login.connection_name});
     if (purpose == Purpose::listening) {
       say(Topic::identity, {"CLIENT", "ID"});
       say(Topic::subscription, {"SUBSCRIBE", "__redis__:invalidate"});
@@ -66,8 +69,10 @@ class Handshake {
   /// Checks the next reply. If it returns a trouble, the handshake has failed and the server cannot vote.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
     const Topic topic = topics_[next_++];
+    if (topic == Topic::name) return std::nullopt;  // an ACL may forbid it
     if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
     switch (topic) {
+      case Topic::name:
       case Topic::auth:
       case Topic::select:
         return expect_ok(reply);
@@ -89,7 +94,7 @@ class Handshake {
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, select, role, info, load, look, identity, subscription };
+  enum class Topic : std::uint8_t { auth, name, select, role, info, load, look, identity, subscription };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);

@@ -1,0 +1,73 @@
+// Who holds a lock, as the owner value says.
+#include <unistd.h>
+
+#include <chrono>
+#include <sstream>
+#include <string>
+
+#include "api/label.hpp"
+#include "redlock/node_report.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using redlock::Holder;
+using redlock::detail::new_owner_value;
+using redlock::testing::contains;
+
+std::string text_of(const Holder& holder) {
+  std::ostringstream text;
+  text << holder;
+  return text.str();
+}
+const std::string digits = "0123456789abcdef0123456789abcdef01234567";
+
+}  // namespace
+
+TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
+  const Holder holder{digits + " web3:4711 backup @1795442531"};
+  CHECK(holder.owner_value == digits + " web3:4711 backup @1795442531");
+  CHECK(holder.label == "web3:4711 backup");
+  CHECK(holder.since == std::chrono::sys_seconds{1795442531s});
+  CHECK(text_of(holder) == "web3:4711 backup since 2026-11-23 14:02:11 UTC");
+}
+
+TEST_CASE("new_owner_values_differ_and_have_the_label_and_the_time") {
+  for (const std::string& label :
+       {""s, "web3:4711"s, "a @7 b"s, " blanks  "s, "\0\n\xff"s, std::string(200, '@')}) {
+    const std::string value = new_owner_value(label, 1795442531999999us);
+    const Holder holder{value};
+    CHECK(holder.label == label);
+    CHECK(holder.since == std::chrono::sys_seconds{1795442531s});
+    CHECK(value.substr(0, 40) != new_owner_value(label, 1795442531s).substr(0, 40));
+  }
+  CHECK(Holder{new_owner_value("a clock before 1970", -1us)}.since == std::chrono::sys_seconds{-1s});
+}
+
+TEST_CASE("an_owner_value_of_another_form_is_shown_as_it_is") {
+  for (const std::string& value :
+       {""s, "a"s, digits, digits + " ", digits + " label", digits + "x label @1", digits + " label @",
+        digits + " label @x", digits + " label @1x", digits + " label @99999999999999999999",
+        "ABCDEF6789abcdef0123456789abcdef01234567 label @1"s, digits.substr(1) + " label @1"}) {
+    CAPTURE(value);
+    const Holder holder{value};
+    CHECK(holder.owner_value == value);
+    CHECK(holder.label.empty());
+    CHECK_FALSE(holder.since);
+    CHECK(text_of(holder) == value);
+  }
+}
+
+TEST_CASE("labels_of_strangers_cannot_control_a_terminal") {
+  CHECK(text_of(Holder{digits + " \x1b[31m\n @0"}) == "\\x1b[31m\\x0a since 1970-01-01 00:00:00 UTC");
+  CHECK(text_of(Holder{"\x1b[31m"}) == "\\x1b[31m");
+  CHECK(text_of(Holder{digits + " far away @9223372036854775807"}).starts_with("far away"));
+}
+
+TEST_CASE("the_label_of_a_process_names_host_process_and_program") {
+  CHECK_THAT(redlock::detail::process_label(), contains(":" + std::to_string(::getpid()) + " unit-tests"));
+  CHECK(redlock::detail::connection_name().starts_with("redlock:"));
+  CHECK(redlock::detail::connection_name().find(' ') == std::string::npos);
+}
