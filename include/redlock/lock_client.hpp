@@ -45,7 +45,9 @@ inline namespace v1 {
 /// each node, and a second one to each node once a lease is watched. The first call that needs a connection
 /// opens it. The client's own threads resolve names and run loss callbacks and the observer. While no call is
 /// waiting, they also renew leases, reconnect, mark nodes that restart while a lease is in force, and send what
-/// remains of the releases. These threads block all signals.
+/// remains of the releases. These threads block all signals except those of a crash (SIGSEGV, SIGBUS, SIGFPE,
+/// SIGILL, SIGTRAP, SIGSYS, SIGABRT) and SIGPROF. A process that a callback starts inherits that: reset its
+/// signal mask, for example with posix_spawnattr_setsigmask.
 ///
 /// Signals and cancellation: a signal does not end a call; a stop request does.
 ///

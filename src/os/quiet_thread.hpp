@@ -9,7 +9,7 @@
 
 namespace redlock::inline v1::detail {
 
-/// Starts a thread with all signals blocked, so that signal handlers run on the program's own threads.
+/// Starts a thread with the signals of `BlockedSignals` blocked, so that signal handlers run on the program's own threads.
 template <class Body>
 [[nodiscard]] std::thread quiet_thread(Body&& body) {
   const BlockedSignals blocked;

@@ -190,11 +190,23 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_time(*run, "--kill-after", detail::parse_time, arguments.kill_after,
            "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)")
       ->type_name("TIME");
+  add_time(
+      *run, "--at-least", detail::parse_time, arguments.at_least,
+      "keep the lock for at least this time, even if CMD ends earlier, so that a short job does not run\n"
+      "again on a machine whose clock is behind (default: 0)")
+      ->type_name("TIME");
   run->add_option(
          "--metrics", arguments.metrics,
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
          "textfile collector")
       ->type_name("FILE");
+  CLI::Option* const quiet = run->add_flag_function(
+      "-q,--quiet", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::quiet; },
+      "do not say what redlock waits for");
+  run->add_flag_function(
+         "-v,--verbose", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::verbose; },
+         "also say when the lock was taken")
+      ->excludes(quiet);
   run->add_option("--label", arguments.label,
                   "who holds the lock, shown to others (default: host, process and the name of CMD)")
       ->type_name("TEXT");

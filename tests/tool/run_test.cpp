@@ -306,3 +306,54 @@ TEST_CASE("help_and_version_exit_with_0") {
   CHECK(help.code == 0);
   CHECK(help.output.find("redlock run [OPTIONS] RESOURCE -- CMD...") != std::string::npos);
 }
+
+TEST_CASE("the_lock_is_kept_for_at_least_the_time_that_was_asked_for") {
+  LocalNodes nodes{1};
+  const auto begin = redlock::Clock::now();
+  Program first{tool({"run", "--at-least", "1.5s", "r", "--", "sh", "-c", "echo done; exit 7"}),
+                {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return first.output() == "done\n"; }));
+  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
+  CHECK(first.wait().code == 7);
+  CHECK(redlock::Clock::now() - begin >= 1500ms);
+  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 0);
+
+  Program stopped{tool({"run", "--at-least", "10m", "r", "--", "echo", "done"}),
+                  {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return stopped.output() == "done\n"; }));
+  while (stopped.is_running()) {  // repeated, as the first may still go to the command
+    stopped.signal(SIGTERM);
+    std::this_thread::sleep_for(10ms);
+  }
+  CHECK(stopped.wait().code == 0);
+  CHECK(eventually([&] { return Observers{nodes}.having("r") == 0; }));
+}
+
+TEST_CASE("a_waiting_command_says_once_who_has_the_lock_unless_it_is_quiet") {
+  LocalNodes nodes{1};
+  const std::vector<std::string> variables{nodes_variable(nodes.urls())};
+  Program holder{tool({"run", "--label", "web3:4711", "r", "--", "sh", "-c", "echo ready; exec sleep 60"}),
+                 variables};
+  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  const auto errors_of = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "run");
+    options.insert(options.end(), {"r", "--", "true"});
+    const Program::Ending ending = Program{tool(options), variables}.wait();
+    CHECK(ending.code == 1);
+    return ending.errors;
+  };
+  CHECK_THAT(errors_of({"-w", "2.5"}),
+             Catch::Matchers::StartsWith("redlock: waiting for r: held by web3:4711 since 2") &&
+                 Catch::Matchers::EndsWith(" left\n"));
+  CHECK(errors_of({"-q", "-w", "2.5"}).empty());
+  CHECK(errors_of({"-w", "0.2"}).empty());
+  CHECK(errors_of({"-n"}).empty());
+
+  Program patient{tool({"run", "-v", "r", "--", "echo", "done"}), variables};
+  std::this_thread::sleep_for(200ms);
+  holder.signal(SIGTERM);
+  const Program::Ending ending = patient.wait();
+  CHECK(ending.code == 0);
+  CHECK_THAT(ending.errors,
+             redlock::testing::contains("redlock: took r after ") && redlock::testing::contains(", token "));
+}

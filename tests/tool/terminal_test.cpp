@@ -180,3 +180,17 @@ TEST_CASE("an_interrupt_ends_the_surrounding_script") {
     CHECK(shell.sees("code 130\r\n"));
   }
 }
+
+TEST_CASE("a_waiting_command_shows_the_holder_in_one_line_that_disappears") {
+  LocalNodes nodes{1};
+  Program held{tool({"run", "--label", "web3:4711", "r", "--", "sleep", "60"}),
+               {nodes_variable(nodes.urls())}};
+  Shell shell{nodes};
+  shell.type("until ! " + std::string{REDLOCK_TOOL} + " run -n r -- true; do sleep 0.1; done\n");
+  REQUIRE(shell.sees("\n> "));
+  shell.type("stty cols 40; " + run + "r -- echo fin''ished\n");
+  CHECK(shell.sees("\rwaiting for r: held by web3:4711 since \x1b[K"));
+  CHECK(shell.sees("\rwaiting for r: held by web3:4711 since \x1b[K"));
+  held.signal(SIGTERM);
+  CHECK(shell.sees("\r\x1b[Kfinished\r\n"));
+}

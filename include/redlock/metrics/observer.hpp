@@ -35,9 +35,9 @@ class REDLOCK_EXPORT Observer {
   /// One attempt at a lock, which asks all nodes once. A call that waits makes several.
   struct Attempt {
     std::string resource = {};
-    std::optional<Errc> failure = {};  ///< Empty if the lock was acquired.
-    Clock::duration took{};            ///< From just before the first byte is sent until the decision.
-    bool second_round = false;         ///< A second round to some nodes had to confirm the fencing token.
+    std::optional<Errc> failure = {};   ///< Empty if the lock was acquired.
+    Clock::duration took{};             ///< From just before the first byte is sent until the decision.
+    bool second_round = false;          ///< A second round to some nodes had to confirm the fencing token.
     std::optional<Holder> holder = {};  ///< Who has the lock, if it is held and the nodes say.
   };
   virtual void attempted(const Attempt&) {}

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iostream>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +14,8 @@
 namespace redlock::tool {
 namespace {
 
-/// Without a time limit, the wait is cut into pieces of this length: each one fails if there is no quorum.
-constexpr std::chrono::seconds one_wait{10};
+/// If a call took so long, it has waited for a holder.
+constexpr std::chrono::seconds another_outage_after{10};
 /// The time between two attempts while nodes do not vote yet.
 constexpr std::chrono::milliseconds between_attempts{500};
 
@@ -30,39 +28,50 @@ std::string label_of(const std::vector<std::string>& command) {
       .substr(0, 200);
 }
 
-/// Waits only for a holder to release the lock, unless there is a time limit.
-LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
+/// With a time limit it waits for nodes as well as for a holder.
+bool may_go_on(const LockResult& result, bool has_limit) {
+  return result.is_held() ||
+         (has_limit && (result.code() == Errc::no_quorum || result.code() == Errc::too_slow));
+}
+
+/// Waits as `-n` and `-w` say, in pieces, between which it says who has the lock. The last piece is not shorter than the
+/// others, because in a short one the nodes may have no time to answer.
+LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, Progress& progress,
+                           const std::stop_token& stop) {
   const LockOptions options{.ttl = arguments.ttl,
                             .auto_renew = true,
                             .label = arguments.label.value_or(label_of(arguments.command))};
-  if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
-  LockResult result = locks.try_lock(arguments.resource, options);
-  while (result.is_held()) result = locks.try_lock_for(arguments.resource, one_wait, options, stop);
+  const Clock::time_point give_up_at =
+      arguments.wait ? core::later(Clock::now(), *arguments.wait) : core::never;
+  const auto wait = [&](Clock::duration piece) {
+    const Clock::duration left = give_up_at - Clock::now();
+    return locks.try_lock_for(arguments.resource, left < 2 * piece ? left : piece, options, stop);
+  };
+  const bool has_limit = arguments.wait && arguments.wait->count() > 0;
+  LockResult result = has_limit ? wait(std::chrono::seconds{1}) : locks.try_lock(arguments.resource, options);
+  while (may_go_on(result, has_limit) && (!arguments.wait || Clock::now() < give_up_at)) {
+    if (result.is_held()) progress.held(result.holder());
+    result = wait(progress.interval());
+  }
   return result;
-}
-
-void print_waiting(std::span<const NodeReport> nodes) {
-  std::cerr << "redlock: waiting for nodes that will vote again";
-  for (const NodeReport& report : nodes)
-    if (report.votes_in) std::cerr << "\n  " << report;
-  std::cerr << '\n';
 }
 
 }  // namespace
 
-LockResult acquire(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
+LockResult acquire(Redlock& locks, const RunArguments& arguments, Progress& progress,
+                   const std::stop_token& stop) {
   const bool waits_for_nodes = !arguments.wait || arguments.wait->count() == 0;  // else the call has waited
   std::optional<Clock::time_point> give_up_at;
   for (;;) {
     const Clock::time_point begun = Clock::now();
-    LockResult result = wait_for_holder(locks, arguments, stop);
+    LockResult result = wait_for_holder(locks, arguments, progress, stop);
     if (result.code() != Errc::no_quorum || !waits_for_nodes || !majority_votes_in(result.nodes()))
       return result;
     const Clock::time_point now = Clock::now();
     // After a wait for the holder, this is another outage than the one before.
-    if (!give_up_at || now - begun >= one_wait) {
+    if (!give_up_at || now - begun >= another_outage_after) {
       give_up_at = core::later(now, arguments.node_wait);
-      if (now < *give_up_at) print_waiting(result.nodes());
+      if (now < *give_up_at) progress.nodes_awaited(result.nodes());
     }
     if (now >= *give_up_at) return result;
     detail::pause_until(std::min(*give_up_at, now + between_attempts), stop);

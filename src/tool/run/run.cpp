@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "redlock/core/base/time.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/run/acquire.hpp"
 #include "tool/run/command.hpp"
@@ -143,13 +144,21 @@ Ending run(const RunArguments& arguments) {
   options.on_warning = warn;
   options.observer = metrics.observer();
   Redlock locks{nodes.endpoints, std::move(options)};
-  LockResult acquired = acquire(locks, arguments, signals.stop());
+  LockResult acquired = [&] {
+    Progress progress{arguments.resource, arguments.verbosity};
+    LockResult result = acquire(locks, arguments, progress, signals.stop());
+    if (result) progress.taken(*result);
+    return result;
+  }();
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (acquired.is_held()) return {arguments.conflict_code};
   Lease lease = std::move(acquired).value();
+  const Clock::time_point taken = Clock::now();
 
   const CommandResult result = run_under(lease, arguments, nodes.local_urls, signals, termination, watchdog);
   const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
+  if (!result.was_terminated && !result.interrupted)
+    lease.wait_lost(core::later(taken, arguments.at_least) - Clock::now(), signals.stop());
   lease.release();
   if (result.interrupted) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};

@@ -8,6 +8,7 @@
 
 #include "tool/exit_code.hpp"
 #include "tool/nodes.hpp"
+#include "tool/run/progress.hpp"
 
 namespace redlock::tool {
 
@@ -21,7 +22,9 @@ struct RunArguments {
   /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Has no
   /// effect with a positive `wait`, which limits both waits.
   std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
+  std::chrono::nanoseconds at_least{};  ///< How long to keep the lock at least.
   int conflict_code = conflict;
+  Verbosity verbosity = Verbosity::normal;
   std::optional<std::string> label;  ///< Empty: host, process and the name of the command.
   bool clean_env = false;            ///< Hide from the command how to reach the nodes.
   std::string metrics;               ///< The metrics file. Empty: none.

@@ -179,3 +179,22 @@ TEST_CASE("connections_closed_by_servers_raise_no_sigpipe") {
   CHECK(granted == 60 * 3 * 20);
   CHECK(handled == 0);
 }
+
+TEST_CASE("the_signals_of_a_crash_in_a_callback_reach_the_handler_of_the_program") {
+  LocalNodes nodes{1};
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF, SIGUSR1}) {
+    CAPTURE(signal);
+    const Handler handler{signal};
+    InspectableLock locks{{nodes.url(0)}};
+    std::atomic<bool> was_called = false;
+    const auto lease = locks.lock("r" + std::to_string(signal), {.on_lost = [&](redlock::Loss) {
+                                    ::raise(signal);
+                                    was_called = true;
+                                  }});
+    REQUIRE(lease);
+    locks.shut_down();
+    REQUIRE(eventually([&] { return was_called.load(); }));
+    CHECK(handled == (signal == SIGUSR1 ? 0 : 1));  // others are for the threads of the program
+    CHECK(handled_elsewhere == handled);
+  }
+}
