@@ -48,6 +48,12 @@ TEST_CASE("the_first_failing_seed_is_reported_for_any_number_of_threads") {
   CHECK(alone.violation->text == together.violation->text);
 }
 
+// A holder hears from a majority that its value is gone, while an extension puts the value back on one of these nodes by a
+// plain SET.
+TEST_CASE("a_copy_that_was_put_back_just_now_does_not_make_the_report_of_a_loss_wrong") {
+  CHECK_FALSE(run({.first_seed = 506994, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed a client is told of a loss while a majority has its value: one node has got that back as the copy of its
 // master, which no client has set there.
 TEST_CASE("a_copy_that_came_by_replication_does_not_make_the_report_of_a_loss_wrong") {

@@ -50,11 +50,14 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   return index;
 }
 
+void Judge::copied(std::string_view owner) {
+  if (Lease* const lease = find(owner)) lease->has_new_copies = true;
+}
+
 void Judge::put_back(std::string_view owner, int node, int others) {
   ++figures_.repairs;
   Lease* const lease = find(owner);
   if (!lease) return;
-  lease->repaired = true;
   if (others >= quorum(lease->resource)) return;
   lease->revived.resize(static_cast<std::size_t>(schedule_.nodes));
   lease->revived[static_cast<std::size_t>(node)] = true;
@@ -73,7 +76,7 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
     report(Rule::honesty, now,
            "a lost lease was extended by copies that were restored after its majority was gone");
   lease.revived.clear();
-  lease.repaired = false;
+  lease.has_new_copies = false;
   lease.deadline = deadline;
   judge_exclusion(index, now);
   audit(leases_[index].resource, now);
@@ -85,7 +88,7 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
   if (std::exchange(lease.loss_is_reported, true)) report(Rule::honesty, now, "a loss was reported twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
-  if (is_early && !lease.repaired && !copies_return() &&
+  if (is_early && !lease.has_new_copies && !copies_return() &&
       world_.copies(lease.resource, lease.owner) >= quorum(lease.resource))
     report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }

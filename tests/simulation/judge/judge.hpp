@@ -70,8 +70,9 @@ class Judge {
     bool over = false;
     bool loss_is_reported = false;
     bool watched = false;
-    bool repaired = false;        // copies were restored since the last extension; they do not count yet
-    int deletions = 0;            // number of copies deleted by the release
+    bool has_new_copies =
+        false;          // since it began, or since the last extension: its holder may not know of them
+    int deletions = 0;  // number of copies deleted by the release
     std::vector<bool> revived{};  // nodes whose copy was restored when no majority of the others had one
   };
   using LeaseIndex = std::size_t;
@@ -82,7 +83,9 @@ class Judge {
   LeaseIndex begin(Lease lease, Instant now);
   /// `votes`: the nodes that extended the lease.
   void prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now);
-  /// A copy was restored. `others`: number of other nodes that have one.
+  /// A node has set a copy. The lease may not have begun yet.
+  void copied(std::string_view owner);
+  /// That copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index);
   /// The client watches the lease for changes by others.

@@ -135,6 +135,18 @@ TEST_CASE("a_loss_must_not_be_reported_while_a_majority_has_the_lock_unless_copi
   }
 }
 
+TEST_CASE("a_holder_need_not_know_of_a_copy_that_was_set_since_its_lease_began_or_was_extended") {
+  const std::vector<bool> votes{true, true, false};
+  for (const bool is_extended : {false, true}) {
+    JudgeFixture fixture{Profile::beyond};
+    const auto lease = fixture.hold(0, 1, 0, 10, 20);
+    fixture.judge.copied("owner");
+    if (is_extended) fixture.judge.prolong(lease, 30, votes, 15);
+    fixture.judge.loss_reported(lease, 16);
+    CHECK(fixture.broken().has_value() == is_extended);
+  }
+}
+
 TEST_CASE("a_fenced_store_refuses_a_stale_write_and_an_unfenced_store_loses_the_newer_one") {
   Stores stores;
   const Stores::Seen paused = stores.read(33);

@@ -235,6 +235,7 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
       judge_.report(Rule::quiescence, now_, "a copy was set to live longer than its ttl");
   }
   if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
+  if (after && !is_same) judge_.copied(after->value);
   if (is_call_of(core::put_back_script, words) && after && !is_same)
     judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);
   const auto& released = connection.released;
