@@ -135,7 +135,8 @@ struct Configuration {
   /// Looks up a variable. Returns none if it is not set.
   using Variables = std::function<std::optional<std::string>(const char* name)>;
 
-  /// Reads the variables that the command `redlock` reads too. A variable that is set replaces the member of `options`.
+  /// Reads the variables that the command `redlock` reads too. A variable that is set and not blank replaces the member of
+  /// `options`.
   ///
   /// | variable                | value                                                                             |
   /// |-------------------------|-----------------------------------------------------------------------------------|
@@ -146,7 +147,8 @@ struct Configuration {
   /// | `REDLOCK_MAX_TTL`       | a time: `60`, `90s`, `5m` or `1h`                                                  |
   /// | `REDLOCK_KEY_PREFIX`    | the key prefix, taken as it is                                                    |
   ///
-  /// `REDLOCK_NODES` comes before any file. If nothing names nodes, there are none in the result. A file with a
+  /// `REDLOCK_NODES` comes before any file. Of the two default files, the first one that can be read and names nodes
+  /// counts. If nothing names nodes, there are none in the result. A file with a
   /// password that every user of the machine may read is refused. Throws `Error` (misconfigured) with the name of the
   /// variable or file. `variables`: where to look instead of the environment of the process. Reads files, and the
   /// environment without a lock: no other thread may change it meanwhile.

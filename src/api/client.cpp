@@ -1,5 +1,6 @@
 #include "api/client.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "api/limits.hpp"
 #include "os/fork_guard.hpp"
 #include "os/pause.hpp"
+#include "os/process_label.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
@@ -88,7 +90,7 @@ std::chrono::microseconds system_wall_clock() {
 Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
-      label_{process_label()},
+      label_{process_label(::program_invocation_short_name)},
       generation_{fork_generation()},
       wall_clock_{std::move(wall_clock)},
       registry_{new LeaseRegistry},

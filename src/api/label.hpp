@@ -1,4 +1,4 @@
-// What the servers show people about this process.
+// What the servers tell people about this process and its locks.
 #pragma once
 
 #include <chrono>
@@ -6,9 +6,6 @@
 #include <string_view>
 
 namespace redlock::inline v1::detail {
-
-/// Returns `host:pid program`, at most 200 bytes of it.
-[[nodiscard]] std::string process_label();
 
 /// Returns `redlock:host:pid`, without the bytes that the server does not allow in the name of a connection.
 [[nodiscard]] std::string connection_name();

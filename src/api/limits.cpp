@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "os/process_label.hpp"
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/error.hpp"
 

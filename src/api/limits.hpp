@@ -18,8 +18,6 @@ namespace detail {
 /// The node timeout for long ttls and for calls without a ttl.
 inline constexpr Clock::duration default_node_timeout = std::chrono::milliseconds{250};
 
-inline constexpr std::size_t longest_label = 200;
-
 /// The times of one lock, checked and with all defaults filled in.
 struct Timing {
   Clock::duration ttl{};           ///< Whole milliseconds, because the servers count in them.

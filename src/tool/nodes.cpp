@@ -53,9 +53,9 @@ Nodes choose_nodes(const NodeChoice& choice) {
   if (nodes.endpoints.empty())
     refuse(
         "no nodes given: use --node URL for each node, or set REDLOCK_NODES to a comma-separated list, or "
-        "write "
-        "one node per line to ~/.config/redlock/nodes or /etc/redlock/nodes; to try it out, --local 5 starts "
-        "private servers");
+        "write one "
+        "node per line to a file for --nodes-file or REDLOCK_NODES_FILE, or to ~/.config/redlock/nodes or "
+        "/etc/redlock/nodes; to try it out, --local 5 starts private servers");
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   // Keeps passwords out of core dumps, and from other processes of this user.
   if (std::ranges::any_of(nodes.endpoints, has_password)) ::prctl(PR_SET_DUMPABLE, 0);

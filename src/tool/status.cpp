@@ -23,7 +23,7 @@ using Row = std::array<std::string, 6>;
 
 std::string holder_text(const std::string& owner_value) {
   const Holder holder{owner_value};
-  return printable(holder.since ? holder.label : holder.owner_value);
+  return printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
 }
 
 Row row_of(const NodeReport& report) {
@@ -41,9 +41,17 @@ void print(std::span<const NodeReport> reports) {
   print_table(rows);
 }
 
+void add_holder(nlohmann::json& to, const std::string& owner_value) {
+  to["owner"] = owner_value;
+  const Holder holder{owner_value};
+  if (!holder.since) return;
+  to["label"] = holder.label;
+  to["since"] = holder.since->time_since_epoch().count();
+}
+
 nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
-  if (report.owner) node["owner"] = *report.owner;
+  if (report.owner) add_holder(node, *report.owner);
   if (report.ttl) node["ttl_ms"] = report.ttl->count();
   if (report.counter) node["counter"] = report.counter->value();
   if (report.votes_in) node["votes_in_ms"] = report.votes_in->count();
@@ -55,12 +63,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   constexpr const char* names[] = {"held", "free", "unknown"};
   nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
   if (state.kind == LockState::Kind::held) {
-    all["owner"] = state.owner;
-    const Holder holder{state.owner};
-    if (holder.since) {
-      all["label"] = holder.label;
-      all["since"] = holder.since->time_since_epoch().count();
-    }
+    add_holder(all, state.owner);
     if (state.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = state.ttl.count();
   }
   all["nodes"] = nlohmann::json::array();

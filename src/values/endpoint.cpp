@@ -103,14 +103,13 @@ void check_name(const std::string& name) {
 }
 
 // Link-local addresses may have a zone, as in fe80::1%eth0.
-void check_ipv6(const std::string& host) {
+bool is_ipv6(const std::string& host) {
   const auto percent = host.find('%');
   const auto zone =
       percent == host.npos ? std::string_view{"none"} : std::string_view{host}.substr(percent + 1);
   in6_addr ignored{};
-  const bool valid = !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
-                     ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
-  if (!valid) refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
+  return !zone.empty() && std::none_of(host.begin(), host.end(), is_space_or_control) &&
+         ::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ignored) == 1;
 }
 
 void check_path(const std::string& path) {
@@ -132,7 +131,9 @@ void check(const Fields& fields) {
     return check_path(fields.path);
   }
   check_port(fields.port);
-  if (contains(fields.host, ":")) return check_ipv6(fields.host);
+  if (contains(fields.host, ":") && !is_ipv6(fields.host))
+    refuse("a host with a ':' must be an IPv6 address without brackets; give the port separately");
+  if (contains(fields.host, ":")) return;
   check_name(fields.host);
 }
 
@@ -170,7 +171,8 @@ std::string parse_name(std::string_view text) {
 
 std::string parse_ipv6(std::string_view text) {
   auto host = decode(text);
-  check_ipv6(host);
+  if (!is_ipv6(host))
+    refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
   return host;
 }
 

@@ -33,9 +33,11 @@ std::vector<Endpoint> parse_list(const std::string& source, std::string_view tex
   refuse(source + ": " + error.details());
 }
 
-std::optional<FileContent> read(const std::string& path) try {
+/// Returns none if there is no such file, or if this process may not look into its folder.
+std::optional<FileContent> read(const std::string& path, bool is_optional = false) try {
   return read_file(path);
 } catch (const std::system_error& error) {
+  if (is_optional && error.code() == std::errc::permission_denied) return std::nullopt;
   refuse("cannot read the nodes: " + std::string{error.what()});
 }
 
@@ -84,8 +86,11 @@ std::vector<Endpoint> nodes_of(const Variables& variables) {
   std::vector<std::string> places{"/etc/redlock/nodes"};
   if (const auto home = word(variables, "HOME"))
     places.insert(places.begin(), *home + "/.config/redlock/nodes");
-  for (const std::string& path : places)
-    if (const std::optional<FileContent> file = read(path)) return nodes_in(*file, path);
+  for (const std::string& path : places) {
+    const std::optional<FileContent> file = read(path, true);
+    if (!file) continue;
+    if (std::vector<Endpoint> nodes = nodes_in(*file, path); !nodes.empty()) return nodes;
+  }
   return {};
 }
 
@@ -94,7 +99,8 @@ Options options_of(const Variables& variables, Options options) {
   if (const auto value = word(variables, "REDLOCK_DURABLE_NODES"))
     options.durable_nodes = parse_switch(*value);
   if (const auto text = word(variables, "REDLOCK_MAX_TTL")) options.max_ttl = parse_max_ttl(*text);
-  if (auto prefix = variables("REDLOCK_KEY_PREFIX")) options.key_prefix = *std::move(prefix);
+  if (auto prefix = variables("REDLOCK_KEY_PREFIX").value_or(""); !prefix.empty())
+    options.key_prefix = std::move(prefix);
   return options;
 }
 

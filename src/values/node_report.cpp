@@ -73,7 +73,8 @@ Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
   std::int64_t seconds = 0;
   const char* const end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data() + at + 2, end, seconds);
-  if (parsed.ec != std::errc{} || parsed.ptr != end) return;
+  constexpr std::int64_t most = 253402300799;  // the end of the year 9999
+  if (parsed.ec != std::errc{} || parsed.ptr != end || seconds < 0 || seconds > most) return;
   since = std::chrono::sys_seconds{std::chrono::seconds{seconds}};
   if (at > digits) label = value.substr(digits + 1, at - digits - 1);
 }
@@ -95,7 +96,7 @@ std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
 
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   if (!holder.since) return out << detail::printable(holder.owner_value);
-  const std::time_t since = std::chrono::system_clock::to_time_t(*holder.since);
+  const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};
   std::ostringstream text;
   text << detail::printable(holder.label);

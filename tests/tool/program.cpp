@@ -57,7 +57,17 @@ Program::Ending Program::wait() {
   }
   pid_ = 0;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {code, output(), read_file(group_.folder() + "/errors")};
+  return {code, output(), errors()};
+}
+
+std::string Program::errors() const { return read_file(group_.folder() + "/errors"); }
+
+std::size_t children_of(pid_t process) {
+  const std::string id = std::to_string(process);
+  std::istringstream children{read_file("/proc/" + id + "/task/" + id + "/children")};
+  std::size_t count = 0;
+  for (pid_t child = 0; children >> child;) ++count;
+  return count;
 }
 
 std::string Program::output() const { return read_file(group_.folder() + "/output"); }

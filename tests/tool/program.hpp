@@ -30,11 +30,15 @@ class Program {
   [[nodiscard]] bool is_running() const;
   Ending wait();
   [[nodiscard]] std::string output() const;  ///< The output so far.
+  [[nodiscard]] std::string errors() const;  ///< The same for stderr.
 
  private:
   detail::ProcessGroup group_;
   pid_t pid_ = 0;
 };
+
+/// The number of child processes.
+[[nodiscard]] std::size_t children_of(pid_t process);
 
 /// The words of a call of the command `redlock` that was built with these tests: `tool({"run", …})`.
 [[nodiscard]] std::vector<std::string> tool(std::vector<std::string> arguments);

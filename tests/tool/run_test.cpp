@@ -310,23 +310,42 @@ TEST_CASE("help_and_version_exit_with_0") {
 TEST_CASE("the_lock_is_kept_for_at_least_the_time_that_was_asked_for") {
   LocalNodes nodes{1};
   const auto begin = redlock::Clock::now();
-  Program first{tool({"run", "--at-least", "1.5s", "r", "--", "sh", "-c", "echo done; exit 7"}),
-                {nodes_variable(nodes.urls())}};
-  REQUIRE(eventually([&] { return first.output() == "done\n"; }));
-  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
-  CHECK(first.wait().code == 7);
+  CHECK(run_tool({"run", "--at-least", "1.5s", "r", "--", "sh", "-c", "exit 7"}, nodes.urls()).code == 7);
   CHECK(redlock::Clock::now() - begin >= 1500ms);
   CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 0);
+}
 
-  Program stopped{tool({"run", "--at-least", "10m", "r", "--", "echo", "done"}),
-                  {nodes_variable(nodes.urls())}};
-  REQUIRE(eventually([&] { return stopped.output() == "done\n"; }));
-  while (stopped.is_running()) {  // repeated, as the first may still go to the command
-    stopped.signal(SIGTERM);
-    std::this_thread::sleep_for(10ms);
+TEST_CASE("a_signal_ends_the_minimum_time_and_the_loss_of_the_lock_in_it_is_reported") {
+  LocalNodes nodes{1};
+  const auto start = [&](const std::string& script) {
+    return Program{tool({"run", "--at-least", "10m", "r", "--", "sh", "-c", script}),
+                   {nodes_variable(nodes.urls())}};
+  };
+  const auto has_ended = [](const Program& program) {
+    return eventually([&] { return program.output() == "ready\n" && children_of(program.id()) == 0; });
+  };
+  {
+    Program after{start("echo ready; exit 3")};
+    REQUIRE(has_ended(after));
+    CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
+    after.signal(SIGTERM);
+    CHECK(after.wait().code == 3);
+    CHECK(Observers{nodes}.having("r") == 0);
   }
-  CHECK(stopped.wait().code == 0);
-  CHECK(eventually([&] { return Observers{nodes}.having("r") == 0; }));
+  {
+    Program during{start("trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done")};
+    REQUIRE(eventually([&] { return during.output() == "ready\n"; }));
+    during.signal(SIGTERM);
+    CHECK(during.wait().code == 5);
+  }
+  {
+    Program lost{start("echo ready")};
+    REQUIRE(has_ended(lost));
+    RawClient{nodes.port(0)}.command({"DEL", "r"});
+    const Program::Ending ending = lost.wait();
+    CHECK(ending.code == 0);
+    CHECK_THAT(ending.errors, redlock::testing::contains("the lock r was lost before --at-least was over"));
+  }
 }
 
 TEST_CASE("a_waiting_command_says_once_who_has_the_lock_unless_it_is_quiet") {
@@ -346,14 +365,13 @@ TEST_CASE("a_waiting_command_says_once_who_has_the_lock_unless_it_is_quiet") {
              Catch::Matchers::StartsWith("redlock: waiting for r: held by web3:4711 since 2") &&
                  Catch::Matchers::EndsWith(" left\n"));
   CHECK(errors_of({"-q", "-w", "2.5"}).empty());
-  CHECK(errors_of({"-w", "0.2"}).empty());
   CHECK(errors_of({"-n"}).empty());
 
   Program patient{tool({"run", "-v", "r", "--", "echo", "done"}), variables};
-  std::this_thread::sleep_for(200ms);
+  REQUIRE(eventually([&] { return patient.errors().ends_with(" left\n"); }));
   holder.signal(SIGTERM);
   const Program::Ending ending = patient.wait();
   CHECK(ending.code == 0);
-  CHECK_THAT(ending.errors,
-             redlock::testing::contains("redlock: took r after ") && redlock::testing::contains(", token "));
+  CHECK_THAT(ending.errors, redlock::testing::contains("\nredlock: took r after ") &&
+                                redlock::testing::contains(", token "));
 }

@@ -31,8 +31,8 @@ TEST_CASE("status_prints_a_row_per_node_and_a_sentence") {
   CHECK(ending.code == 0);
   CHECK(ending.output.starts_with("NODE "));
   for (int node = 0; node < 2; ++node)
-    CHECK(ending.output.find(nodes.url(node) + "  held         web3:4711\\x0a  59 min ") !=
-          std::string::npos);
+    CHECK(ending.output.find(nodes.url(node) + "  held         " + lease.owner_value().substr(0, 8) +
+                             " web3:4711\\x0a  59 min ") != std::string::npos);
   CHECK(ending.output.find("  " + std::to_string(lease.fencing_token().value()) + "\n") != std::string::npos);
   CHECK(ending.output.find(nodes.url(2) + "  unreachable  -") != std::string::npos);
   CHECK(ending.output.find("Connection refused\n") != std::string::npos);
@@ -75,6 +75,7 @@ TEST_CASE("status_as_json_has_the_same_content") {
   CHECK(json["nodes"][0]["node"] == nodes.url(0));
   CHECK(json["nodes"][0]["state"] == "held");
   CHECK(json["nodes"][0]["owner"] == lease.owner_value());
+  CHECK(json["nodes"][0]["label"] == "web3:4711\n");
   CHECK(json["nodes"][0]["counter"] == lease.fencing_token().value());
   CHECK(json["nodes"][2]["state"] == "unreachable");
   CHECK(json["nodes"][2]["message"] == "Connection refused");

@@ -3,8 +3,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "tool/time_text.hpp"
@@ -15,48 +17,68 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The longest line that does not wrap.
-std::size_t width_of_terminal() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1U : 79U;
+/// Whether a line on stderr can be updated: it is a terminal, and no other job is using it.
+bool has_terminal() {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(STDERR_FILENO) == 1 && ::tcgetpgrp(STDERR_FILENO) == ::getpgrp() &&
+         std::string_view{kind ? kind : ""} != "dumb";
 }
 
-std::string text_of(const std::string& resource, const std::optional<Holder>& holder) {
+/// The beginning of the text that fits into one line of the terminal. Does not cut characters.
+std::string fitted(const std::string& text) {
+  winsize size{};
+  const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  std::size_t left = is_known ? size.ws_col - 1U : 79U;
+  std::string_view rest = text;
+  while (!rest.empty() && left-- > 0) rest.remove_prefix(detail::printable_character(rest));
+  return text.substr(0, text.size() - rest.size());
+}
+
+std::string reason_of(const Observer::Attempt& attempt) {
   std::ostringstream text;
-  text << "waiting for " << detail::printable(resource) << ": held";
-  if (holder) text << " by " << *holder;
-  if (holder && holder->ttl)
-    text << ", " << readable(std::chrono::floor<milliseconds>(*holder->ttl)) << " left";
+  if (attempt.failure != Errc::held) {
+    text << "too few nodes vote";
+  } else {
+    text << "held";
+    if (attempt.holder) text << " by " << *attempt.holder;
+    if (attempt.holder && attempt.holder->ttl)
+      text << ", " << readable(std::chrono::floor<milliseconds>(*attempt.holder->ttl)) << " left";
+  }
   return text.str();
 }
 
 }  // namespace
 
-Progress::Progress(std::string resource, Verbosity verbosity)
-    : resource_{std::move(resource)},
-      verbosity_{verbosity},
-      is_terminal_{::isatty(STDERR_FILENO) == 1},
-      begun_{Clock::now()} {}
+Progress::Progress(std::string resource, Verbosity verbosity, std::shared_ptr<Observer> next)
+    : resource_{detail::printable(resource)}, verbosity_{verbosity}, next_{std::move(next)} {}
 
-Progress::~Progress() { clear_line(); }
-
-std::chrono::nanoseconds Progress::interval() const noexcept {
-  return std::chrono::seconds{is_terminal_ && verbosity_ != Verbosity::quiet ? 1 : 10};
-}
-
-void Progress::held(const std::optional<Holder>& holder) {
-  if (verbosity_ == Verbosity::quiet) return;
+void Progress::attempted(const Attempt& attempt) {
+  if (next_) next_->attempted(attempt);
+  const std::lock_guard lock{mutex_};
+  if (verbosity_ == Verbosity::quiet || is_over_ || !attempt.failure) return;
   const Clock::time_point now = Clock::now();
-  if (is_terminal_) {
-    std::cerr << '\r' << text_of(resource_, holder).substr(0, width_of_terminal()) << "\x1b[K" << std::flush;
-    has_line_ = true;
-  } else if (!last_ || now - *last_ >= std::chrono::minutes{1}) {
-    std::cerr << "redlock: " << text_of(resource_, holder) << std::endl;
-    last_ = now;
-  }
+  if (!waits_since_) waits_since_ = now;
+  if (now - *waits_since_ >= std::chrono::seconds{1})
+    write("waiting for " + resource_ + ": " + reason_of(attempt), now);
+}
+void Progress::waited(const Wait& event) {
+  if (next_) next_->waited(event);
+}
+void Progress::ended(const Hold& event) {
+  if (next_) next_->ended(event);
+}
+void Progress::extended(const Extension& event) {
+  if (next_) next_->extended(event);
+}
+void Progress::node_changed(const Node& event) {
+  if (next_) next_->node_changed(event);
+}
+void Progress::dropped(std::uint64_t events) {
+  if (next_) next_->dropped(events);
 }
 
 void Progress::nodes_awaited(std::span<const NodeReport> nodes) {
+  const std::lock_guard lock{mutex_};
   if (verbosity_ == Verbosity::quiet) return;
   clear_line();
   std::cerr << "redlock: waiting for nodes that will vote again";
@@ -65,14 +87,30 @@ void Progress::nodes_awaited(std::span<const NodeReport> nodes) {
   std::cerr << std::endl;
 }
 
-void Progress::taken(const Lease& lease) {
+void Progress::end(const Lease* taken) {
+  const std::lock_guard lock{mutex_};
+  is_over_ = true;
   clear_line();
-  if (verbosity_ != Verbosity::verbose) return;
-  std::cerr << "redlock: took " << detail::printable(resource_) << " after "
+  if (verbosity_ != Verbosity::verbose || !taken) return;
+  std::cerr << "redlock: took " << resource_ << " after "
             << readable(std::chrono::floor<milliseconds>(Clock::now() - begun_)) << ", token "
-            << lease.fencing_token().value() << std::endl;
+            << taken->fencing_token().value() << std::endl;
 }
 
+/// Precondition: the mutex is held.
+void Progress::write(const std::string& text, Clock::time_point now) {
+  const bool updates_line = has_terminal();
+  const auto interval = updates_line ? std::chrono::seconds{1} : std::chrono::seconds{60};
+  if (written_at_ && now - *written_at_ < interval) return;
+  written_at_ = now;
+  if (updates_line)
+    std::cerr << '\r' << fitted(text) << "\x1b[K" << std::flush;
+  else
+    std::cerr << "redlock: " << text << std::endl;
+  has_line_ = has_line_ || updates_line;
+}
+
+/// Precondition: the mutex is held.
 void Progress::clear_line() {
   if (std::exchange(has_line_, false)) std::cerr << "\r\x1b[K" << std::flush;
 }

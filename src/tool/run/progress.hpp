@@ -1,46 +1,54 @@
 // What redlock run tells people while it waits.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "redlock/clock.hpp"
-#include "redlock/lock_result.hpp"
+#include "redlock/lease.hpp"
+#include "redlock/metrics/observer.hpp"
 
 namespace redlock::tool {
 
 enum class Verbosity : std::uint8_t { quiet, normal, verbose };
 
-/// Writes to stderr. On a terminal it updates one line, which it removes at the end; elsewhere it writes a line at the start
-/// of a wait and then each minute.
-class Progress {
+/// Observes the attempts at a lock, and writes to stderr what they wait for, once they have waited for a second. On a terminal
+/// it updates one line, which it removes at the end; elsewhere it writes a line at first and then each minute.
+class Progress final : public Observer {
  public:
-  Progress(std::string resource, Verbosity);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  /// `next`: receives all events as well; may be null.
+  Progress(std::string resource, Verbosity, std::shared_ptr<Observer> next);
 
-  /// How long to wait at most until the next call of `held`.
-  [[nodiscard]] std::chrono::nanoseconds interval() const noexcept;
-  /// Somebody has the lock.
-  void held(const std::optional<Holder>&);
   /// Too few nodes vote, and enough of them have said when they vote again.
   void nodes_awaited(std::span<const NodeReport>);
-  /// The wait is over.
-  void taken(const Lease&);
+  /// The wait is over. Nothing is written after this.
+  void end(const Lease* taken);
+
+  void attempted(const Attempt&) override;
+  void waited(const Wait&) override;
+  void ended(const Hold&) override;
+  void extended(const Extension&) override;
+  void node_changed(const Node&) override;
+  void dropped(std::uint64_t events) override;
 
  private:
+  void write(const std::string& text, Clock::time_point now);
   void clear_line();
 
-  std::string resource_;
-  Verbosity verbosity_;
-  bool is_terminal_;
+  const std::string resource_;
+  const Verbosity verbosity_;
+  const std::shared_ptr<Observer> next_;
+  const Clock::time_point begun_ = Clock::now();
+  std::mutex mutex_;
+  // The mutex guards all members below.
+  std::optional<Clock::time_point> waits_since_;
+  std::optional<Clock::time_point> written_at_;
   bool has_line_ = false;
-  Clock::time_point begun_;
-  std::optional<Clock::time_point> last_;  // when a line was written
+  bool is_over_ = false;
 };
 
 }  // namespace redlock::tool

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -132,6 +133,19 @@ std::string explain(Redlock& locks, const Lease& lease, const CommandResult& res
   return text.str();
 }
 
+/// Whether somebody wants this process to end, by a signal that was forwarded to the command.
+bool is_to_end(const CommandResult& result, const SignalForwarder& signals) {
+  return result.interrupted || result.code == killed_by_signal + SIGHUP || signals.has_forwarded(SIGTERM) ||
+         signals.has_forwarded(SIGINT) || signals.has_forwarded(SIGQUIT);
+}
+
+/// Keeps the lock until then, or until a signal.
+void keep(const Lease& lease, Clock::time_point until, const SignalForwarder& signals) {
+  if (lease.wait_lost(until - Clock::now(), signals.stop()))
+    warn("the lock " + detail::printable(lease.resource()) +
+         " was lost before --at-least was over: " + std::string{to_string(lease.loss())});
+}
+
 }  // namespace
 
 Ending run(const RunArguments& arguments) {
@@ -142,14 +156,12 @@ Ending run(const RunArguments& arguments) {
   MetricsFile metrics{arguments.metrics, arguments.resource, warn};
   Options options = nodes.options;
   options.on_warning = warn;
-  options.observer = metrics.observer();
+  const auto progress =
+      std::make_shared<Progress>(arguments.resource, arguments.verbosity, metrics.observer());
+  options.observer = progress;
   Redlock locks{nodes.endpoints, std::move(options)};
-  LockResult acquired = [&] {
-    Progress progress{arguments.resource, arguments.verbosity};
-    LockResult result = acquire(locks, arguments, progress, signals.stop());
-    if (result) progress.taken(*result);
-    return result;
-  }();
+  LockResult acquired = acquire(locks, arguments, *progress, signals.stop());
+  progress->end(acquired ? &*acquired : nullptr);
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (acquired.is_held()) return {arguments.conflict_code};
   Lease lease = std::move(acquired).value();
@@ -157,10 +169,10 @@ Ending run(const RunArguments& arguments) {
 
   const CommandResult result = run_under(lease, arguments, nodes.local_urls, signals, termination, watchdog);
   const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
-  if (!result.was_terminated && !result.interrupted)
-    lease.wait_lost(core::later(taken, arguments.at_least) - Clock::now(), signals.stop());
+  if (!result.was_terminated && !is_to_end(result, signals))
+    keep(lease, core::later(taken, arguments.at_least), signals);
   lease.release();
-  if (result.interrupted) return {result.code, SIGINT};
+  if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;
   return {lock_lost};

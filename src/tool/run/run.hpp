@@ -25,9 +25,9 @@ struct RunArguments {
   std::chrono::nanoseconds at_least{};  ///< How long to keep the lock at least.
   int conflict_code = conflict;
   Verbosity verbosity = Verbosity::normal;
-  std::optional<std::string> label;  ///< Empty: host, process and the name of the command.
-  bool clean_env = false;            ///< Hide from the command how to reach the nodes.
-  std::string metrics;               ///< The metrics file. Empty: none.
+  std::string label;       ///< Empty: host, process and the name of the command.
+  bool clean_env = false;  ///< Hide from the command how to reach the nodes.
+  std::string metrics;     ///< The metrics file. Empty: none.
 };
 
 struct Ending {

@@ -42,6 +42,7 @@ void SignalForwarder::forward_to(const Command* command) noexcept {
   command_ = command;
   const int early = stopped_by_.exchange(0);
   if (command && early != 0) forward(early);
+  if (!command) stop_ = {};  // the signal that came before the command ends nothing else
 }
 
 void SignalForwarder::listen() noexcept {

@@ -25,9 +25,9 @@ class SignalForwarder {
   SignalForwarder(const SignalForwarder&) = delete;
   SignalForwarder& operator=(const SignalForwarder&) = delete;
 
-  /// The first signal requests this stop, as long as there is no command.
+  /// The first signal requests this stop, as long as there is no command. Once a command has ended, it is another stop.
   [[nodiscard]] std::stop_token stop() const noexcept { return stop_.get_token(); }
-  /// Returns that signal, or 0 if none arrived.
+  /// Returns the signal that arrived while there was no command, or 0 if none did.
   [[nodiscard]] int stopped_by() const noexcept { return stopped_by_; }
   /// The signal mask that this process was started with. The command gets it.
   [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }

@@ -11,8 +11,8 @@
 #include <csignal>
 #include <utility>
 
-#include "os/blocked_signals.hpp"
 #include "os/boot_timer.hpp"
+#include "os/quiet_thread.hpp"
 #include "os/system_error.hpp"
 #include "redlock/core/base/early_wake_up.hpp"
 
@@ -25,6 +25,7 @@ void detach_from_job(int parent, int timer) noexcept {
   ::setsid();
   ::prctl(PR_SET_NAME, "redlock-guard");
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
+  ::prctl(PR_SET_DUMPABLE, 0);  // its memory may contain passwords, for example in the environment
   ::dup2(parent, 0);
   ::dup2(timer, 1);
   ::close_range(2, ~0U, 0);

@@ -26,7 +26,6 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Clock;
 using redlock::Errc;
-using redlock::Holder;
 using redlock::Loss;
 using redlock::Observer;
 using redlock::Options;
@@ -77,7 +76,9 @@ TEST_CASE("attempts_are_reported_with_their_outcomes") {
   CHECK(attempts[0].failure == std::nullopt);
   CHECK(attempts[0].holder == std::nullopt);
   CHECK(attempts[1].failure == Errc::held);
-  CHECK(attempts[1].holder.value_or(Holder{}).label == label);
+  REQUIRE(attempts[1].holder);
+  CHECK(attempts[1].holder->label == label);
+  CHECK(attempts[1].holder->ttl.value_or(0ns) > 1s);
   CHECK(attempts[2].resource == "other");
   CHECK(attempts[2].failure == Errc::no_quorum);
   for (const Observer::Attempt& attempt : attempts) {

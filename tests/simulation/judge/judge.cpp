@@ -93,11 +93,9 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
     report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }
 
-/// Whether nodes may get copies back that nobody has set there: with old data, or with the data of a master.
+/// Whether nodes may come back with old data.
 bool Judge::copies_return() const {
-  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), [](const Fault& fault) {
-    return restores_old_data(fault) || fault.kind == Fault::Kind::replica;
-  });
+  return std::any_of(schedule_.faults.begin(), schedule_.faults.end(), restores_old_data);
 }
 
 int Judge::quorum(int resource) const {

@@ -83,7 +83,7 @@ class Judge {
   LeaseIndex begin(Lease lease, Instant now);
   /// `votes`: the nodes that extended the lease.
   void prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now);
-  /// A node has set a copy. The lease may not have begun yet.
+  /// A node has got a copy. The lease may not have begun yet.
   void copied(std::string_view owner);
   /// That copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);

@@ -126,7 +126,7 @@ TEST_CASE("copies_restored_after_the_majority_was_lost_must_not_count_for_an_ext
 }
 
 TEST_CASE("a_loss_must_not_be_reported_while_a_majority_has_the_lock_unless_copies_come_back") {
-  for (const auto kind : {Fault::Kind::pause, Fault::Kind::replica, Fault::Kind::roll_back}) {
+  for (const auto kind : {Fault::Kind::pause, Fault::Kind::roll_back}) {
     JudgeFixture fixture{Profile::beyond};
     fixture.schedule.faults = {{.kind = kind, .at = 0}};
     const auto lease = fixture.hold(0, 1, 0, 10, 20);

@@ -171,6 +171,9 @@ void World::end(const Fault& fault, int index) {
         if (!may_lose_data(node)) return;
         lose_data(node, keys_for_replica(node, nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()]));
         node.server.promote();
+        for (int resource = 0; resource < schedule_.resources; ++resource)
+          if (const Entry* const copy = node.server.find(key_of(resource), clock_us(node)))
+            judge_.copied(copy->value);
       });
       audit_all();
       return change_mode(fault, -1);

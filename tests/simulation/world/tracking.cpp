@@ -40,8 +40,11 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
   if (words.front() != "CLIENT") return std::nullopt;
   if (words[1] == "ID") return integer_of(index + 1);
   if (words[1] == "CACHING") {
-    connection.arms = true;
-    return ok;
+    connection.arms = connection.listener >= 0;
+    if (connection.arms) return ok;
+    return reply_of([](const Answer& answer) {
+      answer.error("ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN");
+    });
   }
   connection.listener = std::stoi(std::string{words[4]}) - 1;
   if (connections_[static_cast<std::size_t>(connection.listener)].node_open) return ok;

@@ -51,7 +51,9 @@ TEST_CASE("parts_that_make_no_endpoint_are_refused") {
   };
   CHECK_THAT(refusal({}), contains("the host is missing"));
   CHECK_THAT(refusal({.host = "a b"}), contains("a host must consist of"));
-  CHECK_THAT(refusal({.host = "10.0.0.1:6379"}), contains("must be an IPv6 address"));
+  CHECK_THAT(refusal({.host = "10.0.0.1:6379"}),
+             contains("an IPv6 address without brackets; give the port separately"));
+  CHECK_THAT(refusal({.host = "[::1]"}), contains("an IPv6 address without brackets"));
   CHECK_THAT(refusal({.host = "h", .port = 0}), contains("the port must be a number from 1 to 65535"));
   CHECK_THAT(refusal({.host = "h", .db = 1U << 31U}), contains("the db must be a number from 0 to"));
   CHECK_THAT(refusal({.path = "run/redis.sock"}), contains("must be absolute"));

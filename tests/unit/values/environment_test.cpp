@@ -52,7 +52,9 @@ TEST_CASE("variables_replace_the_options_that_they_name") {
 
   const Options given{
       .restart_guard = RestartGuard::off, .durable_nodes = true, .max_ttl = 9s, .key_prefix = "p"};
-  for (const Variables& nothing : {Variables{}, Variables{{"REDLOCK_MAX_TTL", " "}, {"REDLOCK_NODES", ""}}}) {
+  for (const Variables& nothing :
+       {Variables{},
+        Variables{{"REDLOCK_MAX_TTL", " "}, {"REDLOCK_NODES", ""}, {"REDLOCK_KEY_PREFIX", ""}}}) {
     const Configuration none = configuration(nothing, given);
     CHECK(none.options.restart_guard == RestartGuard::off);
     CHECK(none.options.durable_nodes);
@@ -84,6 +86,9 @@ TEST_CASE("the_list_of_nodes_may_stand_in_a_file") {
         std::vector<Endpoint>{"h"});
   folder.write(".config/redlock/nodes", "10.0.0.1,10.0.0.2");
   const std::string home = folder.path().string();
+  const TempFolder empty;
+  empty.write(".config/redlock/nodes", "# none");
+  CHECK(configuration({{"HOME", empty.path().string()}}).nodes.empty());
   CHECK(configuration({{"HOME", home}}).nodes == two_nodes);
   CHECK(configuration({{"HOME", home}, {"REDLOCK_NODES_FILE", folder.write("other", "h")}}).nodes ==
         std::vector<Endpoint>{"h"});

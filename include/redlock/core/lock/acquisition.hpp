@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "redlock/core/lock/claim.hpp"
+#include "redlock/core/lock/reported_holder.hpp"
 #include "redlock/core/lock/token_agreement.hpp"
 #include "redlock/core/operation/scripted_operation.hpp"
 #include "redlock/core/operation/tally.hpp"
@@ -87,8 +87,7 @@ class Acquisition final : public ScriptedOperation {
     if (deadline() == never) return;  // it has not begun
     Observer::Attempt event{
         .resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_};
-    const std::string_view holder = failure_ == Errc::held ? tally_.owner() : "";
-    if (!holder.empty()) event.holder = Holder{std::string{holder}};
+    if (failure_ == Errc::held) event.holder = holder_in(tally_);
     observer.attempted(event);
   }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -77,16 +76,6 @@ class Tally {
       return one.owner && static_cast<std::size_t>(std::count_if(ballots_.begin(), ballots_.end(),
                                                                  names_the_same)) >= quorum(nodes());
     });
-  }
-
-  /// The owner value that at least half of the nodes have named; empty if there is none.
-  [[nodiscard]] std::string_view owner() const {
-    for (const Ballot& one : ballots_) {
-      const auto has_the_same = [&one](const Ballot& other) { return other.owner == one.owner; };
-      const auto number = std::count_if(ballots_.begin(), ballots_.end(), has_the_same);
-      if (one.owner && 2 * static_cast<std::size_t>(number) >= nodes()) return *one.owner;
-    }
-    return {};
   }
 
   [[nodiscard]] std::size_t misconfigured() const noexcept {
