@@ -30,6 +30,11 @@ inline namespace v1 {
 
 namespace detail {
 
+template <class Range>
+concept EndpointRange =
+    std::ranges::input_range<Range> && std::convertible_to<std::ranges::range_reference_t<Range>, Endpoint> &&
+    !std::same_as<std::remove_cvref_t<Range>, std::vector<Endpoint>>;
+
 template <class Nodes>
 [[nodiscard]] std::vector<Endpoint> endpoints_of(Nodes&& nodes) {
   std::vector<Endpoint> endpoints;
@@ -54,10 +59,9 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
   /// As above, for any range of endpoints or of their texts.
-  template <std::ranges::input_range Nodes>
-  requires std::convertible_to<std::ranges::range_reference_t<Nodes>, Endpoint> &&
-      (!std::same_as<std::remove_cvref_t<Nodes>, std::vector<Endpoint>>)explicit Redlock(Nodes&& nodes,
-                                                                                         Options options = {})
+  template <detail::EndpointRange Nodes>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a client is no range
+  explicit Redlock(Nodes&& nodes, Options options = {})
       : Redlock{detail::endpoints_of(std::forward<Nodes>(nodes)), std::move(options)} {}
 
   /// Returns a client for the nodes that the environment names: see `Configuration::from_environment`. Throws as that

@@ -70,7 +70,7 @@ void print(const std::vector<Vote>& votes) {
 }
 
 /// Writes the nodes that do not vote to stderr if their states have changed.
-class Progress {
+class VotingProgress {
  public:
   void report(const std::vector<Vote>& votes) {
     std::string states;
@@ -94,7 +94,7 @@ std::vector<Vote> wait_until_all_vote(Redlock& locks, const std::string& resourc
                                       const std::optional<std::chrono::nanoseconds>& timeout) {
   const Clock::time_point begun = Clock::now();
   Clock::time_point complete_since = Clock::time_point::max();
-  for (Progress progress;; std::this_thread::sleep_for(between_probes)) {
+  for (VotingProgress progress;; std::this_thread::sleep_for(between_probes)) {
     std::vector<Vote> votes = probe(locks, resource, options);
     const Clock::time_point now = Clock::now();
     complete_since = all_given(votes) ? std::min(complete_since, now) : Clock::time_point::max();
