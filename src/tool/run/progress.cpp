@@ -49,7 +49,7 @@ std::string reason_of(const Observer::Attempt& attempt) {
 
 }  // namespace
 
-Progress::Progress(std::string resource, Verbosity verbosity, std::shared_ptr<Observer> next)
+Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared_ptr<Observer> next)
     : resource_{detail::printable(resource)}, verbosity_{verbosity}, next_{std::move(next)} {}
 
 void Progress::attempted(const Attempt& attempt) {

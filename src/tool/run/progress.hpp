@@ -21,7 +21,7 @@ enum class Verbosity : std::uint8_t { quiet, normal, verbose };
 class Progress final : public Observer {
  public:
   /// `next`: receives all events as well; may be null.
-  Progress(std::string resource, Verbosity, std::shared_ptr<Observer> next);
+  Progress(const std::string& resource, Verbosity, std::shared_ptr<Observer> next);
 
   /// Too few nodes vote, and enough of them have said when they vote again.
   void nodes_awaited(std::span<const NodeReport>);
