@@ -70,6 +70,8 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
     case Kind::foreign_delete:
     case Kind::false_counters:
     case Kind::flood:
+    case Kind::stray_replies:
+    case Kind::false_run_id:
     case Kind::foreign_marker:
     case Kind::delete_marker:
     case Kind::replica:
@@ -157,6 +159,18 @@ void draw_false_counters(Schedule& schedule) {
   const Instant length = random.between(millisecond, schedule.heals - at);
   const int node = static_cast<int>(random.between(0, schedule.nodes - 1));
   schedule.faults.push_back({.kind = Kind::false_counters, .at = at, .length = length, .node = node});
+}
+
+/// In a tenth of the worlds, a node answers what nobody asked, or has the run_id of another one. Draws from a sequence of its
+/// own, too.
+void draw_hostile_node(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x686f7374696c65U};
+  if (!random.chance(10)) return;
+  const Kind kind = random.chance(60) ? Kind::stray_replies : Kind::false_run_id;
+  Fault fault{.kind = kind, .at = random.between(0, schedule.heals / 2)};
+  fault.length = random.between(millisecond, schedule.heals - fault.at);
+  fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+  schedule.faults.push_back(fault);
 }
 
 /// In a fifth of the worlds whose restarts are guarded, operators work on the nodes, in some of these with no other faults, so
@@ -385,7 +399,7 @@ std::int64_t draw_wall_offset(Random& random) {
 }  // namespace
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 28> names{"crash",
+  constexpr std::array<std::string_view, 30> names{"crash",
                                                    "crash without its data",
                                                    "crash, back with old data",
                                                    "stopped",
@@ -409,6 +423,8 @@ std::string_view name_of(Kind kind) {
                                                    "out of memory",
                                                    "false counters",
                                                    "floods with messages",
+                                                   "sends stray replies",
+                                                   "reports another's run_id",
                                                    "foreign marker",
                                                    "marker deleted",
                                                    "is a replica",
@@ -515,6 +531,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (schedule.calls.empty()) draw_teams(schedule);
   draw_strict_client(schedule);
   draw_roll_backs(schedule);
+  if (schedule.calls.empty()) draw_hostile_node(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -46,6 +46,8 @@ struct Fault {
     out_of_memory,
     false_counters,  // a node answers grants with a counter near 2^53; its own counter is right
     flood,           // a node reports again and again that all keys were changed
+    stray_replies,   // a node sends replies on connections on which no command waits for one
+    false_run_id,    // a node reports the run_id of the next one
     foreign_marker,  // a node's marker is overwritten with what `amount` says, and deleted afterwards
     delete_marker,   // a node's marker is deleted, its quarantine, or both, as `amount` says
     replica,         // a node is a replica of another one, and then a master again, with that one's data

@@ -98,6 +98,12 @@ void World::begin(const Fault& fault, int index) {
       if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
       return flood(fault.node);
+    case Kind::stray_replies:
+      if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
+        post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
+      return send_stray_replies(fault.node);
+    case Kind::false_run_id:
+      return for_each_node(fault, [](Node& node, int) { ++node.false_run_ids; });
     case Kind::loading:
     case Kind::read_only:
     case Kind::out_of_memory:
@@ -158,6 +164,8 @@ void World::end(const Fault& fault, int index) {
       return change_mode(fault, -1);
     case Kind::false_counters:
       return for_each_node(fault, [](Node& node, int) { --node.false_counters; });
+    case Kind::false_run_id:
+      return for_each_node(fault, [](Node& node, int) { --node.false_run_ids; });
     case Kind::foreign_marker:
       return for_each_node(fault, [&](Node& node, int) {
         const Entry* const marker = node.server.find(core::marker_key, clock_us(node));
@@ -185,6 +193,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::flush_scripts:
     case Kind::foreign_delete:
     case Kind::flood:
+    case Kind::stray_replies:
     case Kind::delete_marker:
       return;
   }
@@ -352,8 +361,10 @@ void World::cut(const Fault& fault) {
   for (const Connection::Answers& answers : connection.answers)
     note_answers(connection, answers, Event::Kind::lost);
   connection.answers.clear();
-  if (fault.amount == 0 && random_.chance(50) && !connection.requests.empty())
-    connection.requests.resize(random_.next() % connection.requests.size());
+  if (fault.amount == 0 && random_.chance(50)) {
+    connection.loses_requests = true;
+    if (!connection.requests.empty()) connection.requests.resize(random_.next() % connection.requests.size());
+  }
   post(now_ + schedule_.delay + random_.skewed(0, schedule_.jitter), Due::Kind::closed, index);
 }
 

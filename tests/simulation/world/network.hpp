@@ -27,6 +27,7 @@ struct Connection {
     Instant arrives;
     std::vector<core::Reply> replies;
     std::vector<std::string> commands;  // their names, for the history
+    bool stray = false;                 // nobody asked: dropped where a command waits for its reply
   };
 
   int client = 0;
@@ -38,6 +39,7 @@ struct Connection {
   bool client_open = true;  // the client still reads
   bool node_open = false;   // the node still answers
   bool cut = false;         // no reply on its way arrives
+  bool loses_requests = false;        // nothing arrives behind those that are on their way
   std::vector<std::string> released;  // owner values whose release the node has executed
   int listener = -1;                  // the connection that receives invalidation messages
   bool arms = false;                  // the next command starts tracking of its keys

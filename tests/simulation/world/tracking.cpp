@@ -91,6 +91,22 @@ void World::flood(int which) {
   }
 }
 
+/// To all clients on whose connections no command waits. (A reply in the place of another one is a lie about what the node did,
+/// which no client can notice.)
+void World::send_stray_replies(int which) {
+  const Reply kinds[] = {reply_of([](const Answer& to) { to.status("OK"); }), integer_of(1), Reply{},
+                         reply_of([](const Answer& to) { to.error("ERR nobody asked"); }),
+                         array_of({string_of("message"), string_of(channel), Reply{}})};
+  const std::size_t made = connections_.size();
+  for (std::size_t index = 0; index < made; ++index) {
+    const Connection& connection = connections_[index];
+    if (connection.node != which || !connection.made || !connection.node_open || !connection.client_open)
+      continue;
+    const Reply& reply = kinds[random_.next() % std::size(kinds)];
+    answer(static_cast<int>(index), {now_, 0, {reply}, {"stray reply"}, true});
+  }
+}
+
 /// Deletes the key of the first resource.
 void World::delete_by_hand(int which) {
   Node& node = nodes_[static_cast<std::size_t>(which)];

@@ -15,6 +15,12 @@ namespace {
 bool is_handshake(std::string_view command) {
   return command == "ROLE" || command == "INFO" || command == "SCRIPT";
 }
+/// Whether the client has sent a command and has not yet read its reply.
+bool waits_for_reply(const Connection& connection) {
+  const auto& answers = connection.answers;
+  return !connection.requests.empty() ||
+         std::any_of(answers.begin(), answers.end(), [](const auto& one) { return !one.stray; });
+}
 bool is_call_of(const core::Script& script, const std::vector<std::string_view>& words) {
   return words.size() > 1 && (words[1] == script.sha1 || words[1] == script.source);
 }
@@ -88,6 +94,8 @@ void World::send_separately(int client, int node, std::string_view bytes) {
 
 void World::enqueue(int index, std::string_view bytes) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
+  if (connection.loses_requests)
+    return note_request(connection, {now_, now_, std::string{bytes}}, Event::Kind::lost);
   const Instant behind = connection.requests.empty() ? 0 : connection.requests.back().arrives;
   const Instant arrives = network_.arrival(connection.client, connection.node, now_, behind);
   connection.requests.push_back({now_, arrives, std::string{bytes}});
@@ -132,6 +140,7 @@ void World::pump_answers(int index) {
     } else if (!connection.answers.empty() && connection.answers.front().arrives <= now_) {
       const Connection::Answers answers = std::move(connection.answers.front());
       connection.answers.pop_front();
+      if (answers.stray && waits_for_reply(connection)) continue;
       note_answers(connection, answers, Event::Kind::reply);
       client.process->answered(connection.line, answers.replies, time_of(client));
     } else if (connection.closing) {
@@ -177,20 +186,29 @@ void World::answer(int index, Connection::Answers answers) {
   connection.answers.push_back(std::move(answers));
 }
 
+/// The reply to a command of the handshake. A node may report the run_id of the next one, and under a mutant servers have
+/// another run_id for each name.
+core::Reply World::welcome(const Connection& connection, const std::vector<std::string_view>& words) {
+  const auto index = static_cast<std::size_t>(connection.node);
+  Node& node = nodes_[index];
+  core::Reply reply = node.server.execute(words, clock_us(node));
+  const auto found = reply.text.find("run_id:");
+  if (found == std::string::npos) return reply;
+  const std::size_t at = found + std::string_view{"run_id:"}.size();
+  if (node.false_run_ids > 0)
+    reply.text.replace(at, node.server.run_id().size(), nodes_[(index + 1) % nodes_.size()].server.run_id());
+  if (mutant_ && !mutant_->recognises_servers())
+    reply.text.insert(at, std::to_string(connection.line % schedule_.nodes) + "-");
+  return reply;
+}
+
 /// Runs one command and checks its effect.
 core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (is_handshake(words.front())) {
-    core::Reply reply = node.server.execute(words, at);
-    // Another run_id for each name.
-    if (const auto found = reply.text.find("run_id:");
-        mutant_ && !mutant_->recognises_servers() && found != std::string::npos)
-      reply.text.insert(found + 7, std::to_string(connection.line % schedule_.nodes) + "-");
-    return reply;
-  }
+  if (is_handshake(words.front())) return welcome(connection, words);
   if (auto reply = tracking(index, words)) return *std::move(reply);
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];

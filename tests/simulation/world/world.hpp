@@ -55,6 +55,7 @@ class World final : private Surroundings {
     int stopped = 0;
     int starts = 0;
     int false_counters = 0;
+    int false_run_ids = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: no kernel answers for it
     Instant lost_data_at = -3600 * second;
@@ -156,6 +157,8 @@ class World final : private Surroundings {
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
   void flood(int node);
+  void send_stray_replies(int node);
+  [[nodiscard]] core::Reply welcome(const Connection& connection, const std::vector<std::string_view>& words);
   void delete_by_hand(int node);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
