@@ -12,10 +12,14 @@ namespace {
 
 /// Upper bound on the time from the last fault until a client gets a free lock: copies of dead clients expire, hung connections
 /// are given up, new ones are made, and contenders stop splitting the vote. With the restart guard, nodes without data may
-/// still have to be detected, twice, and wait.
+/// still have to be detected, twice, and wait. A node that was taken for another one is asked again after ten seconds.
 Instant longest_wait(const Schedule& schedule) {
   const Instant ttl = schedule.ttl.count() * millisecond;
-  return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0);
+  const bool any_false_run_id =
+      std::any_of(schedule.faults.begin(), schedule.faults.end(),
+                  [](const Fault& each) { return each.kind == Fault::Kind::false_run_id; });
+  return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0) +
+         (any_false_run_id ? 10 * second : 0);
 }
 
 /// The keys of a node that was deployed before the start of the world.
