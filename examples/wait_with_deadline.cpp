@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 int main(int argc, char** argv) try {
   redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
 
-  redlock::Lease first = locks.lock("file/ledger.csv", {.ttl = 10s}).value();
+  redlock::Lease first =
+      locks.lock("file/ledger.csv", {.ttl = 10s, .renewal = redlock::Renewal::none}).value();
   bool second_got_it = false;
   {
     std::jthread second([&](std::stop_token stop) {

@@ -17,7 +17,7 @@ inline namespace v1 {
 ///
 /// Values that do not fit saturate, so `std::chrono::hours::max()` means a very long time. Fractions of a
 /// nanosecond are rounded up, so a positive duration never becomes zero. NaN throws `Error` with
-/// `Errc::misconfigured`.
+/// `Errc::invalid_argument`.
 class Duration {
  public:
   constexpr Duration() noexcept = default;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redlock/export.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -24,7 +25,7 @@ inline namespace v1 {
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
 /// User, password, host and path are percent-decoded. Any other text throws `Error` with
-/// `Errc::misconfigured`. Its message says what is wrong and what is allowed; it never contains the password.
+/// `Errc::invalid_argument`. Its message says what is wrong and what is allowed; it never contains the password.
 ///
 /// A plain value that does no I/O: the host name is resolved when a client connects.
 class REDLOCK_EXPORT Endpoint {
@@ -78,8 +79,19 @@ class REDLOCK_EXPORT Endpoint {
   std::string password_;
 };
 
+/// Returns the enumerator's name, such as `"unix_socket"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Endpoint::Transport) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Endpoint::Transport);
+
 /// Writes `to_string()`, which has no credentials.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Endpoint&);
 
 }  // namespace v1
 }  // namespace redlock
+
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::Endpoint::Transport>
+    : redlock::detail::NameFormatter<redlock::Endpoint::Transport> {};
+#endif

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "redlock/clock.hpp"
@@ -19,6 +21,21 @@ namespace detail {
 class Client;
 class LeaseRecord;
 }  // namespace detail
+
+/// What it takes to adopt a lock: see `Lease::orphan` and `LockClient::adopt`. Who knows it can take the lock, or release it.
+/// A plain value.
+struct Handover {
+  std::string resource;     ///< As given to the lock call.
+  std::string owner_value;  ///< The value of the lock's key: 1 to 1024 bytes.
+  FencingToken token = {};  ///< The lock's fencing token; none (0) if it has none.
+
+  /// Returns a text that can be sent to another process: printable ASCII without spaces, at most 10300 characters.
+  [[nodiscard]] REDLOCK_EXPORT std::string to_string() const;
+  /// Takes such a text apart. Throws `Error` (invalid_argument) if it is none.
+  [[nodiscard]] REDLOCK_EXPORT static Handover parse(std::string_view text);
+
+  friend bool operator==(const Handover&, const Handover&) = default;
+};
 
 /// A lock that is held. The destructor releases it.
 ///
@@ -47,7 +64,7 @@ class LeaseRecord;
 /// Lifetime: a lease keeps the client's connections alive and may outlive the client object.
 ///
 /// fork(): in a child process a lease can be read but sends nothing, because the lock belongs to the parent.
-/// There `extend` fails with *misconfigured* and `release` returns *unknown*.
+/// There `extend` fails with *invalid_argument* and `release` returns *unknown*.
 class [[nodiscard]] REDLOCK_EXPORT Lease {
  public:
   /// An empty lease: *released*, as one that was moved from. Calls on it have no effect.
@@ -91,13 +108,13 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// callback wherever it is called. So two stop callbacks that destroy each other's `std::stop_callback` block
   /// for ever: release the lease there, and destroy the `std::stop_callback` elsewhere.
   ///
-  /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` or
-  /// `auto_renew` the lease is watched from the start. The nodes report each change of a watched lease's key
+  /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` the lease is watched from
+  /// the start, and with `Renewal::automatic` after a second. The nodes report each change of a watched lease's key
   /// over a second connection to each node, which all leases of the client share. A server that does not
   /// support this (see docs/errors.md, Permissions) is polled every tenth of the ttl. The call does not wait
   /// for the nodes.
   ///
-  /// Throws `std::system_error` if the system cannot provide the thread, and `Error` (misconfigured) in a
+  /// Throws `std::system_error` if the system cannot provide the thread, and `Error` (invalid_argument) in a
   /// child of fork().
   [[nodiscard]] std::stop_token stop_token() const;
   /// Blocks until the lease is lost or released, `limit` is over or a stop is requested. Returns true if the
@@ -130,15 +147,17 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// result.
   Release release() noexcept;
 
-  /// Gives up the lease without releasing the lock, so that another thread, process or machine can take the
-  /// lock over with `LockClient::adopt`. The nodes keep the lock at least until the deadline. This lease
-  /// becomes *released*: it is no longer renewed, does not release the lock, and reports no loss. The
-  /// resource, owner value, token and deadline can still be read, to pass them on. Do not use what the lock
-  /// protects any more.
+  /// Gives up the lease without releasing the lock, and returns what `LockClient::adopt` needs to take the lock
+  /// over on another thread, process or machine. The nodes keep the lock at least until the deadline. This lease
+  /// becomes *released*: it is no longer renewed, does not release the lock, and reports no loss. Do not use
+  /// what the lock protects any more.
+  ///
+  /// Returns none if the lease was not valid any more, or if `release` or `orphan` was called before: then there
+  /// is nothing to adopt. A call of `release` after `orphan` has no effect and returns *already_lost*.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
-  /// inside a callback. Returns true if the lease was valid until now; otherwise there is nothing to adopt.
-  bool orphan() noexcept;
+  /// inside a callback. Throws only if memory runs out; the lease is then as it was.
+  [[nodiscard]] std::optional<Handover> orphan();
 
  private:
   friend class detail::Client;

@@ -52,7 +52,7 @@ inline namespace v1 {
 /// Signals and cancellation: a signal does not end a call; a stop request does.
 ///
 /// fork(): a child process must not use a client that was created before the fork. Such calls fail with
-/// `misconfigured`.
+/// `invalid_argument`.
 ///
 /// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
 /// client and its leases sends the requests that are still queued, which blocks for at most 250 ms. It also
@@ -89,12 +89,13 @@ class REDLOCK_EXPORT LockClient {
     return try_lock_for(resource, wait, options, std::move(stop));
   }
 
-  /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured` or, after
+  /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured`, `invalid_argument` or, after
   /// `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
   LockResult lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
 
-  /// Takes over a lock whose holder handed it over with `Lease::orphan`, or died. Makes one attempt and
-  /// blocks as `try_lock` does.
+  /// Takes over a lock whose holder gave it up with `Lease::orphan`, which returns the handover, or died; then the resource and
+  /// the owner value are enough (`inspect` shows it), with its token if it has one. Makes one attempt and blocks as `try_lock`
+  /// does.
   ///
   /// On success the owner value has been replaced by a fresh one on a majority of the nodes, and the lease is
   /// valid for a full ttl. The lock is never free in between. Of two clients that adopt the same lock, at
@@ -104,13 +105,11 @@ class REDLOCK_EXPORT LockClient {
   /// owner value. After any other failure the lock lives for at least another ttl, and on nodes whose
   /// connection broke the adopter's value remains until it expires.
   ///
-  /// `owner_value` has 1 to 1024 bytes. `token` is the lock's fencing token, or `FencingToken{}` if it has
-  /// none; with a token, `LockOptions::fencing` must be true. As with any other acquisition, the lease gets a
+  /// If the handover has a token, `LockOptions::fencing` must be true. As with any other acquisition, the lease gets a
   /// new and greater token. It fences off the previous holder if that one is still active after all. Such a
   /// holder's loss is reported (`Loss::taken`) by its next extension, or at once if its lease is watched by
   /// another client than this one.
-  LockResult adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                   const LockOptions& options = {});
+  LockResult adopt(const Handover& handover, const LockOptions& options = {});
 
   /// Asks every node who holds the resource and for how long. Changes nothing. In the reports, a node that
   /// voted is `held` or `free`. Blocks until all nodes have answered: for at most the node timeout (250 ms by
@@ -127,7 +126,7 @@ class REDLOCK_EXPORT LockClient {
   ///
   /// Does not block and releases nothing, because the holders have to stop their work first. A lock stays on
   /// the nodes until its lease is released or destroyed, or its ttl runs out. Repeated calls have no effect.
-  /// Throws `misconfigured` in a child of `fork()`; otherwise throws only if memory runs out.
+  /// Throws `invalid_argument` in a child of `fork()`; otherwise throws only if memory runs out.
   void shut_down();
 
  protected:

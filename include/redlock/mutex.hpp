@@ -26,8 +26,7 @@ class LocalMutex;
 /// Threads that share a `Mutex` first take a local mutex, which stays locked until `unlock()`, even if the
 /// lease is lost in the meantime. So no thread ever releases another thread's lease.
 ///
-/// Guards cannot learn of a loss. Therefore the lease renews itself, unless `LockOptions::auto_renew` is
-/// false. Check `lease()->remaining()` before critical work.
+/// Guards cannot learn of a loss: check `lease()->remaining()` before critical work.
 ///
 /// Threads: as `std::timed_mutex`. Not recursive; unlock on the thread that locked. The mutex must outlive its guards. It
 /// shares the client's connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
@@ -41,7 +40,7 @@ class REDLOCK_EXPORT Mutex {
   ~Mutex();
 
   /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
-  /// misconfigured, cancelled if the client was shut down, no_quorum after `LockOptions::node_wait`, or the system's
+  /// invalid_argument, misconfigured, cancelled if the client was shut down, no_quorum after `LockOptions::node_wait`, or the system's
   /// error if it cannot provide the thread for renewals. A shutdown does not end the wait for another thread that has
   /// this mutex; the call throws once that thread unlocks. After any call that throws, the mutex is not locked.
   void lock();

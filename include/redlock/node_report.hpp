@@ -17,17 +17,17 @@ inline namespace v1 {
 /// The result of an operation on one node. A plain value without references to the client. Contains no
 /// password.
 struct NodeReport {
-  std::string node;                              ///< The endpoint, without credentials.
-  NodeStatus status = NodeStatus::unreachable;   ///< The result of the request.
-  std::string message;                           ///< Details, often the server's own text; may be empty.
-  std::optional<std::string> owner;              ///< The owner value that the node holds, if known.
-  std::optional<std::chrono::milliseconds> ttl;  ///< The key's remaining ttl, if known and finite.
+  std::string node;                             ///< The endpoint, without credentials.
+  NodeStatus status = NodeStatus::unreachable;  ///< The result of the request.
+  std::string message;                          ///< Details, often the server's own text; may be empty.
+  std::optional<std::string> owner;             ///< The owner value that the node holds, if known.
+  std::optional<std::chrono::nanoseconds> ttl;  ///< The key's remaining ttl, if known and finite.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
 
   /// For `quarantined`: after how long the node votes again, at the earliest. Empty if it does not say, because
   /// people have to do something first; the message says what.
-  std::optional<std::chrono::milliseconds> votes_in = {};
+  std::optional<std::chrono::nanoseconds> votes_in = {};
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +29,31 @@ enum class RestartGuard {
   off,        ///< Lost data goes unnoticed. For tests, and for locks that only save work.
 };
 
+/// Returns the enumerator's name, such as `"strict"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(RestartGuard) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, RestartGuard);
+
+/// Whether a lease renews itself.
+enum class Renewal : std::uint8_t {
+  /// A thread of the client extends the lease every third of its ttl, until it is released or lost, or
+  /// `LockOptions::max_hold` is over. If an extension gets no answer from a majority, it is tried again until the deadline.
+  /// So work may take longer than the ttl, and the ttl only says how long others wait after the process has died. A process
+  /// that hangs, or that leaks a lease without destroying it, keeps the lock: `max_hold` limits that.
+  ///
+  /// This is the default, because a lock that ends during the work is worse than one that others wait for. A lease that is
+  /// held for less than a second costs no command more; then the client watches it (`Lease::stop_token`).
+  automatic,
+  none,  ///< The lease ends with its ttl, unless it is extended by `Lease::extend`.
+};
+
+/// Returns the enumerator's name, such as `"automatic"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Renewal) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Renewal);
+
 /// Options of a client. They are checked when the client is made; a value out of range throws `Error` with
-/// `Errc::misconfigured`.
+/// `Errc::invalid_argument`.
 struct Options {
   /// Time limit for making one connection: name resolution, connecting and login. Also the longest time that
   /// a first call waits for connections. 1 ms to 60 s.
@@ -86,7 +111,7 @@ struct Options {
   std::shared_ptr<Observer> observer = nullptr;
 };
 
-/// Options of one lock. They are checked at each call; a value out of range ends it with `Errc::misconfigured`.
+/// Options of one lock. They are checked at each call; a value out of range ends it with `Errc::invalid_argument`.
 struct LockOptions {
   /// How long the lock lives on the servers unless it is extended or released. 10 ms to the nodes' `max_ttl`
   /// (`Options::max_ttl`; to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others
@@ -98,11 +123,8 @@ struct LockOptions {
   /// taken with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.
   bool fencing = true;
 
-  /// Whether the lease renews itself: every third of its ttl, until it is released or lost, or `max_hold` is
-  /// over. If a renewal gets no answer from a majority, it is retried until the deadline. Default: a `Mutex`
-  /// renews its lease, because its guards cannot learn of a loss; a lock call does not. A process that leaks
-  /// a lease without destroying it keeps the lock.
-  std::optional<bool> auto_renew = std::nullopt;
+  /// Whether the lease renews itself, whichever call acquires it.
+  Renewal renewal = Renewal::automatic;
 
   /// Upper bound on the total hold time, counted from the start of the attempt: no extension moves the
   /// deadline beyond it. At least the ttl, at most 3650 days. Default: no limit.
@@ -149,7 +171,7 @@ struct Configuration {
   ///
   /// `REDLOCK_NODES` comes before any file. Of the two default files, the first one that can be read and names nodes
   /// counts. If nothing names nodes, there are none in the result. A file with a
-  /// password that every user of the machine may read is refused. Throws `Error` (misconfigured) with the name of the
+  /// password that every user of the machine may read is refused. Throws `Error` (invalid_argument) with the name of the
   /// variable or file. `variables`: where to look instead of the environment of the process. Reads files, and the
   /// environment without a lock: no other thread may change it meanwhile.
   [[nodiscard]] REDLOCK_EXPORT static Configuration from_environment(Options options = {},
@@ -158,3 +180,10 @@ struct Configuration {
 
 }  // namespace v1
 }  // namespace redlock
+
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::RestartGuard> : redlock::detail::NameFormatter<redlock::RestartGuard> {};
+template <>
+struct std::formatter<redlock::Renewal> : redlock::detail::NameFormatter<redlock::Renewal> {};
+#endif

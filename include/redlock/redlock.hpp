@@ -55,7 +55,7 @@ class REDLOCK_EXPORT Redlock : public LockClient {
  public:
   /// Checks its arguments; does no I/O and starts no thread. The nodes must be independent masters, not
   /// replicas of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given only once;
-  /// `rediss://` is not allowed. Throws `Error` (misconfigured), or `std::system_error` if the system cannot
+  /// `rediss://` is not allowed. Throws `Error` (invalid_argument), or `std::system_error` if the system cannot
   /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
   /// As above, for any range of endpoints or of their texts.
@@ -78,7 +78,7 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// round trips, because clients that are marking a node must have finished first (docs/safety.md). Raise
   /// `Options::max_ttl` of the clients before, for the case that a majority of the nodes loses its data while
   /// the others are away.
-  Duration raise_max_ttl(Duration max_ttl);
+  std::chrono::nanoseconds raise_max_ttl(Duration max_ttl);
 };
 
 /// The same interface on a single Redis server. Use it for efficiency only: it avoids doing a job twice, and

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <system_error>
+#include <version>
+#ifdef __cpp_lib_format
+#include <format>
+#endif
 
 #include "redlock/export.hpp"
 
@@ -12,28 +17,40 @@ inline namespace v1 {
 
 /// Why a call did not return a lock, or why a lock ended.
 ///
-/// | code          | meaning                                                        | what to do next               |
-/// |---------------|----------------------------------------------------------------|-------------------------------|
-/// | held          | somebody else has the lock                                     | try later, or wait            |
-/// | timed_out     | the lock was still held when the wait ended                    | try later                     |
-/// | no_quorum     | too few nodes voted                                            | check the nodes, or retry     |
-/// | too_slow      | a majority granted the lock, but its validity was used up      | longer ttl, or nearer nodes   |
-/// | lost          | the lease is gone                                              | stop using the resource       |
-/// | cancelled     | a stop was requested, or the client was shut down              | –                             |
-/// | misconfigured | an invalid argument or option, or servers that can never vote  | fix the program or the server |
+/// | code             | meaning                                                  | who can help: what to do next              |
+/// |------------------|----------------------------------------------------------|--------------------------------------------|
+/// | held             | somebody else has the lock                               | time: try later, or wait                   |
+/// | timed_out        | the lock was still held when the wait ended              | time: try later                            |
+/// | no_quorum        | too few nodes voted, which can pass                      | time: retry; if it lasts, check the nodes  |
+/// | too_slow         | a majority granted the lock, but its validity was used up | time: longer ttl, or nearer nodes          |
+/// | lost             | the lease is gone                                        | nobody: stop using the resource            |
+/// | cancelled        | a stop was requested, or the client was shut down        | –                                          |
+/// | misconfigured    | so many servers can never vote that no majority is left  | operators: mend the servers or the list    |
+/// | invalid_argument | an invalid argument, option or use                       | programmers: fix the call                  |
 ///
 /// Only with *held* and *timed_out* does somebody else have the lock. `LockResult::code` and `Error::code` return these.
 ///
 /// When a call for a lock ends with any of these codes, its releases have been queued for every node.
 /// `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the lease
 /// remains, in doubt.
-enum class Errc { held = 1, timed_out, no_quorum, too_slow, lost, cancelled, misconfigured };
+enum class Errc {
+  held = 1,
+  timed_out,
+  no_quorum,
+  too_slow,
+  lost,
+  cancelled,
+  misconfigured,
+  invalid_argument
+};
 
 /// Returns the enumerator's name, such as `"no_quorum"`. Never fails.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Errc) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Errc);
 
 /// Returns the error category "redlock". Conditions: `timed_out` equals `std::errc::timed_out`, `cancelled`
-/// equals `std::errc::operation_canceled`, `misconfigured` equals `std::errc::invalid_argument`, `held`
+/// equals `std::errc::operation_canceled`, `invalid_argument` equals `std::errc::invalid_argument`, `held`
 /// equals `std::errc::device_or_resource_busy`.
 [[nodiscard]] REDLOCK_EXPORT const std::error_category& category() noexcept;
 [[nodiscard]] REDLOCK_EXPORT std::error_code make_error_code(Errc) noexcept;
@@ -47,11 +64,15 @@ enum class Release : std::uint8_t {
 
 /// Returns the enumerator's name, such as `"already_lost"`. Never fails.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Release) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Release);
 
 /// The state of a lease: see the table in `Lease`.
 enum class State : std::uint8_t { held, in_doubt, lost, released };
 /// Returns the enumerator's name, such as `"in_doubt"`. Never fails.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(State) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, State);
 
 /// Why a lease was lost. After any loss, somebody else may have the lock.
 enum class Loss : std::uint8_t {
@@ -66,6 +87,8 @@ enum class Loss : std::uint8_t {
 
 /// Returns a description for people.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Loss) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Loss);
 
 /// The result of a request to one node. The first three are votes. Every other value says why the node did
 /// not vote; `is_misconfiguration` returns true for those marked *Misconfigured*.
@@ -102,12 +125,42 @@ enum class NodeStatus : std::uint8_t {
 
 /// Returns the enumerator's name with spaces, such as `"timed out"`. Never fails.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(NodeStatus) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, NodeStatus);
 
 /// Returns true if only a change in the configuration of the program or the server can help.
 [[nodiscard]] REDLOCK_EXPORT bool is_misconfiguration(NodeStatus) noexcept;
+
+#ifdef __cpp_lib_format
+namespace detail {
+
+/// Formats an enumerator as its `to_string`, with the options for text: `std::format("{:>12}", State::held)`.
+template <class Enum>
+struct NameFormatter : std::formatter<std::string_view> {
+  template <class Context>
+  auto format(Enum value, Context& context) const {
+    return std::formatter<std::string_view>::format(to_string(value), context);
+  }
+};
+
+}  // namespace detail
+#endif
 
 }  // namespace v1
 }  // namespace redlock
 
 template <>
 struct std::is_error_code_enum<redlock::Errc> : std::true_type {};
+
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::Errc> : redlock::detail::NameFormatter<redlock::Errc> {};
+template <>
+struct std::formatter<redlock::Release> : redlock::detail::NameFormatter<redlock::Release> {};
+template <>
+struct std::formatter<redlock::State> : redlock::detail::NameFormatter<redlock::State> {};
+template <>
+struct std::formatter<redlock::Loss> : redlock::detail::NameFormatter<redlock::Loss> {};
+template <>
+struct std::formatter<redlock::NodeStatus> : redlock::detail::NameFormatter<redlock::NodeStatus> {};
+#endif

@@ -28,13 +28,14 @@ constexpr std::size_t most_nodes = 31;
 
 const std::vector<Endpoint>& checked(const std::vector<Endpoint>& nodes) {
   if (nodes.empty() || nodes.size() > most_nodes)
-    throw Error{Errc::misconfigured, std::to_string(nodes.size()) + " nodes were given; allowed: 1 to 31"};
+    throw Error{Errc::invalid_argument, std::to_string(nodes.size()) + " nodes were given; allowed: 1 to 31"};
   std::set<std::string> seen;
   for (const Endpoint& node : nodes) {
     if (node.transport() == Endpoint::Transport::tls)
-      throw Error{Errc::misconfigured, node.to_string() + ": this build has no TLS; use redis:// or unix://"};
+      throw Error{Errc::invalid_argument,
+                  node.to_string() + ": this build has no TLS; use redis:// or unix://"};
     if (!seen.insert(node.to_string()).second)
-      throw Error{Errc::misconfigured,
+      throw Error{Errc::invalid_argument,
                   node.to_string() + " was given twice; every node must be a different server"};
   }
   return nodes;
@@ -106,7 +107,8 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
 
 void Client::check_process() const {
   if (fork_generation() != generation_)
-    throw Error{Errc::misconfigured, "the client was created before fork(); create a new one in the child"};
+    throw Error{Errc::invalid_argument,
+                "the client was created before fork(); create a new one in the child"};
 }
 
 /// Makes the claim of a call, without owner value and proposal.
@@ -161,14 +163,14 @@ LockResult Client::acquire(std::string_view resource, const LockOptions& options
   return result;
 }
 
-LockResult Client::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                         const LockOptions& options) {
+LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
   check_process();
-  check_adoption(owner_value, token, options);
-  core::Claim claim = claim_of(resource, options);
-  claim.adopted_owner = owner_value;
-  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, node_wait(options), token.value()};
-  return run(pursuit, resource, options, {});
+  check_adoption(handover, options);
+  core::Claim claim = claim_of(handover.resource, options);
+  claim.adopted_owner = handover.owner_value;
+  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, node_wait(options),
+                        handover.token.value()};
+  return run(pursuit, handover.resource, options, {});
 }
 
 LockResult Client::run(core::Pursuit& pursuit, std::string_view resource, const LockOptions& options,
@@ -232,10 +234,8 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
     loss_notifier_->add(record);
   else if (events_)
     add_to_notifier_if_possible(record);
-  if (options.auto_renew.value_or(false))
-    reactor_->keep(record);
-  else if (options.on_lost)
-    reactor_->watch(record);
+  if (options.renewal == Renewal::automatic) reactor_->keep(record);
+  if (options.on_lost) reactor_->watch(record);
   return lease;
 }
 
@@ -327,26 +327,27 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
   });
 }
 
-Duration Client::raise_max_ttl(Duration max_ttl) {
+std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {
   check_process();
   check_max_ttl(max_ttl);
   if (options_.restart_guard == RestartGuard::off)
-    throw Error{Errc::misconfigured, "restart_guard is off, so the nodes have no max_ttl"};
+    throw Error{Errc::invalid_argument, "restart_guard is off, so the nodes have no max_ttl"};
   auto raise = std::make_unique<core::CeilingRaise>(
       std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()), names_.size(), options_.durable_nodes,
       options_.node_timeout.value_or(default_node_timeout).get());
-  return reactor_->run(std::move(raise), {}, [&](const core::CeilingRaise& ended) -> Duration {
-    const Tally& tally = ended.tally();
-    if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();
-    const std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
-    std::vector<NodeReport> failed;
-    for (NodeIndex node = 0; node < all.size(); ++node)
-      if (tally.is(node, Tally::Mark::unknown)) failed.push_back(all[node]);
-    throw Error{tally.misconfigured() > 0 ? Errc::misconfigured : Errc::no_quorum,
-                "max_ttl was not raised, because that takes all " + std::to_string(tally.nodes()) +
-                    " nodes with their markers; try again when these are well",
-                std::move(failed)};
-  });
+  return reactor_->run(
+      std::move(raise), {}, [&](const core::CeilingRaise& ended) -> std::chrono::nanoseconds {
+        const Tally& tally = ended.tally();
+        if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();
+        const std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
+        std::vector<NodeReport> failed;
+        for (NodeIndex node = 0; node < all.size(); ++node)
+          if (tally.is(node, Tally::Mark::unknown)) failed.push_back(all[node]);
+        throw Error{tally.misconfigured() > 0 ? Errc::misconfigured : Errc::no_quorum,
+                    "max_ttl was not raised, because that takes all " + std::to_string(tally.nodes()) +
+                        " nodes with their markers; try again when these are well",
+                    std::move(failed)};
+      });
 }
 
 Client::Failure Client::explain(Errc code, const Tally& tally) const {

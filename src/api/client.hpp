@@ -37,7 +37,7 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Returns the time since the Unix epoch: proposals for fencing counters are made from it.
   using WallClock = std::function<std::chrono::microseconds()>;
 
-  /// Throws Error (misconfigured).
+  /// Throws Error (invalid_argument).
   Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock = system_wall_clock);
 
   /// Why there is no lease.
@@ -49,14 +49,14 @@ class Client : public std::enable_shared_from_this<Client> {
   using Record = std::shared_ptr<LeaseRecord>;
   using Attempts = core::Pursuit::Attempts;
 
-  /// Throws Error (misconfigured) for bad arguments.
+  /// Throws Error (invalid_argument) for bad arguments.
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
                      const std::stop_token&);
   /// Likewise.
-  LockResult adopt(std::string_view resource, std::string_view owner_value, FencingToken, const LockOptions&);
+  LockResult adopt(const Handover&, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Returns what the nodes have then. Throws Error.
-  Duration raise_max_ttl(Duration max_ttl);
+  std::chrono::nanoseconds raise_max_ttl(Duration max_ttl);
 
   /// Returns none if the lease was extended.
   std::optional<Failure> extend(const Record&);
@@ -65,7 +65,7 @@ class Client : public std::enable_shared_from_this<Client> {
   bool orphan(const Record&) noexcept;
   void shut_down();
 
-  /// Both throw std::system_error if the system has no thread or timer for it, and Error (misconfigured) in a child of
+  /// Both throw std::system_error if the system has no thread or timer for it, and Error (invalid_argument) in a child of
   /// fork().
   [[nodiscard]] std::stop_token stop_token(const Record&);
   /// Returns true if the lease is still in force.

@@ -89,7 +89,11 @@ Release Lease::release() noexcept {
   return *record_->release_outcome;
 }
 
-bool Lease::orphan() noexcept { return record_ && !record_->release_outcome && client_->orphan(record_); }
+std::optional<Handover> Lease::orphan() {
+  Handover handover{resource(), owner_value(), fencing_token()};
+  if (!record_ || record_->release_outcome || !client_->orphan(record_)) return std::nullopt;
+  return handover;
+}
 
 }  // namespace v1
 }  // namespace redlock

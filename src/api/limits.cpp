@@ -27,7 +27,7 @@ constexpr std::size_t longest_owner_value = 1024;
 constexpr std::uint64_t greatest_token = (std::uint64_t{1} << 53U) - 2;
 constexpr std::string_view own_keys = "redlock:";
 
-[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, why); }
+[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::invalid_argument, why); }
 
 // In the largest unit that expresses it exactly.
 std::string text(Clock::duration time) {
@@ -123,8 +123,9 @@ LockOptions without_node_wait(LockOptions lock) {
   return lock;
 }
 
-void check_adoption(std::string_view owner_value, FencingToken token, const LockOptions& options) {
-  check_length("the owner value", 1, owner_value.size(), longest_owner_value);
+void check_adoption(const Handover& handover, const LockOptions& options) {
+  const FencingToken token = handover.token;
+  check_length("the owner value", 1, handover.owner_value.size(), longest_owner_value);
   if (token.value() > greatest_token)
     refuse("the fencing token is " + std::to_string(token.value()) + "; allowed: 0 (no token) to " +
            std::to_string(greatest_token));

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "redlock/clock.hpp"
-#include "redlock/fencing_token.hpp"
+#include "redlock/lease.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock {
@@ -28,7 +28,7 @@ struct Timing {
   friend bool operator==(const Timing&, const Timing&) = default;
 };
 
-// All functions throw `Error` with `Errc::misconfigured`. Its message says what was given and what is allowed.
+// All functions throw `Error` with `Errc::invalid_argument`. Its message says what was given and what is allowed.
 
 void check_max_ttl(Duration);
 
@@ -55,7 +55,7 @@ void check_label(std::string_view);
 [[nodiscard]] LockOptions without_node_wait(LockOptions);
 
 /// Refuses an owner value and a token that a lock with these options cannot have.
-void check_adoption(std::string_view owner_value, FencingToken, const LockOptions&);
+void check_adoption(const Handover&, const LockOptions&);
 
 }  // namespace detail
 }  // namespace v1

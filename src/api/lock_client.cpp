@@ -58,9 +58,8 @@ LockResult LockClient::lock(std::string_view resource, const LockOptions& option
       [&] { return client_->acquire(resource, options, Attempts::until_time, core::never, stop); });
 }
 
-LockResult LockClient::adopt(std::string_view resource, std::string_view owner_value, FencingToken token,
-                             const LockOptions& options) {
-  return result_of([&] { return client_->adopt(resource, owner_value, token, options); });
+LockResult LockClient::adopt(const Handover& handover, const LockOptions& options) {
+  return result_of([&] { return client_->adopt(handover, options); });
 }
 
 void LockClient::shut_down() { client_->shut_down(); }

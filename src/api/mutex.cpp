@@ -9,19 +9,10 @@
 namespace redlock {
 inline namespace v1 {
 
-namespace {
-
-LockOptions renewing(LockOptions options) {
-  if (!options.auto_renew) options.auto_renew = true;
-  return options;
-}
-
-}  // namespace
-
 Mutex::Mutex(LockClient& client, std::string_view resource, LockOptions options)
     : client_{client.client_},
       resource_{resource},
-      options_{renewing(std::move(options))},
+      options_{std::move(options)},
       local_{std::make_unique<detail::LocalMutex>()} {}
 Mutex::~Mutex() = default;
 

@@ -16,13 +16,13 @@ Redlock Redlock::from_environment(Options options) {
   Configuration configuration = Configuration::from_environment(std::move(options));
   if (configuration.nodes.empty())
     throw Error{
-        Errc::misconfigured,
+        Errc::invalid_argument,
         "no nodes are configured: set REDLOCK_NODES to a comma-separated list, or REDLOCK_NODES_FILE to a "
         "file with one node per line, or write that file to ~/.config/redlock/nodes or /etc/redlock/nodes"};
   return Redlock{std::move(configuration.nodes), std::move(configuration.options)};
 }
 
-Duration Redlock::raise_max_ttl(Duration max_ttl) { return client().raise_max_ttl(max_ttl); }
+std::chrono::nanoseconds Redlock::raise_max_ttl(Duration max_ttl) { return client().raise_max_ttl(max_ttl); }
 
 SingleNodeLock::SingleNodeLock(Endpoint node, Options options)
     : LockClient{std::make_shared<detail::Client>(std::vector{std::move(node)},

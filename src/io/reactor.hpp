@@ -60,7 +60,7 @@ class Reactor {
     return std::forward<Take>(take)(operation);
   }
 
-  /// Starts renewing and watching the lease. Throws std::system_error if the system has no thread for it.
+  /// Starts renewing the lease, and watching it if it is held for more than a moment. Throws std::system_error if the system has no thread for it.
   void keep(const std::shared_ptr<core::LeaseState>&);
   /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
   /// `keep`.

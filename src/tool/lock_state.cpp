@@ -17,9 +17,9 @@ bool has_voted(const NodeReport& report) {
 
 LockState lock_state_of(std::span<const NodeReport> nodes) {
   const std::size_t majority = core::quorum(nodes.size());
-  std::map<std::string, std::vector<std::chrono::milliseconds>> owners;
+  std::map<std::string, std::vector<std::chrono::nanoseconds>> owners;
   for (const NodeReport& report : nodes)
-    if (report.owner) owners[*report.owner].push_back(report.ttl.value_or(std::chrono::milliseconds::max()));
+    if (report.owner) owners[*report.owner].push_back(report.ttl.value_or(std::chrono::nanoseconds::max()));
   const auto silent = static_cast<std::size_t>(std::ranges::count_if(nodes, std::not_fn(has_voted)));
   bool can_be_held = silent >= majority;
   for (auto& [owner, ttls] : owners) {
@@ -34,7 +34,7 @@ std::optional<std::chrono::nanoseconds> majority_votes_in(std::span<const NodeRe
   std::vector<core::Span> times;
   for (const NodeReport& report : nodes)
     if (report.votes_in || report.status == NodeStatus::granted || has_voted(report))
-      times.push_back(core::span_of(report.votes_in.value_or(std::chrono::milliseconds::zero())));
+      times.push_back(report.votes_in.value_or(std::chrono::nanoseconds::zero()));
   return core::smallest(times, core::quorum(nodes.size()));
 }
 
@@ -58,9 +58,10 @@ std::string describe_holder(const LockState& state, const std::string& resource,
   switch (state.kind) {
     case LockState::Kind::held:
       return resource + " is held by " + text_of(Holder{state.owner}) +
-             (state.ttl == std::chrono::milliseconds::max()
+             (state.ttl == std::chrono::nanoseconds::max()
                   ? " and never expires."
-                  : ", for " + readable(state.ttl) + " unless extended.");
+                  : ", for " + readable(std::chrono::floor<std::chrono::milliseconds>(state.ttl)) +
+                        " unless extended.");
     case LockState::Kind::free:
       return "Nobody holds " + resource + ".";
     case LockState::Kind::unknown:

@@ -16,8 +16,8 @@ struct LockState {
   enum class Kind : std::uint8_t { held, free, unknown };
 
   Kind kind = Kind::unknown;
-  std::string owner;              ///< Set if held.
-  std::chrono::milliseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
+  std::string owner;             ///< Set if held.
+  std::chrono::nanoseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
 };
 
 /// Returns true if the node answered whether it has a value.

@@ -316,7 +316,8 @@ void hide_credentials(int argc, char** argv) {
 
 int exit_code_of(const std::error_code& code) {
   if (code.category() != redlock::category()) return internal_error;
-  return code == redlock::Errc::misconfigured ? usage : no_quorum;
+  const bool is_usage = code == redlock::Errc::invalid_argument || code == redlock::Errc::misconfigured;
+  return is_usage ? usage : no_quorum;
 }
 
 }  // namespace

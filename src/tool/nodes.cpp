@@ -13,7 +13,7 @@
 namespace redlock::tool {
 namespace {
 
-[[noreturn]] void refuse(const std::string& why) { throw Error{Errc::misconfigured, why}; }
+[[noreturn]] void refuse(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
 
 std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
   if ((choice.local > 0) + !choice.urls.empty() + choice.nodes_file.has_value() > 1)

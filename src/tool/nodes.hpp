@@ -37,7 +37,7 @@ struct Nodes {
 /// Takes the nodes from `--local`, `--node` or `--nodes-file`, and what the command line does not say from the
 /// environment: see `Configuration::from_environment`. With `--local` it blocks until the private servers answer. If a
 /// node has a password, this process leaves no core dump from then on. Throws
-/// `redlock::Error` (misconfigured) if there are no nodes, if they are given in more than one way, or if any of it is
+/// `redlock::Error` (invalid_argument) if there are no nodes, if they are given in more than one way, or if any of it is
 /// invalid.
 [[nodiscard]] Nodes choose_nodes(const NodeChoice&);
 

@@ -26,11 +26,15 @@ std::string holder_text(const std::string& owner_value) {
   return printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
 }
 
+std::chrono::milliseconds in_ms(std::chrono::nanoseconds time) {
+  return std::chrono::floor<std::chrono::milliseconds>(time);
+}
+
 Row row_of(const NodeReport& report) {
   return {report.node,
           std::string{to_string(report.status)},
           report.owner ? holder_text(*report.owner) : "-",
-          report.ttl ? readable(*report.ttl) : "-",
+          report.ttl ? readable(in_ms(*report.ttl)) : "-",
           report.counter ? std::to_string(report.counter->value()) : "-",
           printable(report.message)};
 }
@@ -52,9 +56,9 @@ void add_holder(nlohmann::json& to, const std::string& owner_value) {
 nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
   if (report.owner) add_holder(node, *report.owner);
-  if (report.ttl) node["ttl_ms"] = report.ttl->count();
+  if (report.ttl) node["ttl_ms"] = in_ms(*report.ttl).count();
   if (report.counter) node["counter"] = report.counter->value();
-  if (report.votes_in) node["votes_in_ms"] = report.votes_in->count();
+  if (report.votes_in) node["votes_in_ms"] = in_ms(*report.votes_in).count();
   if (!report.message.empty()) node["message"] = report.message;
   return node;
 }
@@ -64,7 +68,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
   if (state.kind == LockState::Kind::held) {
     add_holder(all, state.owner);
-    if (state.ttl != std::chrono::milliseconds::max()) all["ttl_ms"] = state.ttl.count();
+    if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = in_ms(state.ttl).count();
   }
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));

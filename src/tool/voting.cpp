@@ -47,7 +47,8 @@ std::vector<Vote> look(Redlock& locks, const std::string& resource) {
 /// Takes a lock and looks which nodes granted it.
 std::vector<Vote> probe(Redlock& locks, const std::string& resource, const LockOptions& options) {
   LockResult lease = locks.try_lock(resource, options);
-  if (lease.code() == Errc::misconfigured) static_cast<void>(lease.value());  // throws
+  if (lease.code() == Errc::misconfigured || lease.code() == Errc::invalid_argument)
+    static_cast<void>(lease.value());  // throws
   std::vector<Vote> votes = look(locks, resource);
   for (Vote& vote : votes) vote.is_given = lease && vote.report.owner == lease->owner_value();
   return votes;
@@ -132,8 +133,8 @@ int nodes(const NodesArguments& arguments) {
 int set_max_ttl(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  const Duration max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
-  std::cout << "max_ttl is " << readable(std::chrono::floor<milliseconds>(max_ttl.get())) << '\n';
+  const std::chrono::nanoseconds max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
+  std::cout << "max_ttl is " << readable(std::chrono::floor<milliseconds>(max_ttl)) << '\n';
   return success;
 }
 

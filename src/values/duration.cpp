@@ -5,7 +5,7 @@
 namespace redlock {
 inline namespace v1 {
 
-void Duration::refuse_nan() { throw Error(Errc::misconfigured, "a duration is NaN; it must be a number"); }
+void Duration::refuse_nan() { throw Error(Errc::invalid_argument, "a duration is NaN; it must be a number"); }
 
 }  // namespace v1
 }  // namespace redlock

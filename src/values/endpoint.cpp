@@ -22,7 +22,7 @@ constexpr std::uint32_t largest_db = std::numeric_limits<std::int32_t>::max();  
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 // Messages never quote the text: any part of a malformed endpoint may be the password.
-[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::misconfigured, "endpoint: " + why); }
+[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::invalid_argument, "endpoint: " + why); }
 
 bool is_space_or_control(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
 

@@ -24,13 +24,13 @@ std::optional<std::string> word(const Variables& variables, const char* name) {
   return value.substr(begin, value.find_last_not_of(blank) - begin + 1);
 }
 
-[[noreturn]] void misconfigured(const std::string& why) { throw Error{Errc::misconfigured, why}; }
+[[noreturn]] void reject(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
 
 /// `source`: where the list is from, for messages.
 std::vector<Endpoint> parse_list(const std::string& source, std::string_view text) try {
   return Endpoint::list(text);
 } catch (const Error& error) {
-  misconfigured(source + ": " + error.details());
+  reject(source + ": " + error.details());
 }
 
 /// Returns none if there is no such file, or if this process may not look into its folder.
@@ -38,14 +38,14 @@ std::optional<FileContent> read(const std::string& path, bool is_optional = fals
   return read_file(path);
 } catch (const std::system_error& error) {
   if (is_optional && error.code() == std::errc::permission_denied) return std::nullopt;
-  misconfigured("cannot read the nodes: " + std::string{error.what()});
+  reject("cannot read the nodes: " + std::string{error.what()});
 }
 
 std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path) {
   std::vector<Endpoint> nodes = parse_list(path, file.text);
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   if (file.is_public && std::ranges::any_of(nodes, has_password))
-    misconfigured(path + " contains a password, but every user may read it; run: chmod o-r " + path);
+    reject(path + " contains a password, but every user may read it; run: chmod o-r " + path);
   return nodes;
 }
 
@@ -53,18 +53,18 @@ RestartGuard parse_guard(const std::string& name) {
   if (name == "automatic") return RestartGuard::automatic;
   if (name == "strict") return RestartGuard::strict;
   if (name == "off") return RestartGuard::off;
-  misconfigured("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
+  reject("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
 }
 
 bool parse_switch(const std::string& value) {
   if (value == "1" || value == "0") return value == "1";
-  misconfigured("REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0");
+  reject("REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0");
 }
 
 Duration parse_max_ttl(const std::string& text) try {
   return parse_time(text);
 } catch (const std::invalid_argument& error) {
-  misconfigured("REDLOCK_MAX_TTL: " + std::string{error.what()});
+  reject("REDLOCK_MAX_TTL: " + std::string{error.what()});
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ std::optional<std::string> process_variable(const char* name) {
 
 std::vector<Endpoint> nodes_in_file(const std::string& path) {
   const std::optional<FileContent> file = read(path);
-  if (!file) misconfigured("cannot read the nodes: there is no file " + path);
+  if (!file) reject("cannot read the nodes: there is no file " + path);
   return nodes_in(*file, path);
 }
 

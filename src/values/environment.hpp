@@ -14,7 +14,7 @@ using Variables = Configuration::Variables;
 /// Returns the value of a variable of this process.
 [[nodiscard]] std::optional<std::string> process_variable(const char* name);
 
-// All of these throw `Error` (misconfigured).
+// All of these throw `Error` (invalid_argument).
 
 /// Returns the nodes in this file. Refuses a file with a password that every user of the machine may read.
 [[nodiscard]] std::vector<Endpoint> nodes_in_file(const std::string& path);

@@ -10,7 +10,8 @@ namespace {
 
 /// Returns true if the details of such an error replace the explanation in the code's message.
 bool details_replace_meaning(std::error_code code) {
-  return code == Errc::no_quorum || code == Errc::cancelled || code == Errc::misconfigured;
+  return code == Errc::no_quorum || code == Errc::cancelled || code == Errc::misconfigured ||
+         code == Errc::invalid_argument;
 }
 
 std::string describe(std::error_code code, const std::string& details, std::span<const NodeReport> nodes) {

@@ -26,7 +26,8 @@ std::string details(const NodeReport& report) {
   std::string text = detail::printable(report.message);
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
   if (report.owner) add("owner " + text_of(Holder{*report.owner}));
-  if (report.ttl) add(std::to_string(report.ttl->count()) + " ms left");
+  if (report.ttl)
+    add(std::to_string(std::chrono::floor<std::chrono::milliseconds>(*report.ttl).count()) + " ms left");
   if (report.counter) add("token " + std::to_string(report.counter->value()));
   return text;
 }
@@ -88,7 +89,7 @@ std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
     Holder holder{*report.owner};
     for (const NodeReport& other : reports)
       if (has_this_owner(other) && other.ttl)
-        holder.ttl = std::max<std::chrono::nanoseconds>(holder.ttl.value_or(*other.ttl), *other.ttl);
+        holder.ttl = std::max(holder.ttl.value_or(*other.ttl), *other.ttl);
     return holder;
   }
   return std::nullopt;

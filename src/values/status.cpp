@@ -1,6 +1,11 @@
 #include "redlock/status.hpp"
 
+#include <ostream>
 #include <string>
+
+#include "redlock/endpoint.hpp"
+#include "redlock/metrics/observer.hpp"
+#include "redlock/options.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -25,7 +30,9 @@ class Category final : public std::error_category {
       case Errc::cancelled:
         return "cancelled: a stop was requested or the client was shut down";
       case Errc::misconfigured:
-        return "misconfigured: an argument, an option or a server is set up wrong";
+        return "misconfigured: too many servers are set up so that they can never vote";
+      case Errc::invalid_argument:
+        return "invalid argument: an argument or an option is not allowed";
     }
     return "unknown redlock error " + std::to_string(value);
   }
@@ -38,8 +45,9 @@ class Category final : public std::error_category {
         return std::errc::timed_out;
       case Errc::cancelled:
         return std::errc::operation_canceled;
-      case Errc::misconfigured:
+      case Errc::invalid_argument:
         return std::errc::invalid_argument;
+      case Errc::misconfigured:
       case Errc::no_quorum:
       case Errc::too_slow:
       case Errc::lost:
@@ -74,6 +82,8 @@ std::string_view to_string(Errc code) noexcept {
       return "cancelled";
     case Errc::misconfigured:
       return "misconfigured";
+    case Errc::invalid_argument:
+      return "invalid_argument";
   }
   return "unknown";
 }
@@ -181,6 +191,50 @@ std::string_view to_string(NodeStatus status) noexcept {
   }
   return "unknown status";
 }
+
+std::string_view to_string(RestartGuard guard) noexcept {
+  switch (guard) {
+    case RestartGuard::automatic:
+      return "automatic";
+    case RestartGuard::strict:
+      return "strict";
+    case RestartGuard::off:
+      return "off";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Renewal renewal) noexcept {
+  switch (renewal) {
+    case Renewal::automatic:
+      return "automatic";
+    case Renewal::none:
+      return "none";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Endpoint::Transport transport) noexcept {
+  switch (transport) {
+    case Endpoint::Transport::tcp:
+      return "tcp";
+    case Endpoint::Transport::tls:
+      return "tls";
+    case Endpoint::Transport::unix_socket:
+      return "unix_socket";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, Errc value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Release value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, State value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Loss value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, NodeStatus value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, RestartGuard value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Renewal value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Endpoint::Transport value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Observer::NodeState value) { return out << to_string(value); }
 
 bool is_misconfiguration(NodeStatus status) noexcept {
   switch (status) {

@@ -48,8 +48,7 @@ LossDelays lose(Redlock& locks, testing::LocalNodes& servers, unsigned failed) {
     called_at = Clock::now();
     called.release();
   };
-  const Lease lease =
-      locks.lock("l", {.ttl = milliseconds{500}, .auto_renew = true, .on_lost = on_lost}).value();
+  const Lease lease = locks.lock("l", {.ttl = milliseconds{500}, .on_lost = on_lost}).value();
   std::this_thread::sleep_for(milliseconds{300});
   for (unsigned node = 0; node < failed; ++node) servers.pause(static_cast<int>(node));
   std::this_thread::sleep_for(milliseconds{20});  // replies under way have arrived
@@ -73,8 +72,7 @@ Clock::duration lose_keys(Redlock& locks, std::vector<testing::RawClient>& obser
     called_at = Clock::now();
     called.release();
   };
-  const Lease lease =
-      locks.lock("d", {.ttl = std::chrono::minutes{1}, .auto_renew = true, .on_lost = on_lost}).value();
+  const Lease lease = locks.lock("d", {.ttl = std::chrono::minutes{1}, .on_lost = on_lost}).value();
   std::this_thread::sleep_for(milliseconds{50});  // all nodes are watched
   Clock::time_point deleted_at;
   for (unsigned node = 0; node < count; ++node) {

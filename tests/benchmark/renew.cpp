@@ -47,7 +47,7 @@ std::vector<Lease> hold(Redlock& locks, unsigned count, std::chrono::seconds ttl
   std::vector<Lease> held;
   held.reserve(count);
   for (unsigned i = 0; i < count; ++i)
-    held.push_back(locks.lock("renewed/" + std::to_string(i), {.ttl = ttl, .auto_renew = true}).value());
+    held.push_back(locks.lock("renewed/" + std::to_string(i), {.ttl = ttl}).value());
   return held;
 }
 

@@ -35,7 +35,7 @@ void check(const Endpoint& endpoint) {
 
 void check(const redlock::Error& refusal) {
   const std::string_view message = refusal.what();
-  must(refusal.code() == redlock::Errc::misconfigured, "refused text is a misconfiguration");
+  must(refusal.code() == redlock::Errc::invalid_argument, "refused text is a misconfiguration");
   must(message.find(secret) == message.npos, "a refusal does not repeat the password");
   must(is_plain(message) && message.size() < 250, "a refusal is short and in printable ASCII");
   must(refusal.nodes().empty(), "no node was asked");

@@ -37,7 +37,7 @@ bool use(redlock::LockClient& locks) {
 #elif MISUSE == LOCK_UNUSED
   locks.lock("x");
 #elif MISUSE == ADOPT_UNUSED
-  locks.adopt("x", "an owner", {});
+  locks.adopt({"x", "an owner"});
 #elif MISUSE == VALUE_UNUSED
   locks.lock("x").value();
 #elif MISUSE == EXTEND_UNUSED

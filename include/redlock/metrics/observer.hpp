@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,6 +97,14 @@ class REDLOCK_EXPORT Observer {
 
 /// Returns the enumerator's name, such as `"barred"`.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::NodeState) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::NodeState);
 
 }  // namespace v1
 }  // namespace redlock
+
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::Observer::NodeState>
+    : redlock::detail::NameFormatter<redlock::Observer::NodeState> {};
+#endif

@@ -36,7 +36,7 @@ inline namespace v1 {
 class REDLOCK_EXPORT Prometheus final : public Observer {
  public:
   /// `labels` are added to every line. A label name consists of letters, digits and `_`, starts with a
-  /// letter, and is neither `le` nor one of the labels above; any other name throws `Error` (misconfigured).
+  /// letter, and is neither `le` nor one of the labels above; any other name throws `Error` (invalid_argument).
   /// A value may contain any bytes; bytes that are not UTF-8 are replaced.
   explicit Prometheus(const std::map<std::string, std::string>& labels = {});
   ~Prometheus() override;

@@ -20,7 +20,6 @@ constexpr std::chrono::milliseconds between_attempts{500};
 LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, const std::stop_token& stop) {
   const LockOptions options{
       .ttl = arguments.ttl,
-      .auto_renew = true,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
   if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
   LockResult result = locks.try_lock(arguments.resource, options);

@@ -76,7 +76,7 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
   *left = {};
   CHECK(f.adopter.try_lock("r").is_held());
 
-  auto adopted = f.adopter.adopt("r", owner, token, {.ttl = 10s});
+  auto adopted = f.adopter.adopt({"r", owner, token}, {.ttl = 10s});
   REQUIRE(adopted);
   CHECK(adopted->resource() == "r");
   CHECK(adopted->fencing_token() > token);
@@ -91,7 +91,7 @@ TEST_CASE("an_orphaned_lock_goes_to_its_adopter_with_a_greater_token") {
 TEST_CASE("an_orphaned_lease_is_not_renewed_and_reports_no_loss") {
   Fixture f;
   std::atomic<int> told = 0;
-  auto lease = f.leaver.try_lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = [&](Loss) { ++told; }});
+  auto lease = f.leaver.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { ++told; }});
   REQUIRE(lease);
   const auto token = lease->stop_token();
   std::this_thread::sleep_for(1200ms);
@@ -115,7 +115,7 @@ TEST_CASE("only_one_of_two_adopters_gets_the_lock") {
     REQUIRE(spread(left, f.servers));
     REQUIRE(left.orphan());
     const auto adopt = [&](Redlock& client) {
-      return client.adopt("r", left.owner_value(), left.fencing_token());
+      return client.adopt({"r", left.owner_value(), left.fencing_token()});
     };
     auto beside = std::async(std::launch::async, [&] { return adopt(rival); });
     const auto one = adopt(adopter);
@@ -134,11 +134,11 @@ TEST_CASE("when_neither_adopter_has_a_majority_the_lock_stays_and_one_of_them_ge
   // Another adopter has two of the four who answer.
   const std::string rival(40, 'b');
   Observers{f.nodes, {0, 1}}.command({"SET", "r", rival, "PX", "20000"});
-  CHECK(f.adopter.adopt("r", left.owner_value(), left.fencing_token()).code() == Errc::no_quorum);
+  CHECK(f.adopter.adopt({"r", left.owner_value(), left.fencing_token()}).code() == Errc::no_quorum);
   CHECK(eventually([&] { return Observers(f.nodes, {2, 3}).holding("r", left.owner_value()) == 2; }));
   // It swaps back as well.
   Observers{f.nodes, {0, 1}}.command({"SET", "r", left.owner_value(), "PX", "20000"});
-  const auto adopted = f.adopter.adopt("r", left.owner_value(), left.fencing_token());
+  const auto adopted = f.adopter.adopt({"r", left.owner_value(), left.fencing_token()});
   CHECK(adopted);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("an_adopter_gets_a_greater_token_even_if_the_nodes_lost_their_counters
   f.servers.command({"DEL", "redlock:f:{r}"});
   InspectableLock behind{endpoints(f.nodes)};
   behind.skew_proposals(-24h);
-  const auto adopted = behind.adopt("r", left.owner_value(), left.fencing_token());
+  const auto adopted = behind.adopt({"r", left.owner_value(), left.fencing_token()});
   REQUIRE(adopted);
   CHECK(adopted->fencing_token() > left.fencing_token());
 }
@@ -165,20 +165,20 @@ TEST_CASE("a_failed_adoption_does_not_shorten_the_lock_of_another_client") {
   REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
   f.nodes.pause(1);
   f.nodes.pause(2);
-  CHECK(f.adopter.adopt("r", owner, left.fencing_token(), {.ttl = 50ms}).code() == Errc::no_quorum);
+  CHECK(f.adopter.adopt({"r", owner, left.fencing_token()}, {.ttl = 50ms}).code() == Errc::no_quorum);
   f.nodes.resume(1);
   f.nodes.resume(2);
   REQUIRE(eventually([&] { return f.servers.holding("r", owner) == 3; }));
   std::this_thread::sleep_for(100ms);
   CHECK(f.servers.holding("r", owner) == 3);
-  CHECK(is_granted(f.adopter.adopt("r", owner, left.fencing_token())));
+  CHECK(is_granted(f.adopter.adopt({"r", owner, left.fencing_token()})));
 }
 
 TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   Fixture f;
-  CHECK(f.adopter.adopt("r", "somebody", FencingToken{1}).code() == Errc::lost);
+  CHECK(f.adopter.adopt({"r", "somebody", FencingToken{1}}).code() == Errc::lost);
   auto lease = f.leaver.lock("r").value();
-  CHECK(f.adopter.adopt("r", "somebody else", lease.fencing_token()).code() == Errc::lost);
+  CHECK(f.adopter.adopt({"r", "somebody else", lease.fencing_token()}).code() == Errc::lost);
   CHECK(lease.valid());
   CHECK(lease.extend());
   CHECK(f.servers.holding("r", lease.owner_value()) == 3);
@@ -186,8 +186,8 @@ TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
 
 TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
   Fixture f;
-  auto lease = f.leaver.lock("r", {.ttl = 600ms, .auto_renew = true}).value();
-  const auto adopted = f.adopter.adopt("r", lease.owner_value(), lease.fencing_token(), {.ttl = 20s});
+  auto lease = f.leaver.lock("r", {.ttl = 600ms}).value();
+  const auto adopted = f.adopter.adopt({"r", lease.owner_value(), lease.fencing_token()}, {.ttl = 20s});
   REQUIRE(adopted);
   CHECK(lease.wait_lost(10s));
   CHECK(lease.loss() == Loss::taken);
@@ -199,7 +199,7 @@ TEST_CASE("a_lock_without_a_token_is_adopted_without_one") {
   Fixture f;
   auto left = f.leaver.lock("r", {.fencing = false}).value();
   REQUIRE(left.orphan());
-  const auto adopted = f.adopter.adopt("r", left.owner_value(), FencingToken{}, {.fencing = false});
+  const auto adopted = f.adopter.adopt({"r", left.owner_value()}, {.fencing = false});
   REQUIRE(adopted);
   CHECK_FALSE(adopted->fencing_token());
 }
@@ -208,8 +208,7 @@ TEST_CASE("an_adopted_lock_renews_itself_and_reports_its_loss") {
   Fixture f;
   auto left = f.leaver.lock("r", {.ttl = 1s}).value();
   REQUIRE(left.orphan());
-  const auto adopted =
-      f.adopter.adopt("r", left.owner_value(), left.fencing_token(), {.ttl = 1s, .auto_renew = true});
+  const auto adopted = f.adopter.adopt({"r", left.owner_value(), left.fencing_token()}, {.ttl = 1s});
   REQUIRE(adopted);
   CHECK_FALSE(adopted->wait_lost(2500ms));
   f.servers.command({"DEL", "r"});
@@ -228,16 +227,17 @@ TEST_CASE("a_lock_outlives_the_client_that_orphaned_it") {
     token = lease.fencing_token();
     REQUIRE(lease.orphan());
   }
-  CHECK(is_granted(Redlock{endpoints(nodes)}.adopt("r", owner, token)));
+  CHECK(is_granted(Redlock{endpoints(nodes)}.adopt({"r", owner, token})));
 }
 
 TEST_CASE("invalid_adoption_arguments_are_refused_with_what_is_allowed") {
   Fixture f;
   const auto check = [&](const std::string& owner, std::uint64_t token, const LockOptions& options,
                          const std::string& words) {
-    const Error error =
-        error_of([&] { (void)f.adopter.adopt("r", owner, FencingToken{token}, options).value(); });
-    CHECK(error.code() == Errc::misconfigured);
+    const Error error = error_of([&] {
+      (void)f.adopter.adopt({"r", owner, FencingToken{token}}, options).value();
+    });
+    CHECK(error.code() == Errc::invalid_argument);
     CHECK_THAT(error.what(), contains(words));
   };
   check("", 1, {}, "the owner value has 0 bytes; allowed: 1 to 1024");

@@ -67,7 +67,7 @@ class Fault {
 TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a_time_fails") {
   LocalNodes nodes{5, {.persist = true}};
   Redlock locks{endpoints(nodes), {.node_timeout = 700ms}};
-  const auto lease = locks.try_lock("r", {.ttl = 3s, .auto_renew = true});
+  const auto lease = locks.try_lock("r", {.ttl = 3s});
   REQUIRE(lease);
   const auto seed = std::random_device{}();
   CAPTURE(seed);
@@ -97,8 +97,8 @@ TEST_CASE("after_a_thousand_cycles_only_held_leases_are_renewed") {
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), redlock::Options{.node_timeout = 1s}};
   for (int cycle = 0; cycle < 1000; ++cycle)
-    REQUIRE(is_granted(locks.try_lock("r" + std::to_string(cycle % 7), {.ttl = 1500ms, .auto_renew = true})));
-  const auto lease = locks.try_lock("held", {.ttl = 1500ms, .auto_renew = true});
+    REQUIRE(is_granted(locks.try_lock("r" + std::to_string(cycle % 7), {.ttl = 1500ms})));
+  const auto lease = locks.try_lock("held", {.ttl = 1500ms});
   REQUIRE(lease);
   const std::uint64_t before = servers.calls("pttl");
   std::this_thread::sleep_for(3s);

@@ -22,7 +22,7 @@ using redlock::State;
 
 /// A lease on "r" that every node has granted.
 Lease lease_everywhere(Redlock& locks, Observers& servers, redlock::Duration ttl, bool fencing = true) {
-  auto lease = locks.try_lock("r", {.ttl = ttl, .fencing = fencing});
+  auto lease = locks.try_lock("r", {.ttl = ttl, .fencing = fencing, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   const auto all = static_cast<int>(servers.size());
   REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == all; }));

@@ -26,7 +26,7 @@ using redlock::Release;
 using redlock::SingleNodeLock;
 using redlock::State;
 
-const LockOptions renewing{.ttl = 1s, .auto_renew = true};
+const LockOptions renewing{.ttl = 1s};
 
 /// Each extension reads PTTL once per node. After the nodes are marked, nothing else reads it.
 std::uint64_t extensions(Observers& servers) { return servers.calls("pttl"); }
@@ -61,13 +61,13 @@ TEST_CASE("a_renewed_lease_outlives_its_ttl_many_times") {
   CHECK(extensions(servers) - before <= 5 * 16);
 }
 
-TEST_CASE("a_lease_without_auto_renew_is_not_renewed") {
+TEST_CASE("a_lease_without_renewal_is_not_renewed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
   REQUIRE(is_granted(locks.try_lock("warm up")));
   const std::uint64_t before = extensions(servers);
-  const auto lease = locks.try_lock("r", {.ttl = 300ms});
+  const auto lease = locks.try_lock("r", {.ttl = 300ms, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return lease->state() == State::lost; }));
   CHECK(lease->loss() == Loss::deadline_passed);
@@ -136,7 +136,7 @@ TEST_CASE("max_hold_ends_and_releases_a_lease_however_often_it_is_extended") {
   Redlock locks{endpoints(nodes)};
   REQUIRE(is_granted(locks.try_lock("warm up")));
   const auto begun = Clock::now();
-  const auto lease = locks.try_lock("r", {.ttl = 600ms, .auto_renew = true, .max_hold = 1s});
+  const auto lease = locks.try_lock("r", {.ttl = 600ms, .max_hold = 1s});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return lease->state() == State::lost; }));
   const auto over = Clock::now();
@@ -157,7 +157,7 @@ TEST_CASE("a_mutex_renews_its_lease_by_default") {
   mutex.unlock();
   CHECK(mutex.last_release() == Release::released);
 
-  Mutex left_alone{locks, "r", {.ttl = 300ms, .auto_renew = false}};
+  Mutex left_alone{locks, "r", {.ttl = 300ms, .renewal = redlock::Renewal::none}};
   left_alone.lock();
   CHECK(eventually([&] { return left_alone.lease()->state() == State::lost; }));
   left_alone.unlock();
@@ -168,7 +168,7 @@ TEST_CASE("explicit_extensions_and_renewals_may_be_combined") {
   Observers servers{nodes};
   // With the default, a tenth of the ttl, a busy machine leaves an extension in doubt now and then.
   Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
-  auto lease = locks.try_lock("r", {.ttl = 2s, .auto_renew = true});
+  auto lease = locks.try_lock("r", {.ttl = 2s});
   REQUIRE(lease);
   const auto end = Clock::now() + 2s;
   while (Clock::now() < end) {
@@ -185,7 +185,7 @@ TEST_CASE("leases_are_renewed_while_other_calls_run") {
   Redlock locks{endpoints(nodes)};
   std::vector<Lease> held;
   for (int i = 0; i < 50; ++i) {
-    auto lease = locks.try_lock("held " + std::to_string(i), {.ttl = 1s, .auto_renew = true});
+    auto lease = locks.try_lock("held " + std::to_string(i), {.ttl = 1s});
     REQUIRE(lease);
     held.push_back(std::move(*lease));
   }
@@ -205,5 +205,5 @@ TEST_CASE("leases_are_renewed_while_other_calls_run") {
 TEST_CASE("a_max_hold_below_the_ttl_is_refused") {
   LocalNodes nodes{1};
   SingleNodeLock locks{endpoints(nodes)[0]};
-  CHECK(locks.try_lock("r", {.ttl = 1s, .max_hold = 999ms}).code() == redlock::Errc::misconfigured);
+  CHECK(locks.try_lock("r", {.ttl = 1s, .max_hold = 999ms}).code() == redlock::Errc::invalid_argument);
 }

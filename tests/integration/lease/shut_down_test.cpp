@@ -41,7 +41,7 @@ TEST_CASE("shut_down_reports_all_leases_as_lost_and_leaves_their_release_to_the_
   Fixture f;
   LossRecorder recorder;
   auto plain = f.locks.try_lock("plain", {.ttl = 60s});
-  auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  auto renewed = f.locks.try_lock("renewed", {.ttl = 60s});
   auto notified = f.locks.try_lock("notified", {.ttl = 60s, .on_lost = recorder.callback()});
   auto released = f.locks.try_lock("released", {.ttl = 60s});
   auto orphaned = f.locks.try_lock("orphaned", {.ttl = 60s});
@@ -77,7 +77,7 @@ TEST_CASE("a_client_after_shut_down_refuses_locks_and_still_inspects") {
   f.locks.shut_down();
   CHECK(f.locks.try_lock("r").code() == Errc::cancelled);
   CHECK_THROWS_WITH(f.locks.lock("r").value(), contains("the client was shut down"));
-  CHECK(f.locks.adopt("left", left.owner_value(), left.fencing_token()).code() == Errc::cancelled);
+  CHECK(f.locks.adopt({"left", left.owner_value(), left.fencing_token()}).code() == Errc::cancelled);
   CHECK(f.servers.holding("left", left.owner_value()) > 1);
   redlock::Mutex mutex{f.locks, "m"};
   CHECK_THROWS_AS(mutex.try_lock_until(std::chrono::steady_clock::now() + 1h), redlock::Error);
@@ -111,7 +111,8 @@ TEST_CASE("a_loss_callback_may_shut_its_client_down") {
   Fixture f;
   LossRecorder recorder;
   const auto other = f.locks.try_lock("other", {.ttl = 60s, .on_lost = recorder.callback()});
-  const auto lease = f.locks.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { f.locks.shut_down(); }});
+  const auto lease = f.locks.try_lock(
+      "r", {.ttl = 1s, .renewal = redlock::Renewal::none, .on_lost = [&](Loss) { f.locks.shut_down(); }});
   REQUIRE((other && lease));
   CHECK(eventually([&] { return recorder.losses() == std::vector{Loss::shut_down}; }));
   CHECK(lease->loss() == Loss::deadline_passed);
@@ -127,7 +128,9 @@ TEST_CASE("no_lease_survives_a_shut_down_that_races_acquisitions") {
     const auto contend = [&](std::size_t caller) {
       for (int turn = 0;; turn = 1 - turn) {
         const std::string resource = std::to_string(caller) + "/" + std::to_string(turn);
-        auto lease = locks.try_lock(resource, {.ttl = 60s, .auto_renew = caller == 0});
+        auto lease = locks.try_lock(
+            resource,
+            {.ttl = 60s, .renewal = caller == 0 ? redlock::Renewal::automatic : redlock::Renewal::none});
         if (lease.code() == Errc::cancelled) break;
         if (!lease) continue;  // too slow on a busy machine
         ++leases;

@@ -34,8 +34,8 @@ struct Fixture {
   InspectableLock locks;
   LossRecorder recorder;
 
-  Lease hold(bool auto_renew = false) {
-    return locks.lock("r", {.ttl = 60s, .auto_renew = auto_renew, .on_lost = recorder.callback()}).value();
+  Lease hold(redlock::Renewal renewal = redlock::Renewal::none) {
+    return locks.lock("r", {.ttl = 60s, .renewal = renewal, .on_lost = recorder.callback()}).value();
   }
   /// Whether all nodes will report the next change.
   [[nodiscard]] bool is_armed() {
@@ -79,7 +79,7 @@ class Warnings {
 
 TEST_CASE("a_lease_whose_keys_are_deleted_on_a_majority_is_lost_at_once") {
   Fixture f;
-  const Lease lease = f.hold(GENERATE(false, true));
+  const Lease lease = f.hold(GENERATE(redlock::Renewal::none, redlock::Renewal::automatic));
   REQUIRE(f.is_armed());
   f.servers[0].del("r");
   f.servers[1].del("r");
@@ -109,8 +109,7 @@ TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_as_taken") {
 TEST_CASE("a_lease_on_flushed_nodes_is_lost_at_once") {
   Fixture f{5};
   std::vector<Lease> held;
-  for (int i = 0; i < 300; ++i)
-    held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s, .auto_renew = true}).value());
+  for (int i = 0; i < 300; ++i) held.push_back(f.locks.lock("r " + std::to_string(i), {.ttl = 60s}).value());
   const Lease last = f.hold();
   const auto all_armed = [&](RawClient& server) { return server.info("tracking_total_keys") == "301"; };
   REQUIRE(eventually([&] { return std::all_of(f.servers.begin(), f.servers.end(), all_armed); }));
@@ -153,8 +152,7 @@ TEST_CASE("a_lease_is_watched_again_after_each_of_its_own_writes") {
 
 TEST_CASE("a_single_deleted_copy_is_not_a_loss_and_is_restored") {
   Fixture f;
-  const Lease lease =
-      f.locks.lock("r", {.ttl = 1s, .auto_renew = true, .on_lost = f.recorder.callback()}).value();
+  const Lease lease = f.locks.lock("r", {.ttl = 1s, .on_lost = f.recorder.callback()}).value();
   for (int round = 0; round < 6; ++round) {
     REQUIRE(f.is_armed());
     f.servers[static_cast<std::size_t>(round % 3)].del("r");
@@ -234,8 +232,8 @@ TEST_CASE("a_released_lease_is_no_longer_watched") {
 
 TEST_CASE("a_lease_without_loss_notification_needs_no_second_connection") {
   Fixture f;
-  const auto lease = f.locks.try_lock("r", {.ttl = 60s});
-  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s, .auto_renew = true});
+  const auto lease = f.locks.try_lock("r", {.ttl = 60s, .renewal = redlock::Renewal::none});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 60s});
   REQUIRE((lease && renewed));
   REQUIRE(f.is_armed());
   for (RawClient& server : f.servers) CHECK(listening(server) == 1);

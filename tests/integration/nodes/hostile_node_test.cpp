@@ -86,8 +86,7 @@ TEST_CASE("a_node_that_floods_with_invalidation_messages_is_polled") {
   hostile.proxy.flood({}, "SUBSCRIBE");
   std::vector<redlock::Lease> leases;
   for (int i = 0; i < 200; ++i)
-    leases.push_back(
-        hostile.locks.lock("lock " + std::to_string(i), {.ttl = 1min, .auto_renew = true}).value());
+    leases.push_back(hostile.locks.lock("lock " + std::to_string(i), {.ttl = 1min}).value());
   RawClient server{hostile.nodes.port(1)};
   REQUIRE(eventually([&] { return server.info("tracking_total_keys") == "200"; }));
   REQUIRE(hostile.locks.listens(1));

@@ -35,6 +35,9 @@ std::size_t connections_of_clients(Observers& servers) {
   return count;
 }
 
+/// A lease that neither renews itself nor reports its loss: its client makes no use of its connections.
+const redlock::LockOptions idle{.renewal = redlock::Renewal::none};
+
 void close_connections(Observers& servers) { servers.command({"CLIENT", "KILL", "TYPE", "normal"}); }
 
 }  // namespace
@@ -44,7 +47,7 @@ TEST_CASE("a_rolling_restart_of_all_nodes_does_not_give_the_lock_of_an_idle_hold
   CAPTURE(size);
   LocalNodes nodes{size};
   Redlock locks{endpoints(nodes)};
-  const Lease lease = locks.lock("r").value();
+  const Lease lease = locks.lock("r", idle).value();
   int quarantined = 0;
   for (int node = 0; node < size; ++node) {
     nodes.restart_empty(node);
@@ -62,7 +65,7 @@ TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_fur
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  const auto lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   for (int round = 0; round < 2; ++round) {
     REQUIRE(eventually([&] { return connections_of_clients(servers) == 3; }));
@@ -74,7 +77,7 @@ TEST_CASE("connections_closed_while_a_lease_is_in_force_are_replaced_without_fur
 TEST_CASE("an_idle_holder_reconnects_to_a_node_that_was_away") {
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
-  const auto lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   nodes.kill(1);
@@ -89,7 +92,7 @@ TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_n
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  auto lease = locks.try_lock("r", {.ttl = 1s});
+  auto lease = locks.try_lock("r", {.ttl = 1s, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return locks.ready_nodes() == 3; }));
   SECTION("it was released") { lease->release(); }
@@ -102,7 +105,7 @@ TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_n
   // The next lease is watched again.
   Lease next;
   REQUIRE(eventually([&] {
-    redlock::LockResult result = locks.try_lock("another", {.ttl = 60s});
+    redlock::LockResult result = locks.try_lock("another", {.ttl = 60s, .renewal = redlock::Renewal::none});
     if (result) next = std::move(result).value();
     return next.valid();
   }));
@@ -115,7 +118,7 @@ TEST_CASE("an_extended_lease_is_watched_until_its_new_deadline") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
-  auto lease = locks.try_lock("r", {.ttl = 2s});
+  auto lease = locks.try_lock("r", {.ttl = 2s, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   const Clock::time_point first_deadline = lease->deadline();
   std::this_thread::sleep_until(first_deadline - 1s);
@@ -130,7 +133,7 @@ TEST_CASE("a_lease_without_the_restart_guard_needs_no_thread") {
   LocalNodes nodes{1};
   const std::set<pid_t> before = threads();
   Redlock locks{endpoints(nodes), redlock::Options{.restart_guard = redlock::RestartGuard::off}};
-  const auto lease = locks.try_lock("r");
+  const auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   std::this_thread::sleep_for(50ms);
   for (const pid_t thread : threads()) CHECK(before.contains(thread));

@@ -89,7 +89,7 @@ TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
   std::atomic<int> warnings = 0;
   SingleNodeLock locks{f.url + "/1",
                        {.key_prefix = "app:", .on_warning = [&](std::string_view) { ++warnings; }}};
-  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false), .auto_renew = true});
+  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false)});
   REQUIRE(lease);
   CHECK(eventually([&] { return f.server.info("tracking_total_keys") == "1"; }));
   CHECK(locks.try_lock_for(resource, 500ms).is_held());

@@ -276,9 +276,9 @@ TEST_CASE("a_lock_is_not_adopted_twice_although_a_node_was_a_replica_for_a_momen
     const LockOptions options{.fencing = fencing};
     Lease left = locks.lock("r", options).value();
     REQUIRE(eventually([&] { return voters(locks) == 3 && Observers{nodes}.having("r") == 3; }));
-    left.orphan();
+    REQUIRE(left.orphan());
     const auto adopt = [&](Redlock& client) {
-      return client.adopt("r", left.owner_value(), left.fencing_token(), options);
+      return client.adopt({"r", left.owner_value(), left.fencing_token()}, options);
     };
     Proxies proxies{nodes};
     proxies[0].refuse(true);

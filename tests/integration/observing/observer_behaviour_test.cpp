@@ -46,8 +46,9 @@ TEST_CASE("a_blocking_observer_delays_nothing_else") {
   observer->call = [&] { event.wait(); };
   Redlock locks{endpoints(nodes), {.observer = observer}};
   std::atomic<bool> lost = false;
-  const auto lease = locks.try_lock("short", {.ttl = 100ms, .on_lost = [&](Loss) { lost = true; }});
-  const auto renewed = locks.try_lock("renewed", {.ttl = 500ms, .auto_renew = true});
+  const auto lease = locks.try_lock(
+      "short", {.ttl = 100ms, .renewal = redlock::Renewal::none, .on_lost = [&](Loss) { lost = true; }});
+  const auto renewed = locks.try_lock("renewed", {.ttl = 500ms});
   REQUIRE((lease && renewed));
   for (int i = 0; i < 100; ++i) REQUIRE(is_granted(locks.try_lock("r " + std::to_string(i))));
   REQUIRE(eventually([&] { return lost.load(); }));
@@ -108,7 +109,11 @@ TEST_CASE("an_observer_may_destroy_the_lease_and_the_client") {
     {
       const std::lock_guard lock{mutex};
       locks.emplace(endpoints(nodes), Options{.observer = observer});
-      lease = locks->try_lock("r", {.ttl = 20s, .auto_renew = round % 2 == 0}).value();
+      lease = locks
+                  ->try_lock(
+                      "r", {.ttl = 20s,
+                            .renewal = round % 2 == 0 ? redlock::Renewal::automatic : redlock::Renewal::none})
+                  .value();
     }
     REQUIRE(eventually([&] { return ended.load(); }));
     const std::lock_guard lock{mutex};  // waits for the end of the call

@@ -154,7 +154,7 @@ TEST_CASE("a_released_lease_is_reported_with_its_hold_time_and_remaining_validit
 
 TEST_CASE("a_loss_is_reported_once_at_the_deadline_even_without_listeners") {
   Fixture f;
-  auto lease = f.locks->try_lock("r", {.ttl = 200ms});
+  auto lease = f.locks->try_lock("r", {.ttl = 200ms, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return f.recorder->holds().size() == 1; }));
   CHECK(Clock::now() >= lease->deadline());
@@ -200,7 +200,7 @@ TEST_CASE("a_release_without_answers_is_reported_as_unknown") {
 
 TEST_CASE("renewals_are_reported_with_their_lateness_and_explicit_extensions_without") {
   Fixture f;
-  auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
+  auto lease = f.locks->try_lock("r", {.ttl = 1s});
   auto by_hand = f.locks->try_lock("by hand");
   REQUIRE((lease && by_hand));
   REQUIRE(by_hand->extend());
@@ -221,7 +221,7 @@ TEST_CASE("renewals_are_reported_with_their_lateness_and_explicit_extensions_wit
 
 TEST_CASE("a_renewal_without_a_majority_is_reported_in_doubt") {
   Fixture f;
-  const auto lease = f.locks->try_lock("r", {.ttl = 1s, .auto_renew = true});
+  const auto lease = f.locks->try_lock("r", {.ttl = 1s});
   REQUIRE(lease);
   for (const int node : {0, 1}) f.nodes.pause(node);
   REQUIRE(eventually([&] { return !f.recorder->holds().empty(); }));

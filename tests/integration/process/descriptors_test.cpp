@@ -136,7 +136,7 @@ TEST_CASE("an_observer_does_not_prevent_locking_when_there_are_no_descriptors") 
     static_cast<void>(locks.inspect("resource"));  // connects
     REQUIRE(locks.ready_nodes() == 3);
     const NoMoreDescriptors none{taken};
-    auto lease = locks.try_lock("resource", {.ttl = 1s});
+    auto lease = locks.try_lock("resource", {.ttl = 1s, .renewal = redlock::Renewal::none});
     REQUIRE(lease);
     REQUIRE(eventually([&] { return !lease->valid(); }));
     const auto refused = locks.try_lock("notified", {.on_lost = [](redlock::Loss) {}});  // needs a timer

@@ -55,8 +55,9 @@ TEST_CASE("the_notifying_thread_wakes_a_few_times_before_the_deadline") {
     std::promise<std::uint64_t> slept;
     const redlock::Lease lease =
         locks
-            .lock("r",
-                  {.ttl = 100ms, .on_lost = [&](redlock::Loss) { slept.set_value(sleeps_of(::gettid())); }})
+            .lock("r", {.ttl = 100ms,
+                        .renewal = redlock::Renewal::none,
+                        .on_lost = [&](redlock::Loss) { slept.set_value(sleeps_of(::gettid())); }})
             .value();
     return slept.get_future().get() >= 8;
   }));
@@ -66,7 +67,7 @@ TEST_CASE("a_thread_waiting_for_a_loss_wakes_a_few_times_before_the_deadline") {
   const LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes)};
   CHECK(eventually([&] {
-    const redlock::Lease lease = locks.lock("r", {.ttl = 100ms}).value();
+    const redlock::Lease lease = locks.lock("r", {.ttl = 100ms, .renewal = redlock::Renewal::none}).value();
     const std::uint64_t before = sleeps_of(::gettid());
     return lease.wait_lost() && sleeps_of(::gettid()) - before >= 8;
   }));
@@ -84,8 +85,7 @@ TEST_CASE("time_critical_threads_have_short_time_slices_that_are_not_inherited")
     of_teller.set_value(slice_of());
     std::thread{[&] { of_its_child.set_value(slice_of()); }}.join();
   };
-  const redlock::Lease lease =
-      locks.lock("r", {.ttl = 1s, .auto_renew = true, .max_hold = 1s, .on_lost = on_lost}).value();
+  const redlock::Lease lease = locks.lock("r", {.ttl = 1s, .max_hold = 1s, .on_lost = on_lost}).value();
   CHECK(eventually([&] {  // one renews, one notifies
     const std::set<pid_t> now = threads();
     return std::count_if(now.begin(), now.end(), [&](pid_t thread) {

@@ -24,7 +24,7 @@ std::string refusal(const std::function<void()>& call) {
   try {
     call();
   } catch (const redlock::Error& error) {
-    CHECK(error.code() == redlock::Errc::misconfigured);
+    CHECK(error.code() == redlock::Errc::invalid_argument);
     CHECK(error.nodes().empty());
     const std::string_view text = error.what();
     return std::string{text.substr(text.find(": ") + 2)};

@@ -16,8 +16,8 @@ using redlock::Error;
 using redlock::NodeReport;
 using redlock::NodeStatus;
 
-const std::vector<Errc> all_codes{Errc::held, Errc::timed_out, Errc::no_quorum,    Errc::too_slow,
-                                  Errc::lost, Errc::cancelled, Errc::misconfigured};
+const std::vector<Errc> all_codes{Errc::held, Errc::timed_out, Errc::no_quorum,     Errc::too_slow,
+                                  Errc::lost, Errc::cancelled, Errc::misconfigured, Errc::invalid_argument};
 
 NodeReport report(const std::string& node, NodeStatus status, const std::string& message = {}) {
   NodeReport made;
@@ -55,7 +55,7 @@ TEST_CASE("codes_equal_exactly_the_documented_conditions") {
     return (code == Errc::held && condition == std::errc::device_or_resource_busy) ||
            (code == Errc::timed_out && condition == std::errc::timed_out) ||
            (code == Errc::cancelled && condition == std::errc::operation_canceled) ||
-           (code == Errc::misconfigured && condition == std::errc::invalid_argument);
+           (code == Errc::invalid_argument && condition == std::errc::invalid_argument);
   };
   for (const auto code : all_codes) {
     for (const auto condition : conditions) {

@@ -75,8 +75,10 @@ class Engine final : public Outbox {
 
   /// Starts renewing the lease. This ends when the lease is over or its release is submitted.
   void keep(const std::shared_ptr<LeaseState>& lease, Time now) { renewals_.add(lease, now); }
-  /// Starts watching the lease's key. The lease is then lost as soon as a majority of the nodes has lost our value.
-  void watch(const std::shared_ptr<LeaseState>& lease, Time now) { key_watcher_.add(lease, now); }
+  /// Starts watching the lease's key, after `delay`. The lease is then lost as soon as a majority of the nodes has lost it.
+  void watch(const std::shared_ptr<LeaseState>& lease, Time now, Span delay = std::chrono::milliseconds{5}) {
+    key_watcher_.add(lease, now, now + delay);
+  }
   /// Marks these leases as lost. Cancels all acquisitions, also those submitted later.
   void shut_down(const std::vector<std::shared_ptr<LeaseState>>& leases, Time now) {
     is_shut_down_ = true;
@@ -198,9 +200,8 @@ class Engine final : public Outbox {
     operations_.settle(slot.operation, now_);
     operations_.wake_by(slot.operation->deadline());
     if (!key_watcher_.lost().empty()) release_lost();
-    if (!guard_) return;
-    if (is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
-    if (slot.operation.get() == guard_.get()) start_waiting();
+    if (guard_ && is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
+    if (guard_ && slot.operation.get() == guard_.get()) start_waiting();
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
@@ -254,8 +255,7 @@ class Engine final : public Outbox {
   void report_nodes() {
     if (!observer_) return;
     for (NodeIndex node = 0; node < nodes(); ++node) {
-      if (guard_ && guard_->is_deciding(node)) continue;
-      node_changes_.check(node, sessions_[node], caveat(node));
+      if (!guard_ || !guard_->is_deciding(node)) node_changes_.check(node, sessions_[node], caveat(node));
     }
   }
 

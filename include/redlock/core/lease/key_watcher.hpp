@@ -48,14 +48,15 @@ class KeyWatcher final : WatchedLease::Watcher {
     for (const Ref<WatchedLease>& watch : watches_) watch->lease()->watch = nullptr;
   }
 
-  /// Starts watching the lease, until it is over or released. The first read is delayed, so a lease that is held only
-  /// briefly costs nothing.
-  void add(const std::shared_ptr<LeaseState>& lease, Time now) {
-    if (lease->watch || !lease->in_force(now)) return;
-    WatchedLease& watch = **watches_.insert(Ref<WatchedLease>{new WatchedLease{lease, nodes_.size(), *this}});
-    lease->watch = &watch;
-    watch.unread = ~NodeSet{0};
-    schedule(watch, now + first_read_delay);
+  /// Starts watching the lease, until it is over or released, and first reads its key at `first_read` or earlier. A lease
+  /// that has ended by then costs nothing.
+  void add(const std::shared_ptr<LeaseState>& lease, Time now, Time first_read) {
+    if (!lease->in_force(now)) return;
+    if (!lease->watch) {
+      lease->watch = watches_.insert(Ref<WatchedLease>{new WatchedLease{lease, nodes_.size(), *this}})->get();
+      lease->watch->unread = ~NodeSet{0};
+    }
+    if (lease->watch->unread != 0) schedule(*lease->watch, first_read);
   }
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +137,6 @@ class KeyWatcher final : WatchedLease::Watcher {
       return key(one) < key(other);
     }
   };
-  static constexpr Span first_read_delay = std::chrono::milliseconds{5};
   static constexpr Span redial_delay_after_refusal = std::chrono::minutes{1};
   static constexpr std::size_t batch = 512;
 

@@ -1,0 +1,43 @@
+// Every enumerator of the public interface as text.
+#include <sstream>
+#include <string>
+
+#include "redlock/endpoint.hpp"
+#include "redlock/metrics/observer.hpp"
+#include "redlock/options.hpp"
+#include "redlock/status.hpp"
+#include "support/catch.hpp"
+
+namespace {
+
+template <class Value>
+std::string written(Value value) {
+  std::ostringstream text;
+  text << value;
+#ifdef __cpp_lib_format
+  CHECK(std::format("{}|{:>30}", value, value).ends_with(text.str()));
+  CHECK(std::format("{}", value) == text.str());
+#endif
+  CHECK(text.str() == to_string(value));
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("enumerators_are_written_as_their_names") {
+  CHECK(written(redlock::Errc::no_quorum) == "no_quorum");
+  CHECK(written(redlock::Errc::invalid_argument) == "invalid_argument");
+  CHECK(written(redlock::Release::already_lost) == "already_lost");
+  CHECK(written(redlock::State::in_doubt) == "in_doubt");
+  CHECK(written(redlock::Loss::max_hold) == "max_hold was reached");
+  CHECK(written(redlock::NodeStatus::timed_out) == "timed out");
+  CHECK(written(redlock::Observer::NodeState::barred) == "barred");
+  CHECK(written(redlock::RestartGuard::automatic) == "automatic");
+  CHECK(written(redlock::RestartGuard::strict) == "strict");
+  CHECK(written(redlock::RestartGuard::off) == "off");
+  CHECK(written(redlock::Renewal::automatic) == "automatic");
+  CHECK(written(redlock::Renewal::none) == "none");
+  CHECK(written(redlock::Endpoint::Transport::tcp) == "tcp");
+  CHECK(written(redlock::Endpoint::Transport::tls) == "tls");
+  CHECK(written(redlock::Endpoint::Transport::unix_socket) == "unix_socket");
+}
