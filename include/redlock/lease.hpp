@@ -136,15 +136,16 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// Throws `Error` (misconfigured) if a majority of the nodes refuses the extension for a reason that no
   /// retry can fix; the lease is then in doubt.
   [[nodiscard]] bool extend();
-  /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost`, `Errc::no_quorum` (in doubt) or
-  /// `Errc::misconfigured`. Throws only if memory runs out.
+  /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost` (also for a lease that is released or
+  /// empty), `Errc::no_quorum` (in doubt) or `Errc::misconfigured`. Throws only if memory runs out.
   bool extend(std::error_code& ec);
 
   /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. Blocks until
   /// a majority has answered, for at most the node timeout, and while a callback of this lease runs on
   /// another thread; inside a callback it does not wait for another one (see above). Nodes without a
   /// connection get the release when they reconnect, or their copy expires. Later calls return the same
-  /// result.
+  /// result. After `orphan`, and for an empty lease, it contacts no node and returns *already_lost*: the lock
+  /// of an orphaned lease stays for its adopter, and `loss()` is `Loss::none`.
   Release release() noexcept;
 
   /// Gives up the lease without releasing the lock, and returns what `LockClient::adopt` needs to take the lock
@@ -153,7 +154,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// what the lock protects any more.
   ///
   /// Returns none if the lease was not valid any more, or if `release` or `orphan` was called before: then there
-  /// is nothing to adopt. A call of `release` after `orphan` has no effect and returns *already_lost*.
+  /// is nothing to adopt.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
   /// inside a callback. Throws only if memory runs out; the lease is then as it was.
