@@ -24,8 +24,8 @@ namespace redlock::inline v1::detail {
 
 /// Runs operations on the nodes for the threads that call it.
 ///
-/// There is no I/O thread. One of the threads that wait for an operation polls the sockets and handles everything that
-/// becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their operation is
+/// The I/O of a call needs no other thread. One of the threads that wait for an operation polls the sockets and handles
+/// everything that becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their operation is
 /// done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context switches.
 /// A background thread drives only if something must happen while no caller waits: renewals, redials, releases that are
 /// not sent or answered yet, invalidation messages, and connections that end while a lease is in force. It gives way to
