@@ -1,4 +1,4 @@
-// The command line of redlock. The commands themselves are in run.hpp, status.hpp and voting.hpp.
+// The command line of redlock. The commands themselves are in run/, locks/, status.hpp and voting.hpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,13 +14,18 @@
 
 #include "redlock/error.hpp"
 #include "redlock/version.hpp"
+#include "tool/command_line/near_miss.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/locks/list.hpp"
+#include "tool/locks/release.hpp"
+#include "tool/locks/watch.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/run.hpp"
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/status.hpp"
 #include "tool/time_text.hpp"
 #include "tool/voting.hpp"
+#include "tool/watch/init_process.hpp"
 #include "values/time_text.hpp"
 
 namespace {
@@ -64,6 +69,47 @@ constexpr const char* status_footer =
     "  0    the result is certain: the lock is held or free\n"
     "  64   wrong usage or configuration\n"
     "  69   too few nodes answered to tell";
+
+constexpr const char* about_list =
+    "Prints what is locked: each resource that begins with PREFIX, or every one. Changes nothing. Goes "
+    "through the\n"
+    "keys of the nodes in small steps, so it delays no client, and needs little memory. COPIES says how "
+    "many\n"
+    "nodes have the holder's value: a lock is held if most of them do. Locks that are taken or released\n"
+    "meanwhile may be missing.";
+
+constexpr const char* list_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the list is complete\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered, so locks may be missing";
+
+constexpr const char* about_watch =
+    "Prints who holds the lock RESOURCE, and a line whenever that changes: held, free, or unknown because "
+    "too few\n"
+    "nodes answer. Asks the nodes ten times a second; a change that is undone sooner is not seen. Changes\n"
+    "nothing. Ends with Ctrl-C or SIGTERM.";
+
+constexpr const char* watch_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    ended by a signal\n"
+    "  64   wrong usage or configuration";
+
+constexpr const char* about_release =
+    "Ends the lock RESOURCE although another process holds it: deletes its copies on all nodes where they "
+    "still\n"
+    "belong to that holder. The holder loses the lock, and redlock run kills its command. Without --owner,\n"
+    "shows who holds the lock and asks.";
+
+constexpr const char* release_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the lock was released\n"
+    "  1    nothing was released: the lock is free, somebody else holds it, or the answer was no\n"
+    "  64   wrong usage or configuration; also if there is no terminal to ask on\n"
+    "  69   too few nodes answered, so the holder may still have the lock";
 
 constexpr const char* about_nodes =
     "Prints which nodes vote. With --wait, waits until all of them do, for scripts that restart one node\n"
@@ -228,6 +274,45 @@ CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
   return status;
 }
 
+CLI::App* add_list(CLI::App& app, ListArguments& arguments) {
+  CLI::App* const list = app.add_subcommand("list", "see what is locked");
+  list->formatter(std::make_shared<CommandFormatter>(about_list));
+  list->footer(list_footer);
+  add_nodes(*list, arguments.nodes);
+  list->add_flag("--json", arguments.json, "print a JSON object in each line instead of a table");
+  list->add_option("PREFIX", arguments.prefix, "how the names of the locks begin (default: all locks)");
+  return list;
+}
+
+CLI::App* add_watch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* const watch = app.add_subcommand("watch", "see who holds a lock, as it changes");
+  watch->formatter(std::make_shared<CommandFormatter>(about_watch));
+  watch->footer(watch_footer);
+  add_nodes(*watch, arguments.nodes);
+  watch->add_flag("--json", arguments.json, "print a JSON object in each line");
+  watch->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  return watch;
+}
+
+CLI::App* add_release(CLI::App& app, ReleaseArguments& arguments) {
+  CLI::App* const release = app.add_subcommand("release", "end a lock that another process holds");
+  release->formatter(std::make_shared<CommandFormatter>(about_release));
+  release->footer(release_footer);
+  add_nodes(*release, arguments.nodes);
+  release->add_flag("--force")
+      ->description("say that you mean it: the holder may be in the middle of its work")
+      ->required();
+  release
+      ->add_option(
+          "--owner", arguments.owner,
+          "release only if this is the holder: its owner value, as in REDLOCK_OWNER, or the first 8 or\n"
+          "more characters of it, as redlock status shows them")
+      ->type_name("VALUE");
+  release->add_flag("--yes", arguments.yes, "do not ask, for scripts");
+  release->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  return release;
+}
+
 CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   CLI::App* const nodes = app.add_subcommand("nodes", "see which nodes vote, or wait until all do");
   nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
@@ -251,6 +336,45 @@ CLI::App* add_set(CLI::App& nodes) {
   return set;
 }
 
+/// The command line's commands with their arguments.
+struct Commands {
+  explicit Commands(CLI::App& app)
+      : run{add_run(app, run_arguments)},
+        status{add_status(app, status_arguments)},
+        list{add_list(app, list_arguments)},
+        watch{add_watch(app, watch_arguments)},
+        release{add_release(app, release_arguments)},
+        nodes{add_nodes_command(app, nodes_arguments)},
+        set{add_set(*nodes)} {}
+
+  RunArguments run_arguments;
+  StatusArguments status_arguments;
+  ListArguments list_arguments;
+  WatchArguments watch_arguments;
+  ReleaseArguments release_arguments;
+  NodesArguments nodes_arguments;
+  CLI::App* run;
+  CLI::App* status;
+  CLI::App* list;
+  CLI::App* watch;
+  CLI::App* release;
+  CLI::App* nodes;
+  CLI::App* set;
+};
+
+int execute(const Commands& commands) {
+  if (commands.status->parsed()) return status(commands.status_arguments);
+  if (commands.list->parsed()) return list(commands.list_arguments);
+  if (commands.watch->parsed()) return watch_lock(commands.watch_arguments);
+  if (commands.release->parsed()) return force_release(commands.release_arguments);
+  if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
+  if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
+  serve_as_init();
+  const Ending ending = run(commands.run_arguments);
+  if (ending.signal != 0) die_by_signal(ending.signal);
+  return ending.code;
+}
+
 /// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
   const auto separator = std::find(words.begin(), words.end(), "--");
@@ -259,36 +383,30 @@ int parse_and_run(const std::vector<std::string>& words) {
 
   CLI::App app{about, "redlock"};
   app.set_version_flag("--version", "redlock " + std::string{redlock::version()});
-  RunArguments run_arguments;
-  StatusArguments status_arguments;
-  NodesArguments nodes_arguments;
-  CLI::App* const run_command = add_run(app, run_arguments);
-  CLI::App* const status_command = add_status(app, status_arguments);
-  CLI::App* const nodes_command = add_nodes_command(app, nodes_arguments);
-  CLI::App* const set_command = add_set(*nodes_command);
-  if (separator != words.end()) run_arguments.command.assign(separator + 1, words.end());
+  Commands commands{app};
+  if (separator != words.end()) commands.run_arguments.command.assign(separator + 1, words.end());
   try {
     app.parse(std::move(own));
     // Checked here, because CLI11 would check this before it reports an unknown word.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
-    if (run_command->parsed() && run_arguments.command.empty())
+    if (commands.run->parsed() && commands.run_arguments.command.empty())
       throw CLI::RequiredError{"-- CMD (the command to run)"};
-    if (!run_command->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
-    if (set_command->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
-    if (set_command->parsed() && nodes_arguments.wait) throw CLI::ExcludesError{"set", "--wait"};
-  } catch (const CLI::ExtrasError& error) {
-    if (separator != words.end() || !run_command->parsed()) return app.exit(error), usage;
+    if (!commands.run->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
+    const NodesArguments& nodes_arguments = commands.nodes_arguments;
+    if (commands.set->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
+    if (commands.set->parsed() && nodes_arguments.wait) throw CLI::ExcludesError{"set", "--wait"};
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error), success;
+    if (const auto explanation = near_miss(app, words)) {
+      std::cerr << "redlock: " << *explanation << '\n';
+      return usage;
+    }
+    const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    if (!has_extra || separator != words.end() || !commands.run->parsed()) return app.exit(error), usage;
     std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
     return usage;
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? success : usage;
   }
-  if (status_command->parsed()) return status(status_arguments);
-  if (set_command->parsed()) return set_max_ttl(nodes_arguments);
-  if (nodes_command->parsed()) return nodes(nodes_arguments);
-  const Ending ending = run(run_arguments);
-  if (ending.signal != 0) die_by_signal(ending.signal);
-  return ending.code;
+  return execute(commands);
 }
 
 /// Opens stdin, stdout and stderr if they are closed, so that no other descriptor gets their numbers. They

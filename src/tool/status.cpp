@@ -11,6 +11,7 @@
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
+#include "tool/locks/holder_text.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
 #include "values/printable.hpp"
@@ -20,11 +21,6 @@ namespace {
 
 using detail::printable;
 using Row = std::array<std::string, 6>;
-
-std::string holder_text(const std::string& owner_value) {
-  const Holder holder{owner_value};
-  return printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
-}
 
 std::chrono::milliseconds in_ms(std::chrono::nanoseconds time) {
   return std::chrono::floor<std::chrono::milliseconds>(time);
@@ -43,14 +39,6 @@ void print(std::span<const NodeReport> reports) {
   std::vector<Row> rows{{"NODE", "STATE", "HOLDER", "TTL", "COUNTER", ""}};
   for (const NodeReport& report : reports) rows.push_back(row_of(report));
   print_table(rows);
-}
-
-void add_holder(nlohmann::json& to, const std::string& owner_value) {
-  to["owner"] = owner_value;
-  const Holder holder{owner_value};
-  if (!holder.since) return;
-  to["label"] = holder.label;
-  to["since"] = holder.since->time_since_epoch().count();
 }
 
 nlohmann::json json_of(const NodeReport& report) {
@@ -72,8 +60,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   }
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
-  // Resources and owner values may contain any bytes, but JSON is UTF-8: replace what is not.
-  std::cout << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  std::cout << text_of(all, 2) << '\n';
 }
 
 }  // namespace

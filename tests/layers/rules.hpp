@@ -98,10 +98,10 @@ inline const Rules& house_rules() {
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},
               {"tool",
-               {"src/tool", "src/tool/run", "src/tool/watch"},
-               {"values", "errors", "observer", "public", "core/base", "os", "src/values"}},
+               {"src/tool", "src/tool/command_line", "src/tool/locks", "src/tool/run", "src/tool/watch"},
+               {"values", "errors", "observer", "public", "core/base", "core/wire", "os", "src/values"}},
           },
-      .reserved = {{"hiredis/", {"src/io"}}},
+      .reserved = {{"hiredis/", {"src/io", "src/tool/locks"}}},
       .pure = "include/redlock/core",
       .impure = {"condition_variable", "ctime", "filesystem", "fstream", "future", "iostream", "mutex",
                  "random", "semaphore", "shared_mutex", "thread"},

@@ -1,0 +1,39 @@
+#include "tool/locks/holder_text.hpp"
+
+#include <ctime>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "redlock/node_report.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+
+std::string holder_text(const std::string& owner_value) {
+  const Holder holder{owner_value};
+  return detail::printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
+}
+
+std::string utc_text(std::chrono::sys_seconds time) {
+  const std::time_t seconds = time.time_since_epoch().count();
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  std::ostringstream text;
+  text << std::put_time(&parts, "%F %T");
+  return text.str();
+}
+
+void add_holder(nlohmann::json& to, const std::string& owner_value) {
+  to["owner"] = owner_value;
+  const Holder holder{owner_value};
+  if (!holder.since) return;
+  to["label"] = holder.label;
+  to["since"] = holder.since->time_since_epoch().count();
+}
+
+std::string text_of(const nlohmann::json& json, int indentation) {
+  return json.dump(indentation, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace redlock::tool

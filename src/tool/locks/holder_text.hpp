@@ -1,0 +1,23 @@
+// Owner values for people and for programs.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace redlock::tool {
+
+/// The first digits and the label; or all of an owner value that another program made. Printable.
+[[nodiscard]] std::string holder_text(const std::string& owner_value);
+
+/// `2026-11-23 14:02:11`, in UTC.
+[[nodiscard]] std::string utc_text(std::chrono::sys_seconds);
+
+/// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970.
+void add_holder(nlohmann::json& to, const std::string& owner_value);
+
+/// The JSON text. JSON is UTF-8, but resources and owner values may contain any bytes: those that are not UTF-8 are
+/// replaced. With an indentation of -1 it is one line.
+[[nodiscard]] std::string text_of(const nlohmann::json&, int indentation = -1);
+
+}  // namespace redlock::tool

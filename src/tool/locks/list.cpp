@@ -1,0 +1,131 @@
+#include "tool/locks/list.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/redlock.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/locks/holder_text.hpp"
+#include "tool/locks/lock_reader.hpp"
+#include "tool/time_text.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using detail::printable;
+using Row = std::array<std::string, 6>;
+
+/// A lock in the list: the owner value with the most copies.
+struct Entry {
+  std::string resource;
+  Holder holder;
+  std::size_t copies = 0;
+  bool is_held = false;                          ///< By a majority.
+  std::optional<std::chrono::milliseconds> ttl;  ///< None: never expires.
+  std::optional<FencingToken> token;
+};
+
+/// Precondition: at least one node has a copy.
+Entry entry_of(const FoundLock& lock) {
+  std::map<std::string, std::size_t> copies;
+  for (const NodeReport& report : lock.nodes)
+    if (report.owner) ++copies[*report.owner];
+  const auto most = std::ranges::max_element(copies, {}, [](const auto& owner) { return owner.second; });
+  const LockState state = lock_state_of(lock.nodes);
+  Entry entry{.resource = lock.resource,
+              .holder = Holder{most->first},
+              .copies = most->second,
+              .is_held = state.kind == LockState::Kind::held,
+              .ttl = {},
+              .token = {}};
+  for (const NodeReport& report : lock.nodes) {
+    if (report.owner != most->first) continue;
+    if (report.counter) entry.token = std::max(report.counter, entry.token);
+    if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
+  }
+  if (entry.is_held)
+    entry.ttl = state.ttl == std::chrono::milliseconds::max() ? std::nullopt : std::optional{state.ttl};
+  return entry;
+}
+
+/// Prints portions of a table as they come. Its columns grow, but do not shrink.
+class Table {
+ public:
+  void print(std::span<const Row> rows) {
+    for (const Row& row : rows)
+      for (std::size_t column = 0; column < row.size(); ++column)
+        widths_[column] = std::max(widths_[column], row[column].size());
+    for (const Row& row : rows) {
+      std::string line;
+      for (std::size_t column = 0; column < row.size(); ++column)
+        line += row[column] + std::string(widths_[column] - row[column].size() + 2, ' ');
+      line.erase(line.find_last_not_of(' ') + 1);
+      std::cout << line << '\n';
+    }
+  }
+
+ private:
+  std::array<std::size_t, std::tuple_size_v<Row>> widths_{};
+};
+
+Row row_of(const Entry& entry, std::size_t nodes) {
+  return {printable(entry.resource),
+          holder_text(entry.holder.owner_value),
+          entry.holder.since ? utc_text(*entry.holder.since) : "-",
+          entry.ttl ? readable(*entry.ttl) : "never expires",
+          entry.token ? std::to_string(entry.token->value()) : "-",
+          std::to_string(entry.copies) + "/" + std::to_string(nodes)};
+}
+
+std::string json_of(const Entry& entry, std::size_t nodes) {
+  nlohmann::json json{
+      {"resource", entry.resource}, {"held", entry.is_held}, {"copies", entry.copies}, {"nodes", nodes}};
+  add_holder(json, entry.holder.owner_value);
+  if (entry.ttl) json["ttl_ms"] = entry.ttl->count();
+  if (entry.token) json["token"] = entry.token->value();
+  return text_of(json);
+}
+
+}  // namespace
+
+int list(const ListArguments& arguments) {
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  static_cast<void>(Redlock{nodes.endpoints, nodes.options});  // checks them
+  ::signal(SIGPIPE, SIG_IGN);
+  LockReader reader{nodes};
+  const std::size_t number = nodes.endpoints.size();
+  Table table;
+  std::vector<Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "COPIES"}};
+  reader.find(arguments.prefix, [&](const std::vector<FoundLock>& locks) {
+    for (const FoundLock& lock : locks) {
+      const Entry entry = entry_of(lock);
+      if (arguments.json)
+        std::cout << json_of(entry, number) << '\n';
+      else
+        rows.push_back(row_of(entry, number));
+    }
+    if (!arguments.json) table.print(rows);
+    rows.clear();
+    return !!std::cout.flush();
+  });
+  if (!arguments.json) table.print(rows);
+  if (!std::cout.flush()) return killed_by_signal + SIGPIPE;
+  for (const std::string& failure : reader.failures())
+    std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
+  if (reader.answering() >= core::quorum(number)) return success;
+  std::cerr << "redlock: locks may be missing, because only " << reader.answering() << " of " << number
+            << " nodes answered\n";
+  return no_quorum;
+}
+
+}  // namespace redlock::tool

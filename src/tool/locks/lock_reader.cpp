@@ -1,0 +1,205 @@
+#include "tool/locks/lock_reader.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "redlock/core/base/hex.hpp"
+#include "redlock/core/wire/keys.hpp"
+
+namespace redlock::tool {
+namespace {
+
+constexpr std::size_t keys_at_once = 250;
+constexpr std::size_t longest_resource = 4096;
+
+bool is_owner_value(std::string_view value) {
+  constexpr std::size_t digits = 40;
+  return value.size() >= digits && value.substr(0, digits).find_first_not_of(core::lower_hex) == value.npos &&
+         (value.size() == digits || value[digits] == ' ');
+}
+
+bool is_lock(const Reply& value) { return value.kind == Reply::Kind::text && is_owner_value(value.text); }
+
+/// Keys of other types, and keys that this user may not read, are no locks of this user: these errors concern one key only.
+bool is_failure(const Reply& reply) {
+  if (reply.kind != Reply::Kind::error || reply.text.starts_with("WRONGTYPE")) return false;
+  return !reply.text.starts_with("NOPERM") || reply.text.find(" access ") == std::string::npos;
+}
+
+/// A pattern of SCAN for everything that begins with this text.
+std::string pattern_for(std::string_view prefix) {
+  std::string pattern;
+  for (const char character : prefix) {
+    if (std::string_view{"*?[]\\"}.find(character) != std::string_view::npos) pattern += '\\';
+    pattern += character;
+  }
+  return pattern + '*';
+}
+
+/// Not GET: a data key may have a huge value.
+std::vector<std::string> read_value(const std::string& key) { return {"GETRANGE", key, "0", "1023"}; }
+
+std::optional<FencingToken> counter_in(const Reply& reply) {
+  std::uint64_t counter = 0;
+  const char* const end = reply.text.data() + reply.text.size();
+  const auto parsed = std::from_chars(reply.text.data(), end, counter);
+  if (reply.kind != Reply::Kind::text || parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return FencingToken{counter};
+}
+
+/// A value that is no owner value belongs to another program: for the list, this node has no copy.
+NodeReport report_of(const std::string& node, const Reply& value, const Reply& ttl, const Reply& counter) {
+  NodeReport report{.node = node, .status = NodeStatus::free, .message = {}, .owner = {}, .ttl = {}};
+  if (!is_lock(value)) return report;
+  report.status = NodeStatus::held;
+  report.owner = value.text;
+  if (ttl.kind == Reply::Kind::number && ttl.number >= 0) report.ttl = std::chrono::milliseconds{ttl.number};
+  report.counter = counter_in(counter);
+  return report;
+}
+
+}  // namespace
+
+LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefix} {
+  for (const Endpoint& endpoint : nodes.endpoints) {
+    Node& node = nodes_.emplace_back(Node{endpoint.to_string(), nullptr, {}});
+    try {
+      node.connection = std::make_unique<NodeConnection>(endpoint);
+    } catch (const NodeFailure& failure) {
+      node.failure = failure.what();
+    }
+  }
+}
+
+void LockReader::find(const std::string& resource_prefix, const Found& found) {
+  const std::string pattern = pattern_for(key_prefix_ + resource_prefix);
+  for (Node& node : nodes_)
+    if (!scan(node, pattern, found)) return;
+}
+
+/// Returns false if nobody wants more.
+bool LockReader::scan(Node& node, const std::string& pattern, const Found& found) {
+  std::string cursor = "0";
+  do {
+    send(node, {{"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}});
+    const std::vector<Reply> replies = receive(node, 1);
+    if (replies.empty()) return true;
+    const Reply& page = replies.front();
+    if (page.elements.size() != 2) {
+      give_up(node, "unexpected reply to SCAN");
+      return true;
+    }
+    cursor = page.elements[0].text;
+    std::vector<std::string> keys;
+    for (const Reply& key : page.elements[1].elements) keys.push_back(key.text);
+    if (!pass_on(std::move(keys), found)) return false;
+  } while (cursor != "0");
+  node.is_scanned = true;
+  return true;
+}
+
+bool LockReader::pass_on(std::vector<std::string> keys, const Found& found) {
+  std::erase_if(keys, [this](const std::string& key) {
+    if (!key.starts_with(key_prefix_)) return true;
+    const std::string_view resource = std::string_view{key}.substr(key_prefix_.size());
+    return resource.empty() || resource.size() > longest_resource || resource.starts_with("redlock:");
+  });
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  for (auto begin = keys.begin(); begin != keys.end();) {
+    const auto size = std::min<std::ptrdiff_t>(keys_at_once, keys.end() - begin);
+    std::vector<std::string> portion{begin, begin + size};
+    begin += size;
+    remove_known(portion);
+    std::vector<FoundLock> locks = read(portion);
+    if (!locks.empty() && !found(std::move(locks))) return false;
+  }
+  return true;
+}
+
+/// Removes the locks that were passed on when another node was scanned.
+void LockReader::remove_known(std::vector<std::string>& keys) {
+  for (Node& node : nodes_) {
+    if (!node.is_scanned || keys.empty()) continue;
+    Commands commands;
+    for (const std::string& key : keys) commands.push_back(read_value(key));
+    send(node, commands);
+    const std::vector<Reply> replies = receive(node, commands.size());
+    std::vector<std::string> others;
+    for (std::size_t at = 0; at < keys.size(); ++at)
+      if (at >= replies.size() || !is_lock(replies[at])) others.push_back(std::move(keys[at]));
+    keys = std::move(others);
+  }
+}
+
+std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
+  Commands commands;
+  for (const std::string& key : keys) {
+    commands.push_back(read_value(key));
+    commands.push_back({"PTTL", key});
+    commands.push_back({"GETRANGE", core::counter_key(key), "0", "31"});
+  }
+  if (commands.empty()) return {};
+  std::vector<FoundLock> locks;
+  for (const std::string& key : keys) locks.push_back({key.substr(key_prefix_.size()), {}});
+  for (Node& node : nodes_) send(node, commands);
+  for (Node& node : nodes_) {
+    const std::vector<Reply> replies = receive(node, commands.size());
+    for (std::size_t at = 0; at < keys.size(); ++at)
+      locks[at].nodes.push_back(
+          replies.empty() ? NodeReport{.node = node.name, .message = node.failure, .owner = {}, .ttl = {}}
+                          : report_of(node.name, replies[3 * at], replies[3 * at + 1], replies[3 * at + 2]));
+  }
+  std::erase_if(locks, [](const FoundLock& lock) {
+    return std::ranges::none_of(lock.nodes, [](const NodeReport& node) { return node.owner.has_value(); });
+  });
+  return locks;
+}
+
+void LockReader::give_up(Node& node, const std::string& why) {
+  node.failure = why;
+  node.connection.reset();
+}
+
+/// Gives the node up if that fails.
+void LockReader::send(Node& node, const Commands& commands) {
+  if (!node.connection) return;
+  try {
+    node.connection->send(commands);
+  } catch (const NodeFailure& failure) {
+    give_up(node, failure.what());
+  }
+}
+
+/// Returns the replies, or nothing if the node has failed.
+std::vector<Reply> LockReader::receive(Node& node, std::size_t number) {
+  std::vector<Reply> replies;
+  if (!node.connection) return replies;
+  try {
+    while (replies.size() < number) {
+      replies.push_back(node.connection->receive());
+      if (is_failure(replies.back())) throw NodeFailure{replies.back().text};
+    }
+  } catch (const NodeFailure& failure) {
+    give_up(node, failure.what());
+    replies.clear();
+  }
+  return replies;
+}
+
+std::vector<std::string> LockReader::failures() const {
+  std::vector<std::string> all;
+  for (const Node& node : nodes_)
+    if (!node.connection) all.push_back(node.name + ": " + node.failure);
+  return all;
+}
+
+std::size_t LockReader::answering() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nodes_, [](const Node& node) { return node.connection != nullptr; }));
+}
+
+}  // namespace redlock::tool

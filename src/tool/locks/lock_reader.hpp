@@ -1,0 +1,68 @@
+// Finds the locks on the nodes, and reads their copies.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "redlock/node_report.hpp"
+#include "tool/locks/node_connection.hpp"
+#include "tool/nodes.hpp"
+
+namespace redlock::tool {
+
+/// A resource, and what each node says about it, in the order of the nodes.
+struct FoundLock {
+  std::string resource;
+  std::vector<NodeReport> nodes;
+};
+
+/// Finds all locks whose resources begin with a certain text.
+///
+/// Goes through the keys of one node after the other with SCAN, in steps that look at about 250 keys, and reads the values,
+/// the ttls and the counters of these keys on all nodes. No command looks at more keys, and only one step is kept in
+/// memory. A lock is found on the first node that has it, so it is not found twice on several nodes. Only keys with owner
+/// values of this library count as locks: 40 hex digits, with or without more behind a blank.
+///
+/// The list is no snapshot: a lock that was taken or released meanwhile may be missing, and one may be found twice if a
+/// node resized its table of keys or failed meanwhile.
+class LockReader {
+ public:
+  /// Connects to the nodes, which blocks for some seconds for each node that does not answer. Precondition: SIGPIPE is
+  /// ignored.
+  explicit LockReader(const Nodes&);
+
+  using Found = std::function<bool(std::vector<FoundLock>)>;
+
+  /// Passes the locks on in portions, each sorted by resource, until `found` returns false.
+  void find(const std::string& resource_prefix, const Found& found);
+
+  /// What was wrong with each node, one message for each node that did not answer to the end.
+  [[nodiscard]] std::vector<std::string> failures() const;
+  /// How many nodes answered to the end.
+  [[nodiscard]] std::size_t answering() const;
+
+ private:
+  struct Node {
+    std::string name;
+    std::unique_ptr<NodeConnection> connection;  // null after a failure
+    std::string failure;
+    bool is_scanned = false;  // all its locks have been passed on
+  };
+  using Commands = std::vector<std::vector<std::string>>;
+
+  bool scan(Node&, const std::string& pattern, const Found&);
+  bool pass_on(std::vector<std::string> keys, const Found&);
+  void remove_known(std::vector<std::string>& keys);
+  std::vector<FoundLock> read(const std::vector<std::string>& keys);
+  static void give_up(Node&, const std::string& why);
+  static void send(Node&, const Commands&);
+  static std::vector<Reply> receive(Node&, std::size_t number);
+
+  std::string key_prefix_;
+  std::vector<Node> nodes_;
+};
+
+}  // namespace redlock::tool

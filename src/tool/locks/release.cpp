@@ -1,0 +1,147 @@
+#include "tool/locks/release.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/scripts.hpp"
+#include "redlock/redlock.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/locks/node_connection.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using detail::printable;
+using Reports = std::vector<NodeReport>;
+
+constexpr std::size_t shortest_beginning = 8;  // as `status` and `list` show it
+
+/// The one owner value on the nodes that begins with this text; empty if there is none.
+std::string owner_beginning_with(const std::string& text, const Reports& reports) {
+  if (text.size() < shortest_beginning)
+    throw Error{Errc::misconfigured, "--owner needs the owner value, or at least its first " +
+                                         std::to_string(shortest_beginning) + " characters"};
+  std::set<std::string> owners;
+  for (const NodeReport& report : reports)
+    if (report.owner && report.owner->starts_with(text)) owners.insert(*report.owner);
+  if (owners.contains(text)) return text;
+  if (owners.size() > 1)
+    throw Error{Errc::misconfigured,
+                "several owner values begin with " + printable(text) + ": give more of it"};
+  return owners.empty() ? "" : *owners.begin();
+}
+
+/// Writes who would lose the lock, and asks. Returns true if the answer is yes.
+bool is_wanted(const ReleaseArguments& arguments, const LockState& state, const Reports& reports) {
+  if (!arguments.yes && (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1))
+    throw Error{Errc::misconfigured,
+                "there is no terminal to ask on: name the holder with --owner, or give --yes"};
+  std::cerr << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
+  if (arguments.yes) return true;
+  std::cerr
+      << "The holder loses the lock at once. redlock run then kills its command; another program may go on "
+         "working for a moment.\nRelease it? [y/N] "
+      << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+/// What became of the copies.
+struct Deletion {
+  std::size_t deleted = 0;
+  std::size_t answered = 0;
+  std::vector<std::string> failures = {};
+};
+
+/// Connects to all nodes before it deletes anything, so that a node that hangs does not delay the others.
+Deletion delete_copies(const Nodes& nodes, const std::string& resource, const std::string& owner) {
+  struct Node {
+    std::string name;
+    std::unique_ptr<NodeConnection> connection;
+  };
+  std::vector<Node> connected;
+  Deletion result;
+  const auto attempt = [&result](const std::string& name, const auto& action) {
+    try {
+      action();
+    } catch (const NodeFailure& failure) {
+      result.failures.push_back(name + ": " + failure.what());
+      return false;
+    }
+    return true;
+  };
+  for (const Endpoint& node : nodes.endpoints)
+    attempt(node.to_string(), [&] {
+      connected.push_back({node.to_string(), std::make_unique<NodeConnection>(node)});
+    });
+  const std::vector<std::string> command{"EVAL", std::string{core::release_script.source}, "1",
+                                         nodes.options.key_prefix + resource, owner};
+  std::erase_if(connected,
+                [&](Node& node) { return !attempt(node.name, [&] { node.connection->send({command}); }); });
+  for (Node& node : connected)
+    attempt(node.name, [&] {
+      const Reply reply = node.connection->receive();
+      if (reply.kind != Reply::Kind::number) throw NodeFailure{reply.text};
+      ++result.answered;
+      result.deleted += reply.number == 1 ? 1 : 0;
+    });
+  return result;
+}
+
+int report(const Deletion& result, std::size_t nodes, const std::string& resource, const std::string& owner) {
+  for (const std::string& failure : result.failures)
+    std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
+  std::ostringstream holder;
+  holder << Holder{owner};
+  const std::string copies = std::to_string(result.deleted) + " of " + std::to_string(nodes) + " nodes";
+  if (result.answered < core::quorum(nodes)) {
+    std::cerr << "redlock: too few nodes answered, so " << holder.str() << " may still hold "
+              << printable(resource) << "; deleted its copies on " << copies << '\n';
+    return no_quorum;
+  }
+  if (result.deleted == 0) {
+    std::cerr << "redlock: nothing to release: " << holder.str() << " no longer holds " << printable(resource)
+              << '\n';
+    return conflict;
+  }
+  std::cout << "Released " << printable(resource) << ", held by " << holder.str()
+            << ": deleted its copies on " << copies << ".\n";
+  return success;
+}
+
+}  // namespace
+
+int force_release(const ReleaseArguments& arguments) {
+  ::signal(SIGPIPE, SIG_IGN);
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints, nodes.options};
+  const Reports reports = locks.inspect(arguments.resource);
+  const LockState state = lock_state_of(reports);
+  const std::string owner = arguments.owner ? owner_beginning_with(*arguments.owner, reports) : state.owner;
+  if (owner.empty()) {
+    std::cerr << "redlock: nothing to release: "
+              << printable(describe(state, arguments.resource, reports), std::string::npos)
+              << (arguments.owner ? " No node has a copy with the owner value of --owner." : "") << '\n';
+    return state.kind == LockState::Kind::unknown ? no_quorum : conflict;
+  }
+  if (!arguments.owner && !is_wanted(arguments, state, reports)) {
+    std::cerr << "redlock: released nothing\n";
+    return conflict;
+  }
+  return report(delete_copies(nodes, arguments.resource, owner), nodes.endpoints.size(), arguments.resource,
+                owner);
+}
+
+}  // namespace redlock::tool

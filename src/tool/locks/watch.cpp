@@ -1,0 +1,88 @@
+#include "tool/locks/watch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "os/pause.hpp"
+#include "redlock/redlock.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/locks/holder_text.hpp"
+#include "tool/run/signal_forwarder.hpp"
+
+namespace redlock::tool {
+namespace {
+
+constexpr std::chrono::milliseconds between_looks{100};
+
+using Reports = std::vector<NodeReport>;
+using When = std::chrono::system_clock::time_point;
+
+/// The counter that most nodes with a copy of this owner have; the greatest of them if they differ.
+std::optional<FencingToken> token_of(const std::string& owner, const Reports& reports) {
+  std::optional<FencingToken> token;
+  for (const NodeReport& report : reports)
+    if (report.owner == owner && report.counter) token = std::max(token, report.counter);
+  return token;
+}
+
+std::string line_of(When when, const LockState& state, const Reports& reports) {
+  std::ostringstream line;
+  line << utc_text(std::chrono::floor<std::chrono::seconds>(when)) << " UTC  ";
+  if (state.kind == LockState::Kind::held) {
+    line << "held by " << Holder{state.owner};
+    if (const auto token = token_of(state.owner, reports)) line << ", token " << token->value();
+  } else if (state.kind == LockState::Kind::free) {
+    line << "free";
+  } else {
+    line << "unknown: only " << std::ranges::count_if(reports, has_voted) << " of " << reports.size()
+         << " nodes answered";
+  }
+  return line.str();
+}
+
+std::string json_of(When when, const std::string& resource, const LockState& state, const Reports& reports) {
+  constexpr const char* names[] = {"held", "free", "unknown"};
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(when.time_since_epoch());
+  nlohmann::json json{{"time_ms", time.count()},
+                      {"resource", resource},
+                      {"state", names[static_cast<std::size_t>(state.kind)]},
+                      {"nodes_answered", std::ranges::count_if(reports, has_voted)}};
+  if (state.kind != LockState::Kind::held) return text_of(json);
+  add_holder(json, state.owner);
+  if (const auto token = token_of(state.owner, reports)) json["token"] = token->value();
+  return text_of(json);
+}
+
+}  // namespace
+
+int watch_lock(const WatchArguments& arguments) {
+  const SignalForwarder signals;
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints, nodes.options};
+  std::optional<std::pair<LockState::Kind, std::string>> last;
+  while (!signals.stop().stop_requested()) {
+    const Clock::time_point next = Clock::now() + between_looks;
+    const Reports reports = locks.inspect(arguments.resource);
+    const LockState state = lock_state_of(reports);
+    const std::pair now{state.kind, state.owner};
+    if (std::exchange(last, now) != now) {
+      const When when = std::chrono::system_clock::now();
+      std::cout << (arguments.json ? json_of(when, arguments.resource, state, reports)
+                                   : line_of(when, state, reports))
+                << std::endl;
+      if (!std::cout) return killed_by_signal + SIGPIPE;
+    }
+    detail::pause_until(next, signals.stop());
+  }
+  return success;
+}
+
+}  // namespace redlock::tool
