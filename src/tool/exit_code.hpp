@@ -7,7 +7,7 @@ namespace redlock::tool {
 /// code is used instead.
 enum ExitCode : int {
   success = 0,
-  conflict = 1,          ///< Somebody else has the lock; `-E` sets another code.
+  conflict = 1,          ///< Somebody else has the lock (`-E`: another code); or nothing was released.
   usage = 64,            ///< Wrong arguments, or nodes that cannot vote as they are configured.
   no_quorum = 69,        ///< Too few nodes answered to take the lock or to tell who has it.
   internal_error = 70,   ///< The system refused memory, a process or the like.

@@ -1,4 +1,4 @@
-// redlock run at a terminal: keys go to the command, and the shell's job control works.
+// redlock at a terminal: keys go to the command of run, the shell's job control works, and release asks.
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,4 +193,29 @@ TEST_CASE("a_waiting_command_shows_the_holder_in_one_line_that_disappears") {
   CHECK(shell.sees("\rwaiting for r: held by web3:4711 since \x1b[K"));
   held.signal(SIGTERM);
   CHECK(shell.sees("\r\x1b[Kfinished\r\n"));
+}
+
+TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {
+  LocalNodes nodes{3};
+  Program holder{tool({"run", "--label", "the nightly one", "r", "--", "sleep", "3600"}),
+                 {nodes_variable(nodes.urls())}};
+  Shell shell{nodes};
+  const std::string tool = REDLOCK_TOOL;
+  shell.type("until " + tool + " list | grep 3/3; do sleep 0.02; done; echo th''ere\n");
+  REQUIRE(shell.sees("there\r\n"));
+  for (const std::string& no : {std::string{"\n"}, std::string{"n\n"}, std::string{ctrl_d}}) {
+    shell.type(tool + " release --force r; echo co''de $?\n");
+    REQUIRE(shell.sees("r is held by the nightly one since 2"));
+    REQUIRE(shell.sees("Release it? [y/N] "));
+    shell.type(no);
+    CHECK(shell.sees("released nothing\r\n"));
+    CHECK(shell.sees("code 1\r\n"));
+  }
+  CHECK(holder.is_running());
+  shell.type(tool + " release --force r; echo co''de $?\n");
+  REQUIRE(shell.sees("Release it? [y/N] "));
+  shell.type("y\n");
+  CHECK(shell.sees("Released r, held by the nightly one since 2"));
+  CHECK(shell.sees("code 0\r\n"));
+  CHECK(holder.wait().code == 72);
 }

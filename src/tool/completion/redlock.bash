@@ -22,14 +22,16 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout) return ;;
+    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner) return ;;
   esac
   local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix'
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl -n --nonblock -w --wait --node-wait -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
     status) words="$nodes --json --help" ;;
+    list | watch) words="$nodes --json --help" ;;
+    release) words="--force --owner --yes $nodes --help" ;;
     nodes) words="set $nodes --wait --timeout --help" ;;
-    *) words='run status nodes --help --version' ;;
+    *) words='run status list watch release nodes --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }

@@ -1,0 +1,81 @@
+// redlock watch: who holds a lock, as it changes.
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+/// Waits until the last line of the output contains the text.
+bool says(const Program& watch, const std::string& text) {
+  return eventually([&] {
+    std::string last;
+    std::istringstream lines{watch.output()};
+    for (std::string line; std::getline(lines, line);) last = line;
+    return last.find(text) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
+  LocalNodes nodes{3};
+  redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
+  Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(says(watch, " UTC  free"));
+  redlock::Lease first = locks.lock("r", {.ttl = 1h, .label = "first\n"}).value();
+  REQUIRE(says(watch, " UTC  held by first\\x0a since 2"));
+  CHECK(says(watch, ", token " + std::to_string(first.fencing_token().value())));
+  redlock::Lease second =
+      locks.adopt("r", first.owner_value(), first.fencing_token(), {.ttl = 1h, .label = "second"}).value();
+  REQUIRE(says(watch, " UTC  held by second since 2"));
+  nodes.kill(0);
+  nodes.kill(1);
+  REQUIRE(says(watch, " UTC  unknown: only 1 of 3 nodes answered"));
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  watch.signal(signal);
+  const Program::Ending ending = watch.wait();
+  CHECK(ending.code == 0);
+  CHECK(ending.errors.empty());
+}
+
+TEST_CASE("watch_as_json_has_an_object_in_each_line") {
+  LocalNodes nodes{3};
+  redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
+  redlock::Lease lease = locks.lock("r", {.ttl = 1h, .label = "web3:4711"}).value();
+  Program watch{tool({"watch", "--json", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(says(watch, "\"held\""));
+  CHECK(lease.release() == redlock::Release::released);
+  REQUIRE(says(watch, "\"free\""));
+  watch.signal(SIGTERM);
+  const Program::Ending ending = watch.wait();
+  CHECK(ending.code == 0);
+
+  std::istringstream lines{ending.output};
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const auto held = nlohmann::json::parse(line);
+  CHECK(held["resource"] == "r");
+  CHECK(held["state"] == "held");
+  CHECK(held["owner"] == lease.owner_value());
+  CHECK(held["label"] == "web3:4711");
+  CHECK(held["token"] == lease.fencing_token().value());
+  CHECK(held["nodes_answered"] == 3);
+  CHECK(held["time_ms"].get<long>() / 1000 >= held["since"].get<long>());
+  REQUIRE(std::getline(lines, line));
+  const auto free = nlohmann::json::parse(line);
+  CHECK(free["state"] == "free");
+  CHECK_FALSE(free.contains("owner"));
+  CHECK_FALSE(std::getline(lines, line));
+}

@@ -1,0 +1,67 @@
+// What redlock says about a command line that is nearly right.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "tool/command_line/suggestion.hpp"
+#include "tool/program.hpp"
+
+using redlock::testing::run_tool;
+using redlock::tool::nearest_command;
+using redlock::tool::nearest_word;
+using Words = std::vector<std::string>;
+
+TEST_CASE("a_misspelt_command_or_option_is_answered_with_the_right_one") {
+  const std::vector<std::pair<Words, std::string>> cases{
+      {{"lst"}, "there is no command lst. Did you mean redlock list?"},
+      {{"ls", "a"}, "there is no command ls. Did you mean redlock list?"},
+      {{"stauts", "r"}, "there is no command stauts. Did you mean redlock status?"},
+      {{"unlock", "r"}, "there is no command unlock. Did you mean redlock release?"},
+      {{"rnu", "r", "--", "true"}, "there is no command rnu. Did you mean redlock run?"},
+      {{"backup", "--", "true"}, "there is no command backup. Did you mean redlock run backup -- CMD?"},
+      {{"nodes", "sett", "--max-ttl", "5m"}, "there is no command sett. Did you mean redlock nodes set?"},
+      {{"run", "--tll=5s", "r", "--", "true", "--wiat"}, "there is no option --tll. Did you mean --ttl?"},
+      {{"list", "--jsn"}, "there is no option --jsn. Did you mean --json?"},
+      {{"--verison"}, "there is no option --verison. Did you mean --version?"},
+      {{"l\x1bist"}, "there is no command l\\x1bist. Did you mean redlock list?"},
+      {{"release", "backup"},
+       "release ends a lock that another process holds, which has to be said. Did you mean redlock release "
+       "--force "
+       "backup?"},
+      {{"release", "backup", "--yes"},
+       "release ends a lock that another process holds, which has to be said. Did you mean redlock release "
+       "--force "
+       "RESOURCE?"},
+  };
+  for (const auto& [words, message] : cases) {
+    const auto ending = run_tool(words);
+    CHECK(ending.code == 64);
+    CHECK(ending.errors == "redlock: " + message + "\n");
+    CHECK(ending.output.empty());
+  }
+}
+
+TEST_CASE("nothing_is_suggested_where_nothing_is_near") {
+  for (const Words& words :
+       {Words{"somewhere"}, Words{"list", "a", "b"}, Words{"run", "--zzzzzz", "r", "--", "true"}}) {
+    const auto ending = run_tool(words);
+    CHECK(ending.code == 64);
+    CHECK(ending.errors.find("Did you mean") == std::string::npos);
+    CHECK_FALSE(ending.errors.empty());
+  }
+}
+
+TEST_CASE("the_nearest_word_differs_in_at_most_two_letters") {
+  const Words known{"run", "status", "release"};
+  CHECK(nearest_word("relaese", known) == "release");   // two neighbours
+  CHECK(nearest_word("rlease", known) == "release");    // one is missing
+  CHECK(nearest_word("releaase", known) == "release");  // one is too many
+  CHECK(nearest_word("stetes", known) == "status");     // two others
+  CHECK_FALSE(nearest_word("stetis?", known));
+  CHECK_FALSE(nearest_word("rxx", known));  // more than half of it
+  CHECK_FALSE(nearest_word(std::string(10'000, 'r'), known));
+  CHECK_FALSE(nearest_word("run", {}));
+  CHECK(nearest_command("unlock", known) == "release");
+  CHECK(nearest_command("rum", known) == "run");
+}
