@@ -74,7 +74,7 @@ find_in_order() {
        found + 1 in expected && $0 == expected[found + 1] { ++found }
        END { if (found + 1 in expected) { print "Not printed: " expected[found + 1]; exit 1 } }' "$1" "$2"
 }
-alike() { sed -E 's/[0-9a-f]{40}/OWNER/g; s/([0-9a-f]{8} )?[^ ]+:[0-9]+ (sh|redlock|echo)\>/HOLDER/g; s/since [-0-9]+ [:0-9]+ UTC/since TIME/g; s/\<[0-9]{16}\>/TOKEN/g; s/[0-9.]+ (ms|s)\>/TIME/g; s/127\.0\.0\.1:[0-9]{4,}/NODE/g; s/  +/  /g'; }
+alike() { sed -E 's/[0-9a-f]{40}/OWNER/g; s/([0-9a-f]{8} )?[^ ]+:[0-9]+ (sh|redlock|echo)\>/HOLDER/g; s/since [-0-9]+ [:0-9]+ UTC/since TIME/g; s/\<[0-9]{4}-[0-9]{2}-[0-9]{2} [:0-9]{8}\>/TIME/g; s/\<[0-9]{16}\>/TOKEN/g; s/[0-9.]+ (ms|s)\>/TIME/g; s/127\.0\.0\.1:[0-9]{4,}/NODE/g; s/  +/  /g'; }
 
 refuse() {
   echo "$*"
