@@ -3,6 +3,7 @@
 #include <hiredis/hiredis.h>
 #include <sys/time.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <new>
 
@@ -19,6 +20,12 @@ redisContext* connect_to(const Endpoint& node) {
   if (node.transport() == Endpoint::Transport::unix_socket)
     return ::redisConnectUnixWithTimeout(node.path().c_str(), patience);
   return ::redisConnectWithTimeout(node.host().c_str(), node.port(), patience);
+}
+
+[[noreturn]] void fail(const redisContext& context) {
+  // hiredis has the text of EAGAIN when the time is over.
+  const bool is_late = context.err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK);
+  throw NodeFailure{is_late ? "no answer within 2 s" : context.errstr};
 }
 
 Reply reply_of(const redisReply& reply) {
@@ -47,7 +54,7 @@ void NodeConnection::Close::operator()(redisContext* context) const noexcept { :
 
 NodeConnection::NodeConnection(const Endpoint& node) : context_{connect_to(node)} {
   if (!context_) throw std::bad_alloc{};
-  if (context_->err != 0) throw NodeFailure{context_->errstr};
+  if (context_->err != 0) fail(*context_);
   ::redisSetTimeout(context_.get(), patience);
   if (!node.user().empty())
     expect_success({"AUTH", node.user(), node.password()});
@@ -58,7 +65,11 @@ NodeConnection::NodeConnection(const Endpoint& node) : context_{connect_to(node)
 
 void NodeConnection::expect_success(const std::vector<std::string>& command) {
   send({command});
-  if (const Reply reply = receive(); reply.kind == Reply::Kind::error) throw NodeFailure{reply.text};
+  const Reply reply = receive();
+  if (reply.kind != Reply::Kind::error) return;
+  // A server without this command repeats its arguments, and the last one may be the password.
+  const bool is_repeated = reply.text.find(command.back()) != std::string::npos;
+  throw NodeFailure{is_repeated ? command.front() + " is refused" : reply.text};
 }
 
 void NodeConnection::send(const std::vector<std::vector<std::string>>& commands) {
@@ -71,15 +82,15 @@ void NodeConnection::send(const std::vector<std::vector<std::string>>& commands)
     }
     if (::redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), words.data(),
                                  sizes.data()) != REDIS_OK)
-      throw NodeFailure{context_->errstr};
+      fail(*context_);
   }
   for (int done = 0; done == 0;)
-    if (::redisBufferWrite(context_.get(), &done) != REDIS_OK) throw NodeFailure{context_->errstr};
+    if (::redisBufferWrite(context_.get(), &done) != REDIS_OK) fail(*context_);
 }
 
 Reply NodeConnection::receive() {
   void* raw = nullptr;
-  if (::redisGetReply(context_.get(), &raw) != REDIS_OK) throw NodeFailure{context_->errstr};
+  if (::redisGetReply(context_.get(), &raw) != REDIS_OK) fail(*context_);
   const std::unique_ptr<redisReply, FreeReply> reply{static_cast<redisReply*>(raw)};
   return reply_of(*reply);
 }

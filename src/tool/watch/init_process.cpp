@@ -1,5 +1,6 @@
 #include "tool/watch/init_process.hpp"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +46,10 @@ void serve_as_init() {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t worker = ::fork();
   if (worker < 0) detail::throw_errno("fork");
-  if (worker > 0) serve(worker, all);
+  if (worker > 0) {
+    ::prctl(PR_SET_DUMPABLE, 0);  // its memory may contain passwords, for example in the environment
+    serve(worker, all);
+  }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

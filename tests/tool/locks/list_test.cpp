@@ -131,6 +131,34 @@ TEST_CASE("list_needs_a_majority_to_be_complete") {
   CHECK(few.errors.ends_with("redlock: locks may be missing, because only 1 of 3 nodes answered\n"));
 }
 
+TEST_CASE("list_waits_for_a_node_that_hangs_only_once") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  for (int number = 0; number < 600; ++number) set(servers, std::to_string(number), owner(number));
+  nodes.pause(1);
+  const Program::Ending ending = run_tool({"list"}, nodes.urls());
+  CHECK(ending.code == 0);
+  CHECK(lines_of(ending.output).size() == 601);
+  CHECK(ending.output.ends_with("  2/3\n"));
+  CHECK(ending.errors == "redlock: warning: " + nodes.url(1) + ": no answer within 2 s\n");
+}
+
+TEST_CASE("no_command_about_locks_prints_a_password") {
+  LocalNodesOptions options;
+  options.password = "right";
+  LocalNodes nodes{1, options};
+  const std::string url = "redis://:guessed@127.0.0.1:" + std::to_string(nodes.port(0));
+  for (const char* const command : {"list", "release --force --yes"}) {
+    std::vector<std::string> words;
+    std::istringstream text{std::string{command} + " r"};
+    for (std::string word; text >> word;) words.push_back(word);
+    const Program::Ending ending = run_tool(words, {url});
+    CHECK(ending.code == 69);
+    CHECK_FALSE(ending.errors.empty());
+    CHECK((ending.errors + ending.output).find("guessed") == std::string::npos);
+  }
+}
+
 TEST_CASE("list_says_which_permission_is_missing") {
   LocalNodes nodes{1};
   RawClient{nodes.port(0)}.command({"ACL", "SETUSER", "u", "on", ">p", "~*", "+getrange", "+pttl"});
