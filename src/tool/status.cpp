@@ -60,7 +60,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   }
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
-  std::cout << text_of(all, 2) << '\n';
+  std::cout << json_text(all, 2) << '\n';
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void add_holder(nlohmann::json& to, const std::string& owner_value) {
   to["since"] = holder.since->time_since_epoch().count();
 }
 
-std::string text_of(const nlohmann::json& json, int indentation) {
+std::string json_text(const nlohmann::json& json, int indentation) {
   return json.dump(indentation, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -18,6 +18,6 @@ void add_holder(nlohmann::json& to, const std::string& owner_value);
 
 /// The JSON text. JSON is UTF-8, but resources and owner values may contain any bytes: those that are not UTF-8 are
 /// replaced. With an indentation of -1 it is one line.
-[[nodiscard]] std::string text_of(const nlohmann::json&, int indentation = -1);
+[[nodiscard]] std::string json_text(const nlohmann::json&, int indentation = -1);
 
 }  // namespace redlock::tool

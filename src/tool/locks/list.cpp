@@ -93,7 +93,7 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
   add_holder(json, entry.holder.owner_value);
   if (entry.ttl) json["ttl_ms"] = entry.ttl->count();
   if (entry.token) json["token"] = entry.token->value();
-  return text_of(json);
+  return json_text(json);
 }
 
 }  // namespace

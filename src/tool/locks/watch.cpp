@@ -55,10 +55,10 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
                       {"resource", resource},
                       {"state", names[static_cast<std::size_t>(state.kind)]},
                       {"nodes_answered", std::ranges::count_if(reports, has_voted)}};
-  if (state.kind != LockState::Kind::held) return text_of(json);
+  if (state.kind != LockState::Kind::held) return json_text(json);
   add_holder(json, state.owner);
   if (const auto token = token_of(state.owner, reports)) json["token"] = token->value();
-  return text_of(json);
+  return json_text(json);
 }
 
 }  // namespace
