@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -26,6 +27,8 @@ using detail::printable;
 using Reports = std::vector<NodeReport>;
 
 constexpr std::size_t shortest_beginning = 8;  // as `status` and `list` show it
+
+constexpr std::chrono::seconds answer_time{2};  // with slow nodes: nobody is in a hurry
 
 /// The one owner value on the nodes that begins with this text; empty if there is none.
 std::string owner_beginning_with(const std::string& text, const Reports& reports) {
@@ -125,7 +128,9 @@ int report(const Deletion& result, std::size_t nodes, const std::string& resourc
 
 int force_release(const ReleaseArguments& arguments) {
   ::signal(SIGPIPE, SIG_IGN);
-  const Nodes nodes = choose_nodes(arguments.nodes);
+  Nodes nodes = choose_nodes(arguments.nodes);
+  nodes.options.node_timeout = answer_time;
+  nodes.options.connect_timeout = answer_time;
   Redlock locks{nodes.endpoints, nodes.options};
   const Reports reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);

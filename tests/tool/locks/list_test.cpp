@@ -170,7 +170,7 @@ TEST_CASE("list_says_which_permission_is_missing") {
 }
 
 TEST_CASE("list_of_100000_locks_delays_no_client_and_needs_little_memory") {
-  constexpr int number = 100'000;
+  constexpr int number = sanitized ? 10'000 : 100'000;
   constexpr int portion = 2000;
   LocalNodes nodes{3};
   Observers servers{nodes};
