@@ -108,10 +108,11 @@ int report(const Deletion& result, std::size_t nodes, const std::string& resourc
     std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
   std::ostringstream holder;
   holder << Holder{owner};
-  const std::string copies = std::to_string(result.deleted) + " of " + std::to_string(nodes) + " nodes";
+  // A node that answered has no copy any more: when the holder notices its loss, it deletes the rest itself.
+  const std::string copies = std::to_string(result.answered) + " of " + std::to_string(nodes) + " nodes";
   if (result.answered < core::quorum(nodes)) {
     std::cerr << "redlock: too few nodes answered, so " << holder.str() << " may still hold "
-              << printable(resource) << "; deleted its copies on " << copies << '\n';
+              << printable(resource) << "; its copies are gone from " << copies << '\n';
     return no_quorum;
   }
   if (result.deleted == 0) {
@@ -120,7 +121,7 @@ int report(const Deletion& result, std::size_t nodes, const std::string& resourc
     return conflict;
   }
   std::cout << "Released " << printable(resource) << ", held by " << holder.str()
-            << ": deleted its copies on " << copies << ".\n";
+            << ": its copies are gone from " << copies << ".\n";
   return success;
 }
 

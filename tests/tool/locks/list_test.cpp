@@ -11,6 +11,7 @@
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
 #include "support/sanitized.hpp"
 #include "tool/program.hpp"
@@ -53,6 +54,8 @@ TEST_CASE("list_shows_the_holder_the_time_the_token_and_the_copies") {
   LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
   const redlock::Lease lease = locks.lock("order/17\n", {.ttl = 1h, .label = "web3:4711\x1b"}).value();
+  // A majority has granted it, and the third node will soon.
+  REQUIRE(eventually([&] { return Observers{nodes}.holding("order/17\n", lease.owner_value()) == 3; }));
   REQUIRE(RawClient{nodes.port(1)}.del("order/17\n"));
 
   const auto lines = lines_of(run_tool({"list"}, nodes.urls()).output);
