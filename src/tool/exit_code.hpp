@@ -8,6 +8,8 @@ namespace redlock::tool {
 enum ExitCode : int {
   success = 0,
   conflict = 1,          ///< Somebody else has the lock (`-E`: another code); or nothing was released.
+  degraded = 1,          ///< `nodes`: locks can be had and are safe, but something should be put right.
+  unsafe = 2,            ///< `nodes`: no lock can be had, or two may hold the same one.
   usage = 64,            ///< Wrong arguments, or nodes that cannot vote as they are configured.
   no_quorum = 69,        ///< Too few nodes answered to take the lock or to tell who has it.
   internal_error = 70,   ///< The system refused memory, a process or the like.

@@ -1,4 +1,4 @@
-// The command line of redlock. The commands themselves are in run/, locks/, status.hpp and voting.hpp.
+// The command line of redlock. The commands themselves are in run/, locks/, nodes/ and status.hpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,12 +19,12 @@
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
 #include "tool/locks/watch.hpp"
+#include "tool/nodes/commands.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/run.hpp"
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/status.hpp"
 #include "tool/time_text.hpp"
-#include "tool/voting.hpp"
 #include "tool/watch/init_process.hpp"
 #include "values/time_text.hpp"
 
@@ -112,9 +112,25 @@ constexpr const char* release_footer =
     "  69   too few nodes answered, so the holder may still have the lock";
 
 constexpr const char* about_nodes =
-    "Prints which nodes vote. With --wait, waits until all of them do, for scripts that restart one node\n"
-    "after the other; tries this with a lock of its own, which has a random name that begins with\n"
-    "redlock-nodes-.";
+    "Prints how each node is, what is wrong with the nodes and what to do about it. Changes nothing. Needs "
+    "no\n"
+    "other rights than locks do, and says what it could not see.\n\n"
+    "With --wait, waits until all nodes vote, for scripts that restart one node after the other; tries this\n"
+    "with a lock of its own, which has a random name that begins with redlock-nodes-.";
+
+constexpr const char* about_init =
+    "Begins a deployment on new nodes, as the first lock would, but only if all nodes are there, so that "
+    "none\n"
+    "of them has to wait. Locks may then have a ttl of up to --max-ttl. If there is a deployment already, "
+    "says so\n"
+    "and changes nothing.";
+
+constexpr const char* init_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    there is a deployment, and all nodes vote\n"
+    "  64   wrong usage or configuration\n"
+    "  69   some nodes are not reachable, or do not vote";
 
 constexpr const char* about_set =
     "Allows locks with a ttl of up to --max-ttl on all nodes. Running clients follow without a restart. All\n"
@@ -130,9 +146,11 @@ constexpr const char* set_footer =
 constexpr const char* nodes_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
-    "  0    all nodes vote\n"
-    "  64   wrong usage or configuration\n"
-    "  69   some nodes do not vote";
+    "  0    the nodes are healthy; with --wait: all nodes vote\n"
+    "  1    degraded: locks can be had, but something should be put right\n"
+    "  2    unsafe: no lock can be had, or two may hold the same one\n"
+    "  64   wrong usage; with --wait also: the nodes can never vote as they are configured\n"
+    "  69   with --wait: some nodes do not vote";
 
 /// Explains a command at length; the list of commands has a short description.
 struct CommandFormatter : CLI::Formatter {
@@ -314,11 +332,19 @@ CLI::App* add_release(CLI::App& app, ReleaseArguments& arguments) {
 }
 
 CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
-  CLI::App* const nodes = app.add_subcommand("nodes", "see which nodes vote, or wait until all do");
+  CLI::App* const nodes = app.add_subcommand("nodes", "see how the nodes are, or wait until all vote");
   nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
   nodes->footer(nodes_footer);
   add_nodes(*nodes, arguments.nodes);
+  CLI::Option* const json = nodes->add_flag("--json", arguments.json, "print JSON instead of a table");
+  CLI::Option* const resource =
+      nodes
+          ->add_option("--resource", arguments.resource,
+                       "a lock that the user may take, to check its rights on the keys; it is not taken\n"
+                       "(default: a made-up name that begins with redlock-nodes-)")
+          ->type_name("RESOURCE");
   CLI::Option* const wait = nodes->add_flag("--wait", arguments.wait, "wait until all nodes vote");
+  wait->excludes(json)->excludes(resource);
   add_time(*nodes, "--timeout", detail::parse_time, arguments.timeout,
            "with --wait: give up after this time (default: no limit)")
       ->type_name("TIME")
@@ -336,6 +362,15 @@ CLI::App* add_set(CLI::App& nodes) {
   return set;
 }
 
+/// Its options are those of `nodes`.
+CLI::App* add_init(CLI::App& nodes) {
+  CLI::App* const init = nodes.add_subcommand("init", "begin a deployment on new nodes");
+  init->formatter(std::make_shared<CommandFormatter>(about_init));
+  init->footer(init_footer);
+  init->fallthrough();
+  return init;
+}
+
 /// The command line's commands with their arguments.
 struct Commands {
   explicit Commands(CLI::App& app)
@@ -345,7 +380,10 @@ struct Commands {
         watch{add_watch(app, watch_arguments)},
         release{add_release(app, release_arguments)},
         nodes{add_nodes_command(app, nodes_arguments)},
-        set{add_set(*nodes)} {}
+        set{add_set(*nodes)},
+        init{add_init(*nodes)} {
+    nodes->require_subcommand(0, 1);
+  }
 
   RunArguments run_arguments;
   StatusArguments status_arguments;
@@ -360,6 +398,7 @@ struct Commands {
   CLI::App* release;
   CLI::App* nodes;
   CLI::App* set;
+  CLI::App* init;
 };
 
 int execute(const Commands& commands) {
@@ -368,13 +407,12 @@ int execute(const Commands& commands) {
   if (commands.watch->parsed()) return watch_lock(commands.watch_arguments);
   if (commands.release->parsed()) return force_release(commands.release_arguments);
   if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
+  if (commands.init->parsed()) return begin_deployment(commands.nodes_arguments);
   if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
   serve_as_init();
   const Ending ending = run(commands.run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;
-}
-
 /// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
   const auto separator = std::find(words.begin(), words.end(), "--");
@@ -394,7 +432,10 @@ int parse_and_run(const std::vector<std::string>& words) {
     if (!commands.run->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
     const NodesArguments& nodes_arguments = commands.nodes_arguments;
     if (commands.set->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
-    if (commands.set->parsed() && nodes_arguments.wait) throw CLI::ExcludesError{"set", "--wait"};
+    for (const CLI::App* const command : {commands.set, commands.init})
+      for (const char* const option : {"--wait", "--json"})
+        if (command->parsed() && commands.nodes->count(option) > 0)
+          throw CLI::ExcludesError{command->get_name(), option};
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error), success;
     if (const auto explanation = near_miss(app, words)) {

@@ -97,9 +97,14 @@ inline const Rules& house_rules() {
 
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},
+              {"tool/probe",
+               {"src/tool/probe"},
+               {"values", "errors", "public", "core/base", "core/wire", "os", "io"}},
               {"tool",
-               {"src/tool", "src/tool/command_line", "src/tool/locks", "src/tool/run", "src/tool/watch"},
-               {"values", "errors", "observer", "public", "core/base", "core/wire", "os", "src/values"}},
+               {"src/tool", "src/tool/command_line", "src/tool/locks", "src/tool/nodes", "src/tool/run",
+                "src/tool/watch"},
+               {"values", "errors", "observer", "public", "core/base", "core/wire", "os", "src/values",
+                "tool/probe"}},
           },
       .reserved = {{"hiredis/", {"src/io", "src/tool/locks"}}},
       .pure = "include/redlock/core",

@@ -1,0 +1,174 @@
+#include "tool/nodes/node_findings.hpp"
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "redlock/status.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/time_text.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using detail::printable;
+
+/// By how much clocks may run at different rates: what validity leaves out of the ttl.
+constexpr double rate_allowance = 0.01;
+
+std::string remedy(const NodeReport& report) {
+  switch (report.status) {
+    case NodeStatus::unreachable:
+      return "Start the server, or correct its address.";
+    case NodeStatus::timed_out:
+    case NodeStatus::connection_lost:
+    case NodeStatus::not_awaited:
+    case NodeStatus::overloaded:
+      return "Find out why the server does not answer: it may be stopped, overloaded or far away.";
+    case NodeStatus::loading:
+      return "Wait until the server has read its data.";
+    case NodeStatus::busy:
+      return "Run SCRIPT KILL on the server.";
+    case NodeStatus::out_of_memory:
+      return "Give the server more memory, and do not allow eviction.";
+    case NodeStatus::not_persisting:
+      return "Make the server able to save its data.";
+    case NodeStatus::protocol_error:
+      return "Check that a Redis server listens at this address.";
+    case NodeStatus::auth_required:
+      return "Add the password to the list of nodes.";
+    case NodeStatus::wrong_password:
+      return "Correct the user and the password in the list of nodes.";
+    case NodeStatus::no_permission:
+      return "Give the user the permissions that docs/errors.md lists.";
+    case NodeStatus::read_only:
+    case NodeStatus::replica:
+      return "List independent masters only.";
+    case NodeStatus::same_node:
+      return "List each server once.";
+    case NodeStatus::other_deployment:
+      return "Configure all clients alike; docs/safety.md says how to change the nodes.";
+    case NodeStatus::quarantined:
+      if (report.votes_in) return "Wait: it votes again by itself.";
+      return "Run redlock nodes --wait: the time after which it votes again begins when a client asks for a "
+             "lock.";
+    default:
+      return "Read what the server says; docs/errors.md explains it.";
+  }
+}
+
+class Examination {
+ public:
+  Examination(const NodeView& node, const Survey& all, std::vector<Finding>& to)
+      : node_{node}, facts_{node.facts}, all_{all}, to_{to} {}
+
+  void vote() {
+    const std::string missing = node_.missing(Use::locking);
+    if (!missing.empty())
+      return add(Severity::degraded, "missing_rights", "its user may not do what locks need: " + missing,
+                 "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+    if (has_voted(node_.report)) return;
+    const std::string details = printable(node_.report.message);
+    add(Severity::degraded, "not_voting",
+        "does not vote: " + std::string{to_string(node_.report.status)} +
+            (details.empty() ? "" : " (" + details + ")"),
+        remedy(node_.report));
+  }
+
+  void notices() {
+    if (facts_.tracks == false)
+      add(Severity::degraded, "no_tracking", "the server cannot report deleted locks, so holders notice late",
+          "Use Redis 6 or later, or Valkey.");
+    if (const std::string missing = node_.missing(Use::noticing); !missing.empty())
+      add(Severity::degraded, "no_tracking",
+          "its user may not listen to deleted locks, so holders notice after up to a tenth of the ttl",
+          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+    if (const std::string missing = node_.missing(Use::naming); !missing.empty())
+      add(Severity::note, "no_name",
+          "its user may not name its connections, so the server's ACL LOG has an entry for each",
+          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+  }
+
+  void memory() {
+    const std::string policy = printable(facts_.eviction_policy.value_or("noeviction"), 40);
+    const bool is_limited = facts_.memory_limit.value_or(1) > 0;
+    if (policy != "noeviction")
+      add(is_limited ? Severity::unsafe : Severity::degraded, "eviction",
+          std::string{is_limited ? "deletes" : "would delete"} +
+              " keys when its memory is full (maxmemory-policy " + policy + "), also those of locks",
+          "Set maxmemory-policy to noeviction, with CONFIG SET and in the server's configuration.");
+    const std::uint64_t limit = facts_.memory_limit.value_or(0);
+    if (limit > 0 && facts_.memory_used && *facts_.memory_used >= limit / 10 * 9)
+      add(Severity::degraded, "memory", "less than a tenth of its memory is left",
+          "Raise maxmemory, or remove data. A full server refuses locks.");
+  }
+
+  void durability() {
+    if (!all_.options.durable_nodes || !facts_.appends) return;
+    const std::string why = !*facts_.appends ? "it writes no append-only file"
+                            : facts_.appendfsync.value_or("always") == "always"
+                                ? ""
+                                : "appendfsync is " + printable(*facts_.appendfsync, 40);
+    if (!why.empty())
+      add(Severity::unsafe, "not_durable",
+          "is declared to lose nothing when it restarts (durable_nodes), but " + why,
+          "Set appendonly yes and appendfsync always on the server, or take durable_nodes back.");
+  }
+
+  void mode() {
+    if (facts_.mode == "cluster")
+      add(Severity::unsafe, "cluster",
+          "belongs to a Redis Cluster, which copies locks late and fails over by itself",
+          "Use independent servers.");
+  }
+
+  void clock() {
+    if (!facts_.clock) return;
+    const auto& [offset, offset_uncertainty, rate, uncertainty] = *facts_.clock;
+    const bool is_fast = rate > 0;
+    if ((is_fast ? rate : -rate) - uncertainty <= rate_allowance) return;
+    std::array<char, 32> percent{};
+    std::snprintf(percent.data(), percent.size(), "%.1f %%", 100 * (is_fast ? rate : -rate));
+    add(is_fast ? Severity::unsafe : Severity::degraded, "clock_rate",
+        "its clock runs " + std::string{percent.data()} + (is_fast ? " faster" : " slower") +
+            " than this machine's, or was set just now; locks allow for 1 %" +
+            (is_fast ? ", so they may end early" : ""),
+        "Run this again. If it stays so, mend the clock: let NTP slew it, and not step it.");
+  }
+
+  void speed() {
+    if (!facts_.round_trip || 2 * *facts_.round_trip <= all_.node_timeout()) return;
+    const auto shown = [](std::chrono::nanoseconds time) {
+      return readable(std::chrono::floor<std::chrono::milliseconds>(time));
+    };
+    add(Severity::degraded, "slow",
+        "answers after " + shown(*facts_.round_trip) + ", and clients wait for " + shown(all_.node_timeout()),
+        "Use a nearer or less busy server, or a longer Options::node_timeout.");
+  }
+
+ private:
+  void add(Severity severity, std::string id, std::string text, std::string advice) {
+    to_.push_back({severity, std::move(id), node_.report.node, std::move(text), std::move(advice)});
+  }
+
+  const NodeView& node_;
+  const NodeFacts& facts_;
+  const Survey& all_;
+  std::vector<Finding>& to_;
+};
+
+}  // namespace
+
+void examine(const NodeView& node, const Survey& all, std::vector<Finding>& to) {
+  Examination examination{node, all, to};
+  examination.vote();
+  examination.notices();
+  examination.memory();
+  examination.durability();
+  examination.mode();
+  examination.clock();
+  examination.speed();
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,89 @@
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tool/nodes/report.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using nlohmann::json;
+using std::chrono::duration;
+
+template <class Value>
+void put(json& to, const char* name, const std::optional<Value>& value) {
+  if (value) to[name] = *value;
+}
+
+json json_of(const ClockFacts& clock) {
+  const auto ms = [](std::chrono::nanoseconds time) { return duration<double, std::milli>{time}.count(); };
+  return {{"offset_ms", ms(clock.offset)},
+          {"offset_uncertainty_ms", ms(clock.offset_uncertainty)},
+          {"rate", clock.rate},
+          {"rate_uncertainty", clock.rate_uncertainty}};
+}
+
+json json_of(const NodeView& view, const Survey& survey) {
+  const NodeFacts& facts = view.facts;
+  json node{{"node", view.report.node},
+            {"state", state_of(view, survey)},
+            {"status", to_string(view.report.status)},
+            {"votes", view.votes()},
+            {"unseen", unseen_on(view, survey.options)}};
+  if (view.report.votes_in) node["votes_in_ms"] = view.report.votes_in->count();
+  if (!view.report.message.empty()) node["message"] = view.report.message;
+  put(node, "version", facts.version);
+  put(node, "run_id", facts.run_id);
+  put(node, "mode", facts.mode);
+  put(node, "role", facts.role);
+  if (facts.uptime) node["uptime_s"] = facts.uptime->count();
+  put(node, "appends", facts.appends);
+  put(node, "appendfsync", facts.appendfsync);
+  put(node, "save", facts.save);
+  put(node, "eviction_policy", facts.eviction_policy);
+  put(node, "memory_used", facts.memory_used);
+  put(node, "memory_limit", facts.memory_limit);
+  if (facts.marker) {
+    node["deployment"] = facts.marker->deployment;
+    node["max_ttl_ms"] = facts.marker->limits.max_ttl.count();
+  }
+  if (facts.clock) node["clock"] = json_of(*facts.clock);
+  if (facts.round_trip) node["round_trip_ms"] = duration<double, std::milli>{*facts.round_trip}.count();
+  if (facts.missing) node["missing_rights"] = json::array();
+  for (const MissingRight& right : facts.missing.value_or(std::vector<MissingRight>{}))
+    node["missing_rights"].push_back(right.rule);
+  return node;
+}
+
+json json_of(const Finding& finding) {
+  constexpr const char* words[] = {"note", "degraded", "unsafe"};
+  json object{{"severity", words[static_cast<std::size_t>(finding.severity)]},
+              {"id", finding.id},
+              {"text", finding.text},
+              {"advice", finding.advice}};
+  if (!finding.node.empty()) object["node"] = finding.node;
+  return object;
+}
+
+}  // namespace
+
+void print_report_as_json(const Survey& survey, const std::vector<Finding>& findings) {
+  constexpr const char* states[] = {"healthy", "degraded", "unsafe"};
+  json all{{"state", states[static_cast<std::size_t>(worst(findings))]},
+           {"votes", survey.votes()},
+           {"needed", survey.quorum()},
+           {"node_timeout_ms", duration<double, std::milli>{survey.node_timeout()}.count()},
+           {"nodes", json::array()},
+           {"findings", json::array()}};
+  if (const auto deployment = survey.deployment()) {
+    all["deployment"] = deployment->deployment;
+    all["max_ttl_ms"] = deployment->limits.max_ttl.count();
+  }
+  for (const NodeView& node : survey.nodes) all["nodes"].push_back(json_of(node, survey));
+  for (const Finding& finding : findings) all["findings"].push_back(json_of(finding));
+  // Servers choose their texts, but JSON is UTF-8: replace what is not.
+  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace redlock::tool

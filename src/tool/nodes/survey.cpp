@@ -1,0 +1,79 @@
+#include "tool/nodes/survey.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "os/random.hpp"
+#include "redlock/core/base/quorum.hpp"
+#include "redlock/error.hpp"
+#include "redlock/redlock.hpp"
+#include "tool/lock_state.hpp"
+#include "tool/probe/probe.hpp"
+#include "values/printable.hpp"
+
+namespace redlock::tool {
+namespace {
+
+std::string host_of(const Endpoint& node, const NodeFacts& facts) {
+  if (node.transport() == Endpoint::Transport::unix_socket) return "this machine";
+  return facts.address.empty() ? node.host() : facts.address;
+}
+
+}  // namespace
+
+std::string NodeView::missing(Use use) const {
+  std::string rules;
+  for (const MissingRight& right : facts.missing.value_or(std::vector<MissingRight>{}))
+    if (right.use == use) rules += (rules.empty() ? "" : " ") + detail::printable(right.rule);
+  return rules;
+}
+
+bool NodeView::votes() const { return has_voted(report) && missing(Use::locking).empty(); }
+
+std::size_t Survey::votes() const {
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, &NodeView::votes));
+}
+
+std::size_t Survey::quorum() const { return core::quorum(nodes.size()); }
+
+std::chrono::nanoseconds Survey::node_timeout() const {
+  constexpr std::chrono::milliseconds usual{250};
+  return options.node_timeout ? options.node_timeout->get() : usual;
+}
+
+std::optional<core::Marker> Survey::deployment() const {
+  std::map<std::string, std::size_t> counts;
+  std::optional<core::Marker> commonest;
+  for (const NodeView& node : nodes) {
+    if (!node.facts.marker || !node.facts.marker->is_named()) continue;
+    const std::size_t count = ++counts[node.facts.marker->deployment];
+    if (!commonest || count > counts[commonest->deployment]) commonest = node.facts.marker;
+  }
+  return commonest;
+}
+
+Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nanoseconds between_readings) {
+  Survey survey{{}, nodes.options};
+  const std::string name = resource.empty() ? "redlock-nodes-" + detail::random_owner_value() : resource;
+  std::vector<NodeReport> reports = Redlock{nodes.endpoints, nodes.options}.inspect(name);
+  std::vector<NodeFacts> facts =
+      probe(nodes.endpoints,
+            {.lock_key = nodes.options.key_prefix + name,
+             .key_prefix = nodes.options.key_prefix,
+             .is_guarded = nodes.options.restart_guard != RestartGuard::off,
+             .connect_timeout = nodes.options.connect_timeout,
+             .answer_timeout = 4 * survey.node_timeout(),  // as long as a client keeps a connection
+             .between_readings = between_readings});
+  for (std::size_t node = 0; node < facts.size(); ++node) {
+    if (resource.empty() && facts[node].refuses_resource)
+      throw Error{Errc::misconfigured, "the user of " + reports[node].node + " may not use the made-up key " +
+                                           detail::printable(nodes.options.key_prefix + name) +
+                                           ": name a lock that it may take with --resource NAME"};
+    std::string host = host_of(nodes.endpoints[node], facts[node]);
+    survey.nodes.push_back({std::move(reports[node]), std::move(facts[node]), std::move(host)});
+  }
+  return survey;
+}
+
+}  // namespace redlock::tool
