@@ -44,6 +44,11 @@ int diagnose(const NodesArguments& arguments) {
   return codes[static_cast<std::size_t>(worst(findings))];
 }
 
+void print_missing(const Survey& all) {
+  for (const NodeView& node : all.nodes)
+    if (!node.votes()) std::cout << "  " << node.report.node << ": " << state_of(node) << '\n';
+}
+
 /// Says why a deployment cannot begin, unless all nodes are there.
 void require_all(const Survey& all) {
   std::vector<NodeReport> missing;
@@ -66,8 +71,7 @@ int report_existing(const Survey& all, const NodeChoice& choice) {
   if (choice.max_ttl && *choice.max_ttl != max_ttl)
     std::cout << "The nodes keep their longest ttl, " << readable(max_ttl)
               << "; redlock nodes set --max-ttl raises it.\n";
-  for (const NodeView& node : all.nodes)
-    if (!node.votes()) std::cout << "  " << node.report.node << ": " << state_of(node, all) << '\n';
+  print_missing(all);
   return all.votes() == all.nodes.size() ? success : no_quorum;
 }
 
@@ -96,10 +100,12 @@ int begin_deployment(const NodesArguments& arguments) {
   const std::string resource = arguments.resource.empty() ? made_up_resource() : arguments.resource;
   const std::vector<Vote> votes = wait_until_all_vote(locks, nodes.options, resource, time_to_begin);
   const Survey after = survey(nodes, arguments.resource, {});
-  std::cout << (after.deployment() ? "The deployment has begun. " : "The nodes have no deployment yet. ")
-            << describe(after) << '\n';
-  for (const NodeView& node : after.nodes)
-    if (!node.votes()) std::cout << "  " << node.report.node << ": " << state_of(node, after) << '\n';
+  std::cout
+      << (after.deployment()
+              ? "The deployment has begun. "
+              : "The nodes begin a deployment when they have waited; redlock nodes --wait returns then. ")
+      << describe(after) << '\n';
+  print_missing(after);
   return exit_code_of(votes);
 }
 

@@ -50,7 +50,7 @@ std::string remedy(const NodeReport& report) {
     case NodeStatus::other_deployment:
       return "Configure all clients alike; docs/safety.md says how to change the nodes.";
     case NodeStatus::quarantined:
-      if (report.votes_in) return "Wait: it votes again by itself.";
+      if (report.votes_in && report.votes_in->count() > 0) return "Wait: it votes again by itself.";
       return "Run redlock nodes --wait: the time after which it votes again begins when a client asks for a "
              "lock.";
     default:

@@ -71,17 +71,9 @@ std::string round_trip(const NodeView& node, const Survey& survey) {
 
 Row row_of(const NodeView& node, const Survey& survey) {
   const NodeFacts& facts = node.facts;
-  return {node.report.node,
-          state_of(node, survey),
-          word(facts.version),
-          word(facts.role),
-          uptime(facts.uptime),
-          persistence(facts),
-          word(facts.eviction_policy),
-          memory_left(facts),
-          offset(facts),
-          rate(facts),
-          round_trip(node, survey)};
+  return {node.report.node,     state_of(node),     word(facts.version),         word(facts.role),
+          uptime(facts.uptime), persistence(facts), word(facts.eviction_policy), memory_left(facts),
+          offset(facts),        rate(facts),        round_trip(node, survey)};
 }
 
 void print_unseen(const Survey& survey) {
@@ -94,11 +86,12 @@ void print_unseen(const Survey& survey) {
 
 }  // namespace
 
-std::string state_of(const NodeView& node, const Survey& survey) {
+std::string state_of(const NodeView& node) {
   if (!node.missing(Use::locking).empty()) return "lacks rights";
   if (!has_voted(node.report)) {
     const std::string status{to_string(node.report.status)};
-    return node.report.votes_in ? status + ", " + readable(*node.report.votes_in) + " left" : status;
+    const bool is_known = node.report.votes_in.value_or(milliseconds::zero()) > milliseconds::zero();
+    return is_known ? status + ", " + readable(*node.report.votes_in) + " left" : status;
   }
   return node.facts.marker_text == "" ? "new" : "voting";
 }

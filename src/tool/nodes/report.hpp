@@ -9,8 +9,8 @@
 
 namespace redlock::tool {
 
-/// `voting`, `new`, `no rights`, `quarantined, 41 s left`, or why the node does not vote.
-[[nodiscard]] std::string state_of(const NodeView&, const Survey&);
+/// `voting`, `new`, `lacks rights`, `quarantined, 41 s left`, or why the node does not vote.
+[[nodiscard]] std::string state_of(const NodeView&);
 
 /// One or two sentences: how many nodes vote, and the deployment.
 [[nodiscard]] std::string describe(const Survey&);

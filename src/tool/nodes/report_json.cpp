@@ -27,7 +27,7 @@ json json_of(const ClockFacts& clock) {
 json json_of(const NodeView& view, const Survey& survey) {
   const NodeFacts& facts = view.facts;
   json node{{"node", view.report.node},
-            {"state", state_of(view, survey)},
+            {"state", state_of(view)},
             {"status", to_string(view.report.status)},
             {"votes", view.votes()},
             {"unseen", unseen_on(view, survey.options)}};

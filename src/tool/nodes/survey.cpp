@@ -60,6 +60,7 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
   std::vector<NodeFacts> facts =
       probe(nodes.endpoints,
             {.lock_key = nodes.options.key_prefix + name,
+             .unused_key = nodes.options.key_prefix + name + '-' + detail::random_owner_value(),
              .key_prefix = nodes.options.key_prefix,
              .is_guarded = nodes.options.restart_guard != RestartGuard::off,
              .connect_timeout = nodes.options.connect_timeout,

@@ -188,7 +188,7 @@ void append(std::vector<Question>& to, std::vector<Question> more) {
 std::vector<Question> all_questions(const Endpoint& node, const ProbeOptions& options) {
   std::vector<Question> questions = login(node);
   append(questions, about_server());
-  append(questions, rights(options.lock_key + "-unused"));
+  append(questions, rights(options.unused_key));
   questions.push_back(resource_right(options.lock_key));
   questions.push_back(key_right(core::counter_key(options.lock_key)));
   if (!options.is_guarded) return questions;

@@ -1,4 +1,4 @@
-// redlock nodes: which nodes vote, and waiting until all of them do.
+// redlock nodes --wait: waiting until all nodes vote.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -85,24 +85,6 @@ void restart_one_after_the_other(bool persist, bool durable) {
 
 }  // namespace
 
-TEST_CASE("nodes_shows_which_nodes_vote_and_changes_nothing") {
-  LocalNodes nodes{3};
-  CHECK(run_tool({"nodes"}, nodes.urls()).code == 0);
-  CHECK(Observers{nodes}.having("redlock:node") == 0);
-  begin(nodes);
-  const Program::Ending all = run_tool({"nodes"}, nodes.urls());
-  CHECK(all.code == 0);
-  CHECK(all.errors.empty());
-  CHECK(lines_with("  votes\n", all.output) == 3);
-  nodes.kill(0);
-  nodes.restart_empty(1);
-  const Program::Ending one = run_tool({"nodes"}, nodes.urls());
-  CHECK(one.code == 69);
-  CHECK_THAT(one.output, contains(nodes.url(0) + "  unreachable  Connection refused\n") &&
-                             contains(nodes.url(1) + "  quarantined  "));
-  CHECK(lines_with("  votes\n", one.output) == 1);
-}
-
 TEST_CASE("nodes_wait_returns_when_a_node_that_lost_its_data_votes_again") {
   LocalNodes nodes{5};
   begin(nodes, "3s");
@@ -157,7 +139,7 @@ TEST_CASE("nodes_reports_wrong_usage_and_configuration") {
   CHECK(run_tool({"nodes", "--", "true"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "r"}, nodes.urls()).code == 64);
   const std::string url = "redis://127.0.0.1:" + std::to_string(nodes.port(0));
-  CHECK(run_tool({"nodes"}, {url}).code == 64);
+  CHECK(run_tool({"nodes"}, {url}).code == 2);
   CHECK(run_tool({"nodes", "--wait"}, {url}).code == 64);
 }
 
