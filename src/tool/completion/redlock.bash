@@ -22,7 +22,7 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner) return ;;
+    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource) return ;;
   esac
   local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix'
   case ${COMP_WORDS[1]} in
@@ -30,7 +30,7 @@ _redlock() {
     status) words="$nodes --json --help" ;;
     list | watch) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;
-    nodes) words="set $nodes --wait --timeout --help" ;;
+    nodes) words="init set $nodes --json --resource --wait --timeout --help" ;;
     *) words='run status list watch release nodes --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi

@@ -19,11 +19,13 @@ using Row = std::array<std::string, 11>;
 
 std::string word(const std::optional<std::string>& text) { return text ? detail::printable(*text, 40) : "?"; }
 
-/// A number with one digit behind the point.
+/// A number in this format. Zero has no minus.
 std::string decimal(double value, const char* format = "%.1f") {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
+  std::string shown = text.data();
+  if (shown.starts_with("-0.0") && shown.find_first_of("123456789") == shown.npos) shown[0] = '+';
+  return shown;
 }
 
 /// In the largest unit of which it has one.

@@ -1,6 +1,7 @@
 // redlock nodes: settings of the servers, rights of the user, and options that do not fit.
 #include <algorithm>
 #include <chrono>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/network/raw_client.hpp"
+#include "support/project_file.hpp"
 #include "tool/nodes/doctor.hpp"
 #include "tool/nodes/findings.hpp"
 #include "tool/program.hpp"
@@ -219,6 +221,20 @@ TEST_CASE("limits_of_the_ttl_that_differ_are_found") {
 TEST_CASE("a_server_of_a_cluster_is_unsafe") {
   const ThreeHosts f{{.arguments = {"--cluster-enabled", "yes"}}};
   CHECK(Diagnosis{f.urls}.has("cluster", f.urls[0]));
+}
+
+TEST_CASE("every_finding_is_in_the_operations_page") {
+  const std::string page = read_project_file("docs/operations.md");
+  int findings = 0;
+  for (const char* const file : {"src/tool/nodes/findings.cpp", "src/tool/nodes/node_findings.cpp"}) {
+    const std::string source = read_project_file(file);
+    const std::regex finding{R"re(Severity::\w+,\s*"([a-z_]+)")re"};
+    for (std::sregex_iterator at{source.begin(), source.end(), finding}, end; at != end; ++at, ++findings) {
+      CAPTURE((*at)[1].str());
+      CHECK(page.find('`' + (*at)[1].str() + '`') != std::string::npos);
+    }
+  }
+  CHECK(findings >= 20);
 }
 
 TEST_CASE("a_clock_that_runs_too_fast_is_unsafe_if_the_measurement_is_sure") {
