@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Long enough to see a rate that is off by much less than locks allow for.
-constexpr std::chrono::seconds between_readings{1};
+constexpr std::chrono::seconds between_clock_readings{1};
 /// Marking new nodes takes a few round trips, and every node has to be seen voting for two seconds.
 constexpr std::chrono::seconds time_to_begin{10};
 
@@ -37,7 +37,7 @@ int wait_for_all(const NodesArguments& arguments) {
 }
 
 int diagnose(const NodesArguments& arguments) {
-  const Survey all = survey(choose_nodes(arguments.nodes), arguments.resource, between_readings);
+  const Survey all = survey(choose_nodes(arguments.nodes), arguments.resource, between_clock_readings);
   const std::vector<Finding> findings = findings_of(all);
   arguments.json ? print_report_as_json(all, findings) : print_report(all, findings);
   constexpr ExitCode codes[] = {success, degraded, unsafe};

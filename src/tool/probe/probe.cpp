@@ -24,7 +24,7 @@ struct Reading {
   nanoseconds round_trip{};
 };
 
-std::optional<long long> number(const core::Reply& reply) {
+std::optional<long long> number_in(const core::Reply& reply) {
   long long value = 0;
   const char* const end = reply.text.data() + reply.text.size();
   const auto parsed = std::from_chars(reply.text.data(), end, value);
@@ -35,8 +35,8 @@ std::optional<long long> number(const core::Reply& reply) {
 
 std::optional<nanoseconds> time_of(const core::Reply& reply) {
   if (!reply.is(core::Reply::Kind::array) || reply.elements.size() != 2) return std::nullopt;
-  const auto seconds = number(reply.elements[0]);
-  const auto micros = number(reply.elements[1]);
+  const auto seconds = number_in(reply.elements[0]);
+  const auto micros = number_in(reply.elements[1]);
   if (!seconds || !micros) return std::nullopt;
   return std::chrono::seconds{*seconds} + std::chrono::microseconds{*micros};
 }
