@@ -436,6 +436,8 @@ int parse_and_run(const std::vector<std::string>& words) {
       for (const char* const option : {"--wait", "--json"})
         if (command->parsed() && commands.nodes->count(option) > 0)
           throw CLI::ExcludesError{command->get_name(), option};
+    if (commands.set->parsed() && commands.nodes->count("--resource") > 0)
+      throw CLI::ExcludesError{"set", "--resource"};
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error), success;
     if (const auto explanation = near_miss(app, words)) {

@@ -138,7 +138,8 @@ class Examination {
   }
 
   void speed() {
-    if (!facts_.round_trip || 2 * *facts_.round_trip <= all_.node_timeout()) return;
+    if (!facts_.round_trip || !has_voted(node_.report) || 2 * *facts_.round_trip <= all_.node_timeout())
+      return;
     const auto shown = [](std::chrono::nanoseconds time) {
       return readable(std::chrono::floor<std::chrono::milliseconds>(time));
     };

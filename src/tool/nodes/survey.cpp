@@ -10,6 +10,7 @@
 #include "redlock/redlock.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/probe/probe.hpp"
+#include "tool/time_text.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -18,6 +19,24 @@ namespace {
 std::string host_of(const Endpoint& node, const NodeFacts& facts) {
   if (node.transport() == Endpoint::Transport::unix_socket) return "this machine";
   return facts.address.empty() ? node.host() : facts.address;
+}
+
+/// Inspects with more patience than other clients have, so that a pause of this process does not look like nodes that hang.
+std::vector<NodeReport> inspect(const Nodes& nodes, const std::string& resource, Clock::duration patience) {
+  Options options = nodes.options;
+  options.node_timeout = std::min<Clock::duration>(patience, std::chrono::minutes{1});
+  return Redlock{nodes.endpoints, options}.inspect(resource);
+}
+
+/// A node that always takes longer than other clients wait does not vote for them.
+void heed_speed(NodeView& node, std::chrono::nanoseconds timeout) {
+  if (!has_voted(node.report) || node.facts.round_trip.value_or(timeout) <= timeout) return;
+  const auto shown = [](std::chrono::nanoseconds time) {
+    return readable(std::chrono::floor<std::chrono::milliseconds>(time));
+  };
+  node.report.status = NodeStatus::timed_out;
+  node.report.message =
+      "its fastest answer took " + shown(*node.facts.round_trip) + ", and clients wait for " + shown(timeout);
 }
 
 }  // namespace
@@ -56,16 +75,16 @@ std::optional<core::Marker> Survey::deployment() const {
 Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nanoseconds between_readings) {
   Survey survey{{}, nodes.options};
   const std::string name = resource.empty() ? "redlock-nodes-" + detail::random_owner_value() : resource;
-  std::vector<NodeReport> reports = Redlock{nodes.endpoints, nodes.options}.inspect(name);
-  std::vector<NodeFacts> facts =
-      probe(nodes.endpoints,
-            {.lock_key = nodes.options.key_prefix + name,
-             .unused_key = nodes.options.key_prefix + name + '-' + detail::random_owner_value(),
-             .key_prefix = nodes.options.key_prefix,
-             .is_guarded = nodes.options.restart_guard != RestartGuard::off,
-             .connect_timeout = nodes.options.connect_timeout,
-             .answer_timeout = 4 * survey.node_timeout(),  // as long as a client keeps a connection
-             .between_readings = between_readings});
+  const Clock::duration patience = 4 * survey.node_timeout();  // as long as a client keeps a connection
+  std::vector<NodeReport> reports = inspect(nodes, name, patience);
+  std::vector<NodeFacts> facts = probe(
+      nodes.endpoints, {.lock_key = nodes.options.key_prefix + name,
+                        .unused_key = nodes.options.key_prefix + name + '-' + detail::random_owner_value(),
+                        .key_prefix = nodes.options.key_prefix,
+                        .is_guarded = nodes.options.restart_guard != RestartGuard::off,
+                        .connect_timeout = nodes.options.connect_timeout,
+                        .answer_timeout = patience,
+                        .between_readings = between_readings});
   for (std::size_t node = 0; node < facts.size(); ++node) {
     if (resource.empty() && facts[node].refuses_resource)
       throw Error{Errc::misconfigured, "the user of " + reports[node].node + " may not use the made-up key " +
@@ -73,6 +92,7 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
                                            ": name a lock that it may take with --resource NAME"};
     std::string host = host_of(nodes.endpoints[node], facts[node]);
     survey.nodes.push_back({std::move(reports[node]), std::move(facts[node]), std::move(host)});
+    heed_speed(survey.nodes.back(), survey.node_timeout());
   }
   return survey;
 }

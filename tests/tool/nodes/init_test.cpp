@@ -66,6 +66,7 @@ TEST_CASE("init_refuses_wrong_usage") {
   CHECK(run_tool({"nodes", "init", "--restart-guard", "off"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "init", "--wait"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "init", "--json"}, nodes.urls()).code == 64);
+  CHECK(run_tool({"nodes", "set", "--max-ttl", "5m", "--resource", "r"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "init", "set"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "init", "r"}, nodes.urls()).code == 64);
   CHECK(run_tool({"nodes", "--wait", "--json"}, nodes.urls()).code == 64);

@@ -200,6 +200,25 @@ TEST_CASE("a_node_that_accepts_and_never_answers_does_not_delay_the_others") {
   CHECK(all.all["nodes"][2]["unseen"].empty());
 }
 
+TEST_CASE("a_node_that_is_slower_than_clients_wait_does_not_vote_and_a_slow_one_degrades") {
+  const LocalNodes nodes{3};
+  start_deployment(nodes.urls());
+  Proxy proxy{nodes.port(1)};
+  const std::vector<std::string> urls{nodes.url(0), proxy.url(), nodes.url(2)};
+  proxy.set_delay(0ms, 300ms);
+  const Diagnosis far{urls};
+  CHECK(far.code == 1);
+  CHECK(far.state(1) == "timed out");
+  CHECK_THAT(far.finding("not_voting", proxy.url())["text"].get<std::string>(),
+             contains("its fastest answer took ") && contains("clients wait for 250 ms"));
+  proxy.set_delay(0ms, 150ms);
+  const Diagnosis slow{urls};
+  CHECK(slow.code == 1);
+  CHECK(slow.all["nodes"][1]["round_trip_ms"] >= 150);
+  CHECK(
+      slow.has(slow.state(1) == "voting" ? "slow" : "not_voting", proxy.url()));  // a busy machine adds to it
+}
+
 TEST_CASE("a_node_that_stops_answering_while_it_is_asked_is_seen_in_part") {
   const LocalNodes nodes{3};
   start_deployment(nodes.urls());
