@@ -28,6 +28,13 @@ std::vector<NodeReport> inspect(const Nodes& nodes, const std::string& resource,
   return Redlock{nodes.endpoints, options}.inspect(resource);
 }
 
+/// A node that answers, but refuses writes, does not vote.
+void heed_refusal(NodeReport& report, const NodeFacts& facts) {
+  if (!has_voted(report) || !facts.refusal) return;
+  report.status = facts.refusal->status;
+  report.message = facts.refusal->message;
+}
+
 /// A node that always takes longer than other clients wait does not vote for them.
 void heed_speed(NodeView& node, std::chrono::nanoseconds timeout) {
   if (!has_voted(node.report) || node.facts.round_trip.value_or(timeout) <= timeout) return;
@@ -92,6 +99,7 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
                                            ": name a lock that it may take with --resource NAME"};
     std::string host = host_of(nodes.endpoints[node], facts[node]);
     survey.nodes.push_back({std::move(reports[node]), std::move(facts[node]), std::move(host)});
+    heed_refusal(survey.nodes.back().report, survey.nodes.back().facts);
     heed_speed(survey.nodes.back(), survey.node_timeout());
   }
   return survey;

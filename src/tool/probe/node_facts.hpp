@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redlock/core/wire/marker.hpp"
+#include "redlock/core/wire/trouble.hpp"
 
 namespace redlock::tool {
 
@@ -48,6 +49,8 @@ struct NodeFacts {
   std::optional<std::string> eviction_policy = {};
   std::optional<std::uint64_t> memory_used = {};   ///< Bytes.
   std::optional<std::uint64_t> memory_limit = {};  ///< Bytes; 0: no limit.
+
+  std::optional<core::Trouble> refusal = {};  ///< Why it refuses to write, other than for missing rights.
 
   std::optional<std::string> marker_text = {};  ///< Empty text: there is no marker.
   std::optional<core::Marker> marker = {};

@@ -97,6 +97,13 @@ void add(NodeFacts& facts, Use use, std::string rule) {
   facts.missing->push_back({use, std::move(rule)});
 }
 
+/// A server that is full, cannot save its data, or misses its replicas refuses also writes without an effect.
+void note_write(const Reply& reply, NodeFacts& facts) {
+  if (refusal_of(reply) == Refusal::command) add(facts, Use::locking, "+set");
+  if (reply.is(Reply::Kind::error) && refusal_of(reply) == Refusal::none)
+    facts.refusal = core::trouble_of_error(reply.text);
+}
+
 /// Sends a command that has no effect, to see whether the user may use it.
 Question right(std::string rule, std::initializer_list<string_view> words, Use use = Use::locking) {
   return {core::command(words), [rule = std::move(rule), use](const Reply& reply, NodeFacts& facts) {
@@ -155,7 +162,7 @@ std::vector<Question> rights(const std::string& unused) {
          if (refusal_of(reply) == Refusal::command) add(facts, Use::locking, "+role");
        }},
       right("info", {"INFO", "server"}),
-      right("set", {"SET", unused, "", "XX", "PX", "1"}),
+      {core::command({"SET", unused, "", "XX", "PX", "1"}), note_write},
       right("get", {"GET", unused}),
       right("getrange", {"GETRANGE", unused, "0", "0"}),
       right("del", {"DEL", unused}),

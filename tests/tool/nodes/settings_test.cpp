@@ -177,6 +177,20 @@ TEST_CASE("a_server_that_is_nearly_full_degrades") {
   CHECK(Diagnosis{f.urls}.has("memory", f.urls[0]));
 }
 
+TEST_CASE("a_server_that_answers_but_refuses_writes_does_not_vote") {
+  const ThreeHosts f;
+  start_deployment(f.urls);
+  REQUIRE(RawClient{f.nodes.port(0)}.command({"CONFIG", "SET", "maxmemory", "1"}) == "OK");
+  REQUIRE(RawClient{f.nodes.port(1)}.command({"CONFIG", "SET", "min-replicas-to-write", "1"}) == "OK");
+  const Diagnosis all{f.urls};
+  CHECK(all.code == 2);
+  CHECK(all.all["votes"] == 1);
+  CHECK(all.state(0) == "out of memory");
+  CHECK_THAT(advice(all, "not_voting", f.urls[0]), contains("more memory"));
+  CHECK(all.state(1) == "server error");
+  CHECK_THAT(all.finding("not_voting", f.urls[1])["text"].get<std::string>(), contains("NOREPLICAS"));
+}
+
 TEST_CASE("nodes_that_are_declared_durable_and_are_not_are_unsafe") {
   const ThreeHosts volatile_nodes;
   const Diagnosis wrong{volatile_nodes.urls, {"--durable-nodes"}};
