@@ -11,7 +11,6 @@
 #include "api/label.hpp"
 #include "api/limits.hpp"
 #include "os/fork_guard.hpp"
-#include "os/pause.hpp"
 #include "os/process_label.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
@@ -88,7 +87,12 @@ std::chrono::microseconds system_wall_clock() {
   return std::chrono::duration_cast<std::chrono::microseconds>(now);
 }
 
-Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock)
+OwnProcessPtr<Shell> Client::make_socket_shell(SocketShell::Parts parts) {
+  return OwnProcessPtr<Shell>{new SocketShell{std::move(parts)}};
+}
+
+Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock,
+               const MakeShell& make_shell)
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       label_{process_label(::program_invocation_short_name)},
@@ -98,10 +102,12 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
       events_{options_.observer
                   ? new EventQueue{options_.observer, options_.key_prefix.size(), options_.on_warning}
                   : nullptr},
-      loss_notifier_{new LossNotifier{options_.on_warning}},
-      reactor_{new Reactor{nodes, settings_of(nodes, options_), options_.connect_timeout, random_number(),
-                           guard_of(nodes.size(), options_), events_.get(),
-                           [this](std::string warning) { loss_notifier_->warn(std::move(warning)); }}} {
+      shell_{make_shell({.nodes = nodes,
+                         .sessions = settings_of(nodes, options_),
+                         .connect_timeout = options_.connect_timeout,
+                         .guard = guard_of(nodes.size(), options_),
+                         .observer = events_.get(),
+                         .report = options_.on_warning})} {
   warn(options_, nodes.size());
 }
 
@@ -143,7 +149,7 @@ Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::string& label
   core::Claim claim = pursuit.claim(new_owner_value(label, wall_clock_()), proposed);
   auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), pursuit.purpose());
   acquisition->give_up_at = pursuit.give_up_at();
-  return reactor_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {
+  return shell_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {
     const Time valid_until = ended.valid_until();
     return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
                    ended.begun(), valid_until};
@@ -155,11 +161,11 @@ LockResult Client::acquire(std::string_view resource, const LockOptions& options
   check_process();
   core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at, node_wait(options)};
   if (!events_ || attempts == Attempts::one) return run(pursuit, resource, options, stop);
-  const Time called = Clock::now();
+  const Time called = now();
   LockResult result = run(pursuit, resource, options, stop);
   events_->waited({.resource = lock_key(options_.key_prefix, resource),
                    .failure = result ? std::nullopt : std::optional{static_cast<Errc>(result.code().value())},
-                   .waited = Clock::now() - called});
+                   .waited = now() - called});
   return result;
 }
 
@@ -184,11 +190,11 @@ LockResult Client::run(core::Pursuit& pursuit, std::string_view resource, const 
       Lease lease = make_lease(resource, options, ended);
       if (lease.valid()) return lease;
     }
-    auto next = pursuit.failed(why_not(ended), std::move(ended.tally), ended.begun, Clock::now(),
-                               pursuit.waits() ? random_number() : 0);
+    auto next = pursuit.failed(why_not(ended), std::move(ended.tally), ended.begun, now(),
+                               pursuit.waits() ? shell_->random() : 0);
     if (next == core::Pursuit::Next::pause) {
       pause(pursuit.pause_until(), stop);
-      next = pursuit.pause_over(Clock::now());
+      next = pursuit.pause_over(now());
     }
     if (next == core::Pursuit::Next::end) {
       Failure failure = explain(pursuit.code(), pursuit.tally());
@@ -209,7 +215,7 @@ void Client::pause(Time until, const std::stop_token& stop) const {
   const auto end = [&either] { either.request_stop(); };
   const std::stop_callback by_caller{stop, end};
   const std::stop_callback by_all{shutting_down_.get_token(), end};
-  pause_until(until, either.get_token());
+  shell_->pause(until, either.get_token());
 }
 
 /// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
@@ -222,27 +228,27 @@ std::uint64_t Client::proposal() const {
 Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
-                                              granted.valid_until, ends_at, options.on_lost, *loss_notifier_,
+                                              granted.valid_until, ends_at, options.on_lost, shell_->losses(),
                                               events_.get());
-  record->held_leases = reactor_->held_leases();
+  record->held_leases = shell_->held_leases();
   Lease lease{shared_from_this(), record};
   if (!registry_->add(record)) {  // the client has just been shut down
-    reactor_->shut_down({record});
+    shell_->shut_down({record});
     return lease;
   }
   if (options.on_lost)
-    loss_notifier_->add(record);
+    shell_->losses().add(record);
   else if (events_)
-    add_to_notifier_if_possible(record);
-  if (options.renewal == Renewal::automatic) reactor_->keep(record);
-  if (options.on_lost) reactor_->watch(record);
+    report_loss_if_possible(record);
+  if (options.renewal == Renewal::automatic) shell_->keep(record);
+  if (options.on_lost) shell_->watch(record);
   return lease;
 }
 
-/// Adds the lease to the loss notifier for the observer's sake. If that fails, the lock is kept, and its loss is reported
+/// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported
 /// to the observer when the lease is released.
-void Client::add_to_notifier_if_possible(const Record& record) try {
-  loss_notifier_->add(record);
+void Client::report_loss_if_possible(const Record& record) try {
+  shell_->losses().add(record);
 } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
 }
 
@@ -250,10 +256,10 @@ void Client::add_to_notifier_if_possible(const Record& record) try {
 
 std::optional<Client::Failure> Client::extend(const Record& record) {
   check_process();
-  if (record->state(Clock::now()) == State::released)
+  if (record->state(now()) == State::released)
     return Failure{Errc::lost, "the lease has already been released", {}};
   auto extension = std::make_unique<core::Extension>(record, names_.size());
-  return reactor_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
+  return shell_->run(std::move(extension), {}, [&](const core::Extension& ended) -> std::optional<Failure> {
     switch (ended.outcome()) {
       case core::Extension::Outcome::extended:
         return std::nullopt;
@@ -271,16 +277,16 @@ Release Client::release(const Record& record) noexcept {
   try {
     check_process();
     auto release_operation = std::make_unique<core::ReleaseOperation>(record, names_.size());
-    outcome = reactor_->run(std::move(release_operation), {}, [&](const core::ReleaseOperation& ended) {
+    outcome = shell_->run(std::move(release_operation), {}, [&](const core::ReleaseOperation& ended) {
       record->count(ended.begun(), ended.outcome());
       return ended.outcome();
     });
   } catch (const std::exception&) {  // no memory, or in a child of fork(): the copies expire by themselves
-    record->release(Clock::now());
+    record->release(now());
   }
   if (fork_generation() != generation_) return outcome;
   registry_->remove(*record);
-  loss_notifier_->forget(record);
+  shell_->losses().forget(record);
   record->retire();
   return outcome;
 }
@@ -289,9 +295,9 @@ bool Client::orphan(const Record& record) noexcept {
   if (fork_generation() != generation_) return false;
   record->release_outcome = Release::already_lost;  // this lease must not release the lock any more
   registry_->remove(*record);
-  const bool was_in_force = reactor_->let_go(record);
-  record->count(Clock::now(), was_in_force ? Release::unknown : Release::already_lost);
-  loss_notifier_->forget(record);
+  const bool was_in_force = shell_->let_go(record);
+  record->count(now(), was_in_force ? Release::unknown : Release::already_lost);
+  shell_->losses().forget(record);
   record->retire();
   return was_in_force;
 }
@@ -299,20 +305,20 @@ bool Client::orphan(const Record& record) noexcept {
 void Client::shut_down() {
   check_process();
   shutting_down_.request_stop();
-  reactor_->shut_down(registry_->close());
+  shell_->shut_down(registry_->close());
 }
 
 std::stop_token Client::stop_token(const Record& record) {
   check_process();
-  std::stop_token token = loss_notifier_->stop_token(record);
-  reactor_->watch(record);
+  std::stop_token token = shell_->losses().stop_token(record);
+  shell_->watch(record);
   return token;
 }
 
 bool Client::wait_lost(const Record& record, Time until, const std::stop_token& stop) {
   check_process();
-  reactor_->watch(record);
-  return loss_notifier_->wait(record, until, stop);
+  shell_->watch(record);
+  return shell_->losses().wait(record, until, stop);
 }
 
 // ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -322,7 +328,7 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
   auto inspection =
       std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
                                          options_.node_timeout.value_or(default_node_timeout).get());
-  return reactor_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
+  return shell_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     return reports(ended.tally(), NodeStatus::free);
   });
 }
@@ -335,7 +341,7 @@ std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {
   auto raise = std::make_unique<core::CeilingRaise>(
       std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()), names_.size(), options_.durable_nodes,
       options_.node_timeout.value_or(default_node_timeout).get());
-  return reactor_->run(
+  return shell_->run(
       std::move(raise), {}, [&](const core::CeilingRaise& ended) -> std::chrono::nanoseconds {
         const Tally& tally = ended.tally();
         if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();

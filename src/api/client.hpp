@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "api/lease_registry.hpp"
-#include "io/reactor.hpp"
+#include "api/socket_shell.hpp"
 #include "notify/event_queue.hpp"
 #include "notify/lease_record.hpp"
-#include "notify/loss_notifier.hpp"
 #include "os/fork_guard.hpp"
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lock/inspection.hpp"
@@ -37,8 +36,13 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Returns the time since the Unix epoch: proposals for fencing counters are made from it.
   using WallClock = std::function<std::chrono::microseconds()>;
 
+  /// Makes the shell. Called in the constructor.
+  using MakeShell = std::function<OwnProcessPtr<Shell>(SocketShell::Parts)>;
+  static OwnProcessPtr<Shell> make_socket_shell(SocketShell::Parts);
+
   /// Throws Error (invalid_argument).
-  Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock = system_wall_clock);
+  Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock = system_wall_clock,
+         const MakeShell& make_shell = make_socket_shell);
 
   /// Why there is no lease.
   struct Failure {
@@ -55,6 +59,7 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Likewise.
   LockResult adopt(const Handover&, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
+  [[nodiscard]] core::Time now() const noexcept { return shell_->now(); }
   /// Returns what the nodes have then. Throws Error.
   std::chrono::nanoseconds raise_max_ttl(Duration max_ttl);
 
@@ -83,7 +88,7 @@ class Client : public std::enable_shared_from_this<Client> {
   Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
   [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
   void pause(core::Time until, const std::stop_token&) const;
-  void add_to_notifier_if_possible(const Record&);
+  void report_loss_if_possible(const Record&);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 
@@ -95,8 +100,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::stop_source shutting_down_;
   const OwnProcessPtr<LeaseRegistry> registry_;
   const OwnProcessPtr<EventQueue> events_;  // null without an observer
-  const OwnProcessPtr<LossNotifier> loss_notifier_;
-  const OwnProcessPtr<Reactor> reactor_;  // uses the loss notifier, so it is destroyed first
+  const OwnProcessPtr<Shell> shell_;
 };
 
 }  // namespace redlock::inline v1::detail

@@ -33,7 +33,7 @@ const std::string& Lease::owner_value() const noexcept { return record_ ? record
 FencingToken Lease::fencing_token() const noexcept {
   return record_ ? FencingToken{record_->claim.token} : FencingToken{};
 }
-State Lease::state() const noexcept { return record_ ? record_->state(Clock::now()) : State::released; }
+State Lease::state() const noexcept { return record_ ? record_->state(client_->now()) : State::released; }
 Clock::time_point Lease::deadline() const noexcept {
   return record_ ? record_->deadline() : Clock::time_point{};
 }
@@ -45,10 +45,10 @@ bool Lease::valid() const noexcept {
 
 Clock::duration Lease::remaining() const noexcept {
   if (!valid()) return Clock::duration::zero();
-  return std::max(deadline() - Clock::now(), Clock::duration::zero());
+  return std::max(deadline() - client_->now(), Clock::duration::zero());
 }
 
-Loss Lease::loss() const noexcept { return record_ ? record_->loss(Clock::now()) : Loss::none; }
+Loss Lease::loss() const noexcept { return record_ ? record_->loss(client_->now()) : Loss::none; }
 
 std::stop_token Lease::stop_token() const {
   return record_ ? client_->stop_token(record_) : std::stop_token{};
@@ -56,7 +56,7 @@ std::stop_token Lease::stop_token() const {
 
 bool Lease::wait_lost(Duration limit, const std::stop_token& stop) const {
   if (!record_) return false;
-  const auto until = core::later(Clock::now(), limit);
+  const auto until = core::later(client_->now(), limit);
   static_cast<void>(client_->wait_lost(record_, until, stop));
   return loss() != Loss::none;
 }

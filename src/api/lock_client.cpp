@@ -45,7 +45,7 @@ LockResult LockClient::try_lock(std::string_view resource, const LockOptions& op
 
 LockResult LockClient::try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop) {
-  const Clock::time_point give_up_at = core::later(Clock::now(), wait);
+  const Clock::time_point give_up_at = core::later(client_->now(), wait);
   return result_of([&] {
     if (wait > Duration{}) return client_->acquire(resource, options, Attempts::until_time, give_up_at, stop);
     // With no time left, makes one full attempt and waits for no node.

@@ -17,37 +17,56 @@
 
 namespace redlock::inline v1::detail {
 
-class LossNotifier;
+class LeaseRecord;
+
+/// Tells users of losses. Thread safe.
+class LossReports {
+ public:
+  virtual ~LossReports() = default;
+  /// Adds a lease, whose loss will be reported. Throws std::system_error if the system has no thread or timer for it.
+  virtual void add(const std::shared_ptr<LeaseRecord>&) = 0;
+  /// A token that is stopped when the lease is lost. Adds the lease and throws like `add`.
+  [[nodiscard]] virtual std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) = 0;
+  /// Blocks until the lease is lost or released, until `until`, or until a stop request. After a loss, blocks up to
+  /// 100 ms longer until the lease's callback has begun. Returns true if the lease is still in force. Adds the lease and
+  /// throws like `add`.
+  virtual bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) = 0;
+  /// The lease was lost before its deadline: reports that now. Called under the client's mutex.
+  virtual void lost(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
+  /// The lease was released: no report of its loss begins any more. Blocks while its callback runs on another thread,
+  /// unless it is called inside a callback.
+  virtual void forget(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
+};
 
 /// The state of one lease, with the user's loss callback and stop source. Shared by the `Lease`, the client's
-/// `LeaseRegistry`, the renewals and the `LossNotifier`.
+/// `LeaseRegistry`, the renewals and the `LossReports`.
 class LeaseRecord final : public core::LeaseState, public std::enable_shared_from_this<LeaseRecord> {
  public:
   using OnLost = std::function<void(Loss)>;
 
   /// `since`: when the attempt began. `observer`: may be null.
   LeaseRecord(std::string name, core::Claim&& what, core::Time since, core::Time valid_until,
-              core::Time ends_at, OnLost call, LossNotifier& notifier, Observer* observer)
+              core::Time ends_at, OnLost call, LossReports& losses, Observer* observer)
       : LeaseState{std::move(what), valid_until, ends_at},
         resource{std::move(name)},
         on_lost{std::move(call)},
-        loss_notifier{notifier},
+        loss_reports{losses},
         since_{since},
         observer_{observer} {}
 
   const std::string resource;
   std::optional<Release> release_outcome;   // once released; used only by the thread that owns the `Lease`
   OnLost on_lost;                           // empty once `take_callback` or `retire` was called
-  std::stop_source stop{std::nostopstate};  // guarded by the loss notifier's mutex
+  std::stop_source stop{std::nostopstate};  // guarded by the mutex of the loss reports
   std::atomic<bool> is_in_loss_notifier = false;  // it was added to the notifier at some time
-  LossNotifier& loss_notifier;
+  LossReports& loss_reports;
   std::size_t place = static_cast<std::size_t>(-1);  // index in the `LeaseRegistry`, guarded by its mutex
 
   /// Reports a loss to the observer, and returns what is to be called: it requests the stop and calls the user's
-  /// callback. To be called under the loss notifier's mutex; the result is to be called and destroyed without it.
-  [[nodiscard]] auto take_callback() {
-    if (observer_) count(Clock::now(), Release::already_lost);
-    return [to_stop = stop, call = std::exchange(on_lost, nullptr), reason = loss(Clock::now())] {
+  /// callback. To be called under the mutex of the loss reports; the result is to be called and destroyed without it.
+  [[nodiscard]] auto take_callback(core::Time now) {
+    if (observer_) count(now, Release::already_lost);
+    return [to_stop = stop, call = std::exchange(on_lost, nullptr), reason = loss(now)] {
       to_stop.request_stop();
       if (call) call(reason);
     };
@@ -71,7 +90,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
   }
 
  private:
-  void lost_early() noexcept override;
+  void lost_early() noexcept override { loss_reports.lost(shared_from_this()); }
 
   const core::Time since_;
   Observer* const observer_;

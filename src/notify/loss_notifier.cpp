@@ -25,8 +25,6 @@ constexpr core::Span callback_head_start = std::chrono::milliseconds{100};
 
 }  // namespace
 
-void LeaseRecord::lost_early() noexcept { loss_notifier.lost(shared_from_this()); }
-
 struct LossNotifier::State {
   explicit State(Report to) : report{std::move(to)} {
     running.reserve(most_threads);
@@ -88,7 +86,7 @@ struct LossNotifier::State {
   void report_loss(LeaseRecord& record, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &record);
     changed.notify_all();
-    auto callback = record.take_callback();
+    auto callback = record.take_callback(Clock::now());
     lock.unlock();
     run_user_code(
         [&] {

@@ -20,8 +20,9 @@ namespace redlock::inline v1::detail {
 struct TestAccess {
   template <class Look>
   static auto look(Client& client, Look&& look) {
-    const std::lock_guard lock{client.reactor_->mutex_};
-    return std::forward<Look>(look)(std::as_const(client.reactor_->engine_));
+    Reactor& reactor = static_cast<SocketShell&>(*client.shell_).reactor_;
+    const std::lock_guard lock{reactor.mutex_};
+    return std::forward<Look>(look)(std::as_const(reactor.engine_));
   }
 };
 
