@@ -1,0 +1,94 @@
+// Locks in memory, for unit tests without servers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "redlock/clock.hpp"
+#include "redlock/duration.hpp"
+#include "redlock/export.hpp"
+#include "redlock/lock_client.hpp"
+#include "redlock/options.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+namespace detail {
+class FakeShell;
+}
+
+/// What a node of `FakeLocks` does.
+enum class FakeNodeState : std::uint8_t {
+  working,   ///< It answers at once.
+  refusing,  ///< It refuses connections, and has closed those that it had. It keeps its keys.
+  hanging,   ///< It accepts connections and answers nothing; what is sent to it is lost.
+};
+
+/// A `LockClient` without servers, sockets, threads and real waiting. Give it to code that takes a `LockClient&`:
+///
+///     redlock::testing::FakeLocks locks;
+///     locks.take("invoice/42", 10s);                    // somebody else has this lock
+///     CHECK_FALSE(Invoicing{locks}.settle(42));
+///     locks.advance(10s);                               // now it has expired
+///     CHECK(Invoicing{locks}.settle(42));
+///
+/// It is the library's own client, with nodes and a clock in memory. So results, codes, messages, node reports,
+/// holders, tokens, renewals and losses are those of a real client whose nodes behave that way. All users of one
+/// `FakeLocks` share its locks and exclude each other.
+///
+/// Time is virtual: it moves only by `advance`, `lose` and `take`, by a call that waits (for a lock, a loss, or a node
+/// that hangs), and by as much as that call would have waited. `Lease::remaining` and all deadlines are measured by it.
+/// Compare a deadline with `now()` instead of `Clock::now()`.
+/// `Mutex::try_lock_until` reads the clock that it was given, which is real.
+///
+/// Callbacks: `LockOptions::on_lost` and stop callbacks run on the thread that moves the time, in the order of the
+/// losses, and before the call that moves the time returns. An exception that one throws is reported to
+/// `Options::on_warning`.
+///
+/// What differs from `Redlock`: there is no restart guard, so nodes do not lose their data, need no marker, and
+/// allow any ttl up to 365 days. A call that waits without an end for a lock that is never released runs for ever.
+///
+/// Threads: any thread may make any call at any time. But a thread that waits moves the time for all of them. Errors are those of `LockClient`. Nothing remains
+/// when the object and its leases are gone. It is in the library redlock itself: a test that uses it does not need the
+/// component `testing` to be linked.
+class REDLOCK_EXPORT FakeLocks : public LockClient {
+ public:
+  /// Makes a client of 1 to 31 nodes, all working. `options` are those of `Redlock`; the restart guard is off. Throws
+  /// `Error` (misconfigured) for others.
+  explicit FakeLocks(int nodes = 3, Options options = {});
+
+  /// Lets the time pass: keys expire, leases are renewed or lost, callbacks run. Does not block. Negative durations
+  /// count as zero.
+  void advance(Duration);
+  /// Returns the virtual time.
+  [[nodiscard]] Clock::time_point now() const noexcept;
+
+  /// Gives the lock to somebody else, for `ttl`, whoever had it: on all nodes, with an owner value that has `label`. A
+  /// lease that is watched (`on_lost`, `stop_token`, `auto_renew`) is then lost (`Loss::taken`) when this returns;
+  /// another one learns of it from `extend` or `release`. Moves the time by 10 ms. Throws `Error` (misconfigured) for a
+  /// resource or label that a lock cannot have.
+  void take(std::string_view resource, Duration ttl, std::string_view label = "somebody else");
+  /// Deletes the lock on all nodes, whoever had it. As `take`, with `Loss::deleted`.
+  void lose(std::string_view resource);
+
+  /// Changes what a node does from now on. A node that works again gets its next connection within a second of
+  /// virtual time. `node` counts from 0; throws `std::out_of_range` for others.
+  void set_node(int node, FakeNodeState);
+
+ private:
+  struct Parts;
+  explicit FakeLocks(Parts);
+
+  detail::FakeShell* shell_;  // belongs to the client
+  std::string prefix_;
+};
+
+}  // namespace v1
+
+namespace testing {
+using redlock::FakeLocks;
+using redlock::FakeNodeState;
+}  // namespace testing
+
+}  // namespace redlock

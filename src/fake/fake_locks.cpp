@@ -1,0 +1,58 @@
+#include "redlock/testing/fake_locks.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/client.hpp"
+#include "api/label.hpp"
+#include "api/limits.hpp"
+#include "fake/fake_shell.hpp"
+
+namespace redlock {
+inline namespace v1 {
+
+struct FakeLocks::Parts {
+  Parts(int nodes, Options given) {
+    for (int node = 0; node < nodes; ++node) endpoints.emplace_back("redis://fake-" + std::to_string(node));
+    given.restart_guard = RestartGuard::off;
+    prefix = given.key_prefix;
+    client = std::make_shared<detail::Client>(
+        endpoints, std::move(given), [time = clock] { return time->wall(); },
+        [this](detail::SocketShell::Parts parts) {
+          shell = new detail::FakeShell{clock, std::move(parts)};
+          return detail::OwnProcessPtr<detail::Shell>{shell};
+        });
+  }
+
+  std::vector<Endpoint> endpoints;
+  std::string prefix;
+  std::shared_ptr<detail::FakeClock> clock = std::make_shared<detail::FakeClock>();
+  detail::FakeShell* shell = nullptr;
+  std::shared_ptr<detail::Client> client;
+};
+
+FakeLocks::FakeLocks(int nodes, Options options) : FakeLocks{Parts{nodes, std::move(options)}} {}
+FakeLocks::FakeLocks(Parts parts)
+    : LockClient{std::move(parts.client)}, shell_{parts.shell}, prefix_{std::move(parts.prefix)} {}
+
+void FakeLocks::advance(Duration span) { shell_->advance(span.get()); }
+Clock::time_point FakeLocks::now() const noexcept { return shell_->now(); }
+
+void FakeLocks::take(std::string_view resource, Duration ttl, std::string_view label) {
+  detail::check_label(label);
+  shell_->overwrite(detail::lock_key(prefix_, resource),
+                    detail::new_owner_value(std::string{label}, shell_->wall()), ttl.get());
+}
+
+void FakeLocks::lose(std::string_view resource) {
+  shell_->overwrite(detail::lock_key(prefix_, resource), std::nullopt, {});
+}
+
+void FakeLocks::set_node(int node, FakeNodeState state) {
+  shell_->set_node(static_cast<std::size_t>(node), state);
+}
+
+}  // namespace v1
+}  // namespace redlock

@@ -1,0 +1,183 @@
+#include "fake/fake_node.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "redlock/core/wire/scripts.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::Reply;
+using core::Time;
+
+constexpr long long most_by_clock = 9'000'000'000'000'000;
+constexpr long long day = 86'400'000'000;  // in microseconds
+
+Reply integer(long long value) {
+  Reply reply;
+  reply.kind = Reply::Kind::integer;
+  reply.integer = value;
+  return reply;
+}
+Reply text(Reply::Kind kind, std::string words) {
+  Reply reply;
+  reply.kind = kind;
+  reply.text = std::move(words);
+  return reply;
+}
+Reply string(std::string value) { return text(Reply::Kind::string, std::move(value)); }
+Reply ok() { return text(Reply::Kind::status, "OK"); }
+Reply array(std::vector<Reply> elements) {
+  Reply reply;
+  reply.kind = Reply::Kind::array;
+  reply.elements = std::move(elements);
+  return reply;
+}
+
+}  // namespace
+
+struct FakeNode::Call {
+  Words keys;
+  Words values;
+  Now now;
+};
+
+FakeNode::Entry* FakeNode::find(const std::string& key, Time now) {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return nullptr;
+  if (now < found->second.expires) return &found->second;
+  keys_.erase(found);
+  return nullptr;
+}
+
+std::string FakeNode::value(const Call& call, std::size_t key) {
+  const Entry* const entry = find(call.keys.at(key), call.now.time);
+  return entry ? entry->value : std::string{};
+}
+
+long long FakeNode::counter(const Call& call) {
+  const Entry* const entry = find(call.keys.at(1), call.now.time);
+  return entry ? std::stoll(entry->value) : 0;
+}
+
+long long FakeNode::pttl(const std::string& key, Time now) {
+  const Entry* const entry = find(key, now);
+  if (!entry) return -2;
+  if (entry->expires == core::never) return -1;
+  return std::chrono::ceil<std::chrono::milliseconds>(entry->expires - now).count();
+}
+
+void FakeNode::set_for(const std::string& key, std::string value, std::string_view milliseconds, Time now) {
+  const std::chrono::milliseconds ttl{std::stoll(std::string{milliseconds})};
+  set(key, std::move(value), ttl.count() == 0 ? core::never : core::later(now, ttl));
+}
+
+Reply FakeNode::execute(const Words& command, Now now) {
+  const std::string& name = command.at(0);
+  if (name == "EVALSHA" || name == "EVAL") return evaluate(command, now);
+  if (name == "GETRANGE") {
+    const Entry* const entry = find(command.at(1), now.time);
+    return string(entry ? entry->value.substr(0, std::stoull(command.at(3)) + 1) : "");
+  }
+  if (name == "PTTL") return integer(pttl(command.at(1), now.time));
+  if (name == "SET") {  // key value NX PX ttl
+    if (find(command.at(1), now.time)) return {};
+    set_for(command[1], command.at(2), command.at(5), now.time);
+    return ok();
+  }
+  if (name == "ROLE") return array({string("master"), integer(0), array({})});
+  if (name == "INFO") return string("run_id:" + run_id_ + "\r\n");
+  if (name == "SCRIPT") {
+    for (const core::Script* const script : core::all_scripts)
+      if (script->source == command.at(2)) return string(std::string{script->sha1});
+  }
+  if (name == "CLIENT") return command.at(1) == "ID" ? integer(1) : ok();
+  if (name == "SUBSCRIBE") return array({string("subscribe"), string(command.at(1)), integer(1)});
+  if (name == "PING") return text(Reply::Kind::status, "PONG");
+  return text(Reply::Kind::error, "ERR the fake does not know the command " + name);
+}
+
+Reply FakeNode::evaluate(const Words& command, Now now) {
+  const auto is = [&](const core::Script& script) {
+    return command.at(1) == (command[0] == "EVAL" ? script.source : script.sha1);
+  };
+  const auto keys_end = command.begin() + 3 + std::stoi(command.at(2));
+  const Call call{{command.begin() + 3, keys_end}, {keys_end, command.end()}, now};
+  if (is(core::grant_script)) return grant(call);
+  if (is(core::confirm_script)) return confirm(call);
+  if (is(core::put_back_script)) return put_back(call);
+  if (is(core::swap_script)) return swap(call);
+  if (is(core::extend_script)) return extend(call);
+  if (is(core::release_script)) return release(call);
+  return text(Reply::Kind::error, "ERR the fake does not know this script");
+}
+
+Reply FakeNode::denial(const Call& call) {
+  return array({string(value(call, 0)), integer(pttl(call.keys[0], call.now.time))});
+}
+
+/// What the counter becomes; none if that is too far ahead of the clock.
+std::optional<long long> FakeNode::raised(long long counter, long long proposal, Now now) {
+  if (proposal - counter > 1'000'000 && proposal > std::min(now.wall.count() + 2 * day, most_by_clock))
+    return std::nullopt;
+  return std::max(counter, proposal);
+}
+
+Reply FakeNode::grant(const Call& call) {
+  const long long counted = counter(call);
+  long long token = std::stoll(call.values.at(2));
+  if (const long long ahead = token - counted; ahead < 1)
+    token = counted + 1;
+  else if (ahead > 3'600'000'000 || counted > most_by_clock)
+    token = std::max(counted + 1, std::min({token, call.now.wall.count() + day, most_by_clock}));
+  const std::string& adopted = call.values.at(4);
+  const std::string holder = value(call, 0);
+  if (holder != adopted) return denial(call);
+  const long long left = holder.empty() ? 0 : pttl(call.keys[0], call.now.time);
+  set_for(call.keys[0], call.values[0], std::to_string(std::max(std::stoll(call.values.at(1)), left)),
+          call.now.time);
+  set_for(call.keys.at(1), std::to_string(token), call.values.at(3), call.now.time);
+  return integer(token);
+}
+
+Reply FakeNode::confirm(const Call& call) {
+  if (value(call, 0) != call.values.at(0) || value(call, 1) != call.values.at(1)) return integer(0);
+  const auto token = raised(std::stoll(call.values[1]), std::stoll(call.values.at(2)), call.now);
+  if (!token) return integer(-1);
+  set_for(call.keys[1], call.values[2], call.values.at(3), call.now.time);
+  return integer(1);
+}
+
+Reply FakeNode::put_back(const Call& call) {
+  if (find(call.keys[0], call.now.time)) return integer(0);
+  const auto token = raised(counter(call), std::stoll(call.values.at(2)), call.now);
+  if (!token) return integer(-1);
+  set_for(call.keys[1], std::to_string(*token), call.values.at(3), call.now.time);
+  set_for(call.keys[0], call.values[0], call.values.at(1), call.now.time);
+  return integer(1);
+}
+
+Reply FakeNode::swap(const Call& call) {
+  if (value(call, 0) != call.values.at(0)) return denial(call);
+  const long long left = pttl(call.keys[0], call.now.time);
+  set_for(call.keys[0], call.values.at(1), std::to_string(std::max(std::stoll(call.values.at(2)), left)),
+          call.now.time);
+  return integer(1);
+}
+
+Reply FakeNode::extend(const Call& call) {
+  const std::string holder = value(call, 0);
+  if (holder != call.values.at(0)) return integer(holder.empty() ? 0 : -1);
+  if (pttl(call.keys[0], call.now.time) < std::stoll(call.values.at(1)))
+    set_for(call.keys[0], holder, call.values[1], call.now.time);
+  if (call.keys.size() > 1 && call.values.at(2) != "0" && find(call.keys[1], call.now.time))
+    set_for(call.keys[1], value(call, 1), call.values[2], call.now.time);
+  return integer(1);
+}
+
+Reply FakeNode::release(const Call& call) {
+  return integer(value(call, 0) == call.values.at(0) && remove(call.keys[0]) ? 1 : 0);
+}
+
+}  // namespace redlock::inline v1::detail

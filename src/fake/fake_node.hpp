@@ -1,0 +1,64 @@
+// A Redis server in memory, as far as clients of locks need one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/wire/reply.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Keys with their ttls, and the commands and scripts that a client without a restart guard sends. The scripts are
+/// those of `core/wire/scripts.hpp`, written in C++: change both together. Not thread safe.
+class FakeNode {
+ public:
+  using Words = std::vector<std::string>;
+  struct Now {
+    core::Time time;                 // ttls run by it
+    std::chrono::microseconds wall;  // what TIME returns
+  };
+
+  /// `run_id`: differs between nodes.
+  explicit FakeNode(std::string run_id) : run_id_{std::move(run_id)} {}
+
+  core::Reply execute(const Words& command, Now now);
+
+  void set(const std::string& key, std::string value, core::Time expires) {
+    keys_[key] = {std::move(value), expires};
+  }
+  bool remove(const std::string& key) { return keys_.erase(key) > 0; }
+
+ private:
+  struct Entry {
+    std::string value;
+    core::Time expires = core::never;
+  };
+  struct Call;  // of a script
+
+  Entry* find(const std::string& key, core::Time now);
+  core::Reply evaluate(const Words& command, Now now);
+  core::Reply grant(const Call&);
+  core::Reply confirm(const Call&);
+  core::Reply put_back(const Call&);
+  core::Reply swap(const Call&);
+  core::Reply extend(const Call&);
+  core::Reply release(const Call&);
+  [[nodiscard]] core::Reply denial(const Call&);
+  [[nodiscard]] std::string value(const Call&, std::size_t key);
+  [[nodiscard]] long long counter(const Call&);
+  [[nodiscard]] static std::optional<long long> raised(long long counter, long long proposal, Now);
+  [[nodiscard]] long long pttl(const std::string& key, core::Time now);
+  void set_for(const std::string& key, std::string value, std::string_view milliseconds, core::Time now);
+
+  std::string run_id_;
+  std::map<std::string, Entry> keys_;
+};
+
+}  // namespace redlock::inline v1::detail

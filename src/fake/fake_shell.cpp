@@ -1,0 +1,262 @@
+#include "fake/fake_shell.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <utility>
+
+#include "notify/user_code.hpp"
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::ConnectionIndex;
+using core::Reply;
+using core::Time;
+
+/// Takes the next number and its line end from `*3\r\n` or `$11\r\n`.
+std::size_t take_length(std::string_view& bytes) {
+  std::size_t length = 0;
+  const char* const end = std::from_chars(bytes.data() + 1, bytes.data() + bytes.size(), length).ptr;
+  bytes.remove_prefix(static_cast<std::size_t>(end - bytes.data()) + 2);
+  return length;
+}
+
+/// Takes the next command, which the core has encoded.
+FakeNode::Words take_command(std::string_view& bytes) {
+  FakeNode::Words words(take_length(bytes));
+  for (std::string& word : words) {
+    const std::size_t length = take_length(bytes);
+    word = bytes.substr(0, length);
+    bytes.remove_prefix(length + 2);
+  }
+  return words;
+}
+
+Reply string_of(std::string text) {
+  Reply reply;
+  reply.kind = Reply::Kind::string;
+  reply.text = std::move(text);
+  return reply;
+}
+
+/// The message by which a server tells a listener of a changed key.
+Reply invalidation_of(const std::string& key) {
+  Reply keys;
+  keys.kind = Reply::Kind::array;
+  keys.elements = {string_of(key)};
+  Reply message;
+  message.kind = Reply::Kind::array;
+  message.elements = {string_of("message"), string_of("__redis__:invalidate"), std::move(keys)};
+  return message;
+}
+
+}  // namespace
+
+FakeShell::FakeShell(std::shared_ptr<FakeClock> clock, SocketShell::Parts parts)
+    : clock_{std::move(clock)},
+      report_{std::move(parts.report)},
+      engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer},
+      states_(engine_.nodes(), FakeNodeState::working) {
+  for (std::size_t node = 0; node < engine_.nodes(); ++node)
+    nodes_.emplace_back("fake-" + std::to_string(node));
+}
+
+// ── the time ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// Moves to the next timer of the client, or to `until` if that comes first. Returns the new time.
+Time FakeShell::step(Time until) {
+  exchange();
+  const Time next = std::clamp(std::min(engine_.timer(), loss_queue_.timer()), now(), std::max(until, now()));
+  clock_->set(next);
+  engine_.on_time(next);
+  exchange();
+  return next;
+}
+
+void FakeShell::advance(core::Span span) {
+  const Time until = core::later(now(), std::max(span, core::Span::zero()));
+  pause(until, {});
+}
+
+void FakeShell::pause(Time until, const std::stop_token& stop) {
+  for (bool is_over = false; !is_over && !stop.stop_requested();) {
+    {
+      const Lock lock{mutex_};
+      is_over = step(until) >= until;
+    }
+    report_losses();
+  }
+  std::this_thread::yield();  // to a holder on another thread
+}
+
+std::uint64_t FakeShell::random() {
+  const Lock lock{mutex_};
+  return core::next_random(random_);
+}
+
+// ── operations ──────────────────────────────────────────────────────────────────────────────────────────────
+
+void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std::stop_token& stop,
+                               const Take& take) {
+  {
+    const Lock lock{mutex_};
+    const core::Ref<core::Operation> operation{fresh.release()};
+    engine_.submit(operation, now());
+    exchange();
+    while (!operation->done()) {
+      if (stop.stop_requested())
+        engine_.abandon(operation, Errc::cancelled, now());
+      else
+        step(core::never);
+    }
+    exchange();  // the releases of a failed attempt
+    take(*operation);
+  }
+  report_losses();
+}
+
+void FakeShell::keep(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  engine_.keep(lease, now());
+  engine_.watch(lease, now());
+}
+
+void FakeShell::watch(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  engine_.watch(lease, now());
+}
+
+// ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+void FakeShell::overwrite(const std::string& key, const std::optional<std::string>& value, core::Span ttl) {
+  {
+    const Lock lock{mutex_};
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      if (value)
+        nodes_[node].set(key, *value, core::later(now(), ttl));
+      else
+        nodes_[node].remove(key);
+      const ConnectionIndex listener = nodes_.size() + node;
+      if (states_[node] == FakeNodeState::working && engine_.session(listener).ready())
+        engine_.answered(listener, invalidation_of(key), now());
+    }
+  }
+  advance(std::chrono::milliseconds{10});  // a fresh lease is not watched before it has lived for 5 ms
+}
+
+void FakeShell::set_node(std::size_t node, FakeNodeState state) {
+  {
+    const Lock lock{mutex_};
+    const bool is_new = std::exchange(states_.at(node), state) != state;
+    if (is_new && state != FakeNodeState::hanging)
+      for (const ConnectionIndex each : {node, nodes_.size() + node})
+        engine_.disconnected(each, {NodeStatus::connection_lost, "the server closed the connection"}, now());
+    exchange();
+  }
+  report_losses();
+}
+
+/// Passes bytes and connections to and fro until nothing is left to pass.
+void FakeShell::exchange() {
+  for (bool is_busy = true; is_busy;) {
+    is_busy = false;
+    for (ConnectionIndex each = 0; each < engine_.connections(); ++each) is_busy |= exchange(each);
+  }
+  engine_.finished().clear();
+}
+
+bool FakeShell::exchange(ConnectionIndex each) {
+  core::Session& session = engine_.session(each);
+  const bool has_errand = session.has_errand();
+  if (const auto closing = session.take_closing(); closing && closing->graceful)
+    answer(each, closing->unsent, false);
+  if (session.take_dial()) {
+    if (state_of(each) == FakeNodeState::working) engine_.connected(each);
+    if (state_of(each) == FakeNodeState::refusing)
+      engine_.disconnected(each, {NodeStatus::unreachable, "Connection refused"}, now());
+  }
+  const std::string bytes{session.unsent()};
+  if (bytes.empty()) return has_errand;
+  session.sent(bytes.size());
+  answer(each, bytes, true);
+  return true;
+}
+
+void FakeShell::answer(ConnectionIndex each, std::string_view commands, bool is_read) {
+  while (!commands.empty()) {
+    const FakeNode::Words command = take_command(commands);
+    if (state_of(each) != FakeNodeState::working) continue;
+    const Reply reply = nodes_[each % nodes_.size()].execute(command, {now(), clock_->wall()});
+    if (is_read) engine_.answered(each, reply, now());
+  }
+}
+
+// ── leases ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+bool FakeShell::let_go(const std::shared_ptr<core::LeaseState>& lease) {
+  const Lock lock{mutex_};
+  return lease->release(now());
+}
+
+void FakeShell::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {
+  {
+    const Lock lock{mutex_};
+    engine_.shut_down(leases, now());
+    exchange();
+  }
+  report_losses();
+}
+
+void FakeShell::add(const std::shared_ptr<LeaseRecord>& record) {
+  const Lock lock{mutex_};
+  if (record->in_force(now())) loss_queue_.add(record);
+}
+
+std::stop_token FakeShell::stop_token(const std::shared_ptr<LeaseRecord>& record) {
+  const Lock lock{mutex_};
+  if (!record->stop.stop_possible()) {
+    record->stop = std::stop_source{};
+    if (record->in_force(now())) loss_queue_.add(record);
+    if (record->loss(now()) != Loss::none) record->stop.request_stop();
+  }
+  return record->stop.get_token();
+}
+
+bool FakeShell::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
+  add(record);
+  while (record->in_force(now()) && now() < until && !stop.stop_requested()) {
+    {
+      const Lock lock{mutex_};
+      step(until);
+    }
+    report_losses();
+  }
+  return record->in_force(now());
+}
+
+void FakeShell::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
+  const Lock lock{mutex_};
+  loss_queue_.remove(record);
+}
+
+void FakeShell::report_losses() {
+  for (;;) {
+    Lock lock{mutex_};
+    const std::shared_ptr<LeaseRecord> lost = loss_queue_.take_lost(now());
+    if (!lost) return;
+    auto callback = lost->take_callback(now());
+    lock.unlock();
+    run_user_code(
+        [&] {
+          const auto call =
+              std::move(callback);  // destroyed here, because the user's destructors are user code, too
+          call();
+        },
+        [&](std::string_view what) {
+          if (report_) report_("a loss callback threw: " + std::string{what});
+        });
+  }
+}
+
+}  // namespace redlock::inline v1::detail
