@@ -196,7 +196,7 @@ void FakeShell::answer(ConnectionIndex each, std::string_view commands, bool is_
 
 bool FakeShell::let_go(const std::shared_ptr<core::LeaseState>& lease) {
   const Lock lock{mutex_};
-  return lease->release(now());
+  return core::let_go(lease, now());
 }
 
 void FakeShell::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {

@@ -1,0 +1,155 @@
+// FakeLocks: virtual time, scripted losses and nodes. That its results are those of real nodes is the subject of
+// integration/fake/conformance_test.cpp.
+#include <redlock/redlock.hpp>
+#include <redlock/testing/fake_locks.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+
+using namespace redlock;
+using namespace std::chrono_literals;
+using testing::FakeLocks;
+using testing::FakeNodeState;
+
+TEST_CASE("fake_time_moves_only_when_it_is_told_to") {
+  FakeLocks locks;
+  const auto begun = locks.now();
+  const Lease lease = locks.try_lock("r", {.ttl = 10s}).value();
+  CHECK(locks.now() == begun);
+  const auto left = lease.remaining();
+  std::this_thread::sleep_for(2ms);
+  CHECK(lease.remaining() == left);
+  locks.advance(4s);
+  CHECK(lease.remaining() == left - 4s);
+  locks.advance(-4s);
+  CHECK(locks.now() == begun + 4s);
+  locks.advance(6s);
+  CHECK(lease.loss() == Loss::deadline_passed);
+}
+
+TEST_CASE("a_fake_call_that_waits_moves_the_time_by_its_wait") {
+  FakeLocks locks;
+  const auto begun = locks.now();
+  locks.take("r", 1h);
+  const LockResult result = locks.try_lock_for("r", 30s);
+  CHECK(result.code() == Errc::timed_out);
+  CHECK(locks.now() - begun >= 30s);
+  CHECK(locks.now() - begun < 31s);
+  const LockResult later = locks.lock("r");
+  CHECK(later.has_value());
+  CHECK(locks.now() - begun > 59min);
+  CHECK(locks.now() - begun < 61min);
+}
+
+TEST_CASE("fake_losses_are_reported_in_their_order_before_the_time_has_moved_on") {
+  FakeLocks locks;
+  std::vector<std::string> lost;
+  const auto note = [&](const std::string& name) {
+    return [&lost, name](Loss why) { lost.push_back(name + ": " + std::string{to_string(why)}); };
+  };
+  const Lease second = locks.try_lock("second", {.ttl = 2s, .on_lost = note("second")}).value();
+  const Lease first = locks.try_lock("first", {.ttl = 1s, .on_lost = note("first")}).value();
+  const Lease renewed =
+      locks.try_lock("third", {.ttl = 1s, .auto_renew = true, .on_lost = note("third")}).value();
+  locks.advance(1h);
+  const std::string late{to_string(Loss::deadline_passed)};
+  CHECK(lost == std::vector<std::string>{"first: " + late, "second: " + late});
+  locks.take("third", 1h);
+  REQUIRE(lost.size() == 3);
+  CHECK(lost.back() == "third: " + std::string{to_string(Loss::taken)});
+  CHECK(renewed.loss() == Loss::taken);
+}
+
+TEST_CASE("a_fake_loss_callback_may_use_locks_and_may_throw") {
+  std::vector<std::string> warnings;
+  FakeLocks locks{3, {.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); }}};
+  Lease next;
+  Lease lease = locks
+                    .try_lock("r", {.ttl = 1s,
+                                    .on_lost =
+                                        [&](Loss) {
+                                          next = locks.try_lock("r").value();
+                                          throw std::runtime_error{"too bad"};
+                                        }})
+                    .value();
+  const std::stop_token stop = lease.stop_token();
+  CHECK_FALSE(stop.stop_requested());
+  locks.lose("r");
+  CHECK(stop.stop_requested());
+  CHECK(next.valid());
+  CHECK(next.fencing_token() > lease.fencing_token());
+  CHECK(lease.release() == Release::already_lost);
+  CHECK(next.valid());
+  CHECK(warnings == std::vector<std::string>{"a loss callback threw: too bad"});
+}
+
+TEST_CASE("a_released_fake_lease_reports_no_loss") {
+  FakeLocks locks;
+  bool is_lost = false;
+  Lease lease = locks.try_lock("r", {.ttl = 1s, .on_lost = [&](Loss) { is_lost = true; }}).value();
+  CHECK(lease.release() == Release::released);
+  locks.advance(2s);
+  CHECK_FALSE(is_lost);
+}
+
+TEST_CASE("a_fake_majority_that_hangs_costs_the_node_timeout_and_then_the_lease") {
+  FakeLocks locks{3, {.node_timeout = 200ms}};
+  const Lease lease = locks.try_lock("r", {.ttl = 3s, .auto_renew = true}).value();
+  locks.set_node(0, FakeNodeState::hanging);
+  locks.advance(10s);
+  CHECK(lease.state() == State::held);
+  locks.set_node(1, FakeNodeState::hanging);
+  const auto begun = locks.now();
+  const LockResult failed = locks.try_lock("other");
+  CHECK(failed.code() == Errc::no_quorum);
+  CHECK(locks.now() - begun >= 200ms);
+  CHECK(lease.wait_lost(10s));
+  CHECK(lease.loss() == Loss::no_quorum);
+  locks.set_node(0, FakeNodeState::working);
+  locks.set_node(1, FakeNodeState::working);
+  locks.advance(2s);
+  CHECK(locks.try_lock("other").value().valid());
+}
+
+TEST_CASE("a_thread_that_waits_for_a_fake_lock_gets_it_after_the_release") {
+  FakeLocks locks;
+  Lease held = locks.try_lock("r", {.ttl = 1s, .auto_renew = true}).value();
+  std::thread waiter{[&] { CHECK(locks.lock("r").value().valid()); }};
+  held.release();
+  waiter.join();
+}
+
+TEST_CASE("a_mutex_over_fake_locks_excludes_and_renews") {
+  FakeLocks locks;
+  Mutex mutex{locks, "r", {.ttl = 1s}};
+  mutex.lock();
+  locks.advance(1min);
+  CHECK(mutex.lease()->valid());
+  CHECK(locks.try_lock("r").code() == Errc::held);
+  mutex.unlock();
+  CHECK(mutex.last_release() == Release::released);
+}
+
+TEST_CASE("fake_locks_refuse_what_they_cannot_be") {
+  CHECK_THROWS_AS(FakeLocks{0}, Error);
+  CHECK_THROWS_AS(FakeLocks{32}, Error);
+  FakeLocks locks;
+  CHECK_THROWS_AS(locks.set_node(3, FakeNodeState::hanging), std::out_of_range);
+  CHECK_THROWS_AS(locks.set_node(-1, FakeNodeState::hanging), std::out_of_range);
+  CHECK_THROWS_AS(locks.take("", 1s), Error);
+  CHECK_THROWS_AS(locks.take("r", 1s, std::string(201, 'x')), Error);
+  CHECK_THROWS_AS(locks.lose("redlock:r"), Error);
+}
+
+TEST_CASE("a_fake_lease_outlives_its_fake") {
+  Lease lease;
+  {
+    FakeLocks locks;
+    lease = locks.try_lock("r").value();
+  }
+  CHECK(lease.valid());
+  CHECK(lease.release() == Release::released);
+}
