@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const Options common{.restart_guard = RestartGuard::off, .node_timeout = 1s};
+const Options common{.node_timeout = 1s, .restart_guard = RestartGuard::off};
 
 /// A client of three nodes, and what may happen to it.
 struct Surroundings {
