@@ -37,21 +37,23 @@ endfunction()
 set(redlock_libs "")
 get_target_property(redlock_type redlock TYPE)
 if(redlock_type STREQUAL "STATIC_LIBRARY")
-  set(redlock_libs "-lhiredis")
+  set(redlock_libs "-lhiredis -ldl")
   get_filename_component(folder "${RedlockHiredis_FILE}" DIRECTORY)
   if(folder AND NOT folder IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-    set(redlock_libs "-L${folder} -lhiredis")
+    set(redlock_libs "-L${folder} -lhiredis -ldl")
   endif()
 endif()
 
 redlock_install_library(redlock DESCRIPTION "${PROJECT_DESCRIPTION}" LIBS "${redlock_libs}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT redlock
   FILES_MATCHING PATTERN "*.hpp" PATTERN testing EXCLUDE)
+install(FILES "${PROJECT_SOURCE_DIR}/include/redlock/testing/fake_locks.hpp" COMPONENT redlock
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock/testing")
 
 if(REDLOCK_BUILD_TESTING)
   redlock_install_library(redlock-testing DESCRIPTION "Redis servers for tests of code that uses redlock")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/redlock/testing" COMPONENT redlock-testing
-    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock")
+  install(FILES "${PROJECT_SOURCE_DIR}/include/redlock/testing/local_nodes.hpp" COMPONENT redlock-testing
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock/testing")
 endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/redlock-config.cmake.in"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "os/module.hpp"
 #include "os/quiet_thread.hpp"
 
 namespace redlock::inline v1::detail {
@@ -40,6 +41,7 @@ std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t po
     resolution->answer_ = {true, std::move(numeric.addresses), {}};
     return resolution;
   }
+  pin_module();  // the thread may outlive the client, and so the use of the library
   quiet_thread([resolution, host = std::move(host), port] {
     Lookup lookup = look_up(host, port, 0);
     const std::string error = lookup.status == 0 ? "" : gai_strerror(lookup.status);

@@ -92,8 +92,12 @@ inline const Rules& house_rules() {
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},
               {"api",
                {"src/api"},
-               {"values", "errors", "observer", "public", "core/lock", "core/lease", "core/restart_guard",
-                "os", "io", "notify"}},
+               {"values", "errors", "observer", "public", "core/base", "core/operation", "core/lock",
+                "core/lease", "core/restart_guard", "os", "io", "notify"}},
+              // The same client with nodes and a clock in memory.
+              {"fake",
+               {"src/fake"},
+               {"public", "core/base", "core/wire", "core/lease", "core/engine", "notify", "api"}},
 
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},

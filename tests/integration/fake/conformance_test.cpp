@@ -97,9 +97,8 @@ void acquires_and_releases(Surroundings& world, Transcript& see) {
 
 void expires(Surroundings& world, Transcript& see) {
   std::string told = "nothing";
-  Lease lease = world.locks()
-                    .try_lock("r", {.ttl = 300ms, .on_lost = [&](Loss why) { told = to_string(why); }})
-                    .value();
+  Lease lease =
+      world.locks().try_lock("r", {.ttl = 1s, .on_lost = [&](Loss why) { told = to_string(why); }}).value();
   const LockResult next = world.locks().try_lock_for("r", 1h);
   see.push_back(seen(next));
   see.push_back(seen(lease));
@@ -107,7 +106,7 @@ void expires(Surroundings& world, Transcript& see) {
   see.emplace_back(lease.extend() ? "extended" : "not extended");
   see.emplace_back(to_string(lease.release()));
   see.push_back(told);
-  Lease bounded = world.locks().try_lock("b", {.ttl = 100ms, .auto_renew = true, .max_hold = 300ms}).value();
+  Lease bounded = world.locks().try_lock("b", {.ttl = 1s, .auto_renew = true, .max_hold = 2s}).value();
   see.emplace_back(bounded.wait_lost() ? "lost" : "not lost");
   see.push_back(seen(bounded));
 }
