@@ -5,7 +5,6 @@
 #include <cstring>
 #include <thread>
 
-#include "os/module.hpp"
 #include "os/quiet_thread.hpp"
 
 namespace redlock::inline v1::detail {
@@ -41,14 +40,14 @@ std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t po
     resolution->answer_ = {true, std::move(numeric.addresses), {}};
     return resolution;
   }
-  pin_module();  // the thread may outlive the client, and so the use of the library
-  quiet_thread([resolution, host = std::move(host), port] {
+  std::thread thread = quiet_thread([resolution, host = std::move(host), port] {
     Lookup lookup = look_up(host, port, 0);
     const std::string error = lookup.status == 0 ? "" : gai_strerror(lookup.status);
     const std::lock_guard lock{resolution->mutex_};
     resolution->answer_ = {true, std::move(lookup.addresses), error};
     resolution->answered_.set();
-  }).detach();
+  });
+  detach_thread(thread);  // a lookup cannot be interrupted
   return resolution;
 }
 

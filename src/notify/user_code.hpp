@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "os/module.hpp"
 #include "os/quiet_thread.hpp"
 
 namespace redlock::inline v1::detail {
@@ -34,10 +33,10 @@ void run_user_code(const Call& call, const Complain& complain) {
 /// Joins a thread that runs callbacks. Inside a callback, and for a thread that was not started, does not block: the
 /// thread then ends by itself.
 inline void end_callback_thread(std::thread& thread) {
-  if (!runs_user_code) return end_thread(thread);
-  if (!thread.joinable()) return;
-  pin_module();
-  thread.detach();
+  if (!runs_user_code)
+    end_thread(thread);
+  else if (thread.joinable())
+    detach_thread(thread);
 }
 
 }  // namespace redlock::inline v1::detail

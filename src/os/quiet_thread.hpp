@@ -1,6 +1,8 @@
 // Threads and processes that do not receive the program's signals.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -45,10 +47,25 @@ template <class Body>
   });
 }
 
+/// Lets the thread end by itself. From now on `dlclose` leaves the shared library that this code is linked into in memory,
+/// because the thread may still run it.
+inline void detach_thread(std::thread& thread) {
+  static const bool is_pinned = [] {
+    Dl_info found{};
+    if (::dladdr(reinterpret_cast<void*>(&detach_thread), &found) == 0) return false;
+    // Fails for the program itself, which nobody can unload.
+    void* const module = ::dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    if (module) ::dlclose(module);
+    return module != nullptr;
+  }();
+  static_cast<void>(is_pinned);
+  thread.detach();
+}
+
 /// Joins the thread. If it is the calling thread, detaches it instead.
 inline void end_thread(std::thread& thread) {
   if (thread.get_id() == std::this_thread::get_id())
-    thread.detach();
+    detach_thread(thread);
   else if (thread.joinable())
     thread.join();
 }
