@@ -25,7 +25,7 @@ enum class FakeNodeState : std::uint8_t {
   hanging,   ///< It accepts connections and answers nothing; what is sent to it is lost.
 };
 
-/// A `LockClient` without servers, sockets, threads and real waiting. Give it to code that takes a `LockClient&`:
+/// A `LockClient` without servers, sockets and real waiting. Give it to code that takes a `LockClient&`:
 ///
 ///     redlock::testing::FakeLocks locks;
 ///     locks.take("invoice/42", 10s);                    // somebody else has this lock
@@ -39,19 +39,21 @@ enum class FakeNodeState : std::uint8_t {
 ///
 /// Time is virtual: it moves only by `advance`, `lose` and `take`, by a call that waits (for a lock, a loss, or a node
 /// that hangs), and by as much as that call would have waited. `Lease::remaining` and all deadlines are measured by it.
-/// Compare a deadline with `now()` instead of `Clock::now()`.
-/// `Mutex::try_lock_until` reads the clock that it was given, which is real.
+/// Compare a deadline with `now()` instead of `Clock::now()`. `Mutex::try_lock_until` reads the clock that it was given,
+/// which is real.
 ///
 /// Callbacks: `LockOptions::on_lost` and stop callbacks run on the thread that moves the time, in the order of the
 /// losses, and before the call that moves the time returns. An exception that one throws is reported to
-/// `Options::on_warning`.
+/// `Options::on_warning`. An `Options::observer` has a thread of its own, as it has in every client.
 ///
 /// What differs from `Redlock`: there is no restart guard, so nodes do not lose their data, need no marker, and
 /// allow any ttl up to 365 days. A call that waits without an end for a lock that is never released runs for ever.
 ///
-/// Threads: any thread may make any call at any time. But a thread that waits moves the time for all of them. Errors are those of `LockClient`. Nothing remains
-/// when the object and its leases are gone. It is in the library redlock itself: a test that uses it does not need the
-/// component `testing` to be linked.
+/// Threads: any thread may make any call at any time. But a thread that waits moves the time for all of them, and a release
+/// does not wait for a callback that has begun on another thread. Errors are those of `LockClient`.
+///
+/// Nothing remains when the object and its leases are gone. It is in the library redlock itself: a test that uses it
+/// does not link `redlock::testing`.
 class REDLOCK_EXPORT FakeLocks : public LockClient {
  public:
   /// Makes a client of 1 to 31 nodes, all working. `options` are those of `Redlock`; the restart guard is off. Throws
