@@ -60,8 +60,7 @@ std::string describe_holder(const LockState& state, const std::string& resource,
       return resource + " is held by " + text_of(Holder{state.owner}) +
              (state.ttl == std::chrono::nanoseconds::max()
                   ? " and never expires."
-                  : ", for " + readable(std::chrono::floor<std::chrono::milliseconds>(state.ttl)) +
-                        " unless extended.");
+                  : ", for " + readable(state.ttl) + " unless extended.");
     case LockState::Kind::free:
       return "Nobody holds " + resource + ".";
     case LockState::Kind::unknown:

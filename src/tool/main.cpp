@@ -413,6 +413,8 @@ int execute(const Commands& commands) {
   const Ending ending = run(commands.run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;
+}
+
 /// The words before `--` are parsed here; the words after it are the command, passed on unchanged.
 int parse_and_run(const std::vector<std::string>& words) {
   const auto separator = std::find(words.begin(), words.end(), "--");

@@ -22,15 +22,11 @@ namespace {
 using detail::printable;
 using Row = std::array<std::string, 6>;
 
-std::chrono::milliseconds in_ms(std::chrono::nanoseconds time) {
-  return std::chrono::floor<std::chrono::milliseconds>(time);
-}
-
 Row row_of(const NodeReport& report) {
   return {report.node,
           std::string{to_string(report.status)},
           report.owner ? holder_text(*report.owner) : "-",
-          report.ttl ? readable(in_ms(*report.ttl)) : "-",
+          report.ttl ? readable(*report.ttl) : "-",
           report.counter ? std::to_string(report.counter->value()) : "-",
           printable(report.message)};
 }
@@ -44,9 +40,9 @@ void print(std::span<const NodeReport> reports) {
 nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
   if (report.owner) add_holder(node, *report.owner);
-  if (report.ttl) node["ttl_ms"] = in_ms(*report.ttl).count();
+  if (report.ttl) node["ttl_ms"] = milliseconds_of(*report.ttl);
   if (report.counter) node["counter"] = report.counter->value();
-  if (report.votes_in) node["votes_in_ms"] = in_ms(*report.votes_in).count();
+  if (report.votes_in) node["votes_in_ms"] = milliseconds_of(*report.votes_in);
   if (!report.message.empty()) node["message"] = report.message;
   return node;
 }
@@ -56,7 +52,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
   if (state.kind == LockState::Kind::held) {
     add_holder(all, state.owner);
-    if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = in_ms(state.ttl).count();
+    if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = milliseconds_of(state.ttl);
   }
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));

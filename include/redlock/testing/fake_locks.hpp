@@ -67,7 +67,7 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   [[nodiscard]] Clock::time_point now() const noexcept;
 
   /// Gives the lock to somebody else, for `ttl`, whoever had it: on all nodes, with an owner value that has `label`. A
-  /// lease that is watched (`on_lost`, `stop_token`, `auto_renew`) is then lost (`Loss::taken`) when this returns;
+  /// lease that is watched (`on_lost`, `stop_token`, `Renewal::automatic`) is then lost (`Loss::taken`) when this returns;
   /// another one learns of it from `extend` or `release`. Moves the time by 10 ms. Throws `Error` (misconfigured) for a
   /// resource or label that a lock cannot have.
   void take(std::string_view resource, Duration ttl, std::string_view label = "somebody else");

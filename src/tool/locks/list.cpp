@@ -30,8 +30,8 @@ struct Entry {
   std::string resource;
   Holder holder;
   std::size_t copies = 0;
-  bool is_held = false;                          ///< By a majority.
-  std::optional<std::chrono::milliseconds> ttl;  ///< None: never expires.
+  bool is_held = false;                         ///< By a majority.
+  std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
 };
 
@@ -54,7 +54,7 @@ Entry entry_of(const FoundLock& lock) {
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
   }
   if (entry.is_held)
-    entry.ttl = state.ttl == std::chrono::milliseconds::max() ? std::nullopt : std::optional{state.ttl};
+    entry.ttl = state.ttl == std::chrono::nanoseconds::max() ? std::nullopt : std::optional{state.ttl};
   return entry;
 }
 
@@ -91,7 +91,7 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
   nlohmann::json json{
       {"resource", entry.resource}, {"held", entry.is_held}, {"copies", entry.copies}, {"nodes", nodes}};
   add_holder(json, entry.holder.owner_value);
-  if (entry.ttl) json["ttl_ms"] = entry.ttl->count();
+  if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();
   return json_text(json);
 }

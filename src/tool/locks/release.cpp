@@ -33,14 +33,14 @@ constexpr std::chrono::seconds answer_time{2};  // with slow nodes: nobody is in
 /// The one owner value on the nodes that begins with this text; empty if there is none.
 std::string owner_beginning_with(const std::string& text, const Reports& reports) {
   if (text.size() < shortest_beginning)
-    throw Error{Errc::misconfigured, "--owner needs the owner value, or at least its first " +
-                                         std::to_string(shortest_beginning) + " characters"};
+    throw Error{Errc::invalid_argument, "--owner needs the owner value, or at least its first " +
+                                            std::to_string(shortest_beginning) + " characters"};
   std::set<std::string> owners;
   for (const NodeReport& report : reports)
     if (report.owner && report.owner->starts_with(text)) owners.insert(*report.owner);
   if (owners.contains(text)) return text;
   if (owners.size() > 1)
-    throw Error{Errc::misconfigured,
+    throw Error{Errc::invalid_argument,
                 "several owner values begin with " + printable(text) + ": give more of it"};
   return owners.empty() ? "" : *owners.begin();
 }
@@ -48,7 +48,7 @@ std::string owner_beginning_with(const std::string& text, const Reports& reports
 /// Writes who would lose the lock, and asks. Returns true if the answer is yes.
 bool is_wanted(const ReleaseArguments& arguments, const LockState& state, const Reports& reports) {
   if (!arguments.yes && (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1))
-    throw Error{Errc::misconfigured,
+    throw Error{Errc::invalid_argument,
                 "there is no terminal to ask on: name the holder with --owner, or give --yes"};
   std::cerr << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
   if (arguments.yes) return true;

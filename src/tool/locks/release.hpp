@@ -22,7 +22,7 @@ struct ReleaseArguments {
 ///
 /// Returns `success` if a majority of the nodes answered and a copy was deleted, `conflict` if there was nothing to
 /// delete or the answer was no, and `no_quorum` if too few nodes answered: then the holder may still have the lock. Throws
-/// `redlock::Error` (misconfigured) if it cannot ask, and if the beginning of an owner value is too short or fits several.
+/// `redlock::Error` (invalid_argument) if it cannot ask, and if the beginning of an owner value is too short or fits several.
 int force_release(const ReleaseArguments&);
 
 }  // namespace redlock::tool

@@ -84,15 +84,15 @@ int nodes(const NodesArguments& arguments) {
 int set_max_ttl(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  const Duration max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
-  std::cout << "max_ttl is " << readable(std::chrono::floor<milliseconds>(max_ttl.get())) << '\n';
+  const std::chrono::nanoseconds max_ttl = locks.raise_max_ttl(*arguments.nodes.max_ttl);
+  std::cout << "max_ttl is " << readable(max_ttl) << '\n';
   return success;
 }
 
 int begin_deployment(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   if (nodes.options.restart_guard == RestartGuard::off)
-    throw Error{Errc::misconfigured, "the restart guard is off, so there is no deployment to begin"};
+    throw Error{Errc::invalid_argument, "the restart guard is off, so there is no deployment to begin"};
   const Survey before = survey(nodes, arguments.resource, {});
   if (before.deployment()) return report_existing(before, arguments.nodes);
   require_all(before);

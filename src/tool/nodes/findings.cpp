@@ -92,8 +92,7 @@ class Examiner {
     if (survey_.options.max_ttl.get() < greatest.ceiling)
       add(Severity::degraded, "max_ttl_low",
           "the nodes allow locks of up to " + readable(greatest.ceiling) +
-              ", but max_ttl of this configuration is " +
-              readable(std::chrono::floor<milliseconds>(survey_.options.max_ttl.get())),
+              ", but max_ttl of this configuration is " + readable(survey_.options.max_ttl.get()),
           "Set REDLOCK_MAX_TTL to " + std::to_string(greatest.ceiling.count()) +
               "ms for all clients: nodes that lose their data while the others are away wait at least that "
               "long.");
@@ -137,8 +136,7 @@ class Examiner {
   static constexpr nanoseconds tolerance = std::chrono::seconds{1};
 
   static std::string difference(nanoseconds off) {
-    return readable(std::chrono::floor<milliseconds>(std::chrono::abs(off))) +
-           (off > nanoseconds::zero() ? " ahead of" : " behind");
+    return readable(std::chrono::abs(off)) + (off > nanoseconds::zero() ? " ahead of" : " behind");
   }
 
   [[nodiscard]] std::string how_to_vote() const {

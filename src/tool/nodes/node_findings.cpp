@@ -140,11 +140,9 @@ class Examination {
   void speed() {
     if (!facts_.round_trip || !has_voted(node_.report) || 2 * *facts_.round_trip <= all_.node_timeout())
       return;
-    const auto shown = [](std::chrono::nanoseconds time) {
-      return readable(std::chrono::floor<std::chrono::milliseconds>(time));
-    };
     add(Severity::degraded, "slow",
-        "answers after " + shown(*facts_.round_trip) + ", and clients wait for " + shown(all_.node_timeout()),
+        "answers after " + readable(*facts_.round_trip) + ", and clients wait for " +
+            readable(all_.node_timeout()),
         "Use a nearer or less busy server, or a longer Options::node_timeout.");
   }
 

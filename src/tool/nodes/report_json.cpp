@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tool/nodes/report.hpp"
+#include "tool/time_text.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -31,7 +32,7 @@ json json_of(const NodeView& view, const Survey& survey) {
             {"status", to_string(view.report.status)},
             {"votes", view.votes()},
             {"unseen", unseen_on(view, survey.options)}};
-  if (view.report.votes_in) node["votes_in_ms"] = view.report.votes_in->count();
+  if (view.report.votes_in) node["votes_in_ms"] = milliseconds_of(*view.report.votes_in);
   if (!view.report.message.empty()) node["message"] = view.report.message;
   put(node, "version", facts.version);
   put(node, "run_id", facts.run_id);

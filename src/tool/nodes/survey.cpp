@@ -38,12 +38,9 @@ void heed_refusal(NodeReport& report, const NodeFacts& facts) {
 /// A node that always takes longer than other clients wait does not vote for them.
 void heed_speed(NodeView& node, std::chrono::nanoseconds timeout) {
   if (!has_voted(node.report) || node.facts.round_trip.value_or(timeout) <= timeout) return;
-  const auto shown = [](std::chrono::nanoseconds time) {
-    return readable(std::chrono::floor<std::chrono::milliseconds>(time));
-  };
   node.report.status = NodeStatus::timed_out;
-  node.report.message =
-      "its fastest answer took " + shown(*node.facts.round_trip) + ", and clients wait for " + shown(timeout);
+  node.report.message = "its fastest answer took " + readable(*node.facts.round_trip) +
+                        ", and clients wait for " + readable(timeout);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ constexpr std::chrono::seconds settling_time{2};
 /// Takes a lock and looks which nodes granted it.
 std::vector<Vote> try_once(Redlock& locks, const std::string& resource, const LockOptions& options) {
   LockResult lease = locks.try_lock(resource, options);
-  if (lease.code() == Errc::misconfigured) static_cast<void>(lease.value());  // throws
+  if (lease.code() == Errc::misconfigured || lease.code() == Errc::invalid_argument)
+    static_cast<void>(lease.value());  // throws
   std::vector<Vote> votes;
   for (NodeReport& report : locks.inspect(resource)) {
     const bool is_given = lease && report.owner == lease->owner_value();

@@ -41,8 +41,7 @@ std::string reason_of(const Observer::Attempt& attempt) {
   } else {
     text << "held";
     if (attempt.holder) text << " by " << *attempt.holder;
-    if (attempt.holder && attempt.holder->ttl)
-      text << ", " << readable(std::chrono::floor<milliseconds>(*attempt.holder->ttl)) << " left";
+    if (attempt.holder && attempt.holder->ttl) text << ", " << readable(*attempt.holder->ttl) << " left";
   }
   return text.str();
 }
@@ -92,8 +91,7 @@ void Progress::end(const Lease* taken) {
   is_over_ = true;
   clear_line();
   if (verbosity_ != Verbosity::verbose || !taken) return;
-  std::cerr << "redlock: took " << resource_ << " after "
-            << readable(std::chrono::floor<milliseconds>(Clock::now() - begun_)) << ", token "
+  std::cerr << "redlock: took " << resource_ << " after " << readable(Clock::now() - begun_) << ", token "
             << taken->fencing_token().value() << std::endl;
 }
 

@@ -106,7 +106,7 @@ void expires(Surroundings& world, Transcript& see) {
   see.emplace_back(lease.extend() ? "extended" : "not extended");
   see.emplace_back(to_string(lease.release()));
   see.push_back(told);
-  Lease bounded = world.locks().try_lock("b", {.ttl = 1s, .auto_renew = true, .max_hold = 2s}).value();
+  Lease bounded = world.locks().try_lock("b", {.ttl = 1s, .max_hold = 2s}).value();
   see.emplace_back(bounded.wait_lost() ? "lost" : "not lost");
   see.push_back(seen(bounded));
 }
@@ -116,7 +116,7 @@ void is_extended(Surroundings& world, Transcript& see) {
   world.pass(100ms);
   const auto before = lease.deadline();
   see.emplace_back(lease.extend() && lease.deadline() > before ? "extended" : "not extended");
-  const Lease renewed = world.locks().try_lock("renewed", {.ttl = 3s, .auto_renew = true}).value();
+  const Lease renewed = world.locks().try_lock("renewed", {.ttl = 3s}).value();
   world.pass(4s);
   see.push_back(seen(renewed));
 }
@@ -125,7 +125,7 @@ void is_lost(Surroundings& world, Transcript& see, void (Surroundings::*lose)(co
   std::string told = "nothing";
   Lease watched =
       world.locks().try_lock("watched", {.on_lost = [&](Loss why) { told = to_string(why); }}).value();
-  Lease renewed = world.locks().try_lock("renewed", {.auto_renew = true}).value();
+  Lease renewed = world.locks().try_lock("renewed").value();
   const std::stop_token stop = renewed.stop_token();
   Lease plain = world.locks().try_lock("plain").value();
   world.pass(50ms);
@@ -147,7 +147,7 @@ void is_taken(Surroundings& world, Transcript& see) { is_lost(world, see, &Surro
 
 void nodes_fail(Surroundings& world, Transcript& see, FakeNodeState state) {
   Lease plain = world.locks().try_lock("plain", {.ttl = 20s}).value();
-  Lease renewed = world.locks().try_lock("renewed", {.ttl = 3s, .auto_renew = true}).value();
+  Lease renewed = world.locks().try_lock("renewed", {.ttl = 3s}).value();
   world.set_node(2, state);
   see.push_back(seen(world.locks().try_lock("with two")));
   see.emplace_back(plain.extend() ? "extended" : "not extended");
@@ -174,13 +174,13 @@ void is_handed_over(Surroundings& world, Transcript& see) {
     see.push_back(seen(old));
     see.push_back(seen(world.locks().try_lock("r", {.fencing = fencing})));
     const LockResult adopted =
-        world.locks().adopt("r", old.owner_value(), old.fencing_token(), {.fencing = fencing});
+        world.locks().adopt({"r", old.owner_value(), old.fencing_token()}, {.fencing = fencing});
     see.push_back(seen(adopted));
     see.emplace_back(adopted->fencing_token() > old.fencing_token() ? "a greater token" : "no greater token");
     see.push_back(
-        seen(world.locks().adopt("r", old.owner_value(), old.fencing_token(), {.fencing = fencing})));
+        seen(world.locks().adopt({"r", old.owner_value(), old.fencing_token()}, {.fencing = fencing})));
   }
-  see.push_back(seen(world.locks().adopt("never", "held", {})));
+  see.push_back(seen(world.locks().adopt({"never", "held"})));
 }
 
 void is_refused(Surroundings& world, Transcript& see) {

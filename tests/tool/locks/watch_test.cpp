@@ -39,7 +39,7 @@ TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   REQUIRE(says(watch, " UTC  held by first\\x0a since 2"));
   CHECK(says(watch, ", token " + std::to_string(first.fencing_token().value())));
   redlock::Lease second =
-      locks.adopt("r", first.owner_value(), first.fencing_token(), {.ttl = 1h, .label = "second"}).value();
+      locks.adopt({"r", first.owner_value(), first.fencing_token()}, {.ttl = 1h, .label = "second"}).value();
   REQUIRE(says(watch, " UTC  held by second since 2"));
   nodes.kill(0);
   nodes.kill(1);

@@ -52,8 +52,7 @@ TEST_CASE("fake_losses_are_reported_in_their_order_before_the_time_has_moved_on"
   };
   const Lease second = locks.try_lock("second", {.ttl = 2s, .on_lost = note("second")}).value();
   const Lease first = locks.try_lock("first", {.ttl = 1s, .on_lost = note("first")}).value();
-  const Lease renewed =
-      locks.try_lock("third", {.ttl = 1s, .auto_renew = true, .on_lost = note("third")}).value();
+  const Lease renewed = locks.try_lock("third", {.ttl = 1s, .on_lost = note("third")}).value();
   locks.advance(1h);
   const std::string late{to_string(Loss::deadline_passed)};
   CHECK(lost == std::vector<std::string>{"first: " + late, "second: " + late});
@@ -97,7 +96,7 @@ TEST_CASE("a_released_fake_lease_reports_no_loss") {
 
 TEST_CASE("a_fake_majority_that_hangs_costs_the_node_timeout_and_then_the_lease") {
   FakeLocks locks{3, {.node_timeout = 200ms}};
-  const Lease lease = locks.try_lock("r", {.ttl = 3s, .auto_renew = true}).value();
+  const Lease lease = locks.try_lock("r", {.ttl = 3s}).value();
   locks.set_node(0, FakeNodeState::hanging);
   locks.advance(10s);
   CHECK(lease.state() == State::held);
@@ -116,7 +115,7 @@ TEST_CASE("a_fake_majority_that_hangs_costs_the_node_timeout_and_then_the_lease"
 
 TEST_CASE("a_thread_that_waits_for_a_fake_lock_gets_it_after_the_release") {
   FakeLocks locks;
-  Lease held = locks.try_lock("r", {.ttl = 1s, .auto_renew = true}).value();
+  Lease held = locks.try_lock("r", {.ttl = 1s}).value();
   std::thread waiter{[&] { CHECK(locks.lock("r").value().valid()); }};
   held.release();
   waiter.join();
