@@ -97,8 +97,11 @@ void acquires_and_releases(Surroundings& world, Transcript& see) {
 
 void expires(Surroundings& world, Transcript& see) {
   std::string told = "nothing";
-  Lease lease =
-      world.locks().try_lock("r", {.ttl = 1s, .on_lost = [&](Loss why) { told = to_string(why); }}).value();
+  Lease lease = world.locks()
+                    .try_lock("r", {.ttl = 1s,
+                                    .renewal = redlock::Renewal::none,
+                                    .on_lost = [&](Loss why) { told = to_string(why); }})
+                    .value();
   const LockResult next = world.locks().try_lock_for("r", 1h);
   see.push_back(seen(next));
   see.push_back(seen(lease));

@@ -154,8 +154,12 @@ TEST_CASE("the_background_thread_handles_no_signals_but_those_of_a_crash_or_a_pr
   static_cast<void>(locks.try_lock("resource", lasting));  // leaves a reconnect to the background thread
   const pid_t background = background_of(locks, before);
 
-  const std::uint64_t blocked = std::stoull(status_of(background, "SigBlk"), nullptr, 16);
-  const auto is_blocked = [&](int signal) { return (blocked >> (signal - 1) & 1U) != 0; };
+  const auto is_blocked = [&](int signal) {
+    const std::uint64_t blocked = std::stoull(status_of(background, "SigBlk"), nullptr, 16);
+    return (blocked >> (signal - 1) & 1U) != 0;
+  };
+  // The C library blocks all signals of a thread at first, until it sets those that the thread inherits.
+  REQUIRE(eventually([&] { return !is_blocked(SIGSEGV); }));
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     const bool of_the_c_library = signal > 31 && signal < SIGRTMIN;
     if (signal == SIGKILL || signal == SIGSTOP || of_the_c_library) continue;

@@ -17,7 +17,7 @@ using testing::FakeNodeState;
 TEST_CASE("fake_time_moves_only_when_it_is_told_to") {
   FakeLocks locks;
   const auto begun = locks.now();
-  const Lease lease = locks.try_lock("r", {.ttl = 10s}).value();
+  const Lease lease = locks.try_lock("r", {.ttl = 10s, .renewal = redlock::Renewal::none}).value();
   CHECK(locks.now() == begun);
   const auto left = lease.remaining();
   std::this_thread::sleep_for(2ms);
@@ -50,8 +50,12 @@ TEST_CASE("fake_losses_are_reported_in_their_order_before_the_time_has_moved_on"
   const auto note = [&](const std::string& name) {
     return [&lost, name](Loss why) { lost.push_back(name + ": " + std::string{to_string(why)}); };
   };
-  const Lease second = locks.try_lock("second", {.ttl = 2s, .on_lost = note("second")}).value();
-  const Lease first = locks.try_lock("first", {.ttl = 1s, .on_lost = note("first")}).value();
+  const Lease second =
+      locks.try_lock("second", {.ttl = 2s, .renewal = redlock::Renewal::none, .on_lost = note("second")})
+          .value();
+  const Lease first =
+      locks.try_lock("first", {.ttl = 1s, .renewal = redlock::Renewal::none, .on_lost = note("first")})
+          .value();
   const Lease renewed = locks.try_lock("third", {.ttl = 1s, .on_lost = note("third")}).value();
   locks.advance(1h);
   const std::string late{to_string(Loss::deadline_passed)};
