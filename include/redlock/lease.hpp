@@ -22,8 +22,8 @@ class Client;
 class LeaseRecord;
 }  // namespace detail
 
-/// What it takes to adopt a lock: see `Lease::orphan` and `LockClient::adopt`. Who knows it can take the lock, or release it.
-/// A plain value.
+/// What it takes to adopt a lock: see `Lease::orphan` and `LockClient::adopt`. Anyone who has it
+/// can take the lock or release it: send it over channels that you trust, and do not log it. A plain value.
 struct Handover {
   std::string resource;     ///< As given to the lock call.
   std::string owner_value;  ///< The value of the lock's key: 1 to 1024 bytes.
@@ -133,8 +133,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// or *in_doubt*: too few nodes answered, the old deadline is still valid, and another call may succeed. A
   /// lease whose deadline has passed is never extended.
   ///
-  /// Throws `Error` (misconfigured) if a majority of the nodes refuses the extension for a reason that no
-  /// retry can fix; the lease is then in doubt.
+  /// Throws `Error`: misconfigured if a majority of the nodes refuses the extension for a reason that no
+  /// retry can fix, and the lease is then in doubt; invalid_argument in a child of fork().
   [[nodiscard]] bool extend();
   /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost` (also for a lease that is released or
   /// empty), `Errc::no_quorum` (in doubt) or `Errc::misconfigured`. Throws only if memory runs out.
@@ -153,7 +153,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// becomes *released*: it is no longer renewed, does not release the lock, and reports no loss. Do not use
   /// what the lock protects any more.
   ///
-  /// Returns none if the lease was not valid any more, or if `release` or `orphan` was called before: then there
+  /// Returns none if the lease was not valid any more, in a child of fork(), or if `release` or `orphan` was called before: then there
   /// is nothing to adopt.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all

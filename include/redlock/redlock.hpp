@@ -1,6 +1,7 @@
 // Distributed locks on Redis: include this header for all of the library.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <ranges>
 #include <type_traits>
@@ -73,7 +74,8 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// the nodes, which is greater if they already had a greater one: it is never lowered.
   ///
   /// All nodes must be reachable and have their markers, which the first lock writes; otherwise throws
-  /// `no_quorum` or `misconfigured`, with a report for each node that is not well. Some nodes may then wait longer
+  /// `no_quorum` or `misconfigured`, with a report for each node that is not well. Throws `invalid_argument` for a value out
+  /// of range, without the restart guard, and in a child of fork(). Some nodes may then wait longer
   /// than necessary after a loss of data; call it again when all nodes are well. Blocks for two seconds and some
   /// round trips, because clients that are marking a node must have finished first (docs/safety.md). Raise
   /// `Options::max_ttl` of the clients before, for the case that a majority of the nodes loses its data while

@@ -12,6 +12,7 @@
 #include "api/limits.hpp"
 #include "os/fork_guard.hpp"
 #include "os/process_label.hpp"
+#include "os/quiet_thread.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
@@ -108,6 +109,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
                          .guard = guard_of(nodes.size(), options_),
                          .observer = events_.get(),
                          .report = options_.on_warning})} {
+  pin_module();  // for name lookups, and for callbacks that destroy their client
   warn(options_, nodes.size());
 }
 
@@ -341,19 +343,18 @@ std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {
   auto raise = std::make_unique<core::CeilingRaise>(
       std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()), names_.size(), options_.durable_nodes,
       options_.node_timeout.value_or(default_node_timeout).get());
-  return shell_->run(
-      std::move(raise), {}, [&](const core::CeilingRaise& ended) -> std::chrono::nanoseconds {
-        const Tally& tally = ended.tally();
-        if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();
-        const std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
-        std::vector<NodeReport> failed;
-        for (NodeIndex node = 0; node < all.size(); ++node)
-          if (tally.is(node, Tally::Mark::unknown)) failed.push_back(all[node]);
-        throw Error{tally.misconfigured() > 0 ? Errc::misconfigured : Errc::no_quorum,
-                    "max_ttl was not raised, because that takes all " + std::to_string(tally.nodes()) +
-                        " nodes with their markers; try again when these are well",
-                    std::move(failed)};
-      });
+  return shell_->run(std::move(raise), {}, [&](const core::CeilingRaise& ended) -> std::chrono::nanoseconds {
+    const Tally& tally = ended.tally();
+    if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();
+    const std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
+    std::vector<NodeReport> failed;
+    for (NodeIndex node = 0; node < all.size(); ++node)
+      if (tally.is(node, Tally::Mark::unknown)) failed.push_back(all[node]);
+    throw Error{tally.misconfigured() > 0 ? Errc::misconfigured : Errc::no_quorum,
+                "max_ttl was not raised, because that takes all " + std::to_string(tally.nodes()) +
+                    " nodes with their markers; try again when these are well",
+                std::move(failed)};
+  });
 }
 
 Client::Failure Client::explain(Errc code, const Tally& tally) const {

@@ -1,5 +1,6 @@
 #include "redlock/lease.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/client.hpp"

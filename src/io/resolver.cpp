@@ -47,7 +47,7 @@ std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t po
     resolution->answer_ = {true, std::move(lookup.addresses), error};
     resolution->answered_.set();
   });
-  detach_thread(thread);  // a lookup cannot be interrupted
+  thread.detach();  // a lookup cannot be interrupted
   return resolution;
 }
 

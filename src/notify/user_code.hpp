@@ -36,7 +36,7 @@ inline void end_callback_thread(std::thread& thread) {
   if (!runs_user_code)
     end_thread(thread);
   else if (thread.joinable())
-    detach_thread(thread);
+    thread.detach();
 }
 
 }  // namespace redlock::inline v1::detail

@@ -47,25 +47,25 @@ template <class Body>
   });
 }
 
-/// Lets the thread end by itself. From now on `dlclose` leaves the shared library that this code is linked into in memory,
-/// because the thread may still run it.
-inline void detach_thread(std::thread& thread) {
+/// From now on `dlclose` leaves the shared library that this code is linked into in memory, because a thread that nobody joins
+/// may still run it. Call it before such threads are started, on the program's thread and under no mutex: it takes the lock of
+/// the dynamic linker, which may be held by a thread that waits for this one.
+inline void pin_module() {
   static const bool is_pinned = [] {
     Dl_info found{};
-    if (::dladdr(reinterpret_cast<void*>(&detach_thread), &found) == 0) return false;
+    if (::dladdr(reinterpret_cast<void*>(&pin_module), &found) == 0) return false;
     // Fails for the program itself, which nobody can unload.
     void* const module = ::dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (module) ::dlclose(module);
     return module != nullptr;
   }();
   static_cast<void>(is_pinned);
-  thread.detach();
 }
 
 /// Joins the thread. If it is the calling thread, detaches it instead.
 inline void end_thread(std::thread& thread) {
   if (thread.get_id() == std::this_thread::get_id())
-    detach_thread(thread);
+    thread.detach();
   else if (thread.joinable())
     thread.join();
 }

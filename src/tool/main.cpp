@@ -45,7 +45,7 @@ constexpr const char* about =
 constexpr const char* about_run =
     "Runs CMD while holding the lock RESOURCE. Extends the lock while CMD runs and releases it afterwards.\n"
     "CMD never outlives the lock: if the lock cannot be extended, CMD's process group gets SIGTERM, and\n"
-    "SIGKILL at the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
+    "SIGKILL just before the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
     "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
 
 constexpr const char* run_footer =

@@ -32,7 +32,7 @@ class Category final : public std::error_category {
       case Errc::misconfigured:
         return "misconfigured: too many servers are set up so that they can never vote";
       case Errc::invalid_argument:
-        return "invalid argument: an argument or an option is not allowed";
+        return "invalid argument: an argument, an option or a use is not allowed";
     }
     return "unknown redlock error " + std::to_string(value);
   }

@@ -197,8 +197,8 @@ TEST_CASE("a_waiting_command_shows_the_holder_in_one_line_that_disappears") {
 
 TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {
   LocalNodes nodes{3};
-  Program holder{tool({"run", "--label", "the nightly one", "r", "--", "sleep", "3600"}),
-                 {nodes_variable(nodes.urls())}};
+  Program nightly{tool({"run", "--label", "the nightly one", "r", "--", "sleep", "3600"}),
+                  {nodes_variable(nodes.urls())}};
   Shell shell{nodes};
   const std::string tool = REDLOCK_TOOL;
   shell.type("until " + tool + " list | grep 3/3; do sleep 0.02; done; echo th''ere\n");
@@ -211,11 +211,11 @@ TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {
     CHECK(shell.sees("released nothing\r\n"));
     CHECK(shell.sees("code 1\r\n"));
   }
-  CHECK(holder.is_running());
+  CHECK(nightly.is_running());
   shell.type(tool + " release --force r; echo co''de $?\n");
   REQUIRE(shell.sees("Release it? [y/N] "));
   shell.type("y\n");
   CHECK(shell.sees("Released r, held by the nightly one since 2"));
   CHECK(shell.sees("code 0\r\n"));
-  CHECK(holder.wait().code == 72);
+  CHECK(nightly.wait().code == 72);
 }

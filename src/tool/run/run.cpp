@@ -78,8 +78,9 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments,
                         Termination& termination, Watchdog& watchdog) {
   const Clock::duration grace = std::min(arguments.kill_after, arguments.ttl / 2);
   const auto begin_watch = [&](pid_t group) {
-    termination.begin(group, lease.deadline(), grace);
-    if (watchdog.wake() && Clock::now() < lease.deadline() - grace) return true;
+    const Clock::time_point kill_at = kill_time(lease, arguments.ttl);
+    termination.begin(group, kill_at, grace);
+    if (watchdog.wake() && Clock::now() < kill_at - grace) return true;
     termination.kill_now();
     return false;
   };

@@ -26,6 +26,7 @@ detail::Descriptor boot_timer() {
 DeadlineKeeper::DeadlineKeeper(const Lease& lease, Clock::duration ttl, Termination& termination,
                                const Watchdog& watchdog)
     : lease_{lease},
+      ttl_{ttl},
       check_interval_{std::clamp<Clock::duration>(ttl / 20, milliseconds{1}, milliseconds{500})},
       termination_{termination},
       watchdog_{watchdog},
@@ -52,7 +53,7 @@ void DeadlineKeeper::run(const std::stop_token& stop) {
 
 void DeadlineKeeper::update() {
   if (!has_watchdog_ || !lease_.valid()) return termination_.kill_now();
-  termination_.move(lease_.deadline());
+  termination_.move(kill_time(lease_, ttl_));
   if (termination_.due() <= Clock::now()) termination_.send_due();
 }
 

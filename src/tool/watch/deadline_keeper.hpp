@@ -1,6 +1,8 @@
-// Keeps the command's deadline equal to that of the lease.
+// Keeps the time at which the command has to be dead just before the deadline of the lease.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <stop_token>
 #include <thread>
 
@@ -13,6 +15,11 @@
 
 namespace redlock::tool {
 
+/// When the command has to be dead: a little before the deadline of its lock, because a busy machine wakes processes late.
+[[nodiscard]] inline Clock::time_point kill_time(const Lease& lease, Clock::duration ttl) {
+  return lease.deadline() - std::min<Clock::duration>(ttl / 40, std::chrono::milliseconds{50});
+}
+
 /// Moves the command's deadline whenever a renewal has moved the lease's. Ends the command at once if the lock
 /// is lost before its deadline, and if the watchdog's process is gone: then nothing would end the command
 /// while this process is stopped.
@@ -21,7 +28,7 @@ namespace redlock::tool {
 /// of the two processes to end the command in time. Runs a thread of its own, which contacts no node.
 class DeadlineKeeper {
  public:
-  /// Precondition: `Termination::begin` was called with the lease's deadline. All arguments must outlive this
+  /// Precondition: `Termination::begin` was called with `kill_time`. All arguments must outlive this
   /// object. Throws `std::system_error` if the system cannot provide a thread or a descriptor.
   DeadlineKeeper(const Lease&, Clock::duration ttl, Termination&, const Watchdog&);
   /// Stops the thread; leaves the lease as it is.
@@ -36,6 +43,7 @@ class DeadlineKeeper {
   void sleep();
 
   const Lease& lease_;
+  const Clock::duration ttl_;
   const Clock::duration check_interval_;
   Termination& termination_;
   const Watchdog& watchdog_;

@@ -30,6 +30,9 @@ bool nobody_is_connected(Observers& servers) {
 
 void be_idle_for_more_than_a_second() { std::this_thread::sleep_until(Clock::now() + 1500ms); }
 
+/// Of a lease that needs no connection while it is held.
+const redlock::LockOptions idle{.renewal = redlock::Renewal::none};
+
 }  // namespace
 
 TEST_CASE("idle_connections_closed_by_the_servers_are_replaced_without_an_error") {
@@ -39,7 +42,7 @@ TEST_CASE("idle_connections_closed_by_the_servers_are_replaced_without_an_error"
   REQUIRE(is_granted(locks.try_lock("r")));
   REQUIRE(eventually([&] { return nobody_is_connected(servers); }));
 
-  auto lease = locks.try_lock("r");
+  auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   CHECK(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
   CHECK(lease->release() == Release::released);
@@ -54,7 +57,7 @@ TEST_CASE("connections_killed_while_idle_are_replaced_without_an_error") {
   Observers servers{nodes};
   servers.command({"CLIENT", "KILL", "TYPE", "normal"});
 
-  auto lease = locks.try_lock("r");
+  auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   CHECK(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
   CHECK(lease->release() == Release::released);
@@ -64,7 +67,7 @@ TEST_CASE("a_lease_is_extended_and_released_over_new_connections") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
-  auto lease = locks.try_lock("r");
+  auto lease = locks.try_lock("r", idle);
   REQUIRE(lease);
   be_idle_for_more_than_a_second();
   servers.command({"CLIENT", "KILL", "TYPE", "normal"});
@@ -93,7 +96,7 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   REQUIRE(is_granted(locks.try_lock("warm-up")));
   REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections exist
   proxies[2].set_delay(0ms, 300ms);
-  auto lease = locks.try_lock("r", {.ttl = 60s});
+  auto lease = locks.try_lock("r", {.ttl = 60s, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return proxies[2].late(300ms) > 0; }));
   proxies[2].set_delay(0ms, 0ms);
