@@ -2,7 +2,8 @@
 # Tests with newer versions of all dependencies: tests/debian13.sh [--full]
 #
 # On Debian 13, builds with g++ 14, hiredis 1.2 and Catch2 3.7. Runs all tests but those of the simulation with Redis 8, and with
-# Valkey 8 the comparison with the simulated server. With --full it also runs all tests that use servers with Valkey 8, tests the package, runs the tests of the simulation, and builds the examples.
+# Valkey 8 the comparison with the simulated server. With --full it also runs all tests that use servers with Valkey 8,
+# tests the package, runs the tests of the simulation, and builds the examples.
 set -euo pipefail
 valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L '$1'"; }
 
