@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds everything and runs every test:
 #
-#   tests/run.sh [--preset release|dev|clang|asan|tsan|coverage] [arguments for ctest…]
+#   tests/run.sh [--preset release|dev|clang|asan|tsan|tsan-library|coverage] [arguments for ctest…]
 #
 # `tests/run.sh -R endpoint` runs the tests with "endpoint" in their names.
 set -euo pipefail
@@ -15,7 +15,7 @@ fi
 
 .ci/install g++ make cmake libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev liblua5.1-0-dev \
   redis-server redis-tools
-case $preset in clang | asan | tsan) .ci/install clang libclang-rt-dev ;; esac
+case $preset in clang | asan | tsan | tsan-library) .ci/install clang libclang-rt-dev ;; esac
 
 echo "== Configuring ($preset)"
 cmake --preset "$preset"

@@ -21,7 +21,7 @@ constexpr Errc retried[] = {Errc::held, Errc::no_quorum, Errc::too_slow};
 Tally denied_for(std::optional<std::chrono::milliseconds> ttl) {
   Tally tally{1};
   tally.mark(0, Mark::no);
-  tally[0].ttl = ttl;
+  if (ttl) tally[0].ttl = redlock::core::span_of(*ttl);  // as votes are read
   return tally;
 }
 

@@ -120,7 +120,7 @@ class Acquisition final : public ScriptedOperation {
     if (step == asked && is_open) count(node, reply, now, outbox);
     if (step == confirmed && is_open) note_confirmation(node, reply);
     if (step == timed && reply.is(Reply::Kind::integer) && reply.integer >= 0)
-      tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+      tally_[node].ttl = span_of(std::chrono::milliseconds{reply.integer});
     if (step == released) explain(node, reply);
     decide(now, outbox);
   }

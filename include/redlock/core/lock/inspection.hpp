@@ -50,7 +50,7 @@ class Inspection final : public Operation {
     } else {
       // GETRANGE returns an empty string for a missing key; only PTTL tells whether the key exists.
       const bool there = reply.integer != -2;
-      if (there && reply.integer >= 0) tally_[node].ttl = std::chrono::milliseconds{reply.integer};
+      if (there && reply.integer >= 0) tally_[node].ttl = span_of(std::chrono::milliseconds{reply.integer});
       if (!there) tally_[node].owner.reset();
       tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
       heed_caveat(node, outbox);

@@ -19,7 +19,7 @@ namespace redlock::inline v1::core {
   std::vector<Span> times;
   for (NodeIndex node = 0; node < tally.nodes(); ++node) {
     if (tally.is(node, Tally::Mark::yes)) times.push_back(Span::zero());
-    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(span_of(*tally[node].ttl));
+    if (tally.is(node, Tally::Mark::no) && tally[node].ttl) times.push_back(*tally[node].ttl);
   }
   return smallest(times, quorum(tally.nodes()));
 }

@@ -22,10 +22,10 @@ class Tally {
   enum class Mark : std::uint8_t { pending, yes, no, unknown };
   struct Ballot {
     Mark mark = Mark::pending;
-    Trouble trouble;                               // for unknown; for no, if there is more to say about it
-    std::optional<std::string> owner;              // if the operation asks for it
-    std::optional<std::chrono::milliseconds> ttl;  // if the operation asks for it
-    std::optional<std::uint64_t> counter;          // if the operation asks for it
+    Trouble trouble;                       // for unknown; for no, if there is more to say about it
+    std::optional<std::string> owner;      // if the operation asks for it
+    std::optional<Span> ttl;               // if the operation asks for it
+    std::optional<std::uint64_t> counter;  // if the operation asks for it
   };
 
   explicit Tally(std::size_t nodes) : ballots_(nodes) { counts_[index(Mark::pending)] = nodes; }

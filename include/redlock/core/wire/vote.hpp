@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
@@ -35,7 +36,7 @@ struct Grant {
   Vote vote;
   std::uint64_t counter = 0;
   std::optional<std::string> owner;
-  std::optional<std::chrono::milliseconds> ttl;
+  std::optional<Span> ttl;
 };
 [[nodiscard]] inline Grant read_grant(const Reply& reply) {
   Grant grant;
@@ -47,7 +48,7 @@ struct Grant {
              parts[1].is(Reply::Kind::integer)) {
     grant.vote.kind = Vote::Kind::no;
     grant.owner = parts[0].text;
-    if (parts[1].integer >= 0) grant.ttl = std::chrono::milliseconds{parts[1].integer};
+    if (parts[1].integer >= 0) grant.ttl = span_of(std::chrono::milliseconds{parts[1].integer});
   } else {
     grant.vote.trouble = trouble_of(reply, "a valid answer to a lock request");
   }
