@@ -100,15 +100,19 @@ std::uint64_t FakeShell::random() {
 void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std::stop_token& stop,
                                const Take& take) {
   {
-    const Lock lock{mutex_};
+    Lock lock{mutex_};
     const core::Ref<core::Operation> operation{fresh.release()};
     engine_.submit(operation, now());
     exchange();
     while (!operation->done()) {
-      if (stop.stop_requested())
+      if (stop.stop_requested()) {
         engine_.abandon(operation, Errc::cancelled, now());
-      else
-        step(core::never);
+        continue;
+      }
+      step(core::never);
+      lock.unlock();
+      report_losses();  // otherwise a loss would be due at once, and the time would not move any more
+      lock.lock();
     }
     exchange();  // the releases of a failed attempt
     take(*operation);
@@ -225,12 +229,14 @@ std::stop_token FakeShell::stop_token(const std::shared_ptr<LeaseRecord>& record
 
 bool FakeShell::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
   add(record);
-  while (record->in_force(now()) && now() < until && !stop.stop_requested()) {
+  for (bool is_over = false; !is_over;) {
     {
       const Lock lock{mutex_};
-      step(until);
+      is_over = !record->in_force(now()) || now() >= until || stop.stop_requested();
+      if (!is_over) step(until);
     }
-    report_losses();
+    report_losses();  // also if another thread has ended the lease, so that its callback has begun before this returns
+    std::this_thread::yield();
   }
   return record->in_force(now());
 }
@@ -253,10 +259,15 @@ void FakeShell::report_losses() {
               std::move(callback);  // destroyed here, because the user's destructors are user code, too
           call();
         },
-        [&](std::string_view what) {
-          if (report_) report_("a loss callback threw: " + std::string{what});
-        });
+        [&](std::string_view what) { complain(what); });
   }
+}
+
+void FakeShell::complain(std::string_view what) const noexcept {
+  const auto call = [&] {
+    if (report_) report_("a loss callback threw: " + std::string{what});
+  };
+  run_user_code(call, [](std::string_view) {});  // there is nowhere to report an exception
 }
 
 }  // namespace redlock::inline v1::detail

@@ -117,6 +117,44 @@ TEST_CASE("a_fake_majority_that_hangs_costs_the_node_timeout_and_then_the_lease"
   CHECK(locks.try_lock("other").value().valid());
 }
 
+TEST_CASE("a_fake_call_that_waits_for_hanging_nodes_reports_the_losses_of_that_time") {
+  FakeLocks locks{3, {.node_timeout = 1s}};
+  std::vector<std::string> lost;
+  const LockOptions brief{.ttl = 500ms, .renewal = redlock::Renewal::none};
+  const Lease first = locks.try_lock("first", brief).value();
+  const std::stop_token stop = first.stop_token();
+  LockOptions told = brief;
+  told.on_lost = [&](Loss) {
+    lost.emplace_back("second");
+    locks.try_lock("nested");
+  };
+  const Lease second = locks.try_lock("second", told).value();
+  Lease third;
+  told.on_lost = [&](Loss) {
+    lost.emplace_back("third");
+    third.release();
+  };
+  told.ttl = 600ms;
+  third = locks.try_lock("third", told).value();
+  const Lease renewed =
+      locks.try_lock("renewed", {.ttl = 1s, .on_lost = [&](Loss) { lost.emplace_back("renewed"); }}).value();
+  const auto begun = locks.now();
+  SECTION("a lock, if a majority hangs") {
+    locks.set_node(0, FakeNodeState::hanging);
+    locks.set_node(1, FakeNodeState::hanging);
+    CHECK(locks.try_lock("other").code() == Errc::no_quorum);
+    CHECK(lost == std::vector<std::string>{"second", "third", "renewed"});
+  }
+  SECTION("an inspection, if one node hangs") {
+    locks.set_node(2, FakeNodeState::hanging);
+    CHECK(locks.inspect("other")[2].status == NodeStatus::timed_out);
+    CHECK(lost == std::vector<std::string>{"second", "third"});
+    CHECK(renewed.valid());
+  }
+  CHECK(stop.stop_requested());
+  CHECK(locks.now() - begun >= 1s);
+}
+
 TEST_CASE("a_thread_that_waits_for_a_fake_lock_gets_it_after_the_release") {
   FakeLocks locks;
   Lease held = locks.try_lock("r", {.ttl = 1s}).value();
