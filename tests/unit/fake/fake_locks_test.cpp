@@ -89,6 +89,36 @@ TEST_CASE("a_fake_loss_callback_may_use_locks_and_may_throw") {
   CHECK(warnings == std::vector<std::string>{"a loss callback threw: too bad"});
 }
 
+TEST_CASE("a_fake_warning_callback_that_throws_ends_neither_the_call_nor_the_reports") {
+  FakeLocks locks{3, {.on_warning = [](std::string_view) { throw std::runtime_error{"worse"}; }}};
+  int lost = 0;
+  const LockOptions options{.on_lost = [&](Loss) {
+    ++lost;
+    throw std::runtime_error{"too bad"};
+  }};
+  const Lease first = locks.try_lock("first", options).value();
+  const Lease second = locks.try_lock("second", options).value();
+  CHECK_NOTHROW(locks.shut_down());
+  CHECK(lost == 2);
+}
+
+TEST_CASE("a_wait_for_a_fake_loss_returns_after_the_callback_has_begun") {
+  FakeLocks locks;
+  Lease leases[2];
+  int begun = 0;
+  std::vector<int> begun_after_wait;
+  for (int one = 0; one < 2; ++one) {
+    const auto wait_for_other = [&, one](Loss) {
+      ++begun;
+      CHECK(leases[1 - one].wait_lost());
+      begun_after_wait.push_back(begun);
+    };
+    leases[one] = locks.try_lock(std::to_string(one), {.on_lost = wait_for_other}).value();
+  }
+  locks.shut_down();  // both are lost at the same time
+  CHECK(begun_after_wait == std::vector<int>{2, 2});
+}
+
 TEST_CASE("a_released_fake_lease_reports_no_loss") {
   FakeLocks locks;
   bool is_lost = false;
