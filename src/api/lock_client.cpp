@@ -1,5 +1,6 @@
 #include "redlock/lock_client.hpp"
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -39,32 +40,42 @@ LockClient::LockClient(LockClient&&) noexcept = default;
 LockClient& LockClient::operator=(LockClient&&) noexcept = default;
 LockClient::~LockClient() = default;
 
+// Each call holds the client while it runs. Callbacks of `FakeLocks` run inside these calls and may destroy the object.
+
 LockResult LockClient::try_lock(std::string_view resource, const LockOptions& options) {
-  return result_of([&] { return client_->acquire(resource, options, Attempts::one, core::never, {}); });
+  return result_of(
+      [&, held = client_] { return held->acquire(resource, options, Attempts::one, core::never, {}); });
 }
 
 LockResult LockClient::try_lock_for(std::string_view resource, Duration wait, const LockOptions& options,
                                     std::stop_token stop) {
   const Clock::time_point give_up_at = core::later(client_->now(), wait);
-  return result_of([&] {
-    if (wait > Duration{}) return client_->acquire(resource, options, Attempts::until_time, give_up_at, stop);
+  return result_of([&, held = client_] {
+    if (wait > Duration{}) return held->acquire(resource, options, Attempts::until_time, give_up_at, stop);
     // With no time left, makes one full attempt and waits for no node.
-    return client_->acquire(resource, detail::without_node_wait(options), Attempts::one, core::never, stop);
+    return held->acquire(resource, detail::without_node_wait(options), Attempts::one, core::never, stop);
   });
 }
 
 LockResult LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
-  return result_of(
-      [&] { return client_->acquire(resource, options, Attempts::until_time, core::never, stop); });
+  return result_of([&, held = client_] {
+    return held->acquire(resource, options, Attempts::until_time, core::never, stop);
+  });
 }
 
 LockResult LockClient::adopt(const Handover& handover, const LockOptions& options) {
-  return result_of([&] { return client_->adopt(handover, options); });
+  return result_of([&, held = client_] { return held->adopt(handover, options); });
 }
 
-void LockClient::shut_down() { client_->shut_down(); }
+void LockClient::shut_down() {
+  const auto held = client_;
+  held->shut_down();
+}
 
-std::vector<NodeReport> LockClient::inspect(std::string_view resource) { return client_->inspect(resource); }
+std::vector<NodeReport> LockClient::inspect(std::string_view resource) {
+  const auto held = client_;
+  return held->inspect(resource);
+}
 
 std::vector<NodeReport> LockClient::inspect(std::string_view resource, std::error_code& ec) {
   ec.clear();

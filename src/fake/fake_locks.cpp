@@ -37,20 +37,28 @@ FakeLocks::FakeLocks(int nodes, Options options) : FakeLocks{Parts{nodes, std::m
 FakeLocks::FakeLocks(Parts parts)
     : LockClient{std::move(parts.client)}, shell_{parts.shell}, prefix_{std::move(parts.prefix)} {}
 
-void FakeLocks::advance(Duration span) { shell_->advance(span.get()); }
+// A callback that runs inside a call may destroy the object, so the calls hold the client.
+
+void FakeLocks::advance(Duration span) {
+  const auto held = client().shared_from_this();
+  shell_->advance(span.get());
+}
 Clock::time_point FakeLocks::now() const noexcept { return shell_->now(); }
 
 void FakeLocks::take(std::string_view resource, Duration ttl, std::string_view label) {
+  const auto held = client().shared_from_this();
   detail::check_label(label);
   shell_->overwrite(detail::lock_key(prefix_, resource),
                     detail::new_owner_value(std::string{label}, shell_->wall()), ttl.get());
 }
 
 void FakeLocks::lose(std::string_view resource) {
+  const auto held = client().shared_from_this();
   shell_->overwrite(detail::lock_key(prefix_, resource), std::nullopt, {});
 }
 
 void FakeLocks::set_node(int node, FakeNodeState state) {
+  const auto held = client().shared_from_this();
   shell_->set_node(static_cast<std::size_t>(node), state);
 }
 

@@ -1,5 +1,6 @@
 // FakeLocks: virtual time, scripted losses and nodes. That its results are those of real nodes is the subject of
 // integration/fake/conformance_test.cpp.
+#include <memory>
 #include <redlock/redlock.hpp>
 #include <redlock/testing/fake_locks.hpp>
 #include <stdexcept>
@@ -117,6 +118,52 @@ TEST_CASE("a_wait_for_a_fake_loss_returns_after_the_callback_has_begun") {
   }
   locks.shut_down();  // both are lost at the same time
   CHECK(begun_after_wait == std::vector<int>{2, 2});
+}
+
+TEST_CASE("a_fake_client_that_a_callback_destroys_lives_until_the_call_returns") {
+  auto of_client = std::make_shared<int>();
+  const std::weak_ptr<int> client = of_client;
+  auto locks = std::make_unique<FakeLocks>(
+      3, Options{.on_warning = [held = std::move(of_client)](std::string_view) {}});
+  Lease lease;
+  bool is_destroyed = false;
+  const auto destroy = [&](Loss) {
+    is_destroyed = true;
+    lease = {};
+    locks.reset();
+    CHECK_FALSE(client.expired());
+  };
+  lease = locks->try_lock("r", {.ttl = 1s, .max_hold = 5s, .on_lost = destroy}).value();
+  const auto hang = [&] {
+    for (const int node : {0, 1}) locks->set_node(node, FakeNodeState::hanging);
+    locks->advance(900ms);
+  };
+  SECTION("advance") { locks->advance(6s); }
+  SECTION("take") { locks->take("r", 1s); }
+  SECTION("lose") { locks->lose("r"); }
+  SECTION("shut_down") { locks->shut_down(); }
+  SECTION("try_lock") {
+    hang();
+    CHECK(locks->try_lock("other").code() == Errc::no_quorum);
+  }
+  SECTION("try_lock_for") {
+    locks->take("other", 1h);
+    CHECK(locks->try_lock_for("other", 10s).code() == Errc::timed_out);
+  }
+  SECTION("lock") {
+    locks->take("other", 10s);
+    CHECK(locks->lock("other").code() == std::error_code{});
+  }
+  SECTION("adopt") {
+    hang();
+    CHECK(locks->adopt({"other", "somebody"}).code() == Errc::no_quorum);
+  }
+  SECTION("inspect") {
+    hang();
+    CHECK(locks->inspect("other").size() == 3);
+  }
+  REQUIRE(is_destroyed);
+  CHECK(client.expired());
 }
 
 TEST_CASE("a_released_fake_lease_reports_no_loss") {
