@@ -10,6 +10,7 @@
 
 #include "api/label.hpp"
 #include "api/limits.hpp"
+#include "api/socket_shell.hpp"
 #include "os/fork_guard.hpp"
 #include "os/process_label.hpp"
 #include "os/quiet_thread.hpp"
@@ -88,7 +89,7 @@ std::chrono::microseconds system_wall_clock() {
   return std::chrono::duration_cast<std::chrono::microseconds>(now);
 }
 
-OwnProcessPtr<Shell> Client::make_socket_shell(SocketShell::Parts parts) {
+OwnProcessPtr<Shell> Client::make_socket_shell(Shell::Parts parts) {
   return OwnProcessPtr<Shell>{new SocketShell{std::move(parts)}};
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/lease_registry.hpp"
-#include "api/socket_shell.hpp"
+#include "api/shell.hpp"
 #include "notify/event_queue.hpp"
 #include "notify/lease_record.hpp"
 #include "os/fork_guard.hpp"
@@ -37,8 +37,8 @@ class Client : public std::enable_shared_from_this<Client> {
   using WallClock = std::function<std::chrono::microseconds()>;
 
   /// Makes the shell. Called in the constructor.
-  using MakeShell = std::function<OwnProcessPtr<Shell>(SocketShell::Parts)>;
-  static OwnProcessPtr<Shell> make_socket_shell(SocketShell::Parts);
+  using MakeShell = std::function<OwnProcessPtr<Shell>(Shell::Parts)>;
+  static OwnProcessPtr<Shell> make_socket_shell(Shell::Parts);
 
   /// Throws Error (invalid_argument).
   Client(const std::vector<Endpoint>& nodes, Options options, WallClock wall_clock = system_wall_clock,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -13,7 +14,10 @@
 #include "notify/lease_record.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lease/held_leases.hpp"
+#include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/endpoint.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -21,6 +25,16 @@ namespace redlock::inline v1::detail {
 /// nodes and a clock in memory. Thread safe.
 class Shell {
  public:
+  /// What a shell is made of.
+  struct Parts {
+    std::vector<Endpoint> nodes;
+    std::vector<core::Session::Settings> sessions;  // one for each node
+    core::Span connect_timeout{};
+    std::optional<core::RestartGuard::Settings> guard;
+    Observer* observer = nullptr;
+    std::function<void(std::string_view)> report;  // receives warnings; may be empty
+  };
+
   Shell() = default;
   Shell(const Shell&) = delete;
   Shell& operator=(const Shell&) = delete;

@@ -15,15 +15,6 @@ namespace redlock::inline v1::detail {
 
 class SocketShell final : public Shell {
  public:
-  /// What an engine is made of, and the endpoints of its nodes.
-  struct Parts {
-    std::vector<Endpoint> nodes;
-    std::vector<core::Session::Settings> sessions;
-    core::Span connect_timeout{};
-    std::optional<core::RestartGuard::Settings> guard;
-    Observer* observer = nullptr;
-    LossNotifier::Report report;
-  };
   explicit SocketShell(Parts parts)
       : losses_{std::move(parts.report)},
         reactor_{parts.nodes,

@@ -20,7 +20,7 @@ struct FakeLocks::Parts {
     prefix = given.key_prefix;
     client = std::make_shared<detail::Client>(
         endpoints, std::move(given), [time = clock] { return time->wall(); },
-        [this](detail::SocketShell::Parts parts) {
+        [this](detail::Shell::Parts parts) {
           shell = new detail::FakeShell{clock, std::move(parts)};
           return detail::OwnProcessPtr<detail::Shell>{shell};
         });

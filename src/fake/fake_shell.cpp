@@ -53,7 +53,7 @@ Reply invalidation_of(const std::string& key) {
 
 }  // namespace
 
-FakeShell::FakeShell(std::shared_ptr<FakeClock> clock, SocketShell::Parts parts)
+FakeShell::FakeShell(std::shared_ptr<FakeClock> clock, Parts parts)
     : clock_{std::move(clock)},
       report_{std::move(parts.report)},
       engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer},

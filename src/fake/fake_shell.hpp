@@ -4,13 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "api/socket_shell.hpp"
+#include "api/shell.hpp"
 #include "fake/fake_node.hpp"
 #include "redlock/core/engine/engine.hpp"
 #include "redlock/core/lease/loss_queue.hpp"
@@ -38,7 +39,7 @@ class FakeClock {
 /// the nodes, moves the time to the next timer, and runs callbacks. No callback runs under the mutex.
 class FakeShell final : public Shell, public LossReports {
  public:
-  FakeShell(std::shared_ptr<FakeClock> clock, SocketShell::Parts parts);
+  FakeShell(std::shared_ptr<FakeClock> clock, Parts parts);
 
   void advance(core::Span);
   /// Sets the key on all nodes and notifies the client, as servers notify one that tracks the key. No value: deletes it.
@@ -75,7 +76,7 @@ class FakeShell final : public Shell, public LossReports {
   [[nodiscard]] FakeNodeState& state_of(core::ConnectionIndex each) { return states_[each % nodes_.size()]; }
 
   const std::shared_ptr<FakeClock> clock_;
-  const LossNotifier::Report report_;
+  const std::function<void(std::string_view)> report_;
   std::mutex mutex_;
   // The mutex guards all members below.
   core::Engine engine_;

@@ -92,8 +92,8 @@ inline const Rules& house_rules() {
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},
               {"api",
                {"src/api"},
-               {"values", "errors", "observer", "public", "core/base", "core/operation", "core/lock",
-                "core/lease", "core/restart_guard", "os", "io", "notify"}},
+               {"values", "errors", "observer", "public", "core/base", "core/operation", "core/node",
+                "core/lock", "core/lease", "core/restart_guard", "os", "io", "notify"}},
               // The same client with nodes and a clock in memory.
               {"fake",
                {"src/fake"},

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/client.hpp"
+#include "api/socket_shell.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/lock_client.hpp"
 #include "redlock/options.hpp"
