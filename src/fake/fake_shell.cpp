@@ -123,7 +123,7 @@ void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std
 void FakeShell::keep(const std::shared_ptr<core::LeaseState>& lease) {
   const Lock lock{mutex_};
   engine_.keep(lease, now());
-  engine_.watch(lease, now());
+  engine_.watch(lease, now(), core::a_moment);
 }
 
 void FakeShell::watch(const std::shared_ptr<core::LeaseState>& lease) {

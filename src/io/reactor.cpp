@@ -21,8 +21,6 @@ using core::Time;
 /// How long work that no caller waits for may stay undone before the background handles it. Busy callers do that work on
 /// the way; waking the background whenever a caller leaves would cost two context switches each time.
 constexpr Span background_delay = std::chrono::milliseconds{5};
-/// A renewed lease is watched only if it is held for longer, unless its holder asks to be told of its loss.
-constexpr Span a_moment = std::chrono::seconds{1};
 /// How long the background ignores the sockets after it was woken for data that a caller is reading.
 constexpr Span socket_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
@@ -228,7 +226,7 @@ void Reactor::keep(const std::shared_ptr<core::LeaseState>& lease) {
   background_.start([this] { background(); });
   const Time now = Clock::now();
   engine_.keep(lease, now);
-  engine_.watch(lease, now, a_moment);
+  engine_.watch(lease, now, core::a_moment);
   wake_for_timers(now);
 }
 

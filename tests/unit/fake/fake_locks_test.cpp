@@ -67,6 +67,24 @@ TEST_CASE("fake_losses_are_reported_in_their_order_before_the_time_has_moved_on"
   CHECK(renewed.loss() == Loss::taken);
 }
 
+TEST_CASE("a_renewed_fake_lease_is_watched_after_a_second") {
+  FakeLocks locks;
+  const Lease lease = locks.try_lock("r").value();
+  const Lease asked = locks.try_lock("s").value();
+  const std::stop_token stop = asked.stop_token();
+  locks.advance(900ms);
+  locks.take("r", 1h);
+  locks.take("s", 1h);
+  CHECK(lease.valid());
+  CHECK(asked.loss() == Loss::taken);
+  locks.advance(100ms);
+  CHECK(lease.loss() == Loss::taken);
+  const Lease older = locks.try_lock("t").value();
+  locks.advance(1s);
+  locks.lose("t");
+  CHECK(older.loss() == Loss::deleted);
+}
+
 TEST_CASE("a_fake_loss_callback_may_use_locks_and_may_throw") {
   std::vector<std::string> warnings;
   FakeLocks locks{3, {.on_warning = [&](std::string_view warning) { warnings.emplace_back(warning); }}};

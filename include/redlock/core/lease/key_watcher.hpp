@@ -21,6 +21,9 @@
 
 namespace redlock::inline v1::core {
 
+/// A renewed lease is watched only if it is held for longer, unless its holder asks to be told of its loss.
+inline constexpr Span a_moment = std::chrono::seconds{1};
+
 /// Notices at once when another client changes the key of a watched lease (CLIENT TRACKING).
 ///
 /// Each node has a second connection, the *listener*, which receives invalidation messages. It is made when a lease is
