@@ -1,7 +1,9 @@
 #include "redlock/testing/fake_locks.hpp"
 
 #include <memory>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,20 @@
 
 namespace redlock {
 inline namespace v1 {
+
+std::string_view to_string(FakeNodeState state) noexcept {
+  switch (state) {
+    case FakeNodeState::working:
+      return "working";
+    case FakeNodeState::refusing:
+      return "refusing";
+    case FakeNodeState::hanging:
+      return "hanging";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, FakeNodeState state) { return out << to_string(state); }
 
 struct FakeLocks::Parts {
   Parts(int nodes, Options given) {

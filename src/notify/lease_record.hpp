@@ -33,8 +33,8 @@ class LossReports {
   virtual bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) = 0;
   /// The lease was lost before its deadline: reports that now. Called under the client's mutex.
   virtual void lost(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
-  /// The lease was released: no report of its loss begins any more. Blocks while its callback runs on another thread,
-  /// unless it is called inside a callback.
+  /// The lease was released: no report of its loss begins any more. With real nodes, blocks while its callback runs on
+  /// another thread, unless it is called inside a callback.
   virtual void forget(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "redlock/export.hpp"
 #include "redlock/lock_client.hpp"
 #include "redlock/options.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -25,6 +27,11 @@ enum class FakeNodeState : std::uint8_t {
   hanging,   ///< It accepts connections and answers nothing; what is sent to it is lost.
 };
 
+/// Returns the enumerator's name, such as `"refusing"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(FakeNodeState) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, FakeNodeState);
+
 /// A `LockClient` without servers, sockets and real waiting. Give it to code that takes a `LockClient&`:
 ///
 ///     redlock::testing::FakeLocks locks;
@@ -39,15 +46,18 @@ enum class FakeNodeState : std::uint8_t {
 ///
 /// Time is virtual: it moves only by `advance`, `lose` and `take`, by a call that waits (for a lock, a loss, or a node
 /// that hangs), and by as much as that call would have waited. `Lease::remaining` and all deadlines are measured by it.
-/// Compare a deadline with `now()` instead of `Clock::now()`. `Mutex::try_lock_until` reads the clock that it was given,
-/// which is real.
+/// Compare a deadline with `now()` instead of `Clock::now()`. Three calls use real time, too. `LockClient::try_lock_until` and
+/// `Mutex::try_lock_until` read the clock of their deadline. `Mutex::try_lock_for` waits in real time while another thread
+/// has the same `Mutex`, and subtracts that wait from its limit.
 ///
-/// Callbacks: `LockOptions::on_lost` and stop callbacks run on the thread that moves the time, in the order of the
-/// losses, and before the call that moves the time returns. An exception that one throws is reported to
-/// `Options::on_warning`. An `Options::observer` has a thread of its own, as it has in every client.
+/// Callbacks: `LockOptions::on_lost` and stop callbacks run on the thread that moves the time or calls `shut_down` or
+/// `set_node`, in the order of the losses, and before that call returns. An exception that one throws is reported to
+/// `Options::on_warning`. An `Options::observer` has a thread of its own, as it has in every client. A callback may destroy
+/// the `FakeLocks` whose call runs it.
 ///
 /// What differs from `Redlock`: there is no restart guard, so nodes do not lose their data, need no marker, and
-/// allow any ttl up to 365 days. A call that waits without an end for a lock that is never released runs for ever.
+/// allow any ttl up to 365 days. A call without a time limit for a lock that is never released runs for ever, and so does
+/// `Lease::wait_lost` for a lease that is never lost.
 ///
 /// Threads: any thread may make any call at any time. But a thread that waits moves the time for all of them, and a release
 /// does not wait for a callback that has begun on another thread. Errors are those of `LockClient`.
@@ -57,7 +67,7 @@ enum class FakeNodeState : std::uint8_t {
 class REDLOCK_EXPORT FakeLocks : public LockClient {
  public:
   /// Makes a client of 1 to 31 nodes, all working. `options` are those of `Redlock`; the restart guard is off. Throws
-  /// `Error` (misconfigured) for others.
+  /// `Error` (`invalid_argument`) for others.
   explicit FakeLocks(int nodes = 3, Options options = {});
 
   /// Lets the time pass: keys expire, leases are renewed or lost, callbacks run. Does not block. Negative durations
@@ -67,9 +77,9 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   [[nodiscard]] Clock::time_point now() const noexcept;
 
   /// Gives the lock to somebody else, for `ttl`, whoever had it: on all nodes, with an owner value that has `label`. A
-  /// lease that is watched (`on_lost`, `stop_token`, `Renewal::automatic`) is then lost (`Loss::taken`) when this returns;
-  /// another one learns of it from `extend` or `release`. Moves the time by 10 ms. Throws `Error` (misconfigured) for a
-  /// resource or label that a lock cannot have.
+  /// lease that is watched (`on_lost`, `stop_token`, `wait_lost`; `Renewal::automatic` after a second) is then lost
+  /// (`Loss::taken`) when this returns; another one learns of it from `extend` or `release`. Moves the time by 10 ms. Throws
+  /// `Error` (`invalid_argument`) for a resource or label that a lock cannot have.
   void take(std::string_view resource, Duration ttl, std::string_view label = "somebody else");
   /// Deletes the lock on all nodes, whoever had it. As `take`, with `Loss::deleted`.
   void lose(std::string_view resource);
@@ -94,3 +104,8 @@ using redlock::FakeNodeState;
 }  // namespace testing
 
 }  // namespace redlock
+
+#ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::FakeNodeState> : redlock::detail::NameFormatter<redlock::FakeNodeState> {};
+#endif

@@ -6,6 +6,7 @@
 #include "redlock/metrics/observer.hpp"
 #include "redlock/options.hpp"
 #include "redlock/status.hpp"
+#include "redlock/testing/fake_locks.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -37,6 +38,9 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::RestartGuard::off) == "off");
   CHECK(written(redlock::Renewal::automatic) == "automatic");
   CHECK(written(redlock::Renewal::none) == "none");
+  CHECK(written(redlock::FakeNodeState::working) == "working");
+  CHECK(written(redlock::FakeNodeState::refusing) == "refusing");
+  CHECK(written(redlock::FakeNodeState::hanging) == "hanging");
   CHECK(written(redlock::Endpoint::Transport::tcp) == "tcp");
   CHECK(written(redlock::Endpoint::Transport::tls) == "tls");
   CHECK(written(redlock::Endpoint::Transport::unix_socket) == "unix_socket");
