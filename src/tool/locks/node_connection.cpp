@@ -28,6 +28,13 @@ redisContext* connect_to(const Endpoint& node) {
   throw NodeFailure{is_late ? "no answer within 2 s" : context.errstr};
 }
 
+/// The code of an error of AUTH after a colon, or nothing if the text does not begin with one that is known.
+std::string known_code(const std::string& error) {
+  for (const std::string code : {"WRONGPASS", "NOAUTH", "ERR"})
+    if (error == code || error.starts_with(code + ' ')) return ": " + code;
+  return {};
+}
+
 Reply reply_of(const redisReply& reply) {
   switch (reply.type) {
     case REDIS_REPLY_NIL:
@@ -67,9 +74,9 @@ void NodeConnection::expect_success(const std::vector<std::string>& command) {
   send({command});
   const Reply reply = receive();
   if (reply.kind != Reply::Kind::error) return;
-  // A server without this command repeats its arguments, and the last one may be the password.
-  const bool is_repeated = reply.text.find(command.back()) != std::string::npos;
-  throw NodeFailure{is_repeated ? command.front() + " is refused" : reply.text};
+  // A server without AUTH repeats the beginning of its arguments, and so of the password. Show the code of the error only.
+  if (command.front() == "AUTH") throw NodeFailure{"the server refuses the login" + known_code(reply.text)};
+  throw NodeFailure{reply.text};
 }
 
 void NodeConnection::send(const std::vector<std::vector<std::string>>& commands) {

@@ -162,6 +162,16 @@ TEST_CASE("no_command_about_locks_prints_a_password") {
   }
 }
 
+TEST_CASE("no_part_of_a_long_password_is_printed_when_a_server_has_no_auth") {
+  // Such a server repeats the first 128 characters of what AUTH was given.
+  LocalNodes nodes{1, {.arguments = {"--rename-command", "AUTH", "LOGIN"}}};
+  const std::string password(200, 'p');
+  const std::string url = "redis://:" + password + "@127.0.0.1:" + std::to_string(nodes.port(0));
+  const Program::Ending ending = run_tool({"list"}, {url});
+  CHECK(ending.errors.find(": the server refuses the login: ERR\n") != std::string::npos);
+  CHECK((ending.errors + ending.output).find("pppp") == std::string::npos);
+}
+
 TEST_CASE("list_says_which_permission_is_missing") {
   LocalNodes nodes{1};
   RawClient{nodes.port(0)}.command({"ACL", "SETUSER", "u", "on", ">p", "~*", "+getrange", "+pttl"});
