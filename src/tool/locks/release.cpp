@@ -103,7 +103,17 @@ Deletion delete_copies(const Nodes& nodes, const std::string& resource, const st
   return result;
 }
 
-int report(const Deletion& result, std::size_t nodes, const std::string& resource, const std::string& owner) {
+/// What was released: the lock of its holder, or copies that were no lock.
+std::string describe_deletion(const Deletion& result, LockState::Kind before, const std::string& resource,
+                              const std::string& holder) {
+  if (before == LockState::Kind::held) return "Released " + resource + ", held by " + holder;
+  if (before == LockState::Kind::unknown) return "Released " + resource + ", perhaps held by " + holder;
+  return "Removed " + std::to_string(result.deleted) + " stray " + (result.deleted == 1 ? "copy" : "copies") +
+         " of " + resource + ", which nobody held, of " + holder;
+}
+
+int report(const Deletion& result, std::size_t nodes, LockState::Kind before, const std::string& resource,
+           const std::string& owner) {
   for (const std::string& failure : result.failures)
     std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
   std::ostringstream holder;
@@ -120,7 +130,7 @@ int report(const Deletion& result, std::size_t nodes, const std::string& resourc
               << '\n';
     return conflict;
   }
-  std::cout << "Released " << printable(resource) << ", held by " << holder.str()
+  std::cout << describe_deletion(result, before, printable(resource), holder.str())
             << ": its copies are gone from " << copies << ".\n";
   return success;
 }
@@ -142,12 +152,18 @@ int force_release(const ReleaseArguments& arguments) {
               << (arguments.owner ? " No node has a copy with the owner value of --owner." : "") << '\n';
     return state.kind == LockState::Kind::unknown ? no_quorum : conflict;
   }
+  if (state.kind == LockState::Kind::held && owner != state.owner) {
+    std::cerr << "redlock: released nothing: "
+              << printable(describe(state, arguments.resource, reports), std::string::npos)
+              << " The owner value of --owner is not the holder's.\n";
+    return conflict;
+  }
   if (!arguments.owner && !is_wanted(arguments, state, reports)) {
     std::cerr << "redlock: released nothing\n";
     return conflict;
   }
-  return report(delete_copies(nodes, arguments.resource, owner), nodes.endpoints.size(), arguments.resource,
-                owner);
+  return report(delete_copies(nodes, arguments.resource, owner), nodes.endpoints.size(), state.kind,
+                arguments.resource, owner);
 }
 
 }  // namespace redlock::tool

@@ -20,8 +20,11 @@ struct ReleaseArguments {
 /// nodes, within milliseconds if it watches its lock. Without an owner it prints who holds the lock and asks on the
 /// terminal, unless `yes`.
 ///
+/// With an owner that is not the holder it deletes nothing, although some nodes may have copies of that owner. If nobody
+/// holds the lock, it deletes that owner's copies and says so.
+///
 /// Returns `success` if a majority of the nodes answered and a copy was deleted, `conflict` if there was nothing to
-/// delete or the answer was no, and `no_quorum` if too few nodes answered: then the holder may still have the lock. Throws
+/// delete, somebody else is the holder, or the answer was no, and `no_quorum` if too few nodes answered: then the holder may still have the lock. Throws
 /// `redlock::Error` (invalid_argument) if it cannot ask, and if the beginning of an owner value is too short or fits several.
 int force_release(const ReleaseArguments&);
 

@@ -84,8 +84,24 @@ TEST_CASE("a_beginning_that_fits_several_owner_values_is_refused") {
   CHECK(ending.code == 64);
   CHECK(ending.errors.find("several owner values begin with") != std::string::npos);
   CHECK(servers.having("r") == 2);
-  CHECK(release(nodes, {"r", "--owner", std::string(39, 'a') + "0"}).code == 0);
+  const Program::Ending stray = release(nodes, {"r", "--owner", std::string(39, 'a') + "0"});
+  CHECK(stray.code == 0);
+  CHECK(stray.output.starts_with("Removed 1 stray copy of r, which nobody held, of "));
   CHECK(servers.having("r") == 1);
+}
+
+TEST_CASE("a_forced_release_removes_no_copy_of_somebody_who_is_not_the_holder") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  const std::string holder = std::string(40, 'a') + " web1:17 @1795442531";
+  const std::string other = std::string(40, 'b') + " web2:18 @1795442531";
+  for (std::size_t node = 0; node < 3; ++node)
+    servers[node].command({"SET", "r", node == 2 ? other : holder, "PX", "3600000"});
+  const Program::Ending ending = release(nodes, {"r", "--owner", other});
+  CHECK(ending.code == 1);
+  CHECK(ending.output.empty());
+  CHECK(ending.errors.starts_with("redlock: released nothing: r is held by web1:17 since 2"));
+  CHECK(servers.having("r") == 3);
 }
 
 TEST_CASE("without_an_owner_a_terminal_or_yes_nothing_is_released") {
