@@ -33,7 +33,7 @@ void add_holder(nlohmann::json& to, const std::string& owner_value) {
 }
 
 std::string json_text(const nlohmann::json& json, int indentation) {
-  return json.dump(indentation, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json.dump(indentation, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace redlock::tool

@@ -17,7 +17,7 @@ namespace redlock::tool {
 void add_holder(nlohmann::json& to, const std::string& owner_value);
 
 /// The JSON text. JSON is UTF-8, but resources and owner values may contain any bytes: those that are not UTF-8 are
-/// replaced. With an indentation of -1 it is one line.
+/// replaced. All that is not printable ASCII is escaped, because some control characters are not escaped in JSON. With an indentation of -1 it is one line.
 [[nodiscard]] std::string json_text(const nlohmann::json&, int indentation = -1);
 
 }  // namespace redlock::tool

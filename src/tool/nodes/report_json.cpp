@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tool/locks/holder_text.hpp"
 #include "tool/nodes/report.hpp"
 #include "tool/time_text.hpp"
 
@@ -83,8 +84,7 @@ void print_report_as_json(const Survey& survey, const std::vector<Finding>& find
   }
   for (const NodeView& node : survey.nodes) all["nodes"].push_back(json_of(node, survey));
   for (const Finding& finding : findings) all["findings"].push_back(json_of(finding));
-  // Servers choose their texts, but JSON is UTF-8: replace what is not.
-  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  std::cout << json_text(all, 2) << '\n';
 }
 
 }  // namespace redlock::tool

@@ -76,6 +76,22 @@ TEST_CASE("list_shows_the_holder_the_time_the_token_and_the_copies") {
   CHECK(json["nodes"] == 3);
 }
 
+TEST_CASE("json_has_no_byte_that_controls_a_terminal") {
+  LocalNodes nodes{1};
+  const std::string resource = "r\x7f\xc2\x9b\xc3\xa4\x1b";  // DEL, CSI, a letter, ESC
+  const std::string value = std::string(40, 'a') + " \x7f\xc2\x9b @1795442531";
+  RawClient{nodes.port(0)}.command({"SET", resource, value, "PX", "3600000"});
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"list", "--json"}, Words{"status", "--json", resource}}) {
+    const std::string output = run_tool(words, nodes.urls()).output;
+    CHECK(
+        std::ranges::all_of(output, [](char byte) { return byte == '\n' || (byte >= ' ' && byte < 0x7f); }));
+    const auto json = nlohmann::json::parse(output);
+    CHECK(json["resource"] == resource);
+    CHECK(json["label"] == "\x7f\xc2\x9b");
+  }
+}
+
 TEST_CASE("list_finds_a_lock_on_any_node_once") {
   LocalNodes nodes{3};
   Observers servers{nodes};
