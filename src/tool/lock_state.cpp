@@ -11,6 +11,18 @@
 
 namespace redlock::tool {
 
+std::string_view to_string(LockState::Kind kind) noexcept {
+  switch (kind) {
+    case LockState::Kind::held:
+      return "held";
+    case LockState::Kind::free:
+      return "free";
+    case LockState::Kind::unknown:
+      break;
+  }
+  return "unknown";
+}
+
 bool has_voted(const NodeReport& report) {
   return report.status == NodeStatus::held || report.status == NodeStatus::free;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "redlock/node_report.hpp"
 
@@ -19,6 +20,9 @@ struct LockState {
   std::string owner;             ///< Set if held.
   std::chrono::nanoseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
 };
+
+/// `held`, `free` or `unknown`.
+[[nodiscard]] std::string_view to_string(LockState::Kind) noexcept;
 
 /// Returns true if the node answered whether it has a value.
 [[nodiscard]] bool has_voted(const NodeReport&);

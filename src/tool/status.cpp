@@ -48,8 +48,7 @@ nlohmann::json json_of(const NodeReport& report) {
 }
 
 void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports) {
-  constexpr const char* names[] = {"held", "free", "unknown"};
-  nlohmann::json all{{"resource", resource}, {"state", names[static_cast<std::size_t>(state.kind)]}};
+  nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
   if (state.kind == LockState::Kind::held) {
     add_holder(all, state.owner);
     if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = milliseconds_of(state.ttl);

@@ -30,7 +30,7 @@ struct Entry {
   std::string resource;
   Holder holder;
   std::size_t copies = 0;
-  bool is_held = false;                         ///< By a majority.
+  LockState::Kind state = LockState::Kind::unknown;
   std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
 };
@@ -45,7 +45,7 @@ Entry entry_of(const FoundLock& lock) {
   Entry entry{.resource = lock.resource,
               .holder = Holder{most->first},
               .copies = most->second,
-              .is_held = state.kind == LockState::Kind::held,
+              .state = state.kind,
               .ttl = {},
               .token = {}};
   for (const NodeReport& report : lock.nodes) {
@@ -53,7 +53,7 @@ Entry entry_of(const FoundLock& lock) {
     if (report.counter) entry.token = std::max(report.counter, entry.token);
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
   }
-  if (entry.is_held)
+  if (entry.state == LockState::Kind::held)
     entry.ttl = state.ttl == std::chrono::nanoseconds::max() ? std::nullopt : std::optional{state.ttl};
   return entry;
 }
@@ -88,8 +88,10 @@ Row row_of(const Entry& entry, std::size_t nodes) {
 }
 
 std::string json_of(const Entry& entry, std::size_t nodes) {
-  nlohmann::json json{
-      {"resource", entry.resource}, {"held", entry.is_held}, {"copies", entry.copies}, {"nodes", nodes}};
+  nlohmann::json json{{"resource", entry.resource},
+                      {"state", to_string(entry.state)},
+                      {"copies", entry.copies},
+                      {"nodes", nodes}};
   add_holder(json, entry.holder.owner_value);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();

@@ -49,11 +49,10 @@ std::string line_of(When when, const LockState& state, const Reports& reports) {
 }
 
 std::string json_of(When when, const std::string& resource, const LockState& state, const Reports& reports) {
-  constexpr const char* names[] = {"held", "free", "unknown"};
   const auto time = std::chrono::floor<std::chrono::milliseconds>(when.time_since_epoch());
   nlohmann::json json{{"time_ms", time.count()},
                       {"resource", resource},
-                      {"state", names[static_cast<std::size_t>(state.kind)]},
+                      {"state", to_string(state.kind)},
                       {"nodes_answered", std::ranges::count_if(reports, has_voted)}};
   if (state.kind != LockState::Kind::held) return json_text(json);
   add_holder(json, state.owner);
