@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t keys_at_once = 250;
 constexpr std::size_t longest_resource = 4096;
+constexpr int most_steps_without_keys = 1'000'000;  // one in 250 million keys of other programs
 
 bool is_owner_value(std::string_view value) {
   constexpr std::size_t digits = 40;
@@ -83,6 +84,7 @@ void LockReader::find(const std::string& resource_prefix, const Found& found) {
 /// Returns false if nobody wants more.
 bool LockReader::scan(Node& node, const std::string& pattern, const Found& found) {
   std::string cursor = "0";
+  int steps_without_keys = 0;
   do {
     send(node, {{"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}});
     const std::vector<Reply> replies = receive(node, 1);
@@ -93,6 +95,11 @@ bool LockReader::scan(Node& node, const std::string& pattern, const Found& found
       return true;
     }
     cursor = page.elements[0].text;
+    steps_without_keys = page.elements[1].elements.empty() ? steps_without_keys + 1 : 0;
+    if (steps_without_keys > most_steps_without_keys) {
+      give_up(node, "SCAN does not end");
+      return true;
+    }
     std::vector<std::string> keys;
     for (const Reply& key : page.elements[1].elements) keys.push_back(key.text);
     if (!pass_on(std::move(keys), found)) return false;
@@ -176,18 +183,16 @@ void LockReader::send(Node& node, const Commands& commands) {
 
 /// Returns the replies, or nothing if the node has failed.
 std::vector<Reply> LockReader::receive(Node& node, std::size_t number) {
-  std::vector<Reply> replies;
-  if (!node.connection) return replies;
+  if (!node.connection) return {};
   try {
-    while (replies.size() < number) {
-      replies.push_back(node.connection->receive());
-      if (is_failure(replies.back())) throw NodeFailure{replies.back().text};
-    }
+    std::vector<Reply> replies = node.connection->receive(number);
+    const auto failure = std::ranges::find_if(replies, is_failure);
+    if (failure != replies.end()) throw NodeFailure{failure->text};
+    return replies;
   } catch (const NodeFailure& failure) {
     give_up(node, failure.what());
-    replies.clear();
+    return {};
   }
-  return replies;
 }
 
 std::vector<std::string> LockReader::failures() const {

@@ -1,16 +1,24 @@
 #include "tool/locks/node_connection.hpp"
 
 #include <hiredis/hiredis.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cstddef>
+#include <chrono>
 #include <new>
+#include <system_error>
 
 namespace redlock::tool {
 namespace {
 
 constexpr timeval patience{2, 0};
+constexpr std::chrono::seconds longest_silence{2};
+constexpr std::chrono::seconds longest_exchange{10};
+constexpr std::size_t most_bytes = std::size_t{16} << 20U;
 
 struct FreeReply {
   void operator()(redisReply* reply) const noexcept { ::freeReplyObject(reply); }
@@ -72,7 +80,7 @@ NodeConnection::NodeConnection(const Endpoint& node) : context_{connect_to(node)
 
 void NodeConnection::expect_success(const std::vector<std::string>& command) {
   send({command});
-  const Reply reply = receive();
+  const Reply reply = receive(1).front();
   if (reply.kind != Reply::Kind::error) return;
   // A server without AUTH repeats the beginning of its arguments, and so of the password. Show the code of the error only.
   if (command.front() == "AUTH") throw NodeFailure{"the server refuses the login" + known_code(reply.text)};
@@ -91,15 +99,47 @@ void NodeConnection::send(const std::vector<std::vector<std::string>>& commands)
                                  sizes.data()) != REDIS_OK)
       fail(*context_);
   }
-  for (int done = 0; done == 0;)
+  const Clock::time_point until = Clock::now() + longest_exchange;
+  for (int done = 0; done == 0;) {
+    if (Clock::now() >= until) throw NodeFailure{"it reads too slowly"};
     if (::redisBufferWrite(context_.get(), &done) != REDIS_OK) fail(*context_);
+  }
 }
 
-Reply NodeConnection::receive() {
-  void* raw = nullptr;
-  if (::redisGetReply(context_.get(), &raw) != REDIS_OK) fail(*context_);
-  const std::unique_ptr<redisReply, FreeReply> reply{static_cast<redisReply*>(raw)};
-  return reply_of(*reply);
+/// Reads what has arrived. Waits for it if there is nothing.
+void NodeConnection::read_more(Clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+  if (left.count() <= 0) throw NodeFailure{"no complete answer within 10 s"};
+  pollfd socket{context_->fd, POLLIN, 0};
+  const auto wait = std::min<std::chrono::milliseconds>(left, longest_silence);
+  if (::poll(&socket, 1, static_cast<int>(wait.count())) == 0)
+    throw NodeFailure{wait < longest_silence ? "no complete answer within 10 s" : "no answer within 2 s"};
+  std::array<char, 16384> bytes{};
+  const ssize_t size = ::recv(context_->fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (size < 0) throw NodeFailure{std::generic_category().message(errno)};
+  if (size == 0) throw NodeFailure{"the server closed the connection"};
+  received_ += static_cast<std::size_t>(size);
+  if (received_ > most_bytes) throw NodeFailure{"the answer is too long"};
+  if (::redisReaderFeed(context_->reader, bytes.data(), static_cast<std::size_t>(size)) != REDIS_OK)
+    throw NodeFailure{context_->reader->errstr};
+}
+
+std::vector<Reply> NodeConnection::receive(std::size_t number) {
+  const Clock::time_point until = Clock::now() + longest_exchange;
+  received_ = 0;
+  std::vector<Reply> replies;
+  while (replies.size() < number) {
+    void* raw = nullptr;
+    if (::redisReaderGetReply(context_->reader, &raw) != REDIS_OK)
+      throw NodeFailure{context_->reader->errstr};
+    const std::unique_ptr<redisReply, FreeReply> reply{static_cast<redisReply*>(raw)};
+    if (reply)
+      replies.push_back(reply_of(*reply));
+    else
+      read_more(until);
+  }
+  return replies;
 }
 
 }  // namespace redlock::tool

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <functional>
+#include <future>
 #include <iostream>
-#include <memory>
 #include <set>
 #include <sstream>
-#include <utility>
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
@@ -68,38 +68,29 @@ struct Deletion {
   std::vector<std::string> failures = {};
 };
 
-/// Connects to all nodes before it deletes anything, so that a node that hangs does not delay the others.
+/// Asks all nodes at the same time, so that one that hangs does not delay the others.
 Deletion delete_copies(const Nodes& nodes, const std::string& resource, const std::string& owner) {
-  struct Node {
-    std::string name;
-    std::unique_ptr<NodeConnection> connection;
-  };
-  std::vector<Node> connected;
-  Deletion result;
-  const auto attempt = [&result](const std::string& name, const auto& action) {
-    try {
-      action();
-    } catch (const NodeFailure& failure) {
-      result.failures.push_back(name + ": " + failure.what());
-      return false;
-    }
-    return true;
-  };
-  for (const Endpoint& node : nodes.endpoints)
-    attempt(node.to_string(), [&] {
-      connected.push_back({node.to_string(), std::make_unique<NodeConnection>(node)});
-    });
   const std::vector<std::string> command{"EVAL", std::string{core::release_script.source}, "1",
                                          nodes.options.key_prefix + resource, owner};
-  std::erase_if(connected,
-                [&](Node& node) { return !attempt(node.name, [&] { node.connection->send({command}); }); });
-  for (Node& node : connected)
-    attempt(node.name, [&] {
-      const Reply reply = node.connection->receive();
-      if (reply.kind != Reply::Kind::number) throw NodeFailure{reply.text};
+  const auto is_deleted_on = [&command](const Endpoint& node) {
+    NodeConnection connection{node};
+    connection.send({command});
+    const Reply reply = connection.receive(1).front();
+    if (reply.kind != Reply::Kind::number) throw NodeFailure{reply.text};
+    return reply.number == 1;
+  };
+  std::vector<std::future<bool>> answers;
+  for (const Endpoint& node : nodes.endpoints)
+    answers.push_back(std::async(std::launch::async, is_deleted_on, std::cref(node)));
+  Deletion result;
+  for (std::size_t node = 0; node < answers.size(); ++node) {
+    try {
+      result.deleted += answers[node].get() ? 1 : 0;
       ++result.answered;
-      result.deleted += reply.number == 1 ? 1 : 0;
-    });
+    } catch (const NodeFailure& failure) {
+      result.failures.push_back(nodes.endpoints[node].to_string() + ": " + failure.what());
+    }
+  }
   return result;
 }
 

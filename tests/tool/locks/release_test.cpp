@@ -7,6 +7,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/network/proxy.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -135,6 +136,23 @@ TEST_CASE("a_forced_release_works_with_a_majority_and_says_when_it_has_none") {
   const Program::Ending few = release(nodes, {"r", "--owner", owner});
   CHECK(few.code == 69);
   CHECK(few.errors.find("too few nodes answered, so " + owner + " may still hold r") != std::string::npos);
+}
+
+TEST_CASE("a_node_that_trickles_is_given_up_and_delays_no_deletion_on_the_others") {
+  LocalNodes nodes{3};
+  Held held{nodes};
+  Proxy slow{nodes.port(0)};
+  slow.trickle(1500ms,
+               Direction::to_client);  // never silent for 2 s; an error of AUTH has far more than 7 bytes
+  Program releasing{tool({"release", "--force", "r", "--owner", held.lease.owner_value()}),
+                    {nodes_variable({"redis://:guessed@127.0.0.1:" + std::to_string(slow.port()),
+                                     nodes.url(1), nodes.url(2)})}};
+  Observers servers{nodes};
+  REQUIRE(eventually([&] { return servers.holding("r", held.lease.owner_value()) <= 1; }));
+  const Program::Ending ending = releasing.wait();
+  CHECK(ending.code == 0);
+  CHECK(ending.output.ends_with(": its copies are gone from 2 of 3 nodes.\n"));
+  CHECK(ending.errors == "redlock: warning: " + slow.url() + ": no complete answer within 10 s\n");
 }
 
 TEST_CASE("a_forced_release_uses_the_key_prefix_and_the_password") {
