@@ -1,6 +1,10 @@
 // The command's exit codes.
 #pragma once
 
+#include <cstddef>
+
+#include "redlock/core/base/quorum.hpp"
+
 namespace redlock::tool {
 
 /// Documented in redlock(1). Taken from sysexits.h where one fits. If the command ran to its end, its exit
@@ -18,5 +22,10 @@ enum ExitCode : int {
   not_found = 127,
   killed_by_signal = 128,  ///< Plus the signal number.
 };
+
+/// The exit code if no majority answered: `usage` if a majority is misconfigured, so that a retry cannot help.
+[[nodiscard]] constexpr ExitCode without_majority(std::size_t misconfigured, std::size_t nodes) noexcept {
+  return misconfigured >= core::quorum(nodes) ? usage : no_quorum;
+}
 
 }  // namespace redlock::tool

@@ -27,6 +27,11 @@ bool has_voted(const NodeReport& report) {
   return report.status == NodeStatus::held || report.status == NodeStatus::free;
 }
 
+std::size_t misconfigured(std::span<const NodeReport> nodes) {
+  const auto is_wrong = [](const NodeReport& report) { return is_misconfiguration(report.status); };
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));
+}
+
 LockState lock_state_of(std::span<const NodeReport> nodes) {
   const std::size_t majority = core::quorum(nodes.size());
   std::map<std::string, std::vector<std::chrono::nanoseconds>> owners;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,9 @@ struct LockState {
 
 /// Returns true if the node answered whether it has a value.
 [[nodiscard]] bool has_voted(const NodeReport&);
+
+/// How many nodes cannot answer as they are configured.
+[[nodiscard]] std::size_t misconfigured(std::span<const NodeReport> nodes);
 
 /// When a majority of the nodes votes, at the earliest: zero if it does now. Returns none if too few nodes vote or have
 /// said when they vote again.

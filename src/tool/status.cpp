@@ -71,7 +71,8 @@ int status(const StatusArguments& arguments) {
     print(reports);
     std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
   }
-  return state.kind == LockState::Kind::unknown ? no_quorum : success;
+  if (state.kind != LockState::Kind::unknown) return success;
+  return without_majority(misconfigured(reports), reports.size());
 }
 
 }  // namespace redlock::tool

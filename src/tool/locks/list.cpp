@@ -127,7 +127,7 @@ int list(const ListArguments& arguments) {
   if (reader.answering() >= core::quorum(number)) return success;
   std::cerr << "redlock: locks may be missing, because only " << reader.answering() << " of " << number
             << " nodes answered\n";
-  return no_quorum;
+  return without_majority(reader.misconfigured(), number);
 }
 
 }  // namespace redlock::tool

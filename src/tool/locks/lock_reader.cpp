@@ -66,11 +66,11 @@ NodeReport report_of(const std::string& node, const Reply& value, const Reply& t
 
 LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefix} {
   for (const Endpoint& endpoint : nodes.endpoints) {
-    Node& node = nodes_.emplace_back(Node{endpoint.to_string(), nullptr, {}});
+    Node& node = nodes_.emplace_back(Node{endpoint.to_string(), nullptr, {}, false});
     try {
       node.connection = std::make_unique<NodeConnection>(endpoint);
     } catch (const NodeFailure& failure) {
-      node.failure = failure.what();
+      give_up(node, failure);
     }
   }
 }
@@ -91,13 +91,13 @@ bool LockReader::scan(Node& node, const std::string& pattern, const Found& found
     if (replies.empty()) return true;
     const Reply& page = replies.front();
     if (page.elements.size() != 2) {
-      give_up(node, "unexpected reply to SCAN");
+      give_up(node, NodeFailure{"unexpected reply to SCAN"});
       return true;
     }
     cursor = page.elements[0].text;
     steps_without_keys = page.elements[1].elements.empty() ? steps_without_keys + 1 : 0;
     if (steps_without_keys > most_steps_without_keys) {
-      give_up(node, "SCAN does not end");
+      give_up(node, NodeFailure{"SCAN does not end"});
       return true;
     }
     std::vector<std::string> keys;
@@ -166,8 +166,9 @@ std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
   return locks;
 }
 
-void LockReader::give_up(Node& node, const std::string& why) {
-  node.failure = why;
+void LockReader::give_up(Node& node, const NodeFailure& why) {
+  node.failure = why.what();
+  node.is_misconfigured = why.is_misconfiguration;
   node.connection.reset();
 }
 
@@ -177,7 +178,7 @@ void LockReader::send(Node& node, const Commands& commands) {
   try {
     node.connection->send(commands);
   } catch (const NodeFailure& failure) {
-    give_up(node, failure.what());
+    give_up(node, failure);
   }
 }
 
@@ -187,10 +188,10 @@ std::vector<Reply> LockReader::receive(Node& node, std::size_t number) {
   try {
     std::vector<Reply> replies = node.connection->receive(number);
     const auto failure = std::ranges::find_if(replies, is_failure);
-    if (failure != replies.end()) throw NodeFailure{failure->text};
+    if (failure != replies.end()) throw NodeFailure::of_error(failure->text);
     return replies;
   } catch (const NodeFailure& failure) {
-    give_up(node, failure.what());
+    give_up(node, failure);
     return {};
   }
 }
@@ -200,6 +201,10 @@ std::vector<std::string> LockReader::failures() const {
   for (const Node& node : nodes_)
     if (!node.connection) all.push_back(node.name + ": " + node.failure);
   return all;
+}
+
+std::size_t LockReader::misconfigured() const {
+  return static_cast<std::size_t>(std::ranges::count_if(nodes_, &Node::is_misconfigured));
 }
 
 std::size_t LockReader::answering() const {

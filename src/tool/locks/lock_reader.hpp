@@ -41,6 +41,8 @@ class LockReader {
 
   /// What was wrong with each node, one message for each node that did not answer to the end.
   [[nodiscard]] std::vector<std::string> failures() const;
+  /// How many nodes refused because of the user, the password or a missing permission.
+  [[nodiscard]] std::size_t misconfigured() const;
   /// How many nodes answered to the end.
   [[nodiscard]] std::size_t answering() const;
 
@@ -49,6 +51,7 @@ class LockReader {
     std::string name;
     std::unique_ptr<NodeConnection> connection;  // null after a failure
     std::string failure;
+    bool is_misconfigured = false;
     bool is_scanned = false;  // all its locks have been passed on
   };
   using Commands = std::vector<std::vector<std::string>>;
@@ -57,7 +60,7 @@ class LockReader {
   bool pass_on(std::vector<std::string> keys, const Found&);
   void remove_known(std::vector<std::string>& keys);
   std::vector<FoundLock> read(const std::vector<std::string>& keys);
-  static void give_up(Node&, const std::string& why);
+  static void give_up(Node&, const NodeFailure& why);
   static void send(Node&, const Commands&);
   static std::vector<Reply> receive(Node&, std::size_t number);
 

@@ -65,6 +65,10 @@ Reply reply_of(const redisReply& reply) {
 
 }  // namespace
 
+NodeFailure NodeFailure::of_error(std::string_view message) {
+  return NodeFailure{message, message.starts_with("NOAUTH") || message.starts_with("NOPERM")};
+}
+
 void NodeConnection::Close::operator()(redisContext* context) const noexcept { ::redisFree(context); }
 
 NodeConnection::NodeConnection(const Endpoint& node) : context_{connect_to(node)} {
@@ -83,8 +87,9 @@ void NodeConnection::expect_success(const std::vector<std::string>& command) {
   const Reply reply = receive(1).front();
   if (reply.kind != Reply::Kind::error) return;
   // A server without AUTH repeats the beginning of its arguments, and so of the password. Show the code of the error only.
-  if (command.front() == "AUTH") throw NodeFailure{"the server refuses the login" + known_code(reply.text)};
-  throw NodeFailure{reply.text};
+  if (command.front() == "AUTH")
+    throw NodeFailure{"the server refuses the login" + known_code(reply.text), true};
+  throw NodeFailure::of_error(reply.text);
 }
 
 void NodeConnection::send(const std::vector<std::vector<std::string>>& commands) {

@@ -30,7 +30,13 @@ struct Reply {
 
 /// The node does not answer, or refuses the user. The message has no password, is printable and not long.
 struct NodeFailure : std::runtime_error {
-  explicit NodeFailure(std::string_view message) : std::runtime_error{detail::printable(message)} {}
+  explicit NodeFailure(std::string_view message, bool misconfigured = false)
+      : std::runtime_error{detail::printable(message)}, is_misconfiguration{misconfigured} {}
+  /// The failure for a reply that is an error.
+  [[nodiscard]] static NodeFailure of_error(std::string_view message);
+
+  bool
+      is_misconfiguration;  ///< A retry cannot help: the user or the password is wrong, or a permission is missing.
 };
 
 /// A blocking connection to one node. Threads: one call at a time. Precondition of all calls: SIGPIPE is ignored or

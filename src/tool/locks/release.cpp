@@ -65,6 +65,7 @@ bool is_wanted(const ReleaseArguments& arguments, const LockState& state, const 
 struct Deletion {
   std::size_t deleted = 0;
   std::size_t answered = 0;
+  std::size_t misconfigured = 0;
   std::vector<std::string> failures = {};
 };
 
@@ -76,7 +77,7 @@ Deletion delete_copies(const Nodes& nodes, const std::string& resource, const st
     NodeConnection connection{node};
     connection.send({command});
     const Reply reply = connection.receive(1).front();
-    if (reply.kind != Reply::Kind::number) throw NodeFailure{reply.text};
+    if (reply.kind != Reply::Kind::number) throw NodeFailure::of_error(reply.text);
     return reply.number == 1;
   };
   std::vector<std::future<bool>> answers;
@@ -88,6 +89,7 @@ Deletion delete_copies(const Nodes& nodes, const std::string& resource, const st
       result.deleted += answers[node].get() ? 1 : 0;
       ++result.answered;
     } catch (const NodeFailure& failure) {
+      result.misconfigured += failure.is_misconfiguration ? 1 : 0;
       result.failures.push_back(nodes.endpoints[node].to_string() + ": " + failure.what());
     }
   }
@@ -114,7 +116,7 @@ int report(const Deletion& result, std::size_t nodes, LockState::Kind before, co
   if (result.answered < core::quorum(nodes)) {
     std::cerr << "redlock: too few nodes answered, so " << holder.str() << " may still hold "
               << printable(resource) << "; its copies are gone from " << copies << '\n';
-    return no_quorum;
+    return without_majority(result.misconfigured, nodes);
   }
   if (result.deleted == 0) {
     std::cerr << "redlock: nothing to release: " << holder.str() << " no longer holds " << printable(resource)
@@ -141,7 +143,8 @@ int force_release(const ReleaseArguments& arguments) {
     std::cerr << "redlock: nothing to release: "
               << printable(describe(state, arguments.resource, reports), std::string::npos)
               << (arguments.owner ? " No node has a copy with the owner value of --owner." : "") << '\n';
-    return state.kind == LockState::Kind::unknown ? no_quorum : conflict;
+    return state.kind == LockState::Kind::unknown ? without_majority(misconfigured(reports), reports.size())
+                                                  : conflict;
   }
   if (state.kind == LockState::Kind::held && owner != state.owner) {
     std::cerr << "redlock: released nothing: "
