@@ -1,5 +1,8 @@
 #include "tool/locks/watch.hpp"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -60,6 +63,12 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
   return json_text(json);
 }
 
+/// Whether stdout is a pipe that nobody reads any more.
+bool is_output_closed() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 }  // namespace
 
 int watch_lock(const WatchArguments& arguments) {
@@ -77,8 +86,8 @@ int watch_lock(const WatchArguments& arguments) {
       std::cout << (arguments.json ? json_of(when, arguments.resource, state, reports)
                                    : line_of(when, state, reports))
                 << std::endl;
-      if (!std::cout) return killed_by_signal + SIGPIPE;
     }
+    if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
     detail::pause_until(next, signals.stop());
   }
   return success;

@@ -52,6 +52,17 @@ TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   CHECK(ending.errors.empty());
 }
 
+TEST_CASE("watch_ends_when_nobody_reads_its_output") {
+  LocalNodes nodes{1};
+  const std::string watch =
+      "timeout 60 " REDLOCK_TOOL " watch --restart-guard off r";  // the holder never changes
+  Program pipe{{"bash", "-c", watch + " | grep -m1 free; exit ${PIPESTATUS[0]}"},
+               {nodes_variable(nodes.urls())}};
+  const Program::Ending ending = pipe.wait();
+  CHECK(ending.code == 128 + SIGPIPE);
+  CHECK(ending.output.ends_with("free\n"));
+}
+
 TEST_CASE("watch_as_json_has_an_object_in_each_line") {
   LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
