@@ -94,8 +94,9 @@ constexpr const char* about_watch =
 constexpr const char* watch_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
-    "  0    ended by a signal\n"
-    "  64   wrong usage or configuration";
+    "  0    ended by SIGINT or SIGTERM\n"
+    "  64   wrong usage or configuration\n"
+    "  128+N  ended by signal N";
 
 constexpr const char* about_release =
     "Ends the lock RESOURCE although another process holds it: deletes its copies on all nodes where they "

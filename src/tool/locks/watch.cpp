@@ -90,7 +90,8 @@ int watch_lock(const WatchArguments& arguments) {
     if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
     detail::pause_until(next, signals.stop());
   }
-  return success;
+  const int signal = signals.stopped_by();
+  return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;
 }
 
 }  // namespace redlock::tool

@@ -63,6 +63,14 @@ TEST_CASE("watch_ends_when_nobody_reads_its_output") {
   CHECK(ending.output.ends_with("free\n"));
 }
 
+TEST_CASE("watch_reports_a_signal_that_is_not_its_usual_end") {
+  LocalNodes nodes{1};
+  Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(says(watch, " UTC  free"));
+  watch.signal(SIGHUP);
+  CHECK(watch.wait().code == 128 + SIGHUP);
+}
+
 TEST_CASE("watch_as_json_has_an_object_in_each_line") {
   LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
