@@ -27,6 +27,17 @@ bool has_voted(const NodeReport& report) {
   return report.status == NodeStatus::held || report.status == NodeStatus::free;
 }
 
+std::optional<FencingToken> token_of(std::span<const NodeReport> nodes, const std::string& owner) {
+  std::vector<std::optional<FencingToken>> counters;
+  for (const NodeReport& report : nodes)
+    if (report.owner == owner) counters.push_back(report.counter);
+  if (counters.empty()) return std::nullopt;
+  std::ranges::sort(counters);
+  const auto middle = counters[counters.size() / 2];  // only this one can be more than half of them
+  const bool is_common = 2 * static_cast<std::size_t>(std::ranges::count(counters, middle)) > counters.size();
+  return middle && is_common ? middle : counters.back();
+}
+
 std::size_t misconfigured(std::span<const NodeReport> nodes) {
   const auto is_wrong = [](const NodeReport& report) { return is_misconfiguration(report.status); };
   return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));

@@ -28,6 +28,10 @@ struct LockState {
 /// Returns true if the node answered whether it has a value.
 [[nodiscard]] bool has_voted(const NodeReport&);
 
+/// The counter that more than half of the nodes with a copy of this owner have; the greatest of them if there is none.
+[[nodiscard]] std::optional<FencingToken> token_of(std::span<const NodeReport> nodes,
+                                                   const std::string& owner);
+
 /// How many nodes cannot answer as they are configured.
 [[nodiscard]] std::size_t misconfigured(std::span<const NodeReport> nodes);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,26 @@ TEST_CASE("a_lock_is_held_while_a_majority_has_it") {
   CHECK(state.kind == LockState::Kind::held);
   CHECK(state.owner == "a");
   CHECK(state.ttl == 5s);  // after that only two nodes hold it, for 7 s and 9 s
+}
+
+TEST_CASE("the_token_is_the_counter_of_most_copies_else_the_greatest") {
+  const auto token = [](std::vector<std::uint64_t> counters) {
+    std::vector<NodeReport> reports{held_by("b")};
+    reports.back().counter = redlock::FencingToken{99};  // another owner's
+    for (const std::uint64_t counter : counters) {
+      reports.push_back(held_by("a"));
+      if (counter != 0) reports.back().counter = redlock::FencingToken{counter};
+    }
+    const auto found = redlock::tool::token_of(reports, "a");
+    return found ? found->value() : 0;
+  };
+  CHECK(token({7, 9, 7}) == 7);
+  CHECK(token({5, 7, 7}) == 7);
+  CHECK(token({7, 9}) == 9);
+  CHECK(token({3, 9, 5}) == 9);
+  CHECK(token({0, 0, 5}) == 5);
+  CHECK(token({0}) == 0);
+  CHECK(token({}) == 0);
 }
 
 TEST_CASE("each_state_is_described_by_a_sentence") {

@@ -47,10 +47,9 @@ Entry entry_of(const FoundLock& lock) {
               .copies = most->second,
               .state = state.kind,
               .ttl = {},
-              .token = {}};
+              .token = token_of(lock.nodes, most->first)};
   for (const NodeReport& report : lock.nodes) {
     if (report.owner != most->first) continue;
-    if (report.counter) entry.token = std::max(report.counter, entry.token);
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
   }
   if (entry.state == LockState::Kind::held)

@@ -28,20 +28,12 @@ constexpr std::chrono::milliseconds between_looks{100};
 using Reports = std::vector<NodeReport>;
 using When = std::chrono::system_clock::time_point;
 
-/// The counter that most nodes with a copy of this owner have; the greatest of them if they differ.
-std::optional<FencingToken> token_of(const std::string& owner, const Reports& reports) {
-  std::optional<FencingToken> token;
-  for (const NodeReport& report : reports)
-    if (report.owner == owner && report.counter) token = std::max(token, report.counter);
-  return token;
-}
-
 std::string line_of(When when, const LockState& state, const Reports& reports) {
   std::ostringstream line;
   line << utc_text(std::chrono::floor<std::chrono::seconds>(when)) << " UTC  ";
   if (state.kind == LockState::Kind::held) {
     line << "held by " << Holder{state.owner};
-    if (const auto token = token_of(state.owner, reports)) line << ", token " << token->value();
+    if (const auto token = token_of(reports, state.owner)) line << ", token " << token->value();
   } else if (state.kind == LockState::Kind::free) {
     line << "free";
   } else {
@@ -59,7 +51,7 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
                       {"nodes_answered", std::ranges::count_if(reports, has_voted)}};
   if (state.kind != LockState::Kind::held) return json_text(json);
   add_holder(json, state.owner);
-  if (const auto token = token_of(state.owner, reports)) json["token"] = token->value();
+  if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();
   return json_text(json);
 }
 
