@@ -1,4 +1,5 @@
 #include "tool/locks/lock_reader.hpp"
+#include "redlock/core/base/time.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -57,7 +58,8 @@ NodeReport report_of(const std::string& node, const Reply& value, const Reply& t
   if (!is_lock(value)) return report;
   report.status = NodeStatus::held;
   report.owner = value.text;
-  if (ttl.kind == Reply::Kind::number && ttl.number >= 0) report.ttl = std::chrono::milliseconds{ttl.number};
+  if (ttl.kind == Reply::Kind::number && ttl.number >= 0)
+    report.ttl = core::span_of(std::chrono::milliseconds{ttl.number});
   report.counter = counter_in(counter);
   return report;
 }
