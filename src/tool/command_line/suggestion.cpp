@@ -46,7 +46,7 @@ std::optional<std::string> nearest_word(std::string_view word, std::span<const s
 
 std::optional<std::string> nearest_command(std::string_view word, std::span<const std::string> known) {
   for (const auto& [other, name] : other_names)
-    if (word == other) return std::string{name};
+    if (word == other && std::ranges::find(known, name) != known.end()) return std::string{name};
   return nearest_word(word, known);
 }
 

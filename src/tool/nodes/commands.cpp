@@ -97,7 +97,9 @@ int begin_deployment(const NodesArguments& arguments) {
   if (before.deployment()) return report_existing(before, arguments.nodes);
   require_all(before);
   Redlock locks{nodes.endpoints, nodes.options};
-  const std::string resource = arguments.resource.empty() ? made_up_resource() : arguments.resource;
+  // Not the resource itself, whose users may want it now. An ACL that allows names like `app:*` allows this one, too.
+  const std::string separator = arguments.resource.empty() ? "" : "-";
+  const std::string resource = arguments.resource + separator + made_up_resource();
   const std::vector<Vote> votes = wait_until_all_vote(locks, nodes.options, resource, time_to_begin);
   const Survey after = survey(nodes, arguments.resource, {});
   std::cout

@@ -43,8 +43,8 @@ TEST_CASE("a_misspelt_command_or_option_is_answered_with_the_right_one") {
 }
 
 TEST_CASE("nothing_is_suggested_where_nothing_is_near") {
-  for (const Words& words :
-       {Words{"somewhere"}, Words{"list", "a", "b"}, Words{"run", "--zzzzzz", "r", "--", "true"}}) {
+  for (const Words& words : {Words{"somewhere"}, Words{"list", "a", "b"}, Words{"nodes", "ls"},
+                             Words{"run", "--zzzzzz", "r", "--", "true"}}) {
     const auto ending = run_tool(words);
     CHECK(ending.code == 64);
     CHECK(ending.errors.find("Did you mean") == std::string::npos);

@@ -29,6 +29,14 @@ TEST_CASE("init_begins_a_deployment_once") {
   CHECK(RawClient{nodes.port(0)}.get("redlock:node") == marker);
 }
 
+TEST_CASE("init_does_not_take_the_lock_that_it_is_given_to_see_what_the_user_may_do") {
+  const LocalNodes nodes{3};
+  Observers servers{nodes};
+  servers.command({"SET", "app:invoices", "another program's value", "PX", "60000"});
+  CHECK(run_tool({"nodes", "init", "--resource", "app:invoices"}, nodes.urls()).code == 0);
+  CHECK(servers.holding("app:invoices", "another program's value") == 3);
+}
+
 TEST_CASE("init_changes_nothing_unless_all_nodes_are_there") {
   LocalNodes nodes{3};
   nodes.kill(1);
