@@ -100,7 +100,9 @@ class Worker {
   void look_at(const std::string& resource) {
     for (const redlock::NodeReport& report : locks_.inspect(resource)) {
       const bool not_an_owner = report.owner && !redlock::Holder{*report.owner}.since;
-      misread += not_an_owner || report.status == redlock::NodeStatus::protocol_error ? 1 : 0;
+      if (!not_an_owner && report.status != redlock::NodeStatus::protocol_error) continue;
+      ++misread;
+      std::cout << "soak: " << report << std::endl;
     }
   }
 
