@@ -26,7 +26,7 @@ class Mutant {
  public:
   struct Patch {
     const core::Script* original;
-    std::string_view source;
+    std::string source;
   };
 
   /// Sends a command on a separate connection. The answer is ignored.

@@ -1,7 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
@@ -187,104 +193,83 @@ class GrantsAgain final : public SameOwner {
          "if holder and holder~=ARGV[1] then return {holder,redis.call('PTTL',KEYS[1])} end "
          "local counter=math.max(tonumber(redis.call('GET',KEYS[2]) or 0)+1,tonumber(ARGV[3])) "
          "redis.call('SET',KEYS[2],counter) redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return counter"},
-        {&core::confirm_script, confirm_by_owner}};
+        {&core::confirm_script, std::string{confirm_by_owner}}};
   }
   static constexpr std::string_view confirm_by_owner =
       "if redis.call('GET',KEYS[1])~=ARGV[1] then return 0 end redis.call('SET',KEYS[2],ARGV[3]) return 1";
 };
 
-/// The script of the restart guard. It is not loaded, so it has no digest.
-constexpr core::Script marking{core::mark_script, {}};
+/// A passage of a script, and what stands there instead.
+struct Change {
+  std::string_view passage;
+  std::string_view instead;
+};
+
+/// Patches the script of the restart guard, which is not loaded, so it has no digest. Throws `std::logic_error` if a passage
+/// does not occur.
+Mutant::Patch marking_with(std::initializer_list<Change> changes) {
+  static constexpr core::Script original{core::mark_script, {}};
+  std::string source{original.source};
+  for (const auto& [passage, instead] : changes) {
+    std::size_t at = source.find(passage);
+    if (at == source.npos) throw std::logic_error{"not in the script: " + std::string{passage}};
+    for (; at != source.npos; at = source.find(passage, at + instead.size()))
+      source.replace(at, passage.size(), instead);
+  }
+  return {&original, std::move(source)};
+}
+constexpr std::string_view before_marking = "local age=";
+constexpr std::string_view after_marking = "local about=";
+constexpr std::string_view stored_marker = "call('GETRANGE',KEYS[1],0,511)";
+constexpr std::string_view is_in_time = "age>=0 and age<=1000000 and ";
+constexpr std::string_view begin_quarantine = "call('SET',KEYS[2],1,'PX',ARGV[3])";
+constexpr std::string_view write_marker = "call('SET',KEYS[1],ARGV[2])";
+
 /// Every look at a quarantine restarts it.
-constexpr std::string_view marking_that_starts_over =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "if ARGV[2]~='' and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],ARGV[3],'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "local whole=call('GET',KEYS[2]) "
-    "if whole then call('PEXPIRE',KEYS[2],whole) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),time[1]*1000000+time[2],0}";
+Mutant::Patch marking_that_starts_over() {
+  return marking_with({{begin_quarantine, "call('SET',KEYS[2],ARGV[3],'PX',ARGV[3])"},
+                       {after_marking,
+                        "local whole=call('GET',KEYS[2]) if whole then call('PEXPIRE',KEYS[2],whole) end "
+                        "local about="}});
+}
 /// New nodes vote as soon as they have a name, as if no mark could be late: a node that was marked without a name does
 /// not wait, and neither the time of the look nor the marker that it found matter.
-constexpr std::string_view marking_late =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local text=call('GETRANGE',KEYS[1],0,511) "
-    "if ARGV[2]~='' and (text==ARGV[1] or text=='' or string.find(text,'=none ',1,true)) then "
-    "if ARGV[3]=='-1' or string.find(ARGV[2],'=none ',1,true) then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),time[1]*1000000+time[2],0}";
-
+Mutant::Patch marking_late() {
+  return marking_with(
+      {{before_marking, "local text=call('GETRANGE',KEYS[1],0,511) local age="},
+       {is_in_time, ""},
+       {"call('GETRANGE',KEYS[1],0,511)==ARGV[1]",
+        "(text==ARGV[1] or text=='' or string.find(text,'=none ',1,true))"},
+       {"if ARGV[3]=='-1' then", "if ARGV[3]=='-1' or string.find(ARGV[2],'=none ',1,true) then"}});
+}
 /// A node that has a name never gets another one.
-constexpr std::string_view marking_that_keeps_names =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local now=time[1]*1000000+time[2] "
-    "local age=now-ARGV[4] "
-    "local text=call('GETRANGE',KEYS[1],0,511) "
-    "local function name(marker) return string.match(marker,'deployment=(%x+) ') end "
-    "if ARGV[2]~='' and age>=0 and age<=1000000 and text==ARGV[1] "
-    "and not (name(text) and name(text)~=name(ARGV[2])) then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,0}";
-
+Mutant::Patch marking_that_keeps_names() {
+  return marking_with(
+      {{before_marking,
+        "local function name(marker) return string.match(marker,'deployment=(%x+) ') end local age="},
+       {is_in_time,
+        "age>=0 and age<=1000000 and not (name(ARGV[1]) and name(ARGV[1])~=name(ARGV[2])) and "}});
+}
 /// Both limits are raised at once.
-constexpr std::string_view marking_in_one_phase =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local now=time[1]*1000000+time[2] "
-    "local age=now-ARGV[4] "
-    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],(string.gsub(ARGV[2],'max_ttl=%d+ ceiling=(%d+)','max_ttl=%1'))) end "
-    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
-
+Mutant::Patch marking_in_one_phase() {
+  return marking_with(
+      {{write_marker,
+        "call('SET',KEYS[1],(string.gsub(ARGV[2],'max_ttl=%d+ ceiling=(%d+)','max_ttl=%1')))"}});
+}
 /// No quarantine is longer than the least `max_ttl` option of the clients in a raise, plus its drift.
-constexpr std::string_view marking_by_own_option =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local now=time[1]*1000000+time[2] "
-    "local age=now-ARGV[4] "
-    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',math.min(ARGV[3],2152)) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
-
+Mutant::Patch marking_by_own_option() {
+  return marking_with({{begin_quarantine, "call('SET',KEYS[2],1,'PX',math.min(ARGV[3],2152))"}});
+}
 /// What is no marker counts as missing.
-constexpr std::string_view marking_over_anything =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local now=time[1]*1000000+time[2] "
-    "local age=now-ARGV[4] "
-    "local function marker() local text=call('GETRANGE',KEYS[1],0,511) "
-    "if string.find(text,'redlock 1 deployment=',1,true) then return text end return '' end "
-    "if ARGV[2]~='' and age>=0 and age<=1000000 and marker()==ARGV[1] then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "local uptime=string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
-    "return {marker(),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
-
+Mutant::Patch marking_over_anything() {
+  return marking_with({{stored_marker, "marker()"},
+                       {before_marking,
+                        "local function marker() local text=call('GETRANGE',KEYS[1],0,511) "
+                        "if string.find(text,'redlock 1 deployment=',1,true) then return text end return '' "
+                        "end local age="}});
+}
 /// Servers report that they have been running for an hour longer.
-constexpr std::string_view marking_with_false_uptime =
-    "local call=redis.call "
-    "local time=call('TIME') "
-    "local now=time[1]*1000000+time[2] "
-    "local age=now-ARGV[4] "
-    "if ARGV[2]~='' and age>=0 and age<=1000000 and call('GETRANGE',KEYS[1],0,511)==ARGV[1] then "
-    "if ARGV[3]=='-1' then call('DEL',KEYS[2]) "
-    "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
-    "call('SET',KEYS[1],ARGV[2]) end "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,3600}";
+Mutant::Patch marking_with_false_uptime() { return marking_with({{"tonumber(uptime or 0)", "3600"}}); }
 
 std::vector<std::unique_ptr<Mutant>> make() {
   std::vector<std::unique_ptr<Mutant>> all;
@@ -329,13 +314,13 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(HoldersDoNotLook{"holders-do-not-look"});
   add(LooksOnce{"nobody-looks-again"});
   add(IgnoresPrefix{"one-marker-for-all-teams"});
-  add(Patched{"quarantine-starts-over", {{&marking, marking_that_starts_over}}});
-  add(Patched{"late-marks-count", {{&marking, marking_late}}});
-  add(Patched{"names-stay", {{&marking, marking_that_keeps_names}}});
-  add(Patched{"raise-in-one-phase", {{&marking, marking_in_one_phase}}});
-  add(Patched{"quarantine-by-own-option", {{&marking, marking_by_own_option}}});
-  add(Patched{"uptime-is-exaggerated", {{&marking, marking_with_false_uptime}}});
-  add(Patched{"foreign-texts-are-replaced", {{&marking, marking_over_anything}}});
+  add(Patched{"quarantine-starts-over", {marking_that_starts_over()}});
+  add(Patched{"late-marks-count", {marking_late()}});
+  add(Patched{"names-stay", {marking_that_keeps_names()}});
+  add(Patched{"raise-in-one-phase", {marking_in_one_phase()}});
+  add(Patched{"quarantine-by-own-option", {marking_by_own_option()}});
+  add(Patched{"uptime-is-exaggerated", {marking_with_false_uptime()}});
+  add(Patched{"foreign-texts-are-replaced", {marking_over_anything()}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
   return all;

@@ -161,13 +161,12 @@ void draw_false_counters(Schedule& schedule) {
   schedule.faults.push_back({.kind = Kind::false_counters, .at = at, .length = length, .node = node});
 }
 
-/// In a tenth of the worlds, a node answers what nobody asked or, without the restart guard, has the run_id of another one:
-/// while its clients do not agree who it is, those with the guard mark it in turns. Draws from a sequence of its
-/// own, too.
+/// In a tenth of the worlds, a node answers what nobody asked, or has the run_id of another one for a while. Draws from a
+/// sequence of its own, too.
 void draw_hostile_node(Schedule& schedule) {
   Random random{schedule.seed ^ 0x686f7374696c65U};
   if (!random.chance(10)) return;
-  const bool sends_stray_replies = random.chance(60) || schedule.guarded;
+  const bool sends_stray_replies = random.chance(60);
   const Kind kind = sends_stray_replies ? Kind::stray_replies : Kind::false_run_id;
   Fault fault{.kind = kind, .at = random.between(0, schedule.heals / 2)};
   fault.length = random.between(millisecond, schedule.heals - fault.at);

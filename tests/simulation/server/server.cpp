@@ -153,7 +153,7 @@ void Server::info(Words words, const Answer& answer) const {
   };
   std::string text;
   if (is_wanted("server"))
-    text += "# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id_ +
+    text += "# Server\r\nredis_version:7.0.15\r\nrun_id:" + (posed_as_ ? posed_as_->run_id_ : run_id_) +
             "\r\nuptime_in_seconds:" + std::to_string((now_us_ - started_us_) / 1'000'000) + "\r\n";
   if (is_wanted("replication"))
     text += std::string{"# Replication\r\nrole:"} + (mode_ == Mode::read_only ? "slave" : "master") +

@@ -48,6 +48,8 @@ class Server final : private ScriptCommands {
   void restart(Keyspace kept, std::string run_id, std::int64_t now_us);
   /// The server was a replica and is a master again. `replace_keys` gives it the data of its former master.
   void promote() noexcept { was_replica_ = true; }
+  /// Reports the run_id of the other server, which must outlive this one, or its own again if it is null.
+  void pose_as(const Server* other) noexcept { posed_as_ = other; }
   void set_mode(Mode mode) noexcept { mode_ = mode; }
   void replace_keys(Keyspace keys) noexcept { keys_ = std::move(keys); }
 
@@ -70,6 +72,7 @@ class Server final : private ScriptCommands {
 
   Interpreter* interpreter_;
   std::string run_id_;
+  const Server* posed_as_ = nullptr;
   Keyspace keys_;
   std::vector<Program> programs_;  // known by their digests
   std::vector<Program> patches_;

@@ -103,7 +103,9 @@ void World::begin(const Fault& fault, int index) {
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
       return send_stray_replies(fault.node);
     case Kind::false_run_id:
-      return for_each_node(fault, [](Node& node, int) { ++node.false_run_ids; });
+      return for_each_node(fault, [&](Node& node, int which) {
+        node.server.pose_as(&nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()].server);
+      });
     case Kind::loading:
     case Kind::read_only:
     case Kind::out_of_memory:
@@ -165,7 +167,7 @@ void World::end(const Fault& fault, int index) {
     case Kind::false_counters:
       return for_each_node(fault, [](Node& node, int) { --node.false_counters; });
     case Kind::false_run_id:
-      return for_each_node(fault, [](Node& node, int) { --node.false_run_ids; });
+      return for_each_node(fault, [](Node& node, int) { node.server.pose_as(nullptr); });
     case Kind::foreign_marker:
       return for_each_node(fault, [&](Node& node, int) {
         const Entry* const marker = node.server.find(core::marker_key, clock_us(node));

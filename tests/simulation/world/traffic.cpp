@@ -186,17 +186,13 @@ void World::answer(int index, Connection::Answers answers) {
   connection.answers.push_back(std::move(answers));
 }
 
-/// The reply to a command of the handshake. A node may report the run_id of the next one, and under a mutant servers have
-/// another run_id for each name.
+/// The reply to a command of the handshake. Under a mutant, servers have another run_id for each name.
 core::Reply World::welcome(const Connection& connection, const std::vector<std::string_view>& words) {
-  const auto index = static_cast<std::size_t>(connection.node);
-  Node& node = nodes_[index];
+  Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   core::Reply reply = node.server.execute(words, clock_us(node));
   const auto found = reply.text.find("run_id:");
   if (found == std::string::npos) return reply;
   const std::size_t at = found + std::string_view{"run_id:"}.size();
-  if (node.false_run_ids > 0)
-    reply.text.replace(at, node.server.run_id().size(), nodes_[(index + 1) % nodes_.size()].server.run_id());
   if (mutant_ && !mutant_->recognises_servers())
     reply.text.insert(at, std::to_string(connection.line % schedule_.nodes) + "-");
   return reply;

@@ -55,7 +55,6 @@ class World final : private Surroundings {
     int stopped = 0;
     int starts = 0;
     int false_counters = 0;
-    int false_run_ids = 0;
     std::array<int, 3> modes{};  // loading, read only, out of memory
     bool host_is_dead = false;   // not only the process: no kernel answers for it
     Instant lost_data_at = -3600 * second;

@@ -630,7 +630,7 @@ TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_aft
   GuardedClient one = guarded_client(servers);
   one.connect(0, at(0ms));
   one.connect(1, at(0ms));
-  one.guard.connected(2, "run2", error_reply("NOPERM no permissions"), at(0ms), one.outbox);
+  one.guard.connected(2, error_reply("NOPERM no permissions"), at(0ms), one.outbox);
   one.guard.want_grants(at(999ms), one.outbox);
   CHECK(one.outbox.sent().empty());
   CHECK(one.objection(2, at(1s)) == "no permission: NOPERM no permissions");
@@ -662,6 +662,24 @@ TEST_CASE("a_node_that_does_not_vote_is_looked_at_again_once_a_second") {
   CHECK(one.admitted() == 3);
 }
 
+TEST_CASE("a_connected_client_uses_the_run_id_that_the_node_reports_now") {
+  std::vector<MarkedServer> servers = marked_servers();
+  GuardedClient one = guarded_client(servers);
+  GuardedClient two = guarded_client(servers);
+  servers[0].run_id = "run1";  // as a proxy in front of two servers answers for a while
+  one.connect_all(at(0ms));
+  one.settle(at(0ms));
+  servers[0].run_id = "run0";
+  two.connect_all(at(1s));
+  two.settle(at(1s));
+  const MarkedServer::Data marked = servers[0].data;
+  CHECK(Marker::parse(marked.marker)->run_id == "run0");
+  one.guard.grant_refused(0, at(2s), one.outbox);
+  one.settle(at(2s));
+  CHECK(servers[0].data == marked);
+  CHECK(one.guard.required_marker(0).ending == two.guard.required_marker(0).ending);
+}
+
 TEST_CASE("a_server_without_a_run_id_votes_only_if_it_is_durable") {
   std::vector<MarkedServer> servers = fresh_servers();
   servers[0].run_id.clear();
@@ -684,7 +702,7 @@ TEST_CASE("a_quarantine_without_an_expiry_names_the_key_to_delete") {
   GuardedClient one = guarded_client(servers);
   Reply reply = servers[0].look(at(0ms));
   reply.elements[1].integer = -1;
-  one.guard.connected(0, "run0", reply, at(0ms), one.outbox);
+  one.guard.connected(0, reply, at(0ms), one.outbox);
   CHECK(one.objection(0, at(0ms)) ==
         "quarantined: votes again once redlock:quarantine, which has no ttl, is deleted");
 }

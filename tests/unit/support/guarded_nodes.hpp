@@ -44,7 +44,8 @@ struct MarkedServer {
     long long left = -2;
     if (is_quarantined(now))
       left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now).count();
-    reply.elements = {string_reply(data.marker), number(left), number(clock(now)), number(uptime(now))};
+    reply.elements = {string_reply(data.marker), number(left), number(clock(now)), number(uptime(now)),
+                      string_reply(run_id)};
     return reply;
   }
   /// In whole seconds.
@@ -96,7 +97,7 @@ struct GuardedClient {
       : guard{settings}, outbox{all.size()}, servers{all} {}
 
   void connect(core::NodeIndex node, core::Time now) {
-    guard.connected(node, servers[node].run_id, servers[node].look(now), now, outbox);
+    guard.connected(node, servers[node].look(now), now, outbox);
   }
   void connect_all(core::Time now) {
     for (core::NodeIndex node = 0; node < servers.size(); ++node) connect(node, now);

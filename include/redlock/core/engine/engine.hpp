@@ -183,9 +183,6 @@ class Engine final : public Outbox {
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node) const noexcept override {
     return guard_ ? guard_->required_marker(node) : RequiredMarker{};
   }
-  [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
-    return sessions_[node].run_id();
-  }
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;
   }
@@ -230,7 +227,7 @@ class Engine final : public Outbox {
   /// Sends what was waiting for the connection.
   void open(NodeIndex node) {
     Session& session = sessions_[node];
-    if (guard_) guard_->connected(node, session.run_id(), session.marker(), now_, *this);
+    if (guard_) guard_->connected(node, session.marker(), now_, *this);
     const auto rest = [&](const Session::Slot& slot) -> std::optional<std::string> {
       if (slot.grants && grant_objection(node, slot.operation->wanted_ttl())) return std::nullopt;
       return rest_of(node, slot.lacks_marker);

@@ -49,8 +49,6 @@ class Outbox {
   [[nodiscard]] virtual const MarkerKeys* marker_keys() const noexcept { return nullptr; }
   /// What is appended to commands that lack it, while the node may grant. Valid until the next event.
   [[nodiscard]] virtual RequiredMarker required_marker(NodeIndex) const noexcept { return {}; }
-  /// The run_id of the server that was connected last; empty if it does not say, or if there was none.
-  [[nodiscard]] virtual std::string_view run_id(NodeIndex) const noexcept { return {}; }
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }

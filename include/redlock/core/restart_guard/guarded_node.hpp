@@ -41,7 +41,7 @@ struct GuardedNode {
   };
 
   Standing standing = Standing::away;
-  std::string run_id;
+  std::string run_id;            // of the server when the marker was read
   std::string text;              // the value of the marker's key
   std::optional<Marker> marker;  // the parsed text, if it is a marker
   Time quarantined_until = Time::min();
@@ -69,13 +69,14 @@ struct GuardedNode {
     is_asked = false;
     standing = Standing::failed;
     const auto& parts = reply.elements;
-    if (!reply.is(Reply::Kind::array) || parts.size() != 4 || !parts[0].is(Reply::Kind::string) ||
+    if (!reply.is(Reply::Kind::array) || parts.size() != 5 || !parts[0].is(Reply::Kind::string) ||
         !parts[1].is(Reply::Kind::integer) || !parts[2].is(Reply::Kind::integer) ||
-        !parts[3].is(Reply::Kind::integer)) {
+        !parts[3].is(Reply::Kind::integer) || !parts[4].is(Reply::Kind::string)) {
       failure = trouble_of(reply, "a valid answer about the marker");
       return;
     }
     failure.reset();
+    run_id = parts[4].text;
     if (run_id.empty() && !durable)
       failure = {NodeStatus::server_error,
                  "does not report its run_id, so a restart would go unnoticed: set durable_nodes if it is "

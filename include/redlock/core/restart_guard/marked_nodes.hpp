@@ -45,11 +45,7 @@ class MarkedNodes {
     for (GuardedNode& node : nodes_) node.standing = node.standing_at(now, expected);
   }
 
-  void connected(NodeIndex node, const std::string& run_id) {
-    disconnected(node);
-    nodes_[node].run_id = run_id;
-  }
-  void disconnected(NodeIndex node) { nodes_[node] = GuardedNode{}; }
+  void forget(NodeIndex node) { nodes_[node] = GuardedNode{}; }
   void read(NodeIndex node, const Reply& reply, bool durable, Time now) {
     nodes_[node].read(reply, durable, ++events_, now);
   }

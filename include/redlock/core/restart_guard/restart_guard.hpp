@@ -73,8 +73,8 @@ class RestartGuard final : public Operation {
     decide(now, outbox);
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
-  void connected(NodeIndex node, const std::string& run_id, const Reply& marker, Time now, Outbox& outbox) {
-    nodes_.connected(node, run_id);
+  void connected(NodeIndex node, const Reply& marker, Time now, Outbox& outbox) {
+    nodes_.forget(node);
     nodes_.read(node, marker, settings_.durable, now);
     decide(now, outbox);
   }
@@ -142,7 +142,7 @@ class RestartGuard final : public Operation {
     nodes_.look_if_wanted(node, now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
-    nodes_.disconnected(node);
+    nodes_.forget(node);
     decide(now, outbox);
   }
   void timed_out(Time now, Outbox& outbox) override {

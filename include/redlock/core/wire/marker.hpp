@@ -149,8 +149,8 @@ struct Marker {
 }
 
 /// Returns an array of the marker's text (empty if there is no marker), the quarantine's PTTL, the server's time in
-/// microseconds, and for how many seconds the server has been running: zero if it was a replica in this run, because
-/// then it may have forgotten what it granted in this run.
+/// microseconds, for how many seconds the server has been running (zero if it was a replica in this run, because then it
+/// may have forgotten what it granted in this run), and its run_id (empty if it does not report one).
 ///
 /// If ARGV[2] is not empty and the marker is still ARGV[1], it first writes ARGV[2] as the new marker and begins a
 /// quarantine of ARGV[3] ms. If ARGV[3] is 0, the quarantine stays as it is; if it is -1, the quarantine ends. A mark
@@ -170,10 +170,12 @@ inline constexpr std::string_view mark_script =
     "elseif ARGV[3]~='0' then call('SET',KEYS[2],1,'PX',ARGV[3]) end "
     "call('SET',KEYS[1],ARGV[2]) end "
     "local about=call('INFO','replication') "
+    "local server=call('INFO','server') "
     "local uptime=string.find(about,'role:master',1,true) and "
     "string.find(about,'second_repl_offset:-1',1,true) "
-    "and string.match(call('INFO','server'),'uptime_in_seconds:(%d+)') "
-    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0)}";
+    "and string.match(server,'uptime_in_seconds:(%d+)') "
+    "return {call('GETRANGE',KEYS[1],0,511),call('PTTL',KEYS[2]),now,tonumber(uptime or 0),"
+    "string.match(server,'run_id:(%S+)') or ''}";
 
 /// What a mark does to the node's quarantine: begins one of that length, or one of these.
 inline constexpr std::chrono::milliseconds quarantine_stays{0};
