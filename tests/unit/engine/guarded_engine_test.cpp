@@ -116,6 +116,29 @@ TEST_CASE("nodes_that_may_not_grant_are_reported_and_not_asked") {
   CHECK(nodes.take_bytes(2).starts_with(set_command(nodes, 2, example_fenced_claim())));
 }
 
+TEST_CASE("a_node_that_reports_two_run_ids_on_one_connection_is_connected_again") {
+  GuardedEngineHarness nodes;
+  nodes.mark();
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  nodes.harness.connect(0, at(1ms), "run0", nodes.servers[1].look(at(1ms)));
+  CHECK(nodes.harness.engine.session(0).state() == Session::State::down);
+  CHECK_THAT(nodes.harness.engine.session(0).trouble().message, contains("reports another run_id"));
+  nodes.connect(1, at(1ms));
+  nodes.connect(2, at(1ms));
+  for (const NodeIndex node : {1U, 2U}) nodes.harness.engine.answered(node, ok(), at(2ms));
+  CHECK(attempt->granted());
+
+  const Ref<Acquisition> another = nodes.acquire(example_claim(), at(2s));
+  for (const NodeIndex node : {1U, 2U}) nodes.take_bytes(node);
+  nodes.harness.engine.answered(1, error_reply("UNMARKED"), at(2s));
+  CHECK_THAT(nodes.take_bytes(1), contains(std::string{mark_script}));
+  nodes.harness.engine.answered(1, number(0), at(2s));  // to a release
+  nodes.harness.engine.answered(1, nodes.servers[2].look(at(2s)), at(2s));
+  CHECK(nodes.harness.engine.session(1).is_dialling());
+  nodes.connect(1, at(3s));
+  CHECK_THAT(nodes.take_bytes(1), !contains(std::string{mark_script}));
+}
+
 TEST_CASE("an_inspection_finds_lost_data_although_that_node_answers_before_another_is_connected") {
   GuardedEngineHarness nodes;
   nodes.mark();

@@ -24,6 +24,7 @@ struct Raise {
     GuardedClient first{servers, example_guard(nodes)};
     first.connect_all(at(-24h));
     first.settle(at(-24h));
+    for (const MarkedServer& server : servers) outbox.run_ids.push_back(server.run_id);
     outbox.keys = &keys_without_prefix;
     raise = std::make_unique<CeilingRaise>(max_ttl, nodes, false, 250ms);
   }
@@ -136,7 +137,7 @@ TEST_CASE("max_ttl_is_not_raised_unless_all_nodes_have_intact_markers_of_one_dep
   CHECK(without_first.raise->tally().count(Tally::Mark::unknown) == 1);
 
   Raise restarted{300s};
-  restarted.servers[0].run_id = "another run";
+  restarted.servers[0].run_id = restarted.outbox.run_ids[0] = "another run";
   restarted.raise->start(at(0ms), restarted.outbox);
   restarted.settle(at(1ms));
   CHECK(restarted.raise->done());

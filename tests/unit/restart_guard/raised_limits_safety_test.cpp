@@ -124,6 +124,7 @@ class RandomEvents {
     if (!raise_ || raise_->done()) {
       under_way_.clear();
       outbox_ = RecordingOutbox{nodes};
+      for (const MarkedServer& server : servers_) outbox_.run_ids.push_back(server.run_id);
       outbox_.keys = &keys_without_prefix;
       raise_ = std::make_unique<CeilingRaise>(long_ttl, nodes, false, 30s);
       raise_->start(now_, outbox_);

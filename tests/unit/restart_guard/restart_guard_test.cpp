@@ -4,6 +4,7 @@
 #include <chrono>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -662,22 +663,26 @@ TEST_CASE("a_node_that_does_not_vote_is_looked_at_again_once_a_second") {
   CHECK(one.admitted() == 3);
 }
 
-TEST_CASE("a_connected_client_uses_the_run_id_that_the_node_reports_now") {
+TEST_CASE("a_connection_that_leads_to_another_server_than_before_is_given_up") {
   std::vector<MarkedServer> servers = marked_servers();
   GuardedClient one = guarded_client(servers);
-  GuardedClient two = guarded_client(servers);
-  servers[0].run_id = "run1";  // as a proxy in front of two servers answers for a while
   one.connect_all(at(0ms));
   one.settle(at(0ms));
-  servers[0].run_id = "run0";
-  two.connect_all(at(1s));
-  two.settle(at(1s));
-  const MarkedServer::Data marked = servers[0].data;
-  CHECK(Marker::parse(marked.marker)->run_id == "run0");
-  one.guard.grant_refused(0, at(2s), one.outbox);
-  one.settle(at(2s));
-  CHECK(servers[0].data == marked);
-  CHECK(one.guard.required_marker(0).ending == two.guard.required_marker(0).ending);
+  REQUIRE(one.admitted() == 3);
+  // As behind a proxy that is in front of two servers.
+  const MarkedServer before = std::exchange(servers[0], servers[1]);
+  one.guard.grant_refused(0, at(1s), one.outbox);
+  one.settle(at(1s));
+  CHECK(one.outbox.given_up == std::vector<NodeIndex>{0});
+  CHECK_THAT(one.objection(0, at(1s)),
+             contains("server error: reports another run_id than when the connection was made"));
+  CHECK(servers[0].data == servers[1].data);
+
+  servers[0] = before;
+  one.disconnect(0, at(2s));
+  one.connect(0, at(2s));
+  CHECK(one.admitted() == 3);
+  CHECK(servers[0].data == before.data);
 }
 
 TEST_CASE("a_server_without_a_run_id_votes_only_if_it_is_durable") {

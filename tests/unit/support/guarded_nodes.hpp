@@ -94,9 +94,12 @@ inline std::vector<std::string> words_of(std::string_view bytes) {
 /// The restart guard of one client, and its connections to some servers.
 struct GuardedClient {
   explicit GuardedClient(std::vector<MarkedServer>& all, const core::RestartGuard::Settings& settings)
-      : guard{settings}, outbox{all.size()}, servers{all} {}
+      : guard{settings}, outbox{all.size()}, servers{all} {
+    for (const MarkedServer& server : servers) outbox.run_ids.push_back(server.run_id);
+  }
 
   void connect(core::NodeIndex node, core::Time now) {
+    outbox.run_ids[node] = servers[node].run_id;
     guard.connected(node, servers[node].look(now), now, outbox);
   }
   void connect_all(core::Time now) {

@@ -64,7 +64,13 @@ class RecordingOutbox final : public core::Outbox {
   /// Everything sent since the last call.
   std::vector<Sent> take() { return std::exchange(sent_, {}); }
 
+  [[nodiscard]] std::string_view run_id(core::NodeIndex node) const noexcept override {
+    return run_ids.empty() ? std::string_view{} : std::string_view{run_ids[node]};
+  }
+  void give_up(core::NodeIndex node, const core::Trouble&) override { given_up.push_back(node); }
   [[nodiscard]] const core::MarkerKeys* marker_keys() const noexcept override { return keys; }
+  std::vector<std::string> run_ids;        // of the servers when they were connected; may be empty
+  std::vector<core::NodeIndex> given_up;   // connections that lead to another server
   const core::MarkerKeys* keys = nullptr;  // where a restart guard keeps its data
 
  private:

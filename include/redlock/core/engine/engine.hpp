@@ -183,6 +183,10 @@ class Engine final : public Outbox {
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node) const noexcept override {
     return guard_ ? guard_->required_marker(node) : RequiredMarker{};
   }
+  [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
+    return sessions_[node].run_id();
+  }
+  void give_up(NodeIndex node, const Trouble& why) override { sessions_[node].disconnected(why, now_); }
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;
   }
@@ -199,6 +203,7 @@ class Engine final : public Outbox {
     if (!key_watcher_.lost().empty()) release_lost();
     if (guard_ && is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
     if (guard_ && slot.operation.get() == guard_.get()) start_waiting();
+    if (!sessions_[node].ready()) changed(node);
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
@@ -211,10 +216,8 @@ class Engine final : public Outbox {
   void changed(NodeIndex node) {
     Session& session = sessions_[node];
     if (session.ready()) refuse_if_same_server(session, sessions_, now_);
-    if (session.ready())
-      open(node);
-    else if (guard_)
-      guard_->disconnected(node, session.trouble(), now_, *this);
+    if (session.ready()) open(node);
+    if (!session.ready() && guard_) guard_->disconnected(node, session.trouble(), now_, *this);
     report_nodes();
     key_watcher_.connected(node, session.ready(), now_);
     for (const Ref<Operation>& operation : operations_.all()) {
@@ -228,6 +231,7 @@ class Engine final : public Outbox {
   void open(NodeIndex node) {
     Session& session = sessions_[node];
     if (guard_) guard_->connected(node, session.marker(), now_, *this);
+    if (!session.ready()) return;
     const auto rest = [&](const Session::Slot& slot) -> std::optional<std::string> {
       if (slot.grants && grant_objection(node, slot.operation->wanted_ttl())) return std::nullopt;
       return rest_of(node, slot.lacks_marker);
@@ -248,7 +252,6 @@ class Engine final : public Outbox {
   }
   [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
 
-  /// Reports changes of nodes to the observer.
   void report_nodes() {
     if (!observer_) return;
     for (NodeIndex node = 0; node < nodes(); ++node) {

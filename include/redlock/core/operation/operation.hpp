@@ -49,6 +49,11 @@ class Outbox {
   [[nodiscard]] virtual const MarkerKeys* marker_keys() const noexcept { return nullptr; }
   /// What is appended to commands that lack it, while the node may grant. Valid until the next event.
   [[nodiscard]] virtual RequiredMarker required_marker(NodeIndex) const noexcept { return {}; }
+  /// The run_id that the server reported when the connection was made; empty if it reported none.
+  [[nodiscard]] virtual std::string_view run_id(NodeIndex) const noexcept { return {}; }
+  /// The connection does not lead to the server to which it was made: ends it, when this event is handled, and makes
+  /// another one.
+  virtual void give_up(NodeIndex, const Trouble&) {}
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }

@@ -41,6 +41,7 @@ class CeilingRaise final : public Operation {
   void start(Time now, Outbox& outbox) override { look_at_all(now, outbox); }
   void answered(NodeIndex index, Step, const Reply& reply, Time now, Outbox& outbox) override {
     if (done()) return;
+    nodes_[index].run_id = outbox.run_id(index);
     nodes_[index].read(reply, durable_, 0, now);
     if (--due_ == 0) proceed(now, outbox);
   }

@@ -41,7 +41,7 @@ struct GuardedNode {
   };
 
   Standing standing = Standing::away;
-  std::string run_id;            // of the server when the marker was read
+  std::string run_id;            // of the server to which the connection was made
   std::string text;              // the value of the marker's key
   std::optional<Marker> marker;  // the parsed text, if it is a marker
   Time quarantined_until = Time::min();
@@ -62,8 +62,8 @@ struct GuardedNode {
   static constexpr Span between_looks = std::chrono::milliseconds{200};
 
   /// Takes the reply of `mark_script`. `durable`: the server keeps all data over a restart. The caller, `RestartGuard`,
-  /// derives the standing from it.
-  void read(const Reply& reply, bool durable, std::uint64_t event, Time now) {
+  /// derives the standing from it. Returns false if another server, or another run of it, has answered.
+  bool read(const Reply& reply, bool durable, std::uint64_t event, Time now) {
     read_at = now;
     read_in = event;
     is_asked = false;
@@ -73,10 +73,16 @@ struct GuardedNode {
         !parts[1].is(Reply::Kind::integer) || !parts[2].is(Reply::Kind::integer) ||
         !parts[3].is(Reply::Kind::integer) || !parts[4].is(Reply::Kind::string)) {
       failure = trouble_of(reply, "a valid answer about the marker");
-      return;
+      return true;
+    }
+    if (parts[4].text != run_id) {
+      failure = {
+          NodeStatus::server_error,
+          "reports another run_id than when the connection was made: connect to the server itself, not to "
+          "a proxy in front of several"};
+      return false;
     }
     failure.reset();
-    run_id = parts[4].text;
     if (run_id.empty() && !durable)
       failure = {NodeStatus::server_error,
                  "does not report its run_id, so a restart would go unnoticed: set durable_nodes if it is "
@@ -91,6 +97,7 @@ struct GuardedNode {
     quarantined_until = end_of_quarantine(parts[1].integer, now);
     looked_at = parts[2].integer;
     uptime = std::clamp<std::chrono::seconds>(std::chrono::seconds{parts[3].integer}, {}, longest_believed);
+    return true;
   }
 
   /// Where the node stands now. It is settled by what was read, unless the node is away or a reply is due.

@@ -45,9 +45,14 @@ class MarkedNodes {
     for (GuardedNode& node : nodes_) node.standing = node.standing_at(now, expected);
   }
 
-  void forget(NodeIndex node) { nodes_[node] = GuardedNode{}; }
-  void read(NodeIndex node, const Reply& reply, bool durable, Time now) {
-    nodes_[node].read(reply, durable, ++events_, now);
+  void connected(NodeIndex node, std::string_view run_id) {
+    disconnected(node);
+    nodes_[node].run_id = run_id;
+  }
+  void disconnected(NodeIndex node) { nodes_[node] = GuardedNode{}; }
+  /// Gives the connection up if it does not lead to the server to which it was made.
+  void read(NodeIndex node, const Reply& reply, bool durable, Time now, Outbox& outbox) {
+    if (!nodes_[node].read(reply, durable, ++events_, now)) outbox.give_up(node, *nodes_[node].failure);
   }
 
   // ── commands ─────────────────────────────────────────────────────────────────────────────────────────────

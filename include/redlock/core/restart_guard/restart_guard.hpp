@@ -74,8 +74,8 @@ class RestartGuard final : public Operation {
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
   void connected(NodeIndex node, const Reply& marker, Time now, Outbox& outbox) {
-    nodes_.forget(node);
-    nodes_.read(node, marker, settings_.durable, now);
+    nodes_.connected(node, outbox.run_id(node));
+    nodes_.read(node, marker, settings_.durable, now, outbox);
     decide(now, outbox);
   }
   /// The node has refused a grant because of its marker: reads the marker again.
@@ -137,12 +137,12 @@ class RestartGuard final : public Operation {
 
   void start(Time, Outbox&) override {}
   void answered(NodeIndex node, Step, const Reply& reply, Time now, Outbox& outbox) override {
-    nodes_.read(node, reply, settings_.durable, now);
+    nodes_.read(node, reply, settings_.durable, now, outbox);
     decide(now, outbox);
     nodes_.look_if_wanted(node, now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
-    nodes_.forget(node);
+    nodes_.disconnected(node);
     decide(now, outbox);
   }
   void timed_out(Time now, Outbox& outbox) override {
