@@ -253,21 +253,8 @@ void FakeShell::report_losses() {
     if (!lost) return;
     auto callback = lost->take_callback(now());
     lock.unlock();
-    run_user_code(
-        [&] {
-          const auto call =
-              std::move(callback);  // destroyed here, because the user's destructors are user code, too
-          call();
-        },
-        [&](std::string_view what) { complain(what); });
+    run_loss_callback(std::move(callback), report_);
   }
-}
-
-void FakeShell::complain(std::string_view what) const noexcept {
-  const auto call = [&] {
-    if (report_) report_("a loss callback threw: " + std::string{what});
-  };
-  run_user_code(call, [](std::string_view) {});  // there is nowhere to report an exception
 }
 
 }  // namespace redlock::inline v1::detail

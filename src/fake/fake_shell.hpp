@@ -72,7 +72,6 @@ class FakeShell final : public Shell, public LossReports {
   bool exchange(core::ConnectionIndex);
   void answer(core::ConnectionIndex, std::string_view commands, bool is_read);
   void report_losses();
-  void complain(std::string_view what) const noexcept;
   [[nodiscard]] FakeNodeState& state_of(core::ConnectionIndex each) { return states_[each % nodes_.size()]; }
 
   const std::shared_ptr<FakeClock> clock_;

@@ -88,31 +88,16 @@ struct LossNotifier::State {
     changed.notify_all();
     auto callback = record.take_callback(Clock::now());
     lock.unlock();
-    run_user_code(
-        [&] {
-          const auto call =
-              std::move(callback);  // destroyed here, because the user's destructors are user code, too
-          call();
-        },
-        [&](std::string_view what) { complain(what); });
+    run_loss_callback(std::move(callback), report);
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
     changed.notify_all();
   }
-  void complain(std::string_view what) const noexcept try {
-    warn("a loss callback threw: " + std::string{what});
-  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory
-  }
-  void warn(std::string_view what) const noexcept {
-    const auto call = [&] {
-      if (report) report(what);
-    };
-    run_user_code(call, [](std::string_view) {});  // there is nowhere to report an exception
-  }
   void report_warnings(Lock& lock) {
     const std::vector<std::string> taken = std::exchange(warnings, {});
     lock.unlock();
-    for (const std::string& warning : taken) warn(warning);
+    const auto ignore = [](std::string_view) {};  // there is nowhere to report an exception
+    for (const std::string& warning : taken) run_user_code([&] { report(warning); }, ignore);
     lock.lock();
   }
   [[nodiscard]] bool runs_elsewhere(const LeaseRecord& record) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <exception>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -28,6 +30,24 @@ void run_user_code(const Call& call, const Complain& complain) {
   } catch (...) {
     complain(std::string_view{"an exception that is not a std::exception"});
   }
+}
+
+/// Runs a loss callback and destroys it, because the user's destructors are user code, too. If it throws, tells `report`,
+/// which may be empty.
+template <class Callback>
+void run_loss_callback(Callback callback, const std::function<void(std::string_view)>& report) {
+  const auto complain = [&report](std::string_view what) {
+    try {
+      if (report) report("a loss callback threw: " + std::string{what});
+    } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere to report it
+    }
+  };
+  run_user_code(
+      [&callback] {
+        const Callback call = std::move(callback);
+        call();
+      },
+      complain);
 }
 
 /// Joins a thread that runs callbacks. Inside a callback, and for a thread that was not started, does not block: the
