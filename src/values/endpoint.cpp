@@ -327,6 +327,19 @@ std::string Endpoint::to_string() const {
          (db_ == 0 ? "" : "/" + std::to_string(db_));
 }
 
+std::string_view to_string(Endpoint::Transport transport) noexcept {
+  switch (transport) {
+    case Endpoint::Transport::tcp:
+      return "tcp";
+    case Endpoint::Transport::tls:
+      return "tls";
+    case Endpoint::Transport::unix_socket:
+      return "unix_socket";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, Endpoint::Transport value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint) { return out << endpoint.to_string(); }
 
 }  // namespace v1

@@ -50,9 +50,8 @@ std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path)
 }
 
 RestartGuard parse_guard(const std::string& name) {
-  if (name == "automatic") return RestartGuard::automatic;
-  if (name == "strict") return RestartGuard::strict;
-  if (name == "off") return RestartGuard::off;
+  for (const RestartGuard guard : {RestartGuard::automatic, RestartGuard::strict, RestartGuard::off})
+    if (name == to_string(guard)) return guard;
   reject("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
 }
 

@@ -1,5 +1,7 @@
 #include "redlock/metrics/observer.hpp"
 
+#include <ostream>
+
 namespace redlock {
 inline namespace v1 {
 
@@ -18,6 +20,8 @@ std::string_view to_string(Observer::NodeState state) noexcept {
   }
   return "unknown state";
 }
+
+std::ostream& operator<<(std::ostream& out, Observer::NodeState value) { return out << to_string(value); }
 
 }  // namespace v1
 }  // namespace redlock

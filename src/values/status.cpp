@@ -3,8 +3,6 @@
 #include <ostream>
 #include <string>
 
-#include "redlock/endpoint.hpp"
-#include "redlock/metrics/observer.hpp"
 #include "redlock/options.hpp"
 
 namespace redlock {
@@ -214,18 +212,6 @@ std::string_view to_string(Renewal renewal) noexcept {
   return "unknown";
 }
 
-std::string_view to_string(Endpoint::Transport transport) noexcept {
-  switch (transport) {
-    case Endpoint::Transport::tcp:
-      return "tcp";
-    case Endpoint::Transport::tls:
-      return "tls";
-    case Endpoint::Transport::unix_socket:
-      return "unix_socket";
-  }
-  return "unknown";
-}
-
 std::ostream& operator<<(std::ostream& out, Errc value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Release value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, State value) { return out << to_string(value); }
@@ -233,8 +219,6 @@ std::ostream& operator<<(std::ostream& out, Loss value) { return out << to_strin
 std::ostream& operator<<(std::ostream& out, NodeStatus value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, RestartGuard value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Renewal value) { return out << to_string(value); }
-std::ostream& operator<<(std::ostream& out, Endpoint::Transport value) { return out << to_string(value); }
-std::ostream& operator<<(std::ostream& out, Observer::NodeState value) { return out << to_string(value); }
 
 bool is_misconfiguration(NodeStatus status) noexcept {
   switch (status) {
