@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fake/replies.hpp"
 #include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::inline v1::detail {
@@ -13,27 +14,6 @@ using core::Time;
 
 constexpr long long most_by_clock = 9'000'000'000'000'000;
 constexpr long long day = 86'400'000'000;  // in microseconds
-
-Reply integer(long long value) {
-  Reply reply;
-  reply.kind = Reply::Kind::integer;
-  reply.integer = value;
-  return reply;
-}
-Reply text(Reply::Kind kind, std::string words) {
-  Reply reply;
-  reply.kind = kind;
-  reply.text = std::move(words);
-  return reply;
-}
-Reply string(std::string value) { return text(Reply::Kind::string, std::move(value)); }
-Reply ok() { return text(Reply::Kind::status, "OK"); }
-Reply array(std::vector<Reply> elements) {
-  Reply reply;
-  reply.kind = Reply::Kind::array;
-  reply.elements = std::move(elements);
-  return reply;
-}
 
 }  // namespace
 
@@ -84,7 +64,7 @@ Reply FakeNode::execute(const Words& command, Now now) {
   if (name == "SET") {  // key value NX PX ttl
     if (find(command.at(1), now.time)) return {};
     set_for(command[1], command.at(2), command.at(5), now.time);
-    return ok();
+    return status("OK");
   }
   if (name == "ROLE") return array({string("master"), integer(0), array({})});
   if (name == "INFO") return string("run_id:" + run_id_ + "\r\n");
@@ -92,10 +72,10 @@ Reply FakeNode::execute(const Words& command, Now now) {
     for (const core::Script* const script : core::all_scripts)
       if (script->source == command.at(2)) return string(std::string{script->sha1});
   }
-  if (name == "CLIENT") return command.at(1) == "ID" ? integer(1) : ok();
+  if (name == "CLIENT") return command.at(1) == "ID" ? integer(1) : status("OK");
   if (name == "SUBSCRIBE") return array({string("subscribe"), string(command.at(1)), integer(1)});
-  if (name == "PING") return text(Reply::Kind::status, "PONG");
-  return text(Reply::Kind::error, "ERR the fake does not know the command " + name);
+  if (name == "PING") return status("PONG");
+  return error("ERR the fake does not know the command " + name);
 }
 
 Reply FakeNode::evaluate(const Words& command, Now now) {
@@ -110,7 +90,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::swap_script)) return swap(call);
   if (is(core::extend_script)) return extend(call);
   if (is(core::release_script)) return release(call);
-  return text(Reply::Kind::error, "ERR the fake does not know this script");
+  return error("ERR the fake does not know this script");
 }
 
 Reply FakeNode::denial(const Call& call) {

@@ -1,11 +1,12 @@
 #include "fake/fake_shell.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <thread>
 #include <utility>
 
+#include "fake/replies.hpp"
 #include "notify/user_code.hpp"
+#include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -14,41 +15,9 @@ using core::ConnectionIndex;
 using core::Reply;
 using core::Time;
 
-/// Takes the next number and its line end from `*3\r\n` or `$11\r\n`.
-std::size_t take_length(std::string_view& bytes) {
-  std::size_t length = 0;
-  const char* const end = std::from_chars(bytes.data() + 1, bytes.data() + bytes.size(), length).ptr;
-  bytes.remove_prefix(static_cast<std::size_t>(end - bytes.data()) + 2);
-  return length;
-}
-
-/// Takes the next command, which the core has encoded.
-FakeNode::Words take_command(std::string_view& bytes) {
-  FakeNode::Words words(take_length(bytes));
-  for (std::string& word : words) {
-    const std::size_t length = take_length(bytes);
-    word = bytes.substr(0, length);
-    bytes.remove_prefix(length + 2);
-  }
-  return words;
-}
-
-Reply string_of(std::string text) {
-  Reply reply;
-  reply.kind = Reply::Kind::string;
-  reply.text = std::move(text);
-  return reply;
-}
-
 /// The message by which a server tells a listener of a changed key.
 Reply invalidation_of(const std::string& key) {
-  Reply keys;
-  keys.kind = Reply::Kind::array;
-  keys.elements = {string_of(key)};
-  Reply message;
-  message.kind = Reply::Kind::array;
-  message.elements = {string_of("message"), string_of("__redis__:invalidate"), std::move(keys)};
-  return message;
+  return array({string("message"), string("__redis__:invalidate"), array({string(key)})});
 }
 
 }  // namespace
@@ -188,10 +157,12 @@ bool FakeShell::exchange(ConnectionIndex each) {
 }
 
 void FakeShell::answer(ConnectionIndex each, std::string_view commands, bool is_read) {
+  std::vector<std::string_view> words;
   while (!commands.empty()) {
-    const FakeNode::Words command = take_command(commands);
+    core::take_command(commands, words);
     if (state_of(each) != FakeNodeState::working) continue;
-    const Reply reply = nodes_[each % nodes_.size()].execute(command, {now(), clock_->wall()});
+    const Reply reply =
+        nodes_[each % nodes_.size()].execute({words.begin(), words.end()}, {now(), clock_->wall()});
     if (is_read) engine_.answered(each, reply, now());
   }
 }

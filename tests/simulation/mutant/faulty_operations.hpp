@@ -16,7 +16,6 @@
 #include "redlock/core/wire/trouble.hpp"
 #include "simulation/mutant/mutant.hpp"
 #include "simulation/mutant/operation_wrapper.hpp"
-#include "simulation/world/wire.hpp"
 
 namespace redlock::simulation {
 
@@ -180,7 +179,7 @@ class GrantsBehindReleases final : public FaultyAcquisition {
     if (lacks_marker_) complete += outbox().required_marker(node).arguments();
     std::string_view rest = complete;
     std::vector<std::string_view> words;
-    take_command(rest, words);
+    core::take_command(rest, words);
     words[0] = "EVAL";
     words[1] = core::grant_script.source;
     std::string whole;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "redlock/core/wire/resp.hpp"
 #include "simulation/world/wire.hpp"
 #include "simulation/world/world.hpp"
 
@@ -170,7 +171,7 @@ void World::serve(int index, const Connection::Request& request) {
   connections_[static_cast<std::size_t>(index)].has_written = false;
   Connection::Answers answers{now_, 0, {}, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
-    take_command(bytes, words_);
+    core::take_command(bytes, words_);
     if (history_.kept()) answers.commands.push_back(name_of_command(words_));
     answers.replies.push_back(execute(index, words_));
   }
@@ -277,7 +278,7 @@ void World::note_request(const Connection& connection, const Connection::Request
   std::string text;
   std::vector<std::string_view> words;
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
-    take_command(bytes, words);
+    core::take_command(bytes, words);
     const std::string name = words.front() == "ROLE" ? "handshake" : name_of_command(words);
     if (words.front() == "INFO" || words.front() == "SCRIPT") continue;
     text += text.empty() ? name : ", " + name;

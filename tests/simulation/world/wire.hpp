@@ -1,7 +1,6 @@
-// Parses the bytes that the core sends into commands, and names commands and replies.
+// Names commands and replies.
 #pragma once
 
-#include <charconv>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -12,23 +11,6 @@
 #include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::simulation {
-
-/// Removes the first command from `bytes`, which contains whole commands.
-inline void take_command(std::string_view& bytes, std::vector<std::string_view>& words) {
-  const auto number = [&bytes] {
-    const std::size_t end = bytes.find('\r');
-    std::size_t value = 0;
-    std::from_chars(bytes.data() + 1, bytes.data() + end, value);
-    bytes.remove_prefix(end + 2);
-    return value;
-  };
-  words.clear();
-  for (std::size_t left = number(); left > 0; --left) {
-    const std::size_t size = number();
-    words.push_back(bytes.substr(0, size));
-    bytes.remove_prefix(size + 2);
-  }
-}
 
 /// The name of a command in a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {

@@ -1,7 +1,6 @@
 // Servers that keep or lose a marker and a quarantine, and a client with a restart guard.
 #pragma once
 
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/wire/resp.hpp"
 #include "unit/support/recording_outbox.hpp"
 
 namespace redlock::testing {
@@ -74,21 +74,9 @@ struct MarkedServer {
 
 /// The words of one encoded command.
 inline std::vector<std::string> words_of(std::string_view bytes) {
-  std::vector<std::string> words;
-  const auto take_line = [&bytes] {
-    const std::string_view line = bytes.substr(0, bytes.find("\r\n"));
-    bytes.remove_prefix(line.size() + 2);
-    return line;
-  };
-  take_line();
-  while (!bytes.empty()) {
-    const std::string_view length = take_line().substr(1);
-    std::size_t size = 0;
-    std::from_chars(length.data(), length.data() + length.size(), size);
-    words.emplace_back(bytes.substr(0, size));
-    bytes.remove_prefix(size + 2);
-  }
-  return words;
+  std::vector<std::string_view> words;
+  core::take_command(bytes, words);
+  return {words.begin(), words.end()};
 }
 
 /// The restart guard of one client, and its connections to some servers.

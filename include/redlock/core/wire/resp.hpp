@@ -1,4 +1,4 @@
-// Encodes commands as RESP arrays of bulk strings.
+// Encodes commands as RESP arrays of bulk strings, and takes them apart.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::inline v1::core {
 
@@ -53,6 +54,24 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
   std::string out;
   append_command(out, arguments);
   return out;
+}
+
+/// For servers in memory: removes the first command from `bytes`, which consist of whole commands, and sets `words` to its
+/// arguments.
+inline void take_command(std::string_view& bytes, std::vector<std::string_view>& words) {
+  const auto take_length = [&bytes] {
+    const std::size_t end = bytes.find('\r');
+    std::size_t length = 0;
+    std::from_chars(bytes.data() + 1, bytes.data() + end, length);
+    bytes.remove_prefix(end + 2);
+    return length;
+  };
+  words.clear();
+  for (std::size_t left = take_length(); left > 0; --left) {
+    const std::size_t length = take_length();
+    words.push_back(bytes.substr(0, length));
+    bytes.remove_prefix(length + 2);
+  }
 }
 
 }  // namespace redlock::inline v1::core
