@@ -22,8 +22,8 @@ class Client;
 class LeaseRecord;
 }  // namespace detail
 
-/// What it takes to adopt a lock: see `Lease::orphan` and `LockClient::adopt`. Anyone who has it
-/// can take the lock or release it: send it over channels that you trust, and do not log it. A plain value.
+/// What it takes to adopt a lock: see `Lease::orphan` and `LockClient::adopt`. Anyone who has it can take the
+/// lock or release it: send it over channels that you trust, and do not log it. A plain value.
 struct Handover {
   std::string resource;     ///< As given to the lock call.
   std::string owner_value;  ///< The value of the lock's key: 1 to 1024 bytes.
@@ -44,7 +44,7 @@ struct Handover {
 /// | held     | a majority of the nodes holds the owner value until the deadline     | in_doubt, lost, released |
 /// | in_doubt | the last extension got no majority; the old deadline is still valid  | held, lost, released     |
 /// | lost     | the lock was lost, for the reason given by `loss()`                  | –                        |
-/// | released | `release()` or `orphan()` was called, or the lease is empty            | –                        |
+/// | released | `release()` or `orphan()` was called, or the lease is empty          | –                        |
 ///
 /// The guarantee of *held* and *in_doubt* relies on the assumptions in docs/safety.md: clock rates within the
 /// drift allowance, and nodes that do not lose data unnoticed. Check `remaining()` before work that must not
@@ -81,8 +81,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
   /// Returns the resource as given to the lock call; empty for an empty lease.
   [[nodiscard]] const std::string& resource() const noexcept;
-  /// Returns the value that proves ownership on the servers: 40 random hex digits, a label and a time (see `Holder`); empty
-  /// for an empty lease.
+  /// Returns the value that proves ownership on the servers: 40 random hex digits, a label and a time (see
+  /// `Holder`); empty for an empty lease.
   [[nodiscard]] const std::string& owner_value() const noexcept;
   /// Returns the fencing token. It is greater than that of every earlier acquisition of this resource, as
   /// long as a majority of the nodes keeps its counters (docs/fencing.md), and never changes during the
@@ -108,11 +108,11 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// callback wherever it is called. So two stop callbacks that destroy each other's `std::stop_callback` block
   /// for ever: release the lease there, and destroy the `std::stop_callback` elsewhere.
   ///
-  /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` the lease is watched from
-  /// the start, and with `Renewal::automatic` after a second. The nodes report each change of a watched lease's key
-  /// over a second connection to each node, which all leases of the client share. A server that does not
-  /// support this (see docs/errors.md, Permissions) is polled every tenth of the ttl. The call does not wait
-  /// for the nodes.
+  /// The first call starts watching the lease, on the client's threads; with `LockOptions::on_lost` the lease
+  /// is watched from the start, and with `Renewal::automatic` after a second. The nodes report each change of
+  /// a watched lease's key over a second connection to each node, which all leases of the client share. A
+  /// server that does not support this (see docs/errors.md, Permissions) is polled every tenth of the ttl.
+  /// The call does not wait for the nodes.
   ///
   /// Throws `std::system_error` if the system cannot provide the thread, and `Error` (invalid_argument) in a
   /// child of fork().
@@ -153,8 +153,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// becomes *released*: it is no longer renewed, does not release the lock, and reports no loss. Do not use
   /// what the lock protects any more.
   ///
-  /// Returns none if the lease was not valid any more, in a child of fork(), or if `release` or `orphan` was called before: then there
-  /// is nothing to adopt.
+  /// Returns none if the lease was not valid any more, in a child of fork(), or if `release` or `orphan` was
+  /// called before: then there is nothing to adopt.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
   /// inside a callback. Throws only if memory runs out; the lease is then as it was.

@@ -74,9 +74,9 @@ class REDLOCK_EXPORT LockClient {
 
   /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over. The outcome is
   /// `timed_out` if the lock is still held then, and `no_quorum` if too few nodes vote at the end or when
-  /// `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of zero
-  /// or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop request ends the call at once with
-  /// `cancelled`.
+  /// `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of
+  /// zero or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop request ends the call at once
+  /// with `cancelled`.
   LockResult try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                           std::stop_token stop = {});
 
@@ -89,8 +89,8 @@ class REDLOCK_EXPORT LockClient {
     return try_lock_for(resource, wait, options, std::move(stop));
   }
 
-  /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured`, `invalid_argument` or, after
-  /// `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
+  /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured`, `invalid_argument` or,
+  /// after `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
   LockResult lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
 
   /// Takes over a lock whose holder gave it up with `Lease::orphan`, which returns the handover, or died; then the resource and

@@ -40,9 +40,10 @@ class REDLOCK_EXPORT Mutex {
   ~Mutex();
 
   /// Blocks until the lock is acquired, even while too few nodes are reachable. Throws `Error`:
-  /// invalid_argument, misconfigured, cancelled if the client was shut down, no_quorum after `LockOptions::node_wait`, or the system's
-  /// error if it cannot provide the thread for renewals. A shutdown does not end the wait for another thread that has
-  /// this mutex; the call throws once that thread unlocks. After any call that throws, the mutex is not locked.
+  /// invalid_argument, misconfigured, cancelled if the client was shut down, no_quorum after
+  /// `LockOptions::node_wait`, or the system's error if it cannot provide the thread for renewals. A shutdown
+  /// does not end the wait for another thread that has this mutex; the call throws once that thread unlocks.
+  /// After any call that throws, the mutex is not locked.
   void lock();
   /// Returns false if another thread has this mutex, or if somebody else has the lock. Throws `Error` as
   /// `LockClient::try_lock` does.

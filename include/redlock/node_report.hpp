@@ -36,7 +36,8 @@ struct NodeReport {
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
 
 /// The holder of a lock, as nodes reported it. The owner values of this library are `<40 hex digits> <label> @<since>`, with
-/// the time as seconds since 1970, up to the year 9999. Label and time come from the holder: any program may write anything there.
+/// the time as seconds since 1970, up to the year 9999. Label and time come from the holder: any program may write anything
+/// there.
 struct Holder {
   Holder() = default;
   /// Takes the owner value apart.

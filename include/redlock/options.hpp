@@ -41,8 +41,9 @@ enum class Renewal : std::uint8_t {
   /// So work may take longer than the ttl, and the ttl only says how long others wait after the process has died. A process
   /// that hangs, or that leaks a lease without destroying it, keeps the lock: `max_hold` limits that.
   ///
-  /// This is the default, because a lock that ends during the work is worse than one that others wait for. A lease with a
-  /// ttl of 3 s or more that is held for less than a second costs no command more; then the client watches it (`Lease::stop_token`).
+  /// This is the default, because a lock that ends during the work is worse than one that others wait for. A lease with a ttl
+  /// of 3 s or more that is held for less than a second costs no command more; then the client watches it
+  /// (`Lease::stop_token`).
   automatic,
   none,  ///< The lease ends with its ttl, unless it is extended by `Lease::extend`.
 };

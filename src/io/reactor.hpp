@@ -25,10 +25,10 @@ namespace redlock::inline v1::detail {
 /// Runs operations on the nodes for the threads that call it.
 ///
 /// The I/O of a call needs no other thread. One of the threads that wait for an operation polls the sockets and handles
-/// everything that becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their operation is
-/// done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context switches.
-/// A background thread drives only if something must happen while no caller waits: renewals, redials, releases that are
-/// not sent or answered yet, invalidation messages, and connections that end while a lease is in force. It gives way to
+/// everything that becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their
+/// operation is done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context
+/// switches. A background thread drives only if something must happen while no caller waits: renewals, redials, releases that
+/// are not sent or answered yet, invalidation messages, and connections that end while a lease is in force. It gives way to
 /// every caller.
 ///
 /// One mutex guards everything, and nothing blocks while holding it. Polling, parking and waking threads are done
@@ -60,7 +60,8 @@ class Reactor {
     return std::forward<Take>(take)(operation);
   }
 
-  /// Starts renewing the lease, and watching it if it is held for more than a moment. Throws std::system_error if the system has no thread for it.
+  /// Starts renewing the lease, and watching it if it is held for more than a moment. Throws std::system_error if the system
+  /// has no thread for it.
   void keep(const std::shared_ptr<core::LeaseState>&);
   /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
   /// `keep`.
