@@ -15,9 +15,19 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-void set_option(int fd, int level, int name) {
-  const int on = 1;
-  setsockopt(fd, level, name, &on, sizeof on);  // ignore errors: the socket works without the option, too
+void set_option(int fd, int level, int name, int value = 1) {
+  // Ignores errors: the socket works without the option, too.
+  setsockopt(fd, level, name, &value, sizeof value);
+}
+
+/// Ends the connection if the host has not answered for ten seconds, or has restarted meanwhile, also while nothing is
+/// sent. Otherwise an idle holder would not notice that a host stopped without closing its connections, and would not mark
+/// the node after its return.
+void probe_when_idle(int fd) {
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, 5);   // seconds until the first probe
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);  // seconds between probes that are not answered
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);
 }
 
 }  // namespace
@@ -71,7 +81,7 @@ Connection::Dial Connection::connect_next() {
     if (!socket_) return fail({NodeStatus::unreachable, error_text(errno)});
     if (address.storage.ss_family != AF_UNIX) {
       set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY);
-      set_option(socket_.get(), SOL_SOCKET, SO_KEEPALIVE);
+      probe_when_idle(socket_.get());
     }
     reader_ = std::make_unique<Reader>();
     state_ = State::connecting;

@@ -1,9 +1,15 @@
 // Clients that hold a lease and make no call: what they notice of their nodes.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
@@ -33,6 +39,28 @@ std::size_t connections_of_clients(Observers& servers) {
   std::size_t count = 0;
   for (RawClient& server : servers) count += connections_of_clients(server);
   return count;
+}
+
+int option_of(int socket, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return ::getsockopt(socket, level, name, &value, &size) == 0 ? value : -1;
+}
+
+/// After how many seconds without a sign of the host the kernel ends each of this process' idle connections to the port.
+std::vector<int> seconds_until_given_up(std::uint16_t port) {
+  std::vector<int> all;
+  for (int socket = 0; socket < 1024; ++socket) {
+    sockaddr_in peer{};
+    socklen_t size = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+    if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != port) continue;
+    REQUIRE(option_of(socket, SOL_SOCKET, SO_KEEPALIVE) == 1);
+    all.push_back(option_of(socket, IPPROTO_TCP, TCP_KEEPIDLE) +
+                  option_of(socket, IPPROTO_TCP, TCP_KEEPCNT) *
+                      option_of(socket, IPPROTO_TCP, TCP_KEEPINTVL));
+  }
+  return all;
 }
 
 /// A lease that neither renews itself nor reports its loss: its client makes no use of its connections.
@@ -86,6 +114,18 @@ TEST_CASE("an_idle_holder_reconnects_to_a_node_that_was_away") {
   RawClient server{nodes.port(1)};
   CHECK(eventually([&] { return server.pttl("redlock:quarantine") > 0; }));
   CHECK(locks.ready_nodes() == 3);
+}
+
+// A host cannot vanish in this test, because the loopback interface loses nothing.
+TEST_CASE("the_kernel_ends_idle_connections_to_a_host_that_has_vanished_after_ten_seconds") {
+  LocalNodes nodes{1};
+  InspectableLock locks{endpoints(nodes)};
+  auto options = idle;
+  options.on_lost = [](redlock::Loss) {};
+  const auto lease = locks.try_lock("r", options);
+  REQUIRE(lease);
+  REQUIRE(eventually([&] { return locks.listens(0); }));
+  CHECK(seconds_until_given_up(nodes.port(0)) == std::vector{10, 10});
 }
 
 TEST_CASE("connections_closed_while_no_lease_is_in_force_stay_closed_until_the_next_call") {
