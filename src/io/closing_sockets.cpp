@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +34,17 @@ void ClosingSockets::append_to(std::vector<pollfd>& polls) const {
 
 void ClosingSockets::proceed(core::Time now) {
   std::erase_if(leaving_, [now](Leaving& leaving) { return now >= leaving.until || is_finished(leaving); });
+}
+
+void ClosingSockets::finish(core::Time until) {
+  std::vector<pollfd> polls;
+  for (core::Time now = Clock::now(); !empty() && now < until; now = Clock::now()) {
+    polls.clear();
+    append_to(polls);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
+    ::poll(polls.data(), polls.size(), static_cast<int>(left.count()));  // an error is a spurious wake-up
+    proceed(Clock::now());
+  }
 }
 
 bool ClosingSockets::is_finished(Leaving& leaving) {

@@ -25,6 +25,8 @@ class ClosingSockets {
   void append_to(std::vector<pollfd>& polls) const;
   /// Sends and reads as much as possible without blocking. Closes the sockets that are finished or overdue.
   void proceed(core::Time now);
+  /// Proceeds until all sockets are closed. Blocks until `until` at the latest.
+  void finish(core::Time until);
 
  private:
   struct Leaving {

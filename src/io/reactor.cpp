@@ -13,8 +13,6 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-using core::ConnectionIndex;
-using core::NodeIndex;
 using core::Span;
 using core::Time;
 
@@ -25,10 +23,6 @@ constexpr Span background_delay = std::chrono::milliseconds{5};
 constexpr Span socket_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
 constexpr Span pause_after_failure = std::chrono::milliseconds{100};
-/// How long a server may take to read our last bytes.
-constexpr Span closing_time = std::chrono::seconds{5};
-/// How long the last owner waits for that.
-constexpr Span closing_time_at_exit = std::chrono::milliseconds{250};
 /// With up to this many active operations, a caller sends its own commands while another thread polls. With more, the
 /// driver sends them together.
 constexpr std::size_t most_sent_directly = 3;
@@ -45,16 +39,12 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
                  Span connect_timeout, std::uint64_t seed,
                  const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn)
     : engine_{std::move(sessions), connect_timeout, seed, guard, observer},
-      polls_for_output_(engine_.connections(), false),
+      connections_{engine_, endpoints},
       warn_{std::move(warn)},
-      generation_{fork_generation()} {
-  connections_.reserve(engine_.connections());
-  for (std::size_t each = 0; each < engine_.connections(); ++each)
-    connections_.emplace_back(endpoints[each % endpoints.size()]);
-}
+      generation_{fork_generation()} {}
 
 void Reactor::close_in_child() const noexcept {
-  for (const Connection& connection : connections_) connection.close_in_child();
+  connections_.close_in_child();
   wake_.close_in_child();
   background_.close_in_child();
 }
@@ -66,20 +56,7 @@ Reactor::~Reactor() {
     background_.call();
   }
   background_.join();
-  const Time start = Clock::now();
-  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
-    core::Session& session = engine_.session(node);
-    if (connections_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
-      closing_sockets_.add(connections_[node].release(), std::string{session.unsent()},
-                           start + closing_time_at_exit);
-  }
-  for (Time now = start; !closing_sockets_.empty() && now < start + closing_time_at_exit;
-       now = Clock::now()) {
-    polls_.clear();
-    closing_sockets_.append_to(polls_);
-    poll_until(polls_, start + closing_time_at_exit, now);
-    closing_sockets_.proceed(Clock::now());
-  }
+  connections_.finish();
 }
 
 // ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -182,18 +159,13 @@ void Reactor::submit(const Operation& operation, ParkingSlot& me) {
   Time now = Clock::now();
   if (can_drive()) {
     take_over(me);
-    read_stale(now);
+    connections_.read_stale(now);
     now = Clock::now();
   }
   engine_.submit(operation, now);
   if (!polling_) return;  // the driver, perhaps this thread, sends before it polls
-  if (engine_.active() <= most_sent_directly) flush(now);
-  bool needed = engine_.timer() < polls_until_;
-  for (ConnectionIndex each = 0; each < engine_.connections() && !needed; ++each) {
-    const core::Session& session = engine_.session(each);
-    needed = session.has_errand() || (!polls_for_output_[each] && !session.unsent().empty());
-  }
-  if (needed) kick();
+  if (engine_.active() <= most_sent_directly) connections_.flush(now);
+  if (engine_.timer() < polls_until_ || connections_.need_more_than_polled()) kick();
 }
 
 void Reactor::stop(const Operation& operation) {
@@ -213,7 +185,7 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
   try {
     const Time now = Clock::now();
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
-    if (!driver_) flush(now);
+    if (!driver_) connections_.flush(now);
     if (!driver_) schedule_background(now);
   } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
   }
@@ -310,13 +282,7 @@ bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
   std::ptrdiff_t for_commands = 0;
   if (sockets == Sockets::polled) {
     watches_for_ends_ = watches_for_ends_ || is_lease_in_force(Clock::now());
-    for (ConnectionIndex each = watches_for_ends_ ? 0 : engine_.nodes(); each < connections_.size(); ++each) {
-      if (!connections_[each].is_open()) continue;
-      const bool is_listener = each >= engine_.nodes();
-      const short events = is_listener ? POLLIN : POLLRDHUP;
-      background_polls_.push_back({connections_[each].fd(), events, 0});
-      for_commands += is_listener ? 0 : 1;
-    }
+    for_commands = connections_.append_idle_to(background_polls_, watches_for_ends_);
   }
   lock.unlock();
   const bool heard = background_.sleep(background_polls_);
@@ -328,119 +294,43 @@ bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
                      [](const pollfd& listener) { return listener.revents != 0; });
 }
 
-/// Wakes the background if a connection changes that it may poll, because it polls the descriptors that were open before.
-void Reactor::tell_background_of(ConnectionIndex changed) {
-  if (is_background(*driver_)) return;
-  if (changed >= engine_.nodes() || watches_for_ends_) background_.call();
-}
-
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::drive(Lock& lock, ParkingSlot& me) {
   const WakeEvent& wake = is_background(me) ? background_.called() : wake_;
   std::vector<pollfd>& polls = is_background(me) ? background_polls_ : polls_;
   const Time before = Clock::now();
-  run_errands(before);
-  flush(before);
-  run_errands(before);  // of connections that broke while sending
-  const Time until = take_snapshot(polls, wake, before);
+  connections_.update(before);
+  polls.clear();
+  connections_.append_to(polls);
+  polls.push_back({wake.fd(), POLLIN, 0});
+  polls_until_ = std::min(engine_.timer(), connections_.timer());
+  const Time until = engine_.finished().empty() ? polls_until_ : before;
+  tell_background_of_changes();
   polling_ = true;
   lock.unlock();
   poll_until(polls, until, before);
   lock.lock();
-  if (polls[connections_.size()].revents != 0) {
+  if (polls.back().revents != 0) {
     wake.clear();
     if (!is_background(me)) kicked_ = false;
   }
   if (driver_ != &me) return;  // a caller took over from the background and polls itself
   polling_ = false;
-  handle(polls, Clock::now());
+  const Time now = Clock::now();
+  connections_.handle(polls, now);
+  engine_.on_time(now);  // only after reading everything
+  tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && warn_) warn_(std::move(*warning));
   wake_finished(lock);
 }
 
-Time Reactor::take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, Time now) {
-  polls.clear();
-  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
-    const bool has_unsent = !engine_.session(each).unsent().empty();
-    polls_for_output_[each] = has_unsent;
-    polls.push_back({connections_[each].fd(), connections_[each].events(has_unsent), 0});
-  }
-  polls.push_back({wake.fd(), POLLIN, 0});
-  closing_sockets_.append_to(polls);
-  polls_until_ = std::min(engine_.timer(), closing_sockets_.timer());
-  const bool has_finished = !engine_.finished().empty();
-  return has_finished ? now : polls_until_;
-}
-
-void Reactor::handle(const std::vector<pollfd>& polls, Time now) {
-  // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
-  const bool is_timer_due = now >= engine_.timer();
-  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
-    if (polls[each].revents != 0 || (is_timer_due && connections_[each].is_open())) handle_one(each, now);
-  if (!closing_sockets_.empty()) closing_sockets_.proceed(now);
-  engine_.on_time(now);  // only after reading everything
-}
-
-void Reactor::handle_one(ConnectionIndex which, Time now) {
-  // The polled connection was given up meanwhile; its events do not concern its replacement.
-  if (engine_.session(which).has_errand()) return;
-  if (connections_[which].is_open())
-    read(which, now);
-  else if (engine_.session(which).state() == core::Session::State::dialling)
-    dial(which, connections_[which].proceed(), now);
-}
-
-void Reactor::read(ConnectionIndex which, Time now) {
-  const Connection::Received received =
-      connections_[which].receive([&](const core::Reply& reply) { engine_.answered(which, reply, now); });
-  engine_.session(which).left_unread(received == Connection::Received::part);
-  if (received == Connection::Received::failed)
-    engine_.disconnected(which, connections_[which].trouble(), now);
-}
-
-/// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
-/// server has closed is replaced first. Reads twice, because late replies to earlier commands may precede the
-/// end of the stream.
-void Reactor::read_stale(Time now) {
-  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
-    if (!connections_[node].is_open() || !engine_.session(node).stale(now)) continue;
-    read(node, now);
-    if (engine_.session(node).ready()) read(node, now);
-  }
-}
-
-void Reactor::flush(Time now) {
-  for (ConnectionIndex each = 0; each < connections_.size(); ++each)
-    if (connections_[each].is_open() && !engine_.session(each).unsent().empty()) flush_one(each, now);
-}
-
-void Reactor::flush_one(ConnectionIndex which, Time now) {
-  if (const auto sent = connections_[which].send(engine_.session(which).unsent()))
-    engine_.session(which).sent(*sent);
-  else
-    engine_.disconnected(which, connections_[which].trouble(), now);
-}
-
-void Reactor::run_errands(Time now) {
-  for (ConnectionIndex each = 0; each < connections_.size(); ++each) {
-    core::Session& session = engine_.session(each);
-    while (session.has_errand()) {
-      tell_background_of(each);
-      if (auto closing = session.take_closing()) {
-        std::unique_ptr<Transport> transport = connections_[each].release();
-        if (closing->graceful && transport)
-          closing_sockets_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
-      }
-      if (session.take_dial()) dial(each, connections_[each].dial(), now);
-    }
-  }
-}
-
-void Reactor::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
-  tell_background_of(which);
-  if (outcome == Connection::Dial::connected) engine_.connected(which);
-  if (outcome == Connection::Dial::failed) engine_.disconnected(which, connections_[which].trouble(), now);
+/// Wakes the background if a connection has changed that it may poll, because it polls the descriptors that were open
+/// before.
+void Reactor::tell_background_of_changes() {
+  const Connections::Changes changed = connections_.take_changes();
+  if (is_background(*driver_)) return;
+  if (changed.listeners || (changed.commands && watches_for_ends_)) background_.call();
 }
 
 // ── waking ──────────────────────────────────────────────────────────────────────────────────────────────────

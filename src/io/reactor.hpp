@@ -13,10 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "io/background_thread.hpp"
-#include "io/closing_sockets.hpp"
-#include "io/connection.hpp"
-#include "io/parking.hpp"
+#include "io/connections.hpp"
+#include "io/threads/background_thread.hpp"
+#include "io/threads/parking.hpp"
 #include "os/wake_event.hpp"
 #include "redlock/core/engine/engine.hpp"
 
@@ -102,20 +101,11 @@ class Reactor {
   [[nodiscard]] bool is_lease_in_force(core::Time now) noexcept;
 
   void drive(Lock&, ParkingSlot& me);
-  core::Time take_snapshot(std::vector<pollfd>& polls, const WakeEvent& wake, core::Time now);
-  void handle(const std::vector<pollfd>& polls, core::Time now);
-  void handle_one(core::ConnectionIndex, core::Time now);
-  void read(core::ConnectionIndex, core::Time now);
-  void read_stale(core::Time now);
-  void flush(core::Time now);
-  void flush_one(core::ConnectionIndex, core::Time now);
-  void run_errands(core::Time now);
-  void dial(core::ConnectionIndex, Connection::Dial, core::Time now);
-  void tell_background_of(core::ConnectionIndex);
+  void tell_background_of_changes();
   void wake_finished(Lock&);
   void kick();
   [[nodiscard]] bool needs_attention() const noexcept {
-    return engine_.needs_attention() || !closing_sockets_.empty();
+    return engine_.needs_attention() || connections_.are_closing();
   }
   [[nodiscard]] bool is_background(const ParkingSlot& slot) const noexcept {
     return &slot == &background_slot_;
@@ -124,16 +114,13 @@ class Reactor {
   std::mutex mutex_;
   // mutex_ guards all members below, except that polls_ belongs to the driver while it polls.
   core::Engine engine_;
-  std::vector<Connection> connections_;
-  ClosingSockets closing_sockets_;
+  Connections connections_;
 
   ParkingSlot* driver_ = nullptr;  // the thread that polls and reads, or is about to
   bool polling_ = false;           // the driver is in ppoll, without the mutex
   bool kicked_ = false;            // wake_ is set already
-  std::vector<bool>
-      polls_for_output_;      // by connection: the driver's poll ends when the socket has room again
-  core::Time polls_until_{};  // when the driver's poll ends by itself
-  WakeEvent wake_;            // ends the poll of a driver that is a caller
+  core::Time polls_until_{};       // when the driver's poll ends by itself
+  WakeEvent wake_;                 // ends the poll of a driver that is a caller
   ParkingPool slots_;
   ParkingList parked_;
   WakeUp* waking_ = nullptr;              // collects threads while finished operations are gone through

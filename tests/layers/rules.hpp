@@ -86,7 +86,7 @@ inline const Rules& house_rules() {
                {"src/values"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "os"}},
               {"io",
-               {"src/io"},
+               {"src/io", "src/io/threads"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "core/engine", "os"}},
               {"notify", {"src/notify"}, {"values", "observer", "core/lease", "os"}},
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},

@@ -1,4 +1,4 @@
-#include "io/background_thread.hpp"
+#include "io/threads/background_thread.hpp"
 
 #include <sys/timerfd.h>
 

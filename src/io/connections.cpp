@@ -1,0 +1,152 @@
+#include "io/connections.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace redlock::inline v1::detail {
+namespace {
+
+using core::ConnectionIndex;
+using core::NodeIndex;
+using core::Span;
+using core::Time;
+
+/// How long a server may take to read our last bytes.
+constexpr Span closing_time = std::chrono::seconds{5};
+/// How long the last owner waits for that.
+constexpr Span closing_time_at_exit = std::chrono::milliseconds{250};
+
+}  // namespace
+
+Connections::Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints)
+    : engine_{engine}, polled_for_output_(engine.connections(), false) {
+  all_.reserve(engine.connections());
+  for (ConnectionIndex each = 0; each < engine.connections(); ++each)
+    all_.emplace_back(endpoints[each % endpoints.size()]);
+}
+
+void Connections::close_in_child() const noexcept {
+  for (const Connection& connection : all_) connection.close_in_child();
+}
+
+void Connections::update(Time now) {
+  run_errands(now);
+  flush(now);
+  run_errands(now);  // of connections that broke while sending
+}
+
+void Connections::finish() {
+  const Time until = Clock::now() + closing_time_at_exit;
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
+    core::Session& session = engine_.session(node);
+    if (all_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
+      closing_.add(all_[node].release(), std::string{session.unsent()}, until);
+  }
+  closing_.finish(until);
+}
+
+// ── polling ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void Connections::append_to(std::vector<pollfd>& polls) {
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    const bool has_unsent = !engine_.session(each).unsent().empty();
+    polled_for_output_[each] = has_unsent;
+    polls.push_back({all_[each].fd(), all_[each].events(has_unsent), 0});
+  }
+  closing_.append_to(polls);
+}
+
+bool Connections::need_more_than_polled() const noexcept {
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    const core::Session& session = engine_.session(each);
+    if (session.has_errand() || (!polled_for_output_[each] && !session.unsent().empty())) return true;
+  }
+  return false;
+}
+
+std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with_ends) const {
+  std::ptrdiff_t for_commands = 0;
+  for (ConnectionIndex each = with_ends ? 0 : engine_.nodes(); each < all_.size(); ++each) {
+    if (!all_[each].is_open()) continue;
+    const bool is_listener = each >= engine_.nodes();
+    const short events = is_listener ? POLLIN : POLLRDHUP;
+    polls.push_back({all_[each].fd(), events, 0});
+    for_commands += is_listener ? 0 : 1;
+  }
+  return for_commands;
+}
+
+void Connections::handle(const std::vector<pollfd>& polls, Time now) {
+  // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
+  const bool is_timer_due = now >= engine_.timer();
+  for (ConnectionIndex each = 0; each < all_.size(); ++each)
+    if (polls[each].revents != 0 || (is_timer_due && all_[each].is_open())) handle_one(each, now);
+  if (!closing_.empty()) closing_.proceed(now);
+}
+
+void Connections::handle_one(ConnectionIndex which, Time now) {
+  // The polled connection was given up meanwhile; its events do not concern its replacement.
+  if (engine_.session(which).has_errand()) return;
+  if (all_[which].is_open())
+    read(which, now);
+  else if (engine_.session(which).state() == core::Session::State::dialling)
+    dial(which, all_[which].proceed(), now);
+}
+
+void Connections::read(ConnectionIndex which, Time now) {
+  const Connection::Received received =
+      all_[which].receive([&](const core::Reply& reply) { engine_.answered(which, reply, now); });
+  engine_.session(which).left_unread(received == Connection::Received::part);
+  if (received == Connection::Received::failed) engine_.disconnected(which, all_[which].trouble(), now);
+}
+
+/// Reads twice, because late replies to earlier commands may precede the end of the stream.
+void Connections::read_stale(Time now) {
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
+    if (!all_[node].is_open() || !engine_.session(node).stale(now)) continue;
+    read(node, now);
+    if (engine_.session(node).ready()) read(node, now);
+  }
+}
+
+void Connections::flush(Time now) {
+  for (ConnectionIndex each = 0; each < all_.size(); ++each)
+    if (all_[each].is_open() && !engine_.session(each).unsent().empty()) flush_one(each, now);
+}
+
+void Connections::flush_one(ConnectionIndex which, Time now) {
+  if (const auto sent = all_[which].send(engine_.session(which).unsent()))
+    engine_.session(which).sent(*sent);
+  else
+    engine_.disconnected(which, all_[which].trouble(), now);
+}
+
+void Connections::run_errands(Time now) {
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    core::Session& session = engine_.session(each);
+    while (session.has_errand()) {
+      note_change(each);
+      if (auto closing = session.take_closing()) {
+        std::unique_ptr<Transport> transport = all_[each].release();
+        if (closing->graceful && transport)
+          closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
+      }
+      if (session.take_dial()) dial(each, all_[each].dial(), now);
+    }
+  }
+}
+
+void Connections::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
+  note_change(which);
+  if (outcome == Connection::Dial::connected) engine_.connected(which);
+  if (outcome == Connection::Dial::failed) engine_.disconnected(which, all_[which].trouble(), now);
+}
+
+void Connections::note_change(ConnectionIndex which) noexcept {
+  (which < engine_.nodes() ? changes_.commands : changes_.listeners) = true;
+}
+
+}  // namespace redlock::inline v1::detail

@@ -1,0 +1,78 @@
+// All connections of one client.
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "io/closing_sockets.hpp"
+#include "io/connection.hpp"
+#include "redlock/core/engine/engine.hpp"
+#include "redlock/endpoint.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// Moves bytes between the engine and the sockets: makes and closes connections as the engine wants, sends what it has
+/// queued, and tells it what arrived and what broke. Knows no threads and does not block, except in `finish`. Use it under
+/// the client's mutex.
+class Connections {
+ public:
+  Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints);
+  void close_in_child() const noexcept;
+
+  // ── from every thread ────────────────────────────────────────────────────────────────────────────────────
+
+  /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
+  /// server has closed is replaced first.
+  void read_stale(core::Time now);
+  /// Sends what the sockets take.
+  void flush(core::Time now);
+  /// There is something to do that a poll of what `append_to` appended does not wait for.
+  [[nodiscard]] bool need_more_than_polled() const noexcept;
+  /// Connections are being closed gracefully.
+  [[nodiscard]] bool are_closing() const noexcept { return !closing_.empty(); }
+
+  // ── from the driver, which alone opens and closes descriptors ────────────────────────────────────────────
+
+  /// Does what the engine wants done, and sends.
+  void update(core::Time now);
+  /// Appends the descriptors to poll.
+  void append_to(std::vector<pollfd>& polls);
+  /// When such a poll must end.
+  [[nodiscard]] core::Time timer() const noexcept { return closing_.timer(); }
+  /// Handles what such a poll has found. `polls` begins with what `append_to` appended.
+  void handle(const std::vector<pollfd>& polls, core::Time now);
+  /// Sends what is queued and reads to the end. Blocks for at most 250 ms.
+  void finish();
+
+  // ── for the background ───────────────────────────────────────────────────────────────────────────────────
+
+  /// Appends what to poll while nobody drives: the connections for commands only if `with_ends`, and only for their end,
+  /// then the listeners for data. Returns how many connections for commands were appended.
+  std::ptrdiff_t append_idle_to(std::vector<pollfd>& polls, bool with_ends) const;
+  /// Which descriptors may have changed.
+  struct Changes {
+    bool commands = false;
+    bool listeners = false;
+  };
+  /// Returns the changes since the last call.
+  [[nodiscard]] Changes take_changes() noexcept { return std::exchange(changes_, {}); }
+
+ private:
+  void run_errands(core::Time now);
+  void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
+  void note_change(core::ConnectionIndex) noexcept;
+  void handle_one(core::ConnectionIndex, core::Time now);
+  void read(core::ConnectionIndex, core::Time now);
+  void flush_one(core::ConnectionIndex, core::Time now);
+
+  core::Engine& engine_;
+  std::vector<Connection> all_;
+  std::vector<bool> polled_for_output_;  // by connection: the poll ends when the socket has room again
+  ClosingSockets closing_;
+  Changes changes_;
+};
+
+}  // namespace redlock::inline v1::detail
