@@ -21,16 +21,10 @@ using namespace std::chrono_literals;
 using redlock::Loss;
 using redlock::State;
 
-Reply array(std::vector<Reply> elements) {
-  Reply reply;
-  reply.kind = Reply::Kind::array;
-  reply.elements = std::move(elements);
-  return reply;
-}
 Reply push_of(Reply keys) {
-  return array({string_reply("message"), string_reply("__redis__:invalidate"), std::move(keys)});
+  return array_reply({string_reply("message"), string_reply("__redis__:invalidate"), std::move(keys)});
 }
-Reply push(const std::string& key) { return push_of(array({string_reply(key)})); }
+Reply push(const std::string& key) { return push_of(array_reply({string_reply(key)})); }
 
 const std::string caching = command({"CLIENT", "CACHING", "YES"});
 const std::string reading = command({"GETRANGE", "key", "0", "2"});
@@ -75,7 +69,7 @@ struct WatcherHarness {
   }
   /// The listener's server answers a PING.
   void pong(NodeIndex node, Time now) {
-    engine.answered(listener(node), array({string_reply("pong"), string_reply("")}), now);
+    engine.answered(listener(node), array_reply({string_reply("pong"), string_reply("")}), now);
   }
   /// Every node has our value and will report the next change.
   void arm(Time now) {
@@ -101,7 +95,7 @@ struct WatcherHarness {
     return true;
   }
   static Reply subscribed() {
-    return array({string_reply("subscribe"), string_reply("__redis__:invalidate"), number(1)});
+    return array_reply({string_reply("subscribe"), string_reply("__redis__:invalidate"), number(1)});
   }
 
   EngineHarness harness{3};
@@ -463,8 +457,8 @@ TEST_CASE("changes_of_one_key_that_are_reported_together_cause_one_read") {
 }
 
 TEST_CASE("a_node_that_sends_too_many_invalidation_messages_is_polled_for_a_minute") {
-  const Reply flood = GENERATE(push("key"), push("another key"), push_of(nil()), push_of(array({})),
-                               push_of(array(std::vector<Reply>(4000, string_reply("key")))));
+  const Reply flood = GENERATE(push("key"), push("another key"), push_of(nil()), push_of(array_reply({})),
+                               push_of(array_reply(std::vector<Reply>(4000, string_reply("key")))));
   WatcherHarness watcher;
   watcher.arm(at(5ms));
   Session& session = watcher.engine.session(watcher.listener(1));

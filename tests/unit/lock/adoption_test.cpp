@@ -30,12 +30,7 @@ Claim adopting(Claim claim) {
   return claim;
 }
 
-Reply somebody_elses() {
-  Reply reply;
-  reply.kind = Reply::Kind::array;
-  reply.elements = {string_reply("another"), number(500)};
-  return reply;
-}
+Reply somebody_elses() { return array_reply({string_reply("another"), number(500)}); }
 
 /// An adoption that has sent its commands and has no replies yet.
 struct StartedAdoption {

@@ -23,10 +23,7 @@ constexpr Step asked_again = asked | by_source;
 constexpr Step confirmed_again = confirmed | by_source;
 
 Reply denial(std::string owner, long long ttl) {
-  Reply reply;
-  reply.kind = Reply::Kind::array;
-  reply.elements = {string_reply(std::move(owner)), number(ttl)};
-  return reply;
+  return array_reply({string_reply(std::move(owner)), number(ttl)});
 }
 Reply bad_counter() { return error_reply("BADCOUNTER redlock:f:{key} is not a number below 2^53-1"); }
 

@@ -39,14 +39,11 @@ struct MarkedServer {
     return data.marker.starts_with(beginning) && !is_quarantined(now);
   }
   [[nodiscard]] core::Reply look(core::Time now) const {
-    core::Reply reply;
-    reply.kind = core::Reply::Kind::array;
     long long left = -2;
     if (is_quarantined(now))
       left = std::chrono::ceil<std::chrono::milliseconds>(data.quarantined_until - now).count();
-    reply.elements = {string_reply(data.marker), number(left), number(clock(now)), number(uptime(now)),
-                      string_reply(run_id)};
-    return reply;
+    return array_reply({string_reply(data.marker), number(left), number(clock(now)), number(uptime(now)),
+                        string_reply(run_id)});
   }
   /// In whole seconds.
   [[nodiscard]] long long uptime(core::Time now) const {

@@ -11,12 +11,7 @@
 namespace redlock::testing {
 
 inline core::Reply role_reply(const std::string& role) {
-  core::Reply reply;
-  reply.kind = core::Reply::Kind::array;
-  reply.elements.push_back(string_reply(role));
-  reply.elements.push_back(number(0));
-  reply.elements.emplace_back();
-  return reply;
+  return array_reply({string_reply(role), number(0), nil()});
 }
 
 inline std::vector<core::Reply> handshake_replies(const std::string& run_id, const core::Login& login = {}) {

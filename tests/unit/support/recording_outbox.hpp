@@ -100,6 +100,12 @@ inline core::Reply number(long long value) {
   reply.integer = value;
   return reply;
 }
+inline core::Reply array_reply(std::vector<core::Reply> elements) {
+  core::Reply reply;
+  reply.kind = core::Reply::Kind::array;
+  reply.elements = std::move(elements);
+  return reply;
+}
 inline core::Reply loading() { return error_reply("LOADING Redis is loading the dataset in memory"); }
 inline core::Reply noauth() { return error_reply("NOAUTH Authentication required."); }
 inline core::Reply wrongtype() {

@@ -144,10 +144,8 @@ TEST_CASE("only_masters_vote") {
 }
 
 TEST_CASE("an_unexpected_reply_ends_the_handshake") {
-  Reply nothing_in_it;
-  nothing_in_it.kind = Reply::Kind::array;
   for (std::size_t position = at_auth; position <= at_load_swap; ++position)
-    for (const Reply& reply : {number(1), nil(), nothing_in_it}) {
+    for (const Reply& reply : {number(1), nil(), array_reply({})}) {
       CAPTURE(position);
       const auto trouble = trouble_with(full_login, position, reply);
       REQUIRE(trouble);
