@@ -12,23 +12,16 @@
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
 #include "unit/support/recording_outbox.hpp"
+#include "unit/support/steps.hpp"
 
 namespace {
 
 using namespace redlock::testing;
+using namespace redlock::testing::extension_steps;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Outcome = Extension::Outcome;
-
-enum : Step {
-  extended,
-  released,
-  put_back,
-  extended_again = extended | by_source,
-  released_again = released | by_source,
-  put_back_again = put_back | by_source
-};
 
 /// A lease on some nodes, valid until 500 ms, and all its extensions.
 class ExtensionRounds {

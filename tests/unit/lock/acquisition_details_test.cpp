@@ -6,25 +6,17 @@
 #include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
 #include "unit/support/recording_outbox.hpp"
+#include "unit/support/steps.hpp"
 
 namespace {
 
 using namespace redlock::testing;
+using namespace redlock::testing::acquisition_steps;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
-
-enum : Step {
-  asked,
-  timed,
-  released,
-  confirmed,
-  asked_again = asked | by_source,
-  released_again = released | by_source,
-  confirmed_again = confirmed | by_source
-};
 
 /// An attempt at three nodes that has sent its three SET commands.
 struct Started {

@@ -7,23 +7,15 @@
 #include "redlock/core/wire/resp.hpp"
 #include "support/catch.hpp"
 #include "unit/support/recording_outbox.hpp"
+#include "unit/support/steps.hpp"
 
 namespace {
 
 using namespace redlock::testing;
+using namespace redlock::testing::acquisition_steps;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::Errc;
-
-enum : Step {
-  asked,
-  timed,
-  released,
-  confirmed,
-  asked_again = asked | by_source,
-  released_again = released | by_source,
-  confirmed_again = confirmed | by_source
-};
 
 Claim adopting(Claim claim) {
   claim.adopted_owner = "before";

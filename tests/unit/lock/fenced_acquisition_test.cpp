@@ -6,21 +6,17 @@
 
 #include "support/catch.hpp"
 #include "unit/support/started_attempt.hpp"
+#include "unit/support/steps.hpp"
 
 namespace {
 
 using namespace redlock::testing;
+using namespace redlock::testing::acquisition_steps;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::Errc;
 using redlock::NodeStatus;
 using Purpose = Acquisition::Purpose;
-
-constexpr Step asked = StartedAttempt::asked;
-constexpr Step released = StartedAttempt::released;
-constexpr Step confirmed = StartedAttempt::confirmed;
-constexpr Step asked_again = asked | by_source;
-constexpr Step confirmed_again = confirmed | by_source;
 
 Reply denial(std::string owner, long long ttl) {
   return array_reply({string_reply(std::move(owner)), number(ttl)});

@@ -6,10 +6,12 @@
 
 #include "support/catch.hpp"
 #include "unit/support/started_attempt.hpp"
+#include "unit/support/steps.hpp"
 
 namespace {
 
 using namespace redlock::testing;
+using namespace redlock::testing::acquisition_steps;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 using redlock::Errc;
@@ -50,7 +52,7 @@ TEST_CASE("a_node_whose_counter_the_others_refuse_is_left_out") {
   CHECK_FALSE(started.attempt.done());
   CHECK(started.sent() == confirmation(0, 7, 9));
   CHECK(started.attempt.tally()[1].trouble.status == NodeStatus::bad_counter);
-  started.answer(0, Started::confirmed, number(1));
+  started.answer(0, confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 9);
 }
@@ -73,7 +75,7 @@ TEST_CASE("a_node_that_refuses_a_token_alone_has_no_say") {
   started.refuse(0);
   CHECK_FALSE(started.attempt.done());
   started.grant(2, 8);
-  started.answer(2, Started::confirmed, number(1));
+  started.answer(2, confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 9);
 }
@@ -83,7 +85,7 @@ TEST_CASE("grants_that_are_still_to_come_may_replace_the_node_that_is_left_out")
   started.grant(0, far);
   started.grant(1, 7);
   started.grant(2, 8);
-  started.answer(3, Started::asked, loading());
+  started.answer(3, asked, loading());
   started.refuse(1);
   CHECK_FALSE(started.attempt.done());
   started.refuse(2);
@@ -91,7 +93,7 @@ TEST_CASE("grants_that_are_still_to_come_may_replace_the_node_that_is_left_out")
   started.sent();
   started.grant(4, 8);
   CHECK(started.sent() == confirmation(1, 7, 8));
-  started.answer(1, Started::confirmed, number(1));
+  started.answer(1, confirmed, number(1));
   REQUIRE(started.attempt.granted());
   CHECK(started.attempt.take_claim().token == 8);
 }
@@ -101,7 +103,7 @@ TEST_CASE("a_node_that_confirmed_the_token_has_no_part_in_a_smaller_one") {
   started.grant(0, far);
   started.grant(1, 7);
   started.grant(2, 8);
-  started.answer(1, Started::confirmed, number(1));
+  started.answer(1, confirmed, number(1));
   started.refuse(2);
   started.grant(3, 8);
   started.refuse(3);
@@ -120,11 +122,11 @@ TEST_CASE("a_confirmation_under_way_does_not_count_for_a_smaller_token") {
   started.grant(2, 7);
   started.grant(3, 7);  // its confirmation is under way until the end
   started.refuse(1);
-  started.answer(4, Started::asked, loading());
+  started.answer(4, asked, loading());
   started.sent();
   started.refuse(2);
   CHECK(started.sent().size() == 5);  // the releases
-  started.answer(3, Started::confirmed, noscript());
+  started.answer(3, confirmed, noscript());
   CHECK(started.sent().empty());
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::no_quorum);
@@ -136,9 +138,9 @@ TEST_CASE("after_a_token_was_given_up_its_confirmation_is_not_sent_again") {
   for (const NodeIndex node : {1U, 2U, 3U, 4U}) started.grant(node, 7);
   for (const NodeIndex node : {1U, 2U, 3U}) started.refuse(node);
   started.sent();
-  started.answer(5, Started::asked, loading());  // only a grant of node 6 can still make a majority
+  started.answer(5, asked, loading());  // only a grant of node 6 can still make a majority
   CHECK_FALSE(started.attempt.done());
-  started.answer(4, Started::confirmed, noscript());
+  started.answer(4, confirmed, noscript());
   CHECK(started.sent().empty());
   started.grant(6, 7);
   REQUIRE(started.attempt.granted());
@@ -159,7 +161,7 @@ TEST_CASE("a_refusal_of_a_lost_connection_does_not_count") {
 
 TEST_CASE("a_refused_token_without_a_majority_of_other_nodes_is_reported") {
   Started started{3};
-  started.answer(2, Started::asked, loading());
+  started.answer(2, asked, loading());
   started.grant(1, far);
   started.grant(0, 7);
   started.refuse(0);

@@ -9,13 +9,12 @@
 
 #include "redlock/core/lock/acquisition.hpp"
 #include "unit/support/recording_outbox.hpp"
+#include "unit/support/steps.hpp"
 
 namespace redlock::testing {
 
 /// An attempt that has sent its first command to every node.
 struct StartedAttempt {
-  enum : core::Step { asked, timed, released, confirmed };
-
   explicit StartedAttempt(std::size_t nodes,
                           core::Acquisition::Purpose purpose = core::Acquisition::Purpose::try_once)
       : attempt{example_fenced_claim(), nodes, purpose}, outbox{nodes} {
@@ -26,7 +25,9 @@ struct StartedAttempt {
               core::Span after = std::chrono::milliseconds{5}) {
     attempt.answered(node, step, reply, at(after), outbox);
   }
-  void grant(core::NodeIndex node, long long counter) { answer(node, asked, number(counter)); }
+  void grant(core::NodeIndex node, long long counter) {
+    answer(node, acquisition_steps::asked, number(counter));
+  }
 
   core::Acquisition attempt;
   RecordingOutbox outbox;
