@@ -1,6 +1,5 @@
 #include "tool/status.hpp"
 
-#include <array>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -20,9 +19,9 @@ namespace redlock::tool {
 namespace {
 
 using detail::printable;
-using Row = std::array<std::string, 6>;
+using StatusTable = Table<6>;
 
-Row row_of(const NodeReport& report) {
+StatusTable::Row row_of(const NodeReport& report) {
   return {report.node,
           std::string{to_string(report.status)},
           report.owner ? holder_text(*report.owner) : "-",
@@ -32,9 +31,9 @@ Row row_of(const NodeReport& report) {
 }
 
 void print(std::span<const NodeReport> reports) {
-  std::vector<Row> rows{{"NODE", "STATE", "HOLDER", "TTL", "COUNTER", ""}};
+  std::vector<StatusTable::Row> rows{{"NODE", "STATE", "HOLDER", "TTL", "COUNTER", ""}};
   for (const NodeReport& report : reports) rows.push_back(row_of(report));
-  print_table(rows);
+  StatusTable{}.print(rows);
 }
 
 nlohmann::json json_of(const NodeReport& report) {

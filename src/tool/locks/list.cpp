@@ -1,13 +1,11 @@
 #include "tool/locks/list.hpp"
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
@@ -16,6 +14,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/lock_reader.hpp"
+#include "tool/table.hpp"
 #include "tool/time_text.hpp"
 #include "values/printable.hpp"
 
@@ -23,7 +22,7 @@ namespace redlock::tool {
 namespace {
 
 using detail::printable;
-using Row = std::array<std::string, 6>;
+using Listing = Table<6>;
 
 /// A lock in the list: the owner value with the most copies.
 struct Entry {
@@ -57,27 +56,7 @@ Entry entry_of(const FoundLock& lock) {
   return entry;
 }
 
-/// Prints portions of a table as they come. Its columns grow, but do not shrink.
-class Table {
- public:
-  void print(std::span<const Row> rows) {
-    for (const Row& row : rows)
-      for (std::size_t column = 0; column < row.size(); ++column)
-        widths_[column] = std::max(widths_[column], row[column].size());
-    for (const Row& row : rows) {
-      std::string line;
-      for (std::size_t column = 0; column < row.size(); ++column)
-        line += row[column] + std::string(widths_[column] - row[column].size() + 2, ' ');
-      line.erase(line.find_last_not_of(' ') + 1);
-      std::cout << line << '\n';
-    }
-  }
-
- private:
-  std::array<std::size_t, std::tuple_size_v<Row>> widths_{};
-};
-
-Row row_of(const Entry& entry, std::size_t nodes) {
+Listing::Row row_of(const Entry& entry, std::size_t nodes) {
   return {printable(entry.resource),
           holder_text(entry.holder.owner_value),
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
@@ -105,8 +84,8 @@ int list(const ListArguments& arguments) {
   ::signal(SIGPIPE, SIG_IGN);
   LockReader reader{nodes};
   const std::size_t number = nodes.endpoints.size();
-  Table table;
-  std::vector<Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "COPIES"}};
+  Listing table;
+  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "COPIES"}};
   reader.find(arguments.prefix, [&](const std::vector<FoundLock>& locks) {
     for (const FoundLock& lock : locks) {
       const Entry entry = entry_of(lock);

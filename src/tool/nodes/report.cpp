@@ -15,7 +15,7 @@ namespace redlock::tool {
 namespace {
 
 using std::chrono::milliseconds;
-using Row = std::array<std::string, 11>;
+using Report = Table<11>;
 
 std::string word(const std::optional<std::string>& text) { return text ? detail::printable(*text, 40) : "?"; }
 
@@ -71,7 +71,7 @@ std::string round_trip(const NodeView& node, const Survey& survey) {
   return decimal(time.count(), "%.2f") + " of " + decimal(limit.count(), "%.0f ms");
 }
 
-Row row_of(const NodeView& node, const Survey& survey) {
+Report::Row row_of(const NodeView& node, const Survey& survey) {
   const NodeFacts& facts = node.facts;
   return {node.report.node,     state_of(node),     word(facts.version),         word(facts.role),
           uptime(facts.uptime), persistence(facts), word(facts.eviction_policy), memory_left(facts),
@@ -112,10 +112,10 @@ std::string describe(const Survey& survey) {
 }
 
 void print_report(const Survey& survey, const std::vector<Finding>& findings) {
-  std::vector<Row> rows{{"NODE", "STATE", "VERSION", "ROLE", "UPTIME", "PERSISTENCE", "EVICTION",
-                         "MEMORY LEFT", "CLOCK", "RATE", "ROUND TRIP"}};
+  std::vector<Report::Row> rows{{"NODE", "STATE", "VERSION", "ROLE", "UPTIME", "PERSISTENCE", "EVICTION",
+                                 "MEMORY LEFT", "CLOCK", "RATE", "ROUND TRIP"}};
   for (const NodeView& node : survey.nodes) rows.push_back(row_of(node, survey));
-  print_table(rows);
+  Report{}.print(rows);
   std::cout << '\n' << describe(survey) << '\n';
   constexpr const char* words[] = {"note", "degraded", "unsafe"};
   for (const Finding& finding : findings)

@@ -1,7 +1,6 @@
 #include "tool/nodes/voting.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -69,10 +68,10 @@ bool all_given(const std::vector<Vote>& votes) {
 }
 
 void print(const std::vector<Vote>& votes) {
-  std::vector<std::array<std::string, 3>> rows{{"NODE", "STATE", ""}};
+  std::vector<Table<3>::Row> rows{{"NODE", "STATE", ""}};
   for (const Vote& vote : votes)
     rows.push_back({vote.report.node, state_of_vote(vote), detail::printable(vote.report.message)});
-  print_table(rows);
+  Table<3>{}.print(rows);
 }
 
 std::vector<Vote> wait_until_all_vote(Redlock& locks, const Options& settings, const std::string& resource,
