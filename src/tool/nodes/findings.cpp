@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "redlock/core/base/quorum.hpp"
 #include "tool/lock_state.hpp"
@@ -18,6 +20,11 @@ using std::chrono::nanoseconds;
 
 std::string counted(std::size_t count, const std::string& what) {
   return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
+}
+
+/// Whether the server writes to disk before it answers.
+bool is_durable(const NodeView& node) {
+  return node.facts.appends == true && node.facts.appendfsync == "always";
 }
 
 class Examiner {
@@ -64,10 +71,7 @@ class Examiner {
 
   void guard() {
     if (survey_.options.restart_guard != RestartGuard::off) return;
-    const auto keeps_all = [](const NodeView& node) {
-      return node.facts.appends == true && node.facts.appendfsync == "always";
-    };
-    if (!std::ranges::all_of(survey_.nodes, keeps_all))
+    if (!std::ranges::all_of(survey_.nodes, is_durable))
       add(Severity::unsafe, "no_guard",
           "the restart guard is off, so a node that restarts without its data lets a second holder in",
           "Set the restart guard to automatic or strict for all clients.");
@@ -99,9 +103,6 @@ class Examiner {
   }
 
   void durability() {
-    const auto is_durable = [](const NodeView& node) {
-      return node.facts.appends == true && node.facts.appendfsync == "always";
-    };
     const bool could_use =
         survey_.options.restart_guard != RestartGuard::off && !survey_.options.durable_nodes;
     if (could_use && std::ranges::all_of(survey_.nodes, is_durable))
@@ -170,6 +171,18 @@ std::vector<Finding> findings_of(const Survey& survey) {
   examiner.durability();
   std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::severity);
   return findings;
+}
+
+std::string_view to_string(Severity severity) noexcept {
+  switch (severity) {
+    case Severity::note:
+      return "note";
+    case Severity::degraded:
+      return "degraded";
+    case Severity::unsafe:
+      break;
+  }
+  return "unsafe";
 }
 
 Severity worst(const std::vector<Finding>& findings) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tool/nodes/survey.hpp"
@@ -14,6 +15,9 @@ enum class Severity : std::uint8_t {
   degraded,  ///< Locks can be had and are safe, but something should be put right.
   unsafe,    ///< No lock can be had, or two may hold the same one.
 };
+
+/// `note`, `degraded` or `unsafe`.
+[[nodiscard]] std::string_view to_string(Severity) noexcept;
 
 struct Finding {
   Severity severity = Severity::note;

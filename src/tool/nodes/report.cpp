@@ -117,11 +117,9 @@ void print_report(const Survey& survey, const std::vector<Finding>& findings) {
   for (const NodeView& node : survey.nodes) rows.push_back(row_of(node, survey));
   Report{}.print(rows);
   std::cout << '\n' << describe(survey) << '\n';
-  constexpr const char* words[] = {"note", "degraded", "unsafe"};
   for (const Finding& finding : findings)
-    std::cout << words[static_cast<std::size_t>(finding.severity)] << ": "
-              << (finding.node.empty() ? "" : finding.node + ": ") << finding.text << ". " << finding.advice
-              << '\n';
+    std::cout << to_string(finding.severity) << ": " << (finding.node.empty() ? "" : finding.node + ": ")
+              << finding.text << ". " << finding.advice << '\n';
   print_unseen(survey);
   constexpr const char* conclusions[] = {"Healthy.", "Degraded: locks can be had.",
                                          "Unsafe: do not rely on these nodes as they are."};

@@ -59,8 +59,7 @@ json json_of(const NodeView& view, const Survey& survey) {
 }
 
 json json_of(const Finding& finding) {
-  constexpr const char* words[] = {"note", "degraded", "unsafe"};
-  json object{{"severity", words[static_cast<std::size_t>(finding.severity)]},
+  json object{{"severity", to_string(finding.severity)},
               {"id", finding.id},
               {"text", finding.text},
               {"advice", finding.advice}};
