@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "os/random.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
@@ -24,8 +23,6 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds between_clock_readings{1};
 /// Marking new nodes takes a few round trips, and every node has to be seen voting for two seconds.
 constexpr std::chrono::seconds time_to_begin{10};
-
-std::string made_up_resource() { return "redlock-nodes-" + detail::random_owner_value(); }
 
 int wait_for_all(const NodesArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);

@@ -37,9 +37,12 @@ struct Survey {
   [[nodiscard]] std::optional<core::Marker> deployment() const;
 };
 
+/// The name of a lock that nobody else uses.
+[[nodiscard]] std::string made_up_resource();
+
 /// Asks all nodes. `resource`: the name of a lock that the user may take; empty: a name is made up. Writes no key. Blocks
-/// for a few timeouts at most, and `between_readings`. Throws `Error` (invalid_argument, or misconfigured) if the options are invalid, or if a
-/// name was made up and a user may not use it.
+/// for a few timeouts at most, and `between_readings`. Throws `Error` (invalid_argument, or misconfigured) if the options
+/// are invalid, or if a name was made up and a user may not use it.
 [[nodiscard]] Survey survey(const Nodes&, const std::string& resource,
                             std::chrono::nanoseconds between_readings);
 
