@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "integration/support/documented_rights.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/refusal.hpp"
 #include "redlock/redlock.hpp"
@@ -61,30 +62,7 @@ TEST_CASE("a_password_of_any_bytes_logs_in_the_default_user") {
 }
 
 TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
-  WithUser f{{"~app:*",
-              "~redlock:f:{app:*",
-              "~redlock:ft:app:*",
-              "+set",
-              "+get",
-              "+getrange",
-              "+del",
-              "+exists",
-              "+pttl",
-              "+pexpire",
-              "+time",
-              "+eval",
-              "+evalsha",
-              "+script|load",
-              "+role",
-              "+info",
-              "+select",
-              "&__redis__:invalidate",
-              "+subscribe",
-              "+ping",
-              "+client|id",
-              "+client|tracking",
-              "+client|caching",
-              "+client|setname"}};
+  WithUser f{documented_rights()};
   const std::string resource = GENERATE("r", "{with}tag");
   std::atomic<int> warnings = 0;
   SingleNodeLock locks{f.url + "/1",

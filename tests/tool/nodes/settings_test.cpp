@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/support/documented_rights.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -22,37 +23,9 @@ using redlock::tool::Survey;
 
 namespace {
 
-/// Exactly what docs/errors.md lists, for resources that start with app:.
-const std::vector<std::string> documented_rights{"~app:*",
-                                                 "~redlock:f:{app:*",
-                                                 "~redlock:ft:app:*",
-                                                 "~redlock:node",
-                                                 "~redlock:quarantine",
-                                                 "+set",
-                                                 "+get",
-                                                 "+getrange",
-                                                 "+del",
-                                                 "+exists",
-                                                 "+pttl",
-                                                 "+pexpire",
-                                                 "+time",
-                                                 "+eval",
-                                                 "+evalsha",
-                                                 "+script|load",
-                                                 "+role",
-                                                 "+info",
-                                                 "+select",
-                                                 "&__redis__:invalidate",
-                                                 "+subscribe",
-                                                 "+ping",
-                                                 "+client|id",
-                                                 "+client|tracking",
-                                                 "+client|caching",
-                                                 "+client|setname"};
-
 /// Three nodes with a user who has these rights.
 struct WithUser {
-  explicit WithUser(std::vector<std::string> rights = documented_rights) {
+  explicit WithUser(std::vector<std::string> rights = documented_rights()) {
     start_deployment(f.urls);
     for (int node = 0; node < 3; ++node) {
       std::vector<std::string> command{"ACL", "SETUSER", "app", "reset", "on", ">tuna"};
@@ -67,9 +40,8 @@ struct WithUser {
 };
 
 std::vector<std::string> without(const std::string& right) {
-  std::vector<std::string> rights = documented_rights;
-  std::erase(rights, right);
-  REQUIRE(rights.size() + 1 == documented_rights.size());
+  std::vector<std::string> rights = documented_rights();
+  REQUIRE(std::erase(rights, right) == 1);
   return rights;
 }
 
