@@ -16,8 +16,9 @@ namespace redlock::tool {
 /// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970.
 void add_holder(nlohmann::json& to, const std::string& owner_value);
 
-/// The JSON text. JSON is UTF-8, but resources and owner values may contain any bytes: those that are not UTF-8 are
-/// replaced. All that is not printable ASCII is escaped, because some control characters are not escaped in JSON. With an indentation of -1 it is one line.
+/// The JSON text; with an indentation of -1 it is one line. JSON is UTF-8, but resources and owner values may contain any
+/// bytes: those that are not UTF-8 are replaced. All that is not printable ASCII is escaped, because JSON allows some
+/// control characters as they are.
 [[nodiscard]] std::string json_text(const nlohmann::json&, int indentation = -1);
 
 }  // namespace redlock::tool

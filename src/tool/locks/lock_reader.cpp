@@ -1,13 +1,16 @@
 #include "tool/locks/lock_reader.hpp"
-#include "redlock/core/base/time.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
+#include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/keys.hpp"
 
 namespace redlock::tool {

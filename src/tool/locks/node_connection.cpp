@@ -15,8 +15,8 @@
 namespace redlock::tool {
 namespace {
 
-constexpr timeval patience{2, 0};
 constexpr std::chrono::seconds longest_silence{2};
+constexpr timeval patience{longest_silence.count(), 0};
 constexpr std::chrono::seconds longest_exchange{10};
 constexpr std::size_t most_bytes = std::size_t{16} << 20U;
 

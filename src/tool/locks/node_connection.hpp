@@ -35,8 +35,8 @@ struct NodeFailure : std::runtime_error {
   /// The failure for a reply that is an error.
   [[nodiscard]] static NodeFailure of_error(std::string_view message);
 
-  bool
-      is_misconfiguration;  ///< A retry cannot help: the user or the password is wrong, or a permission is missing.
+  /// A retry cannot help: the user or the password is wrong, or a permission is missing.
+  bool is_misconfiguration;
 };
 
 /// A blocking connection to one node. Threads: one call at a time. Precondition of all calls: SIGPIPE is ignored or
@@ -47,8 +47,8 @@ class NodeConnection {
   /// `receive` does. Throws `NodeFailure`.
   explicit NodeConnection(const Endpoint&);
 
-  /// Sends the commands without waiting for the replies. Blocks for at most twelve seconds. Throws `NodeFailure`; then, which
-  /// of the commands the server executes is not known.
+  /// Sends the commands without waiting for the replies. Blocks for at most twelve seconds. Throws `NodeFailure`; then it
+  /// is not known which of the commands the server executes.
   void send(const std::vector<std::vector<std::string>>& commands);
   /// Returns the replies to the next commands that were sent. Blocks for at most two seconds after the last byte from the
   /// server, and for ten seconds in all, so a server that trickles is given up. Throws `NodeFailure`, also if the replies

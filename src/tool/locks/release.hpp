@@ -24,9 +24,9 @@ struct ReleaseArguments {
 /// holds the lock, it deletes that owner's copies and says so.
 ///
 /// Returns `success` if a majority of the nodes answered and a copy was deleted, `conflict` if there was nothing to
-/// delete, somebody else is the holder, or the answer was no, and `no_quorum` if too few nodes answered: then the holder may still have the lock (`usage`
-/// if a majority is misconfigured). Throws
-/// `redlock::Error` (invalid_argument) if it cannot ask, and if the beginning of an owner value is too short or fits several.
+/// delete, somebody else is the holder, or the answer was no, and `no_quorum` if too few nodes answered: then the holder
+/// may still have the lock (`usage` if a majority is misconfigured). Throws `redlock::Error` (invalid_argument) if it
+/// cannot ask, and if the beginning of an owner value is too short or fits several.
 int force_release(const ReleaseArguments&);
 
 }  // namespace redlock::tool

@@ -59,8 +59,8 @@ struct NodeFacts {
   std::optional<ClockFacts> clock = {};
 
   std::optional<std::vector<MissingRight>> missing = {};
-  bool refuses_resource =
-      false;  ///< The user may not use the key of the lock; it is among the missing rights.
+  /// The user may not use the key of the lock; it is among the missing rights.
+  bool refuses_resource = false;
   std::optional<bool> tracks = {};  ///< Whether the server can report deleted locks.
 };
 

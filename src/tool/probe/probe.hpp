@@ -12,8 +12,8 @@
 namespace redlock::tool {
 
 struct ProbeOptions {
-  std::string
-      lock_key;  ///< Whether the user may use it, and what belongs to it. It is neither read nor written.
+  /// Whether the user may use it, and what belongs to it. It is neither read nor written.
+  std::string lock_key;
   std::string unused_key;              ///< A random one, beside the lock key, on which commands are tried.
   std::string key_prefix;              ///< Of the markers.
   bool is_guarded = true;              ///< Whether there are markers.
