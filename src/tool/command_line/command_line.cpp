@@ -1,0 +1,73 @@
+#include "tool/command_line/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <utility>
+
+#include "redlock/version.hpp"
+#include "tool/command_line/commands.hpp"
+#include "tool/command_line/help_texts.hpp"
+#include "tool/command_line/near_miss.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/run/signal_forwarder.hpp"
+#include "tool/watch/init_process.hpp"
+
+namespace redlock::tool {
+namespace {
+
+int execute(const Commands& commands) {
+  if (commands.status->parsed()) return status(commands.status_arguments);
+  if (commands.list->parsed()) return list(commands.list_arguments);
+  if (commands.watch->parsed()) return watch_lock(commands.watch_arguments);
+  if (commands.release->parsed()) return force_release(commands.release_arguments);
+  if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
+  if (commands.init->parsed()) return begin_deployment(commands.nodes_arguments);
+  if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
+  serve_as_init();
+  const Ending ending = run(commands.run_arguments);
+  if (ending.signal != 0) die_by_signal(ending.signal);
+  return ending.code;
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& words) {
+  const auto separator = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> own{words.begin(), separator};
+  std::reverse(own.begin(), own.end());  // the order that CLI11 expects
+
+  CLI::App app{about, "redlock"};
+  app.set_version_flag("--version", "redlock " + std::string{redlock::version()});
+  Commands commands{app};
+  if (separator != words.end()) commands.run_arguments.command.assign(separator + 1, words.end());
+  try {
+    app.parse(std::move(own));
+    // Checked here, because CLI11 would check this before it reports an unknown word.
+    if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
+    if (commands.run->parsed() && commands.run_arguments.command.empty())
+      throw CLI::RequiredError{"-- CMD (the command to run)"};
+    if (!commands.run->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
+    const NodesArguments& nodes_arguments = commands.nodes_arguments;
+    if (commands.set->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
+    for (const CLI::App* const command : {commands.set, commands.init})
+      for (const char* const option : {"--wait", "--json"})
+        if (command->parsed() && commands.nodes->count(option) > 0)
+          throw CLI::ExcludesError{command->get_name(), option};
+    if (commands.set->parsed() && commands.nodes->count("--resource") > 0)
+      throw CLI::ExcludesError{"set", "--resource"};
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error), success;
+    if (const auto explanation = near_miss(app, words)) {
+      std::cerr << "redlock: " << *explanation << '\n';
+      return usage;
+    }
+    const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    if (!has_extra || separator != words.end() || !commands.run->parsed()) return app.exit(error), usage;
+    std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
+    return usage;
+  }
+  return execute(commands);
+}
+
+}  // namespace redlock::tool

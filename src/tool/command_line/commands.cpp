@@ -1,0 +1,183 @@
+#include "tool/command_line/commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tool/command_line/help_texts.hpp"
+#include "tool/command_line/options.hpp"
+
+namespace redlock::tool {
+namespace {
+
+/// Explains a command at length; the list of commands has a short description.
+struct CommandFormatter : CLI::Formatter {
+  explicit CommandFormatter(const char* text) : text_{text} {}
+  std::string make_description(const CLI::App*) const override { return std::string{text_} + '\n'; }
+
+ private:
+  const char* text_;
+};
+
+/// CLI11 does not see the words after `--`, so it cannot print them in the usage line.
+struct RunFormatter : CommandFormatter {
+  using CommandFormatter::CommandFormatter;
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: redlock run [OPTIONS] RESOURCE -- CMD...\n";
+  }
+};
+
+CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
+  CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
+  run->formatter(std::make_shared<RunFormatter>(about_run));
+  run->footer(run_footer);
+  add_nodes(*run, arguments.nodes);
+  add_time(*run, "--ttl", arguments.ttl,
+           "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)");
+  CLI::Option* const nonblock = run->add_flag_function(
+      "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
+      "give up at once if somebody else has the lock");
+  add_time(*run, "-w,--wait", arguments.wait,
+           "give up after this time (default: wait as long as somebody else has the lock)")
+      ->take_last()
+      ->excludes(nonblock);
+  add_time(*run, "--node-wait", arguments.node_wait,
+           "without -w: how long to wait if too few nodes vote but enough of them say when they vote again,\n"
+           "because they have restarted; 0 reports this at once (default: no limit)");
+  run->add_option("-E,--conflict-exit-code", arguments.conflict_code,
+                  "exit code if somebody else has the lock (default: 1)")
+      ->type_name("CODE")
+      ->check(CLI::Range(0, 255));
+  add_time(*run, "--kill-after", arguments.kill_after,
+           "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)");
+  add_time(
+      *run, "--at-least", arguments.at_least,
+      "keep the lock for at least this time, even if CMD ends earlier, so that a short job does not run\n"
+      "again on a machine whose clock is behind (default: 0)");
+  run->add_option(
+         "--metrics", arguments.metrics,
+         "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
+         "textfile collector")
+      ->type_name("FILE");
+  CLI::Option* const quiet = run->add_flag_function(
+      "-q,--quiet", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::quiet; },
+      "do not say what redlock waits for");
+  run->add_flag_function(
+         "-v,--verbose", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::verbose; },
+         "also say when the lock was taken")
+      ->excludes(quiet);
+  run->add_option("--label", arguments.label,
+                  "who holds the lock, shown to others (default: host, process and the name of CMD)")
+      ->type_name("TEXT");
+  run->add_flag("--clean-env", arguments.clean_env,
+                "keep REDLOCK_NODES and REDLOCK_NODES_FILE out of CMD's environment");
+  run->add_option("RESOURCE", arguments.resource,
+                  "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:")
+      ->required();
+  return run;
+}
+
+CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
+  CLI::App* const status = app.add_subcommand("status", "see who holds a lock");
+  status->formatter(std::make_shared<CommandFormatter>(about_status));
+  status->footer(status_footer);
+  add_nodes(*status, arguments.nodes);
+  status->add_flag("--json", arguments.json, "print JSON instead of a table");
+  status->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  return status;
+}
+
+CLI::App* add_list(CLI::App& app, ListArguments& arguments) {
+  CLI::App* const list = app.add_subcommand("list", "see what is locked");
+  list->formatter(std::make_shared<CommandFormatter>(about_list));
+  list->footer(list_footer);
+  add_nodes(*list, arguments.nodes);
+  list->add_flag("--json", arguments.json, "print a JSON object in each line instead of a table");
+  list->add_option("PREFIX", arguments.prefix, "how the names of the locks begin (default: all locks)");
+  return list;
+}
+
+CLI::App* add_watch(CLI::App& app, WatchArguments& arguments) {
+  CLI::App* const watch = app.add_subcommand("watch", "see who holds a lock, as it changes");
+  watch->formatter(std::make_shared<CommandFormatter>(about_watch));
+  watch->footer(watch_footer);
+  add_nodes(*watch, arguments.nodes);
+  watch->add_flag("--json", arguments.json, "print a JSON object in each line");
+  watch->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  return watch;
+}
+
+CLI::App* add_release(CLI::App& app, ReleaseArguments& arguments) {
+  CLI::App* const release = app.add_subcommand("release", "end a lock that another process holds");
+  release->formatter(std::make_shared<CommandFormatter>(about_release));
+  release->footer(release_footer);
+  add_nodes(*release, arguments.nodes);
+  release->add_flag("--force")
+      ->description("say that you mean it: the holder may be in the middle of its work")
+      ->required();
+  release
+      ->add_option(
+          "--owner", arguments.owner,
+          "release only if this is the holder: its owner value, as in REDLOCK_OWNER, or the first 8 or\n"
+          "more characters of it, as redlock status shows them")
+      ->type_name("VALUE");
+  release->add_flag("--yes", arguments.yes, "do not ask, for scripts");
+  release->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  return release;
+}
+
+CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
+  CLI::App* const nodes = app.add_subcommand("nodes", "see how the nodes are, or wait until all vote");
+  nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
+  nodes->footer(nodes_footer);
+  add_nodes(*nodes, arguments.nodes);
+  CLI::Option* const json = nodes->add_flag("--json", arguments.json, "print JSON instead of a table");
+  CLI::Option* const resource =
+      nodes
+          ->add_option("--resource", arguments.resource,
+                       "a lock that the user may take, to check its rights on the keys; it is not taken\n"
+                       "(default: a made-up name that begins with redlock-nodes-)")
+          ->type_name("RESOURCE");
+  CLI::Option* const wait = nodes->add_flag("--wait", arguments.wait, "wait until all nodes vote");
+  wait->excludes(json)->excludes(resource);
+  add_time(*nodes, "--timeout", arguments.timeout, "with --wait: give up after this time (default: no limit)")
+      ->needs(wait);
+  return nodes;
+}
+
+/// Its options are those of `nodes`.
+CLI::App* add_set(CLI::App& nodes) {
+  CLI::App* const set =
+      nodes.add_subcommand("set", "allow locks with a longer ttl: redlock nodes set --max-ttl TIME");
+  set->formatter(std::make_shared<CommandFormatter>(about_set));
+  set->footer(set_footer);
+  set->fallthrough();
+  return set;
+}
+
+/// Its options are those of `nodes`.
+CLI::App* add_init(CLI::App& nodes) {
+  CLI::App* const init = nodes.add_subcommand("init", "begin a deployment on new nodes");
+  init->formatter(std::make_shared<CommandFormatter>(about_init));
+  init->footer(init_footer);
+  init->fallthrough();
+  return init;
+}
+
+}  // namespace
+
+Commands::Commands(CLI::App& app)
+    : run{add_run(app, run_arguments)},
+      status{add_status(app, status_arguments)},
+      list{add_list(app, list_arguments)},
+      watch{add_watch(app, watch_arguments)},
+      release{add_release(app, release_arguments)},
+      nodes{add_nodes_command(app, nodes_arguments)},
+      set{add_set(*nodes)},
+      init{add_init(*nodes)} {
+  nodes->require_subcommand(0, 1);
+}
+
+}  // namespace redlock::tool

@@ -1,0 +1,40 @@
+// The commands of the command line, with their options.
+#pragma once
+
+#include "tool/locks/list.hpp"
+#include "tool/locks/release.hpp"
+#include "tool/locks/watch.hpp"
+#include "tool/nodes/commands.hpp"
+#include "tool/run/run.hpp"
+#include "tool/status.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace redlock::tool {
+
+/// The command line's commands with their arguments.
+struct Commands {
+  /// Adds the commands to `app`. Parsing a command line with `app` fills the arguments.
+  explicit Commands(CLI::App& app);
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  RunArguments run_arguments;
+  StatusArguments status_arguments;
+  ListArguments list_arguments;
+  WatchArguments watch_arguments;
+  ReleaseArguments release_arguments;
+  NodesArguments nodes_arguments;
+  CLI::App* run;
+  CLI::App* status;
+  CLI::App* list;
+  CLI::App* watch;
+  CLI::App* release;
+  CLI::App* nodes;
+  CLI::App* set;
+  CLI::App* init;
+};
+
+}  // namespace redlock::tool

@@ -1,0 +1,126 @@
+// What --help says about the commands, beside their options.
+#pragma once
+
+namespace redlock::tool {
+
+inline constexpr const char* about =
+    "Runs a command under a distributed lock on a majority of independent Redis nodes.\n\n"
+    "Try it on five private servers:\n"
+    "  redlock run --local 5 demo -- sh -c 'echo $REDLOCK_OWNER'\n\n"
+    "Run one backup at a time across all machines, then see who holds the lock:\n"
+    "  export REDLOCK_NODES=redis://10.0.0.1,redis://10.0.0.2,redis://10.0.0.3\n"
+    "  redlock run -n backup -- backup.sh\n"
+    "  redlock status backup\n";
+
+inline constexpr const char* about_run =
+    "Runs CMD while holding the lock RESOURCE. Extends the lock while CMD runs and releases it afterwards.\n"
+    "CMD never outlives the lock: if the lock cannot be extended, CMD's process group gets SIGTERM, and\n"
+    "SIGKILL just before the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
+    "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
+
+inline constexpr const char* run_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  CMD's own, or 128 + N if signal N ended CMD\n"
+    "  1    somebody else has the lock (change this code with -E)\n"
+    "  64   wrong usage or configuration\n"
+    "  69   no majority of the nodes was available\n"
+    "  70   the system refused memory, a process or the like\n"
+    "  72   the lock could not be kept, so CMD was terminated\n"
+    "  126  CMD is not executable\n"
+    "  127  CMD was not found";
+
+inline constexpr const char* about_status =
+    "Asks every node who holds the lock RESOURCE, and prints the answers and the result. Changes nothing.";
+
+inline constexpr const char* status_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the result is certain: the lock is held or free\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered to tell";
+
+inline constexpr const char* about_list =
+    "Prints what is locked: each resource that begins with PREFIX, or every one. Changes nothing. Goes "
+    "through the\n"
+    "keys of the nodes in small steps, so it delays no client, and needs little memory. COPIES says how "
+    "many\n"
+    "nodes have the holder's value: a lock is held if most of them do. Locks that are taken or released\n"
+    "meanwhile may be missing.";
+
+inline constexpr const char* list_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the list is complete\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered, so locks may be missing";
+
+inline constexpr const char* about_watch =
+    "Prints who holds the lock RESOURCE, and a line whenever that changes: held, free, or unknown because "
+    "too few\n"
+    "nodes answer. Asks the nodes ten times a second; a change that is undone sooner is not seen. Changes\n"
+    "nothing. Ends with Ctrl-C or SIGTERM.";
+
+inline constexpr const char* watch_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    ended by SIGINT or SIGTERM\n"
+    "  64   wrong usage or configuration\n"
+    "  128+N  ended by signal N";
+
+inline constexpr const char* about_release =
+    "Ends the lock RESOURCE although another process holds it: deletes its copies on all nodes where they "
+    "still\n"
+    "belong to that holder. The holder loses the lock, and redlock run kills its command. Without --owner,\n"
+    "shows who holds the lock and asks.";
+
+inline constexpr const char* release_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the lock was released\n"
+    "  1    nothing was released: the lock is free, somebody else holds it, or the answer was no\n"
+    "  64   wrong usage or configuration; also if there is no terminal to ask on\n"
+    "  69   too few nodes answered, so the holder may still have the lock";
+
+inline constexpr const char* about_nodes =
+    "Prints how each node is, what is wrong with the nodes and what to do about it. Changes nothing. Needs "
+    "no\n"
+    "other rights than locks do, and says what it could not see.\n\n"
+    "With --wait, waits until all nodes vote, for scripts that restart one node after the other; tries this\n"
+    "with a lock of its own, which has a random name that begins with redlock-nodes-.";
+
+inline constexpr const char* about_init =
+    "Begins a deployment on new nodes, as the first lock would, but only if all nodes are there, so that "
+    "none\n"
+    "of them has to wait. Locks may then have a ttl of up to --max-ttl. If there is a deployment already, "
+    "says so\n"
+    "and changes nothing.";
+
+inline constexpr const char* init_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    there is a deployment, and all nodes vote\n"
+    "  64   wrong usage or configuration\n"
+    "  69   some nodes are not reachable, or do not vote";
+
+inline constexpr const char* about_set =
+    "Allows locks with a ttl of up to --max-ttl on all nodes. Running clients follow without a restart. All\n"
+    "nodes must be reachable and in use. Takes two seconds. The limit is never lowered.";
+
+inline constexpr const char* set_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    all nodes have the limit\n"
+    "  64   wrong usage or configuration\n"
+    "  69   some nodes are not reachable or lost their data; run it again when they are well";
+
+inline constexpr const char* nodes_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the nodes are healthy; with --wait: all nodes vote\n"
+    "  1    degraded: locks can be had, but something should be put right\n"
+    "  2    unsafe: no lock can be had, or two may hold the same one\n"
+    "  64   wrong usage; with --wait also: the nodes can never vote as they are configured\n"
+    "  69   with --wait: some nodes do not vote";
+
+}  // namespace redlock::tool

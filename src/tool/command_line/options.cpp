@@ -1,0 +1,46 @@
+#include "tool/command_line/options.hpp"
+
+namespace redlock::tool {
+
+void add_nodes(CLI::App& command, NodeChoice& nodes) {
+  command
+      .add_option("--node", nodes.urls,
+                  "a node, such as redis://user:password@10.0.0.1:6379/0 or unix:///run/redis.sock; repeat\n"
+                  "for each node (default: the comma-separated list in REDLOCK_NODES)")
+      ->type_name("URL")
+      ->allow_extra_args(false);
+  command
+      .add_option("--nodes-file", nodes.nodes_file,
+                  "a file with one node per line, for passwords that must not be seen (default:\n"
+                  "REDLOCK_NODES_FILE, else ~/.config/redlock/nodes, else /etc/redlock/nodes)")
+      ->type_name("FILE");
+  command
+      .add_option("--local", nodes.local,
+                  "start N private servers for the duration of this command, to try it out")
+      ->type_name("N")
+      ->check(CLI::Range(1, 31));
+  command
+      .add_option(
+          "--restart-guard", nodes.restart_guard,
+          "how to treat nodes that lost their data: automatic: they do not vote until --max-ttl has\n"
+          "passed; strict: new nodes wait as well; off: no protection (default:\n"
+          "REDLOCK_RESTART_GUARD, else automatic). All users of the nodes with the same key prefix must\n"
+          "agree on this and on --durable-nodes")
+      ->type_name("POLICY")
+      ->check(CLI::IsMember({"automatic", "strict", "off"}));
+  command.add_flag("--durable-nodes", nodes.durable_nodes,
+                   "the nodes write to disk before they answer (appendfsync always), so they lose nothing\n"
+                   "when they restart (also set by REDLOCK_DURABLE_NODES=1)");
+  add_time(command, "--max-ttl", nodes.max_ttl,
+           "the longest ttl of locks on new nodes; once nodes are in use, redlock nodes set raises it. Nodes "
+           "that\n"
+           "lost their data wait at least this long (default: REDLOCK_MAX_TTL, else 60s)");
+  command
+      .add_option(
+          "--key-prefix", nodes.key_prefix,
+          "prefix of every key; each prefix has its own locks and its own record of which nodes lost\n"
+          "their data, so all users of a lock need the same one (default: REDLOCK_KEY_PREFIX, else none)")
+      ->type_name("PREFIX");
+}
+
+}  // namespace redlock::tool
