@@ -17,6 +17,7 @@ namespace redlock::tool {
 namespace {
 
 int execute(const Commands& commands) {
+  serve_as_init();
   if (commands.status->parsed()) return status(commands.status_arguments);
   if (commands.list->parsed()) return list(commands.list_arguments);
   if (commands.watch->parsed()) return watch_lock(commands.watch_arguments);
@@ -24,7 +25,6 @@ int execute(const Commands& commands) {
   if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
   if (commands.init->parsed()) return begin_deployment(commands.nodes_arguments);
   if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
-  serve_as_init();
   const Ending ending = run(commands.run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;

@@ -1,4 +1,4 @@
-// redlock run as process 1, as in a container.
+// redlock as process 1, as in a container.
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -19,10 +19,13 @@ bool has_namespaces() {
   return works;
 }
 
-std::vector<std::string> as_first_process(const std::string& script) {
-  return {
-      "bash", "-c",
-      "exec unshare --pid --fork --kill-child --mount-proc " REDLOCK_TOOL " run r -- sh -c '" + script + "'"};
+/// `arguments`: of redlock, as in a shell.
+std::vector<std::string> as_first_process(const std::string& arguments) {
+  return {"bash", "-c", "exec unshare --pid --fork --kill-child --mount-proc " REDLOCK_TOOL " " + arguments};
+}
+
+std::vector<std::string> run_as_first_process(const std::string& script) {
+  return as_first_process("run r -- sh -c '" + script + "'");
 }
 
 /// Its parent ends at once, so process 1 becomes the parent. Prints its number.
@@ -43,7 +46,7 @@ TEST_CASE("as_process_1_run_reaps_orphans") {
   // Ends only when all orphans are gone, also from the table of processes. Else redlock kills it at last.
   const std::string script = "for i in 1 2 3; do orphan=$(" + orphan +
                              "); while [ -e /proc/$orphan ]; do sleep 0.02; done; echo reaped; done; exit 7";
-  Program run{as_first_process(script), {nodes_variable(nodes.urls())}};
+  Program run{run_as_first_process(script), {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return !run.is_running(); }));
   const Program::Ending ending = run.wait();
   CHECK(ending.output == "reaped\nreaped\nreaped\n");
@@ -54,8 +57,9 @@ TEST_CASE("as_process_1_run_reaps_orphans") {
 TEST_CASE("as_process_1_run_passes_signals_on") {
   if (!has_namespaces()) return;
   LocalNodes nodes{1};
-  Program run{as_first_process("trap \"echo ended; exit 3\" TERM; echo going; while :; do sleep 0.02; done"),
-              {nodes_variable(nodes.urls())}};
+  Program run{
+      run_as_first_process("trap \"echo ended; exit 3\" TERM; echo going; while :; do sleep 0.02; done"),
+      {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return run.output() == "going\n"; }));
   const pid_t first = child_of(run.id());
   REQUIRE(first > 0);
@@ -69,7 +73,7 @@ TEST_CASE("as_process_1_run_passes_signals_on") {
 TEST_CASE("process_1_continues_the_process_that_does_its_work") {
   if (!has_namespaces()) return;
   LocalNodes nodes{1};
-  Program run{as_first_process("echo going; sleep 3600"), {nodes_variable(nodes.urls())}};
+  Program run{run_as_first_process("echo going; sleep 3600"), {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return run.output() == "going\n"; }));
   const pid_t first = child_of(run.id());
   const pid_t worker = child_of(first);
@@ -78,4 +82,17 @@ TEST_CASE("process_1_continues_the_process_that_does_its_work") {
   ::kill(first, SIGTERM);  // a stopped worker would not pass it on
   REQUIRE(eventually([&] { return !run.is_running(); }));
   CHECK(run.wait().code == 143);
+}
+
+TEST_CASE("as_process_1_every_command_ends_at_SIGTERM") {
+  if (!has_namespaces()) return;
+  LocalNodes nodes{3};
+  nodes.kill(2);
+  Program waiting{as_first_process("nodes --wait"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return waiting.errors().find(nodes.url(2)) != std::string::npos; }));
+  const pid_t first = child_of(waiting.id());
+  REQUIRE(first > 0);
+  REQUIRE(::kill(first, SIGTERM) == 0);
+  REQUIRE(eventually([&] { return !waiting.is_running(); }));
+  CHECK(waiting.wait().code == 143);
 }
