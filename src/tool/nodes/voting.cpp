@@ -61,6 +61,12 @@ class VotingProgress {
   std::string states_;
 };
 
+/// Whether each node that does not vote has said that it votes again only after this time.
+bool is_hopeless(const std::vector<Vote>& votes, std::chrono::nanoseconds left) {
+  const auto is_late = [left](const Vote& vote) { return vote.is_given || vote.report.votes_in > left; };
+  return !all_given(votes) && std::ranges::all_of(votes, is_late);
+}
+
 }  // namespace
 
 bool all_given(const std::vector<Vote>& votes) {
@@ -86,7 +92,9 @@ std::vector<Vote> wait_until_all_vote(Redlock& locks, const Options& settings, c
     complete_since = all_given(votes) ? std::min(complete_since, now) : Clock::time_point::max();
     if (all_given(votes) && now - complete_since >= settling_time) return votes;
     if (!all_given(votes)) progress.report(votes);
-    if (!timeout || now - begun < *timeout) continue;
+    if (!timeout) continue;
+    const Clock::duration left = *timeout - (now - begun);
+    if (left > left.zero() && !is_hopeless(votes, left)) continue;
     if (all_given(votes))
       for (Vote& vote : votes) vote.is_given = false;
     return votes;

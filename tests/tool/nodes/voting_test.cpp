@@ -133,6 +133,16 @@ TEST_CASE("nodes_wait_gives_up_after_its_timeout") {
   CHECK_THAT(ending.output, contains(nodes.url(2) + "  unreachable  Connection refused\n"));
 }
 
+TEST_CASE("nodes_wait_gives_up_at_once_if_the_nodes_vote_only_after_its_timeout") {
+  LocalNodes nodes{3};
+  Program waiting{
+      tool({"nodes", "--wait", "--timeout", "5m", "--restart-guard", "strict", "--max-ttl", "10m"}),
+      {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return !waiting.is_running(); }));
+  CHECK(waiting.wait().code == 69);
+  CHECK(Observers{nodes}.having("redlock:quarantine") == 3);
+}
+
 TEST_CASE("nodes_reports_wrong_usage_and_configuration") {
   LocalNodes nodes{1, {.password = "open sesame"}};
   CHECK(run_tool({"nodes", "--timeout", "1s"}, nodes.urls()).code == 64);
