@@ -29,6 +29,15 @@ std::set<std::string> options_in(const std::string& help) {
   return options;
 }
 
+/// The options in this part of the man page, with their dashes.
+std::set<std::string> options_of_synopsis(const std::string& part) {
+  std::set<std::string> options;
+  const std::regex option{R"(\s(--?[A-Za-z][a-z-]*))"};
+  for (std::sregex_iterator at{part.begin(), part.end(), option}, end; at != end; ++at)
+    options.insert((*at)[1]);
+  return options;
+}
+
 /// What bash offers as completion of the last word.
 std::string completed(const std::string& words) {
   const std::string script = "source " REDLOCK_SOURCE_DIR "/src/tool/completion/redlock.bash; COMP_WORDS=(" +
@@ -129,6 +138,30 @@ TEST_CASE("every_option_is_in_the_man_page_and_in_all_completions") {
     CHECK(bash.find("--" + option) != std::string::npos);
     CHECK(zsh.find("--" + option) != std::string::npos);
     CHECK(fish.find("-l " + option) != std::string::npos);
+  }
+}
+
+TEST_CASE("the_synopsis_in_the_man_page_has_the_options_of_each_command_and_no_others") {
+  std::string man = std::regex_replace(read_project_file("docs/redlock.1"), std::regex{R"(\\-)"}, "-");
+  man.resize(man.find("\n.SH DESCRIPTION"));
+  const auto part = [&man](const std::string& from, const std::string& to) {
+    const std::size_t begin = man.find(from);
+    REQUIRE(begin != std::string::npos);
+    return man.substr(begin, man.find(to, begin) - begin);
+  };
+  const std::set<std::string> node_options = options_of_synopsis(part("\nEach\n.I NODE-OPTION\n", "\n.SH"));
+  for (const std::string command : {"run", "status", "list", "watch", "release", "nodes"}) {
+    const std::string usage = part("\n.B redlock " + command, "\n.br");
+    CHECK_THAT(usage, contains("\n.RI [ NODE-OPTION ]...\n"));
+    std::set<std::string> shown = options_of_synopsis(usage);
+    shown.insert(node_options.begin(), node_options.end());
+    const std::string help = run_tool({command, "--help"}).output;
+    const std::regex listed{R"(\n  (?:(-\w),)?(--[a-z-]+))"};
+    for (std::sregex_iterator at{help.begin(), help.end(), listed}, end; at != end; ++at) {
+      CAPTURE(command, (*at)[2].str());
+      if ((*at)[2] != "--help") CHECK(shown.erase((*at)[1]) + shown.erase((*at)[2]) == 1);
+    }
+    CHECK(shown == std::set<std::string>{});
   }
 }
 
