@@ -61,6 +61,24 @@ TEST_CASE("the_nodes_may_stand_in_a_file_that_others_cannot_read") {
   CHECK(refused.errors.find("swordfish") == std::string::npos);
 }
 
+TEST_CASE("a_nodes_file_is_also_the_one_of_a_redlock_in_the_command") {
+  const LocalNodes nodes{1, {.password = "swordfish"}};
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", nodes.url(0));
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  const std::string relative = std::filesystem::relative(file).string();
+  // The variable comes before any file, so it must not reach the command.
+  const std::vector<std::string> variables{"REDLOCK_NODES=redis://127.0.0.1:1"};
+  const auto run = [&](std::vector<std::string> options) {
+    std::vector<std::string> words{"run", "--nodes-file", relative};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"r", "--", "sh", "-c", "cd / && " REDLOCK_TOOL " status r"});
+    return Program{tool(words), variables}.wait();
+  };
+  CHECK_THAT(run({}).output, contains("r is held by "));
+  CHECK_THAT(run({"--clean-env"}).errors, contains("no nodes given"));
+}
+
 TEST_CASE("clean_env_keeps_the_nodes_out_of_the_environment_of_the_command") {
   const LocalNodes nodes{1};
   const std::vector<std::string> variables{nodes_variable(nodes.urls()), "REDLOCK_NODES_FILE=/unused"};

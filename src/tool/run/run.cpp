@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -41,7 +42,10 @@ std::vector<std::string> environment_of(const Lease& lease, const std::vector<st
     environment.insert(environment.end(), {"REDLOCK_NODES", "REDLOCK_NODES_FILE"});
     return environment;
   }
-  // Lets the command find its private servers.
+  // Lets a redlock in the command find the same file, or its private servers. The variable with a list comes before files.
+  if (const auto& file = arguments.nodes.nodes_file)
+    environment.insert(environment.end(),
+                       {"REDLOCK_NODES", "REDLOCK_NODES_FILE=" + std::filesystem::absolute(*file).string()});
   std::string list;
   for (const std::string& url : local_urls) list += (list.empty() ? "" : ",") + url;
   if (!list.empty()) environment.push_back("REDLOCK_NODES=" + list);
