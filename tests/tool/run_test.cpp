@@ -187,12 +187,10 @@ TEST_CASE("a_whole_run_takes_three_round_trips_and_a_tcp_connect") {
   constexpr std::chrono::nanoseconds round_trip = 200ms;
   LocalNodes nodes{5};
   Proxies proxies{nodes};
-  std::vector<std::string> urls;
-  for (const auto& proxy : proxies) urls.push_back(proxy->url());
   const auto time_with = [&](std::chrono::nanoseconds delay) -> std::chrono::nanoseconds {
     proxies.set_delay(0ms, delay);
     const auto begun = redlock::Clock::now();
-    REQUIRE(run_tool({"run", "-n", "r", "--", "true"}, urls).code == 0);
+    REQUIRE(run_tool({"run", "-n", "r", "--", "true"}, proxies.urls()).code == 0);
     return redlock::Clock::now() - begun;
   };
   // The best of many, as a busy machine may delay some of them.

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -67,13 +69,25 @@ NodeReport report_of(const std::string& node, const Reply& value, const Reply& t
   return report;
 }
 
+/// Also waits for a first answer: the system accepts connections for a server that hangs. Whether that answer is an error
+/// does not matter yet.
+std::unique_ptr<NodeConnection> open_connection(const Endpoint& node) {
+  auto connection = std::make_unique<NodeConnection>(node);
+  connection->send({{"SCAN", "0", "COUNT", "1"}});
+  static_cast<void>(connection->receive(1));
+  return connection;
+}
+
 }  // namespace
 
 LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefix} {
-  for (const Endpoint& endpoint : nodes.endpoints) {
-    Node& node = nodes_.emplace_back(Node{endpoint.to_string(), nullptr, {}, false});
+  std::vector<std::future<std::unique_ptr<NodeConnection>>> connections;
+  for (const Endpoint& endpoint : nodes.endpoints)
+    connections.push_back(std::async(std::launch::async, open_connection, std::cref(endpoint)));
+  for (std::size_t at = 0; at < connections.size(); ++at) {
+    Node& node = nodes_.emplace_back(Node{nodes.endpoints[at].to_string(), nullptr, {}, false});
     try {
-      node.connection = std::make_unique<NodeConnection>(endpoint);
+      node.connection = connections[at].get();
     } catch (const NodeFailure& failure) {
       give_up(node, failure);
     }

@@ -30,8 +30,8 @@ struct FoundLock {
 /// node resized its table of keys or failed meanwhile.
 class LockReader {
  public:
-  /// Connects to the nodes, which blocks for some seconds for each node that does not answer. Precondition: SIGPIPE is
-  /// ignored.
+  /// Connects to all nodes at the same time, which blocks for some seconds if any of them does not answer. Precondition:
+  /// SIGPIPE is ignored. Throws `std::system_error` if there are no threads.
   explicit LockReader(const Nodes&);
 
   using Found = std::function<bool(std::vector<FoundLock>)>;

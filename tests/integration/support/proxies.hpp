@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "redlock/endpoint.hpp"
@@ -25,10 +26,14 @@ class Proxies {
   auto begin() { return proxies_.begin(); }
   auto end() { return proxies_.end(); }
 
-  [[nodiscard]] std::vector<Endpoint> endpoints() const {
-    std::vector<Endpoint> all;
-    for (const auto& proxy : proxies_) all.emplace_back(proxy->url());
+  [[nodiscard]] std::vector<std::string> urls() const {
+    std::vector<std::string> all;
+    for (const auto& proxy : proxies_) all.push_back(proxy->url());
     return all;
+  }
+  [[nodiscard]] std::vector<Endpoint> endpoints() const {
+    const std::vector<std::string> all = urls();
+    return {all.begin(), all.end()};
   }
   void set_delay(Proxy::Duration to_server, Proxy::Duration to_client) {
     for (const auto& proxy : proxies_) proxy->set_delay(to_server, to_client);

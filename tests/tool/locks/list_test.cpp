@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -167,6 +168,24 @@ TEST_CASE("list_waits_for_a_node_that_hangs_only_once") {
   CHECK(ending.errors == "redlock: warning: " + nodes.url(1) + ": no answer within 2 s\n");
 }
 
+TEST_CASE("list_asks_all_nodes_at_once_so_several_that_hang_cost_no_more_time_than_one") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  set(servers, "r", owner(1));
+  CHECK(eventually([&] {  // not where the machine stands still for two seconds
+    Proxies proxies{nodes};
+    for (const auto& proxy : proxies) proxy->stall(true, Direction::to_client);
+    Program list{tool({"list"}), {nodes_variable(proxies.urls())}};
+    // One after the other, the last one would be asked when the others have been given up.
+    REQUIRE(eventually([&] {
+      return std::ranges::all_of(proxies,
+                                 [](const auto& proxy) { return proxy->counters().bytes_to_server > 0; });
+    }));
+    for (const auto& proxy : proxies) proxy->stall(false, Direction::to_client);
+    return list.wait().output.ends_with("  3/3\n");
+  }));
+}
+
 TEST_CASE("no_command_about_locks_prints_a_password") {
   LocalNodesOptions options;
   options.password = "right";
@@ -216,8 +235,9 @@ TEST_CASE("list_of_100000_locks_delays_no_client_and_needs_little_memory") {
     servers.command({"EVAL", fill, "0", std::to_string(first), std::to_string(first + portion - 1)});
   servers.command({"CONFIG", "RESETSTAT"});
 
-  // The limit holds for all memory that the process may write to. The sanitizers need more for themselves.
-  const std::string limit = sanitized ? "" : "ulimit -d 12000; ";
+  // The limit holds for all memory that the process may write to, with the whole stacks of its threads, which may be as
+  // large as its own. The sanitizers need more for themselves.
+  const std::string limit = sanitized ? "" : "ulimit -s 512; ulimit -d 12000; ";
   Program list{{"bash", "-c", limit + "exec " REDLOCK_TOOL " list job:"}, {nodes_variable(nodes.urls())}};
   const Program::Ending ending = list.wait();
   INFO(ending.errors);
