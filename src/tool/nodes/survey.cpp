@@ -16,9 +16,15 @@
 namespace redlock::tool {
 namespace {
 
-std::string host_of(const Endpoint& node, const NodeFacts& facts) {
-  if (node.transport() == Endpoint::Transport::unix_socket) return "this machine";
-  return facts.address.empty() ? node.host() : facts.address;
+/// Where the server of this node is. The address of a node that is not reachable is that of the others under its name.
+std::string host_of(std::size_t node, const std::vector<Endpoint>& nodes,
+                    const std::vector<NodeFacts>& facts) {
+  if (nodes[node].transport() == Endpoint::Transport::unix_socket) return "this machine";
+  if (!facts[node].address.empty()) return facts[node].address;
+  for (std::size_t other = 0; other < nodes.size(); ++other)
+    if (nodes[other].host() == nodes[node].host() && !facts[other].address.empty())
+      return facts[other].address;
+  return nodes[node].host();
 }
 
 /// Inspects with more patience than other clients have, so that a pause of this process does not look like nodes that hang.
@@ -96,8 +102,8 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
       throw Error{Errc::misconfigured, "the user of " + reports[node].node + " may not use the made-up key " +
                                            detail::printable(nodes.options.key_prefix + name) +
                                            ": name a lock that it may take with --resource NAME"};
-    std::string host = host_of(nodes.endpoints[node], facts[node]);
-    survey.nodes.push_back({std::move(reports[node]), std::move(facts[node]), std::move(host)});
+    std::string host = host_of(node, nodes.endpoints, facts);
+    survey.nodes.push_back({std::move(reports[node]), facts[node], std::move(host)});
     heed_refusal(survey.nodes.back().report, survey.nodes.back().facts);
     heed_speed(survey.nodes.back(), survey.node_timeout());
   }
