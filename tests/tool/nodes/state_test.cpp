@@ -117,7 +117,10 @@ TEST_CASE("a_node_that_lost_its_data_is_shown_with_the_time_until_it_votes") {
   CHECK(unnoticed.state(1) == "quarantined");
   CHECK_THAT(unnoticed.finding("not_voting", f.urls[1])["advice"].get<std::string>(),
              contains("redlock nodes --wait"));
-  static_cast<void>(run_tool({"nodes", "--wait", "--timeout", "500ms"}, f.urls));  // marks it again
+  REQUIRE(eventually([&] {
+    static_cast<void>(run_tool({"nodes", "--wait", "--timeout", "500ms"}, f.urls));  // marks it again
+    return Observers{f.nodes}.having("redlock:quarantine") == 1;
+  }));
   const Diagnosis waiting{f.urls};
   CHECK(waiting.code == 1);
   CHECK(waiting.state(1).starts_with("quarantined, "));

@@ -21,9 +21,12 @@ using namespace redlock::testing;
 namespace {
 
 /// Marks new nodes.
-void begin(const LocalNodes& nodes, const std::string& max_ttl = "60s") {
-  REQUIRE(run_tool({"run", "--ttl", "1s", "--max-ttl", max_ttl, "-w", "20", "r", "--", "true"}, nodes.urls())
-              .code == 0);
+void begin(const LocalNodes& nodes, redlock::Duration max_ttl = 60s) {
+  redlock::Redlock locks{endpoints(nodes), {.max_ttl = max_ttl}};
+  REQUIRE(eventually([&] {
+    return is_granted(locks.try_lock("r", {.ttl = 1s})) &&
+           Observers{nodes}.having("redlock:node") == nodes.size();
+  }));
 }
 
 std::size_t lines_with(const std::string& part, const std::string& text) {
@@ -45,7 +48,7 @@ bool is_clean(const LocalNodes& nodes) {
 /// acquire locks.
 void restart_one_after_the_other(bool persist, bool durable) {
   LocalNodes nodes{5, {.persist = persist}};
-  begin(nodes, "4s");
+  begin(nodes, 4s);
   std::vector<std::string> wait = tool({"nodes", "--wait", "--max-ttl", "4s"});
   if (durable) wait.emplace_back("--durable-nodes");
   const std::vector<std::string> urls = nodes.urls();
@@ -87,7 +90,7 @@ void restart_one_after_the_other(bool persist, bool durable) {
 
 TEST_CASE("nodes_wait_returns_when_a_node_that_lost_its_data_votes_again") {
   LocalNodes nodes{5};
-  begin(nodes, "3s");
+  begin(nodes, 3s);
   const auto restarted = redlock::Clock::now();
   nodes.restart_empty(1);
   const Program::Ending ending = run_tool({"nodes", "--wait", "--max-ttl", "3s"}, nodes.urls());
@@ -111,16 +114,15 @@ TEST_CASE("nodes_wait_marks_new_nodes_and_leaves_nothing_else") {
 TEST_CASE("nodes_wait_waits_for_a_node_that_is_down") {
   LocalNodes nodes{3, {.persist = true}};
   const std::vector<std::string> durable = {"nodes", "--wait", "--durable-nodes"};
-  REQUIRE(run_tool(durable, nodes.urls()).code == 0);
+  begin(nodes);
   nodes.kill(1);
   Program waiting{tool(durable), {nodes_variable(nodes.urls())}};
-  std::this_thread::sleep_for(1s);
+  const std::string missing = "redlock: waiting for\n  " + nodes.url(1) + ": unreachable (";
+  REQUIRE(eventually([&] { return waiting.errors().find(missing) != std::string::npos; }));
   CHECK(waiting.is_running());
-  nodes.restart_with_data(1);
   const auto restarted = redlock::Clock::now();
-  const Program::Ending ending = waiting.wait();
-  CHECK(ending.code == 0);
-  CHECK_THAT(ending.errors, contains("redlock: waiting for\n  " + nodes.url(1) + ": unreachable ("));
+  nodes.restart_with_data(1);
+  CHECK(waiting.wait().code == 0);
   CHECK(redlock::Clock::now() - restarted >= 2s);  // other clients have had time to reconnect
 }
 
