@@ -1,4 +1,4 @@
-// Runs `redlock nodes` and reads what it says.
+// Runs `redlock nodes` and reads what it says, or does what it does.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "redlock/options.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "tool/nodes/findings.hpp"
+#include "tool/nodes/report.hpp"
+#include "tool/nodes/survey.hpp"
 #include "tool/program.hpp"
 
 namespace redlock::testing {
@@ -47,6 +51,37 @@ class Diagnosis {
     for (const nlohmann::json& finding : all.at("findings"))
       if (finding.at("id") == id && finding.value("node", "") == node) return &finding;
     return nullptr;
+  }
+};
+
+/// What `redlock nodes` finds, without its process and without the second between two readings of the clocks.
+class Findings {
+ public:
+  explicit Findings(const std::vector<std::string>& urls, const Options& options = {},
+                    const std::string& resource = "")
+      : survey{tool::survey({{urls.begin(), urls.end()}, options, {}, {}}, resource, {})},
+        all{findings_of(survey)} {}
+
+  /// Whether this was found, about this node or about all of them.
+  [[nodiscard]] bool has(const std::string& id, const std::string& node = "") const {
+    return find(id, node) != all.end();
+  }
+  /// Fails if there is none.
+  [[nodiscard]] const tool::Finding& finding(const std::string& id, const std::string& node = "") const {
+    REQUIRE(has(id, node));
+    return *find(id, node);
+  }
+  [[nodiscard]] tool::Severity worst() const { return tool::worst(all); }
+  [[nodiscard]] std::string state(std::size_t node) const { return state_of(survey.nodes.at(node)); }
+
+  tool::Survey survey;
+  std::vector<tool::Finding> all;
+
+ private:
+  [[nodiscard]] std::vector<tool::Finding>::const_iterator find(const std::string& id,
+                                                                const std::string& node) const {
+    return std::ranges::find_if(
+        all, [&](const tool::Finding& finding) { return finding.id == id && finding.node == node; });
   }
 };
 

@@ -20,22 +20,27 @@ using namespace redlock::testing;
 using redlock::tool::Finding;
 using redlock::tool::Severity;
 using redlock::tool::Survey;
+using redlock::tool::Use;
 
 namespace {
 
-/// Three nodes with a user who has these rights.
+/// Three nodes with a user who has the documented rights.
 struct WithUser {
-  explicit WithUser(std::vector<std::string> rights = documented_rights()) {
+  WithUser() {
     start_deployment(f.urls);
-    for (int node = 0; node < 3; ++node) {
-      std::vector<std::string> command{"ACL", "SETUSER", "app", "reset", "on", ">tuna"};
-      command.insert(command.end(), rights.begin(), rights.end());
-      REQUIRE(RawClient{f.nodes.port(node)}.command(command) == "OK");
-    }
+    allow(documented_rights());
     for (const std::string& url : f.urls) urls.push_back("redis://app:tuna@" + url.substr(8));
   }
 
+  /// Gives the user these rights instead.
+  void allow(const std::vector<std::string>& rights) {
+    std::vector<std::string> command{"ACL", "SETUSER", "app", "reset", "on", ">tuna"};
+    command.insert(command.end(), rights.begin(), rights.end());
+    for (RawClient& server : servers) REQUIRE(server.command(command) == "OK");
+  }
+
   ThreeHosts f;
+  Observers servers{f.nodes};
   std::vector<std::string> urls;
 };
 
@@ -43,10 +48,6 @@ std::vector<std::string> without(const std::string& right) {
   std::vector<std::string> rights = documented_rights();
   REQUIRE(std::erase(rights, right) == 1);
   return rights;
-}
-
-std::string advice(const Diagnosis& all, const std::string& id, const std::string& node = "") {
-  return all.finding(id, node)["advice"];
 }
 
 /// Three nodes that vote, without their clocks.
@@ -87,57 +88,67 @@ TEST_CASE("a_user_who_may_not_use_a_made_up_name_is_asked_for_one") {
              contains("may not use the made-up key redlock-nodes-") && contains("--resource NAME"));
   const Diagnosis wrong{f.urls, {"--resource", "invoices"}};
   CHECK(wrong.code == 2);
-  CHECK_THAT(advice(wrong, "missing_rights", f.f.urls[0]),
+  const nlohmann::json& finding = wrong.finding("missing_rights", f.f.urls[0]);
+  CHECK_THAT(finding["advice"].get<std::string>(),
              contains("ACL SETUSER NAME ~invoices ~redlock:f:{invoices}"));
+  CHECK(wrong.all["nodes"][0]["missing_rights"][0] == "~invoices");
 }
 
 TEST_CASE("every_right_that_locks_need_is_missed_when_it_is_missing") {
-  const std::string right =
-      GENERATE("+set", "+get", "+getrange", "+del", "+exists", "+pttl", "+pexpire", "+time", "+eval",
-               "+evalsha", "+script|load", "+role", "+info", "~redlock:node", "~redlock:quarantine");
-  CAPTURE(right);
-  const WithUser f{without(right)};
-  const Diagnosis all{f.urls, {"--resource", "app:invoices"}};
-  CHECK(all.code == 2);
-  CHECK(all.all["votes"] == 0);
-  CHECK(all.state(0) == "lacks rights");
-  CHECK(all.all["nodes"][0]["missing_rights"] == nlohmann::json{right});
-  CHECK(advice(all, "missing_rights", f.f.urls[0]) ==
-        "Run on the server, with the name of the user: ACL SETUSER NAME " + right);
+  WithUser f;
+  for (const std::string right :
+       {"+set", "+get", "+getrange", "+del", "+exists", "+pttl", "+pexpire", "+time", "+eval", "+evalsha",
+        "+script|load", "+role", "+info", "~redlock:node", "~redlock:quarantine"}) {
+    CAPTURE(right);
+    f.allow(without(right));
+    const Findings found{f.urls, {}, "app:invoices"};
+    CHECK(found.worst() == Severity::unsafe);
+    CHECK(found.survey.votes() == 0);
+    CHECK(found.state(0) == "lacks rights");
+    CHECK(found.survey.nodes[0].missing(Use::locking) == right);
+    CHECK(found.finding("missing_rights", f.f.urls[0]).advice ==
+          "Run on the server, with the name of the user: ACL SETUSER NAME " + right);
+  }
 }
 
 TEST_CASE("a_missing_right_to_listen_degrades") {
-  const std::string right = GENERATE("+subscribe", "+ping", "+client|id", "+client|tracking",
-                                     "+client|caching", "&__redis__:invalidate");
-  CAPTURE(right);
-  const WithUser listening{without(right)};
-  const Diagnosis deaf{listening.urls, {"--resource", "app:invoices"}};
-  CHECK(deaf.code == 1);
-  CHECK(deaf.all["votes"] == 3);
-  CHECK(deaf.finding("no_tracking", listening.f.urls[0])["severity"] == "degraded");
-  CHECK_THAT(advice(deaf, "no_tracking", listening.f.urls[0]), contains("ACL SETUSER NAME " + right));
+  WithUser f;
+  for (const std::string right : {"+subscribe", "+ping", "+client|id", "+client|tracking", "+client|caching",
+                                  "&__redis__:invalidate"}) {
+    CAPTURE(right);
+    f.allow(without(right));
+    const Findings found{f.urls, {}, "app:invoices"};
+    CHECK(found.worst() == Severity::degraded);
+    CHECK(found.survey.votes() == 3);
+    const Finding& deaf = found.finding("no_tracking", f.f.urls[0]);
+    CHECK(deaf.severity == Severity::degraded);
+    CHECK_THAT(deaf.advice, contains("ACL SETUSER NAME " + right));
+  }
 }
 
 TEST_CASE("a_missing_right_to_be_named_is_a_note") {
-  const WithUser f{without("+client|setname")};
-  const Diagnosis all{f.urls, {"--resource", "app:invoices"}};
-  CHECK(all.finding("no_name", f.f.urls[0])["severity"] == "note");
+  WithUser f;
+  f.allow(without("+client|setname"));
+  const Findings found{f.urls, {}, "app:invoices"};
+  CHECK(found.finding("no_name", f.f.urls[0]).severity == Severity::note);
 }
 
 TEST_CASE("a_server_that_may_delete_locks_is_unsafe") {
   const ThreeHosts f;
   start_deployment(f.urls);
   RawClient server{f.nodes.port(1)};
-  const std::string policy = GENERATE("allkeys-lru", "volatile-ttl");
-  REQUIRE(server.command({"CONFIG", "SET", "maxmemory-policy", policy}) == "OK");
-  const Diagnosis unlimited{f.urls};
-  CHECK(unlimited.finding("eviction", f.urls[1])["severity"] == "degraded");
-  REQUIRE(server.command({"CONFIG", "SET", "maxmemory", "100mb"}) == "OK");
-  const Diagnosis limited{f.urls};
-  CHECK(limited.code == 2);
-  CHECK_THAT(limited.finding("eviction", f.urls[1])["text"].get<std::string>(),
-             contains("deletes keys when its memory is full (maxmemory-policy " + policy + ")"));
-  CHECK_FALSE(limited.has("eviction", f.urls[0]));
+  for (const std::string policy : {"allkeys-lru", "volatile-ttl"}) {
+    CAPTURE(policy);
+    REQUIRE(server.command({"CONFIG", "SET", "maxmemory", "0"}) == "OK");
+    REQUIRE(server.command({"CONFIG", "SET", "maxmemory-policy", policy}) == "OK");
+    CHECK(Findings{f.urls}.finding("eviction", f.urls[1]).severity == Severity::degraded);
+    REQUIRE(server.command({"CONFIG", "SET", "maxmemory", "100mb"}) == "OK");
+    const Findings limited{f.urls};
+    CHECK(limited.worst() == Severity::unsafe);
+    CHECK_THAT(limited.finding("eviction", f.urls[1]).text,
+               contains("deletes keys when its memory is full (maxmemory-policy " + policy + ")"));
+    CHECK_FALSE(limited.has("eviction", f.urls[0]));
+  }
 }
 
 TEST_CASE("a_server_that_is_nearly_full_degrades") {
@@ -146,7 +157,7 @@ TEST_CASE("a_server_that_is_nearly_full_degrades") {
   RawClient server{f.nodes.port(0)};
   const std::uint64_t used = std::stoull(server.info("used_memory").value());
   REQUIRE(server.command({"CONFIG", "SET", "maxmemory", std::to_string(used / 100 * 104)}) == "OK");
-  CHECK(Diagnosis{f.urls}.has("memory", f.urls[0]));
+  CHECK(Findings{f.urls}.has("memory", f.urls[0]));
 }
 
 TEST_CASE("a_server_that_answers_but_refuses_writes_does_not_vote") {
@@ -154,36 +165,36 @@ TEST_CASE("a_server_that_answers_but_refuses_writes_does_not_vote") {
   start_deployment(f.urls);
   REQUIRE(RawClient{f.nodes.port(0)}.command({"CONFIG", "SET", "maxmemory", "1"}) == "OK");
   REQUIRE(RawClient{f.nodes.port(1)}.command({"CONFIG", "SET", "min-replicas-to-write", "1"}) == "OK");
-  const Diagnosis all{f.urls};
-  CHECK(all.code == 2);
-  CHECK(all.all["votes"] == 1);
-  CHECK(all.state(0) == "out of memory");
-  CHECK_THAT(advice(all, "not_voting", f.urls[0]), contains("more memory"));
-  CHECK(all.state(1) == "server error");
-  CHECK_THAT(all.finding("not_voting", f.urls[1])["text"].get<std::string>(), contains("NOREPLICAS"));
+  const Findings found{f.urls};
+  CHECK(found.worst() == Severity::unsafe);
+  CHECK(found.survey.votes() == 1);
+  CHECK(found.state(0) == "out of memory");
+  CHECK_THAT(found.finding("not_voting", f.urls[0]).advice, contains("more memory"));
+  CHECK(found.state(1) == "server error");
+  CHECK_THAT(found.finding("not_voting", f.urls[1]).text, contains("NOREPLICAS"));
 }
 
 TEST_CASE("nodes_that_are_declared_durable_and_are_not_are_unsafe") {
+  const redlock::Options declared{.durable_nodes = true};
   const ThreeHosts volatile_nodes;
   const Diagnosis wrong{volatile_nodes.urls, {"--durable-nodes"}};
   CHECK(wrong.code == 2);
   CHECK_THAT(wrong.finding("not_durable", volatile_nodes.urls[0])["text"].get<std::string>(),
              contains("writes no append-only file"));
   const ThreeHosts durable{{.persist = true}};
-  CHECK_FALSE(Diagnosis{durable.urls, {"--durable-nodes"}}.has("not_durable", durable.urls[0]));
-  CHECK(Diagnosis{durable.urls}.finding("durable")["severity"] == "note");
+  CHECK_FALSE(Findings{durable.urls, declared}.has("not_durable", durable.urls[0]));
+  CHECK(Findings{durable.urls}.finding("durable").severity == Severity::note);
   REQUIRE(RawClient{durable.nodes.port(2)}.command({"CONFIG", "SET", "appendfsync", "everysec"}) == "OK");
-  const Diagnosis weak{durable.urls, {"--durable-nodes"}};
-  CHECK(weak.code == 2);
-  CHECK_THAT(weak.finding("not_durable", durable.urls[2])["text"].get<std::string>(),
-             contains("appendfsync is everysec"));
+  const Findings weak{durable.urls, declared};
+  CHECK(weak.worst() == Severity::unsafe);
+  CHECK_THAT(weak.finding("not_durable", durable.urls[2]).text, contains("appendfsync is everysec"));
 }
 
 TEST_CASE("a_restart_guard_that_is_off_is_unsafe_unless_nodes_lose_nothing") {
   const ThreeHosts volatile_nodes;
   CHECK(Diagnosis{volatile_nodes.urls, {"--restart-guard", "off"}}.has("no_guard"));
   const ThreeHosts durable{{.persist = true}};
-  CHECK_FALSE(Diagnosis{durable.urls, {"--restart-guard", "off"}}.has("no_guard"));
+  CHECK_FALSE(Findings{durable.urls, {.restart_guard = redlock::RestartGuard::off}}.has("no_guard"));
 }
 
 TEST_CASE("limits_of_the_ttl_that_differ_are_found") {
@@ -195,18 +206,21 @@ TEST_CASE("limits_of_the_ttl_that_differ_are_found") {
   REQUIRE(at != std::string::npos);
   marker.insert(at + 13, " ceiling=300000");  // as a raise that was interrupted leaves it
   REQUIRE(server.command({"SET", "redlock:node", marker}) == "OK");
-  const Diagnosis all{f.urls};
-  CHECK(advice(all, "max_ttl_differs") == "Run redlock nodes set --max-ttl 300000ms when all nodes vote.");
-  CHECK_THAT(advice(all, "max_ttl_low"), contains("REDLOCK_MAX_TTL to 300000ms"));
+  const Findings found{f.urls};
+  CHECK(found.finding("max_ttl_differs").advice ==
+        "Run redlock nodes set --max-ttl 300000ms when all nodes vote.");
+  CHECK_THAT(found.finding("max_ttl_low").advice, contains("REDLOCK_MAX_TTL to 300000ms"));
   REQUIRE(run_tool({"nodes", "set", "--max-ttl", "300000ms"}, f.urls).code == 0);
-  const Diagnosis mended{f.urls, {"--max-ttl", "5m"}};
+  const Findings mended{f.urls, {.max_ttl = 5min}};
   CHECK_FALSE(mended.has("max_ttl_differs"));
   CHECK_FALSE(mended.has("max_ttl_low"));
 }
 
 TEST_CASE("a_server_of_a_cluster_is_unsafe") {
   const ThreeHosts f{{.arguments = {"--cluster-enabled", "yes"}}};
-  CHECK(Diagnosis{f.urls}.has("cluster", f.urls[0]));
+  const Findings found{f.urls};
+  CHECK(found.has("cluster", f.urls[0]));
+  CHECK(found.worst() == Severity::unsafe);
 }
 
 TEST_CASE("every_finding_is_in_the_operations_page") {
