@@ -13,6 +13,7 @@
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
+using redlock::tool::Severity;
 
 TEST_CASE("healthy_nodes_are_reported_as_healthy_with_exit_code_0") {
   const ThreeHosts f;
@@ -135,10 +136,9 @@ TEST_CASE("without_a_majority_it_says_when_enough_nodes_vote_again") {
     static_cast<void>(run_tool({"run", "--ttl", "1s", "-n", "--node-wait", "0", "r", "--", "true"}, f.urls));
     return Observers{f.nodes}.having("redlock:quarantine") == 2;
   }));
-  const Diagnosis both{f.urls};
-  CHECK(both.code == 2);
-  CHECK(both.finding("no_quorum")["advice"].get<std::string>().starts_with(
-      "Wait: enough nodes vote again in "));
+  const Findings both{f.urls};
+  CHECK(both.worst() == Severity::unsafe);
+  CHECK(both.finding("no_quorum").advice.starts_with("Wait: enough nodes vote again in "));
 }
 
 TEST_CASE("a_replica_does_not_vote") {
@@ -146,11 +146,11 @@ TEST_CASE("a_replica_does_not_vote") {
   start_deployment(f.urls);
   REQUIRE(RawClient{f.nodes.port(2)}.command({"REPLICAOF", "127.0.0.1", std::to_string(f.nodes.port(0))}) ==
           "OK");
-  const Diagnosis all{f.urls};
-  CHECK(all.code == 1);
-  CHECK(all.state(2) == "replica");
-  CHECK(all.all["nodes"][2]["role"] == "slave");
-  CHECK(all.finding("not_voting", f.urls[2])["advice"] == "List independent masters only.");
+  const Findings found{f.urls};
+  CHECK(found.worst() == Severity::degraded);
+  CHECK(found.state(2) == "replica");
+  CHECK(found.survey.nodes[2].facts.role == "slave");
+  CHECK(found.finding("not_voting", f.urls[2]).advice == "List independent masters only.");
 }
 
 TEST_CASE("a_server_under_two_names_votes_once") {
@@ -158,12 +158,12 @@ TEST_CASE("a_server_under_two_names_votes_once") {
   start_deployment(f.urls);
   const std::string second = "redis://127.0.0.2:" + std::to_string(f.nodes.port(0));
   const std::vector<std::string> urls{f.urls[0], second, f.urls[1]};
-  const Diagnosis twice{urls};
-  CHECK(twice.code == 1);
-  CHECK(twice.all["votes"] == 2);
+  const Findings twice{urls};
+  CHECK(twice.worst() == Severity::degraded);
+  CHECK(twice.survey.votes() == 2);
   const std::size_t other = twice.state(0) == "voting" ? 1 : 0;
   CHECK(twice.state(other) == "same node");
-  CHECK(twice.finding("not_voting", urls[other])["advice"] == "List each server once.");
+  CHECK(twice.finding("not_voting", urls[other]).advice == "List each server once.");
 }
 
 TEST_CASE("a_node_of_another_deployment_is_named") {
@@ -171,26 +171,26 @@ TEST_CASE("a_node_of_another_deployment_is_named") {
   const ThreeHosts other;
   start_deployment(one.urls);
   start_deployment(other.urls);
-  const Diagnosis mixed{{one.urls[0], one.urls[1], other.urls[2]}};
-  CHECK(mixed.code == 1);
+  const Findings mixed{{one.urls[0], one.urls[1], other.urls[2]}};
+  CHECK(mixed.worst() == Severity::degraded);
   CHECK(mixed.state(2) == "other deployment");
   CHECK(mixed.has("not_voting", other.urls[2]));
 }
 
 TEST_CASE("an_even_number_of_nodes_and_a_single_host_are_found") {
   const LocalNodes nodes{4};
-  const Diagnosis four{nodes.urls()};
-  CHECK(four.code == 1);
-  CHECK(four.finding("even_number")["text"] == "4 nodes bear no more failures than 3");
+  const Findings four{nodes.urls()};
+  CHECK(four.worst() == Severity::degraded);
+  CHECK(four.finding("even_number").text == "4 nodes bear no more failures than 3");
   CHECK(four.has("one_host"));
-  const Diagnosis one{{nodes.url(0)}};
-  CHECK(one.code == 1);
+  const Findings one{{nodes.url(0)}};
+  CHECK(one.worst() == Severity::degraded);
   CHECK(one.has("one_node"));
   CHECK_FALSE(one.has("even_number"));
   CHECK_FALSE(one.has("one_host"));
-  const Diagnosis sockets{
+  const Findings sockets{
       {"unix://" + nodes.socket_path(0), "unix://" + nodes.socket_path(1), "unix://" + nodes.socket_path(2)}};
-  CHECK(sockets.finding("one_host")["text"].get<std::string>().find("this machine") != std::string::npos);
+  CHECK(sockets.finding("one_host").text.find("this machine") != std::string::npos);
 }
 
 TEST_CASE("a_single_host_is_found_although_a_node_on_it_is_down") {
@@ -220,15 +220,15 @@ TEST_CASE("a_node_that_is_slower_than_clients_wait_does_not_vote_and_a_slow_one_
   Proxy proxy{nodes.port(1)};
   const std::vector<std::string> urls{nodes.url(0), proxy.url(), nodes.url(2)};
   proxy.set_delay(0ms, 300ms);
-  const Diagnosis far{urls};
-  CHECK(far.code == 1);
+  const Findings far{urls};
+  CHECK(far.worst() == Severity::degraded);
   CHECK(far.state(1) == "timed out");
-  CHECK_THAT(far.finding("not_voting", proxy.url())["text"].get<std::string>(),
+  CHECK_THAT(far.finding("not_voting", proxy.url()).text,
              contains("its fastest answer took ") && contains("clients wait for 250 ms"));
   proxy.set_delay(0ms, 150ms);
-  const Diagnosis slow{urls};
-  CHECK(slow.code == 1);
-  CHECK(slow.all["nodes"][1]["round_trip_ms"] >= 150);
+  const Findings slow{urls};
+  CHECK(slow.worst() == Severity::degraded);
+  CHECK(slow.survey.nodes[1].facts.round_trip >= 150ms);
   CHECK(
       slow.has(slow.state(1) == "voting" ? "slow" : "not_voting", proxy.url()));  // a busy machine adds to it
 }
