@@ -352,20 +352,21 @@ TEST_CASE("a_waiting_command_says_once_who_has_the_lock_unless_it_is_quiet") {
   Program holder{tool({"run", "--label", "web3:4711", "r", "--", "sh", "-c", "echo ready; exec sleep 60"}),
                  variables};
   REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
-  const auto errors_of = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), "run");
-    options.insert(options.end(), {"r", "--", "true"});
-    const Program::Ending ending = Program{tool(options), variables}.wait();
+  Program patient{tool({"run", "-v", "r", "--", "echo", "done"}), variables};
+  Program usual{tool({"run", "-w", "2.5", "r", "--", "true"}), variables};
+  Program quiet{tool({"run", "-q", "-w", "2.5", "r", "--", "true"}), variables};
+  Program hasty{tool({"run", "-n", "r", "--", "true"}), variables};
+  const auto errors_of = [](Program& program) {
+    const Program::Ending ending = program.wait();
     CHECK(ending.code == 1);
     return ending.errors;
   };
-  CHECK_THAT(errors_of({"-w", "2.5"}),
+  CHECK_THAT(errors_of(usual),
              Catch::Matchers::StartsWith("redlock: waiting for r: held by web3:4711 since 2") &&
                  Catch::Matchers::EndsWith(" left\n"));
-  CHECK(errors_of({"-q", "-w", "2.5"}).empty());
-  CHECK(errors_of({"-n"}).empty());
+  CHECK(errors_of(quiet).empty());
+  CHECK(errors_of(hasty).empty());
 
-  Program patient{tool({"run", "-v", "r", "--", "echo", "done"}), variables};
   REQUIRE(eventually([&] { return patient.errors().ends_with(" left\n"); }));
   holder.signal(SIGTERM);
   const Program::Ending ending = patient.wait();

@@ -85,7 +85,7 @@ TEST_CASE("a_diagnosis_writes_nothing_to_new_or_used_nodes") {
   CHECK(Observers{f.nodes}.empty() == 3);
   start_deployment(f.urls);
   const auto before = keys();
-  CHECK(Diagnosis{f.urls}.state(0) == "voting");
+  CHECK(Findings{f.urls}.state(0) == "voting");
   CHECK(keys() == before);
   for (RawClient& server : Observers{f.nodes}) CHECK(server.command({"ACL", "LOG"}) == "[]");
 }
