@@ -22,6 +22,7 @@ using namespace redlock::testing;
 using redlock::Endpoint;
 using redlock::Errc;
 using redlock::Error;
+using redlock::Lease;
 using redlock::NodeStatus;
 using redlock::Redlock;
 using redlock::Release;
@@ -63,18 +64,22 @@ TEST_CASE("a_password_of_any_bytes_logs_in_the_default_user") {
 
 TEST_CASE("a_user_with_the_documented_permissions_can_do_everything") {
   WithUser f{documented_rights()};
-  const std::string resource = GENERATE("r", "{with}tag");
   std::atomic<int> warnings = 0;
   SingleNodeLock locks{f.url + "/1",
                        {.key_prefix = "app:", .on_warning = [&](std::string_view) { ++warnings; }}};
-  auto lease = locks.try_lock(resource, {.fencing = GENERATE(true, false)});
-  REQUIRE(lease);
-  CHECK(eventually([&] { return f.server.info("tracking_total_keys") == "1"; }));
-  CHECK(locks.try_lock_for(resource, 500ms).is_held());
-  CHECK(locks.inspect(resource).at(0).status == NodeStatus::held);
-  f.server.command({"SCRIPT", "FLUSH"});
-  CHECK(lease->extend());
-  CHECK(lease->release() == Release::released);
+  std::vector<Lease> leases;
+  for (const bool fencing : {true, false})
+    for (const std::string resource : {"r", "{with}tag"})
+      leases.push_back(locks.lock(resource + (fencing ? "" : " 2"), {.fencing = fencing}).value());
+  CHECK(eventually([&] { return f.server.info("tracking_total_keys") == "4"; }));
+  for (Lease& lease : leases) {
+    CAPTURE(lease.resource());
+    CHECK(locks.try_lock_for(lease.resource(), 500ms).is_held());
+    CHECK(locks.inspect(lease.resource()).at(0).status == NodeStatus::held);
+    f.server.command({"SCRIPT", "FLUSH"});
+    CHECK(lease.extend());
+    CHECK(lease.release() == Release::released);
+  }
   CHECK(warnings == 0);
   CHECK(f.server.command({"ACL", "LOG"}) == "[]");
 }
