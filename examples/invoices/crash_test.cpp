@@ -82,12 +82,6 @@ struct Folder {
   std::string path = (std::filesystem::temp_directory_path() / "invoices-XXXXXX").string();
 };
 
-std::string joined(const std::vector<std::string>& urls) {
-  std::string list;
-  for (const std::string& url : urls) list += (list.empty() ? "" : ",") + url;
-  return list;
-}
-
 /// Kills two of the workers again and again, while the first one is paused past the ttl of its lock. Returns how often it
 /// killed one.
 int disturb(std::array<Worker, 3>& workers, Ledger& ledger) {
@@ -111,7 +105,7 @@ int disturb(std::array<Worker, 3>& workers, Ledger& ledger) {
 int main(int argc, char** argv) try {
   if (argc != 2) throw std::invalid_argument{"usage: invoices_crash_test WORKER"};
   const redlock::testing::LocalNodes nodes{3};
-  setenv("REDLOCK_NODES", joined(nodes.urls()).c_str(), 1);
+  setenv("REDLOCK_NODES", nodes.url_list().c_str(), 1);
   const Folder folder;
   std::string database = folder.path + "/invoices.db";
   Ledger ledger{database};

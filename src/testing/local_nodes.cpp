@@ -53,6 +53,12 @@ std::vector<std::string> LocalNodes::urls() const {
   return all;
 }
 
+std::string LocalNodes::url_list() const {
+  std::string list;
+  for (const std::string& each : urls()) list += (list.empty() ? "" : ",") + each;
+  return list;
+}
+
 std::string LocalNodes::socket_path(int node) const { return servers_->at(node).socket_path(); }
 
 bool LocalNodes::running(int node) const {

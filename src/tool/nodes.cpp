@@ -22,8 +22,7 @@ std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
     redlock::testing::LocalNodesOptions options;
     options.password = detail::random_owner_value();  // other users of this machine can reach the ports
     nodes.servers = std::make_unique<redlock::testing::LocalNodes>(choice.local, std::move(options));
-    nodes.local_urls = nodes.servers->urls();
-    return {nodes.local_urls.begin(), nodes.local_urls.end()};
+    return Endpoint::list(nodes.servers->url_list());
   }
   if (choice.nodes_file) return detail::nodes_in_file(*choice.nodes_file);
   if (!choice.urls.empty()) return {choice.urls.begin(), choice.urls.end()};

@@ -30,8 +30,7 @@ struct NodeChoice {
 struct Nodes {
   std::vector<Endpoint> endpoints;
   Options options;
-  std::vector<std::string> local_urls;  ///< Empty unless private servers were started.
-  std::unique_ptr<redlock::testing::LocalNodes> servers;
+  std::unique_ptr<redlock::testing::LocalNodes> servers;  ///< Null unless private servers were started.
 };
 
 /// Takes the nodes from `--local`, `--node` or `--nodes-file`, and what the command line does not say from the

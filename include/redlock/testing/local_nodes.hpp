@@ -41,8 +41,7 @@ struct LocalNodesOptions {
 /// port of 127.0.0.1 and on a unix socket:
 ///
 ///     redlock::testing::LocalNodes nodes{5};
-///     const auto urls = nodes.urls();
-///     redlock::Redlock locks{{urls.begin(), urls.end()}};
+///     redlock::Redlock locks{nodes.urls()};
 ///     nodes.kill(0);
 ///     nodes.pause(1);
 ///
@@ -75,6 +74,8 @@ class REDLOCK_EXPORT LocalNodes {
   [[nodiscard]] std::uint16_t port(int node) const;
   [[nodiscard]] std::string url(int node) const;  ///< `redis://127.0.0.1:PORT`
   [[nodiscard]] std::vector<std::string> urls() const;
+  /// All URLs as one text, for `REDLOCK_NODES` in the environment of another process.
+  [[nodiscard]] std::string url_list() const;
   [[nodiscard]] std::string socket_path(int node) const;  ///< The path of its unix socket.
   [[nodiscard]] bool running(int node) const;             ///< True unless it is dead; true if paused.
   [[nodiscard]] pid_t pid(int node) const;                ///< Throws `std::logic_error` if dead.

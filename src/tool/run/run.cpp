@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 
 void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
 
-std::vector<std::string> environment_of(const Lease& lease, const std::vector<std::string>& local_urls,
+std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
                                         const RunArguments& arguments) {
   const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
   std::vector<std::string> environment{
@@ -46,9 +46,7 @@ std::vector<std::string> environment_of(const Lease& lease, const std::vector<st
   if (const auto& file = arguments.nodes.nodes_file)
     environment.insert(environment.end(),
                        {"REDLOCK_NODES", "REDLOCK_NODES_FILE=" + std::filesystem::absolute(*file).string()});
-  std::string list;
-  for (const std::string& url : local_urls) list += (list.empty() ? "" : ",") + url;
-  if (!list.empty()) environment.push_back("REDLOCK_NODES=" + list);
+  if (nodes.servers) environment.push_back("REDLOCK_NODES=" + nodes.servers->url_list());
   return environment;
 }
 
@@ -77,9 +75,8 @@ struct CommandResult {
   bool interrupted = false;
 };
 
-CommandResult run_under(Lease& lease, const RunArguments& arguments,
-                        const std::vector<std::string>& local_urls, SignalForwarder& signals,
-                        Termination& termination, Watchdog& watchdog) {
+CommandResult run_under(Lease& lease, const RunArguments& arguments, const Nodes& nodes,
+                        SignalForwarder& signals, Termination& termination, Watchdog& watchdog) {
   const Clock::duration grace = std::min(arguments.kill_after, arguments.ttl / 2);
   const auto begin_watch = [&](pid_t group) {
     const Clock::time_point kill_at = kill_time(lease, arguments.ttl);
@@ -94,7 +91,7 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments,
   } at_exit{watchdog};  // even if the command could not be executed and its pid is free again
   const Terminal terminal;
   Command command{{.words = arguments.command,
-                   .environment = environment_of(lease, local_urls, arguments),
+                   .environment = environment_of(lease, nodes, arguments),
                    .signals = signals.mask_before(),
                    .before_exec = begin_watch}};
   DeadlineKeeper deadline_keeper{lease, arguments.ttl, termination, watchdog};
@@ -172,7 +169,7 @@ Ending run(const RunArguments& arguments) {
   Lease lease = std::move(acquired).value();
   const Clock::time_point taken = Clock::now();
 
-  const CommandResult result = run_under(lease, arguments, nodes.local_urls, signals, termination, watchdog);
+  const CommandResult result = run_under(lease, arguments, nodes, signals, termination, watchdog);
   const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
   if (!result.was_terminated && !is_to_end(result, signals))
     keep(lease, core::later(taken, arguments.at_least), signals);

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "redlock/endpoint.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -172,6 +173,12 @@ TEST_CASE("a_password_is_required_and_part_of_the_url") {
   REQUIRE(nodes.url(0) == "redis://:open%2C%20%22sesame%22@127.0.0.1:" + std::to_string(nodes.port(0)));
   REQUIRE_THAT(RawClient{nodes.port(0)}.command({"PING"}), contains("-NOAUTH"));
   REQUIRE((RawClient{nodes.port(0), "open, \"sesame\""}.command({"PING"})) == "PONG");
+}
+
+TEST_CASE("the_list_of_urls_names_each_server_whatever_the_password_is") {
+  const LocalNodes nodes{2, {.password = "open, \"sesame\""}};
+  REQUIRE(redlock::Endpoint::list(nodes.url_list()) ==
+          std::vector<redlock::Endpoint>{nodes.url(0), nodes.url(1)});
 }
 
 TEST_CASE("arguments_reach_the_server_and_debug_is_allowed") {

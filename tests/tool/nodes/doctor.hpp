@@ -59,7 +59,7 @@ class Findings {
  public:
   explicit Findings(const std::vector<std::string>& urls, const Options& options = {},
                     const std::string& resource = "")
-      : survey{tool::survey({{urls.begin(), urls.end()}, options, {}, {}}, resource, {})},
+      : survey{tool::survey({{urls.begin(), urls.end()}, options, {}}, resource, {})},
         all{findings_of(survey)} {}
 
   /// Whether this was found, about this node or about all of them.
