@@ -1,9 +1,8 @@
-// Takes a lock on the Redis nodes given as arguments, works for two seconds, and releases the lock.
+// Takes a lock on the Redis nodes that the environment names, works for two seconds, and releases the lock.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
 #include <thread>
-#include <vector>
 
 using namespace std::chrono_literals;
 
@@ -18,15 +17,13 @@ void pay_invoice(const redlock::Lease& lease) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  const std::vector<redlock::Endpoint> nodes(argv + 1, argv + argc);  // such as redis://10.0.0.1:6379
-
-  redlock::Redlock locks{nodes};
+int main() try {
+  auto locks = redlock::Redlock::from_environment();  // REDLOCK_NODES=redis://10.0.0.1,redis://10.0.0.2,…
   if (const auto lease = locks.try_lock("invoice/42", {.ttl = 10s}))
     pay_invoice(*lease);  // the lock is released when lease goes out of scope
   else
     std::cout << lease.message() << '\n';  // says why, with a line for each node
-} catch (const redlock::Error& error) {    // from the constructor: an invalid endpoint or option
+} catch (const redlock::Error& error) {    // from the first line: no nodes, or an invalid one
   std::cerr << error.what() << '\n';
   return 1;
 }

@@ -3,12 +3,11 @@
 #include <iostream>
 #include <mutex>
 #include <redlock/redlock.hpp>
-#include <vector>
 
 using namespace std::chrono_literals;
 
-int main(int argc, char** argv) try {
-  redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
+int main() try {
+  auto locks = redlock::Redlock::from_environment();
   redlock::Mutex alice{locks, "account/alice", {.ttl = 10s}};
   redlock::Mutex bob{locks, "account/bob", {.ttl = 10s}};
 

@@ -3,12 +3,11 @@
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
-#include <vector>
 
 using namespace std::chrono_literals;
 
-int main(int argc, char** argv) try {
-  redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
+int main() try {
+  auto locks = redlock::Redlock::from_environment();
 
   const auto lease = locks.try_lock("job/nightly-report", {.ttl = 30s});
   if (lease) {
@@ -22,7 +21,7 @@ int main(int argc, char** argv) try {
   }
   std::cerr << "cannot lock: " << lease.message() << '\n';  // includes a line for each node
   return 1;
-} catch (const redlock::Error& error) {  // from the constructor: an invalid endpoint or option
+} catch (const redlock::Error& error) {  // from the first line: no nodes, or an invalid one
   std::cerr << error.what() << '\n';
   return 1;
 }

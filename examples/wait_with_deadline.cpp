@@ -5,12 +5,11 @@
 #include <redlock/redlock.hpp>
 #include <stop_token>
 #include <thread>
-#include <vector>
 
 using namespace std::chrono_literals;
 
-int main(int argc, char** argv) try {
-  redlock::Redlock locks{std::vector<redlock::Endpoint>(argv + 1, argv + argc)};
+int main() try {
+  auto locks = redlock::Redlock::from_environment();
 
   redlock::Lease first =
       locks.lock("file/ledger.csv", {.ttl = 10s, .renewal = redlock::Renewal::none}).value();

@@ -9,13 +9,10 @@
 #include <redlock/redlock.hpp>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "child_process.hpp"
 
 namespace paused_holder {
-
-using Nodes = std::vector<redlock::Endpoint>;
 
 /// Thrown by a store that refuses a token because it is too small.
 struct Refused : std::runtime_error {
@@ -34,8 +31,8 @@ struct Withdrawal {
 /// Runs once per process. A store has `read()` and `write(amount)`, and for its guard `read(token)` and
 /// `write(amount, token)`.
 template <class Store>
-void withdraw(const Withdrawal& who, const Nodes& nodes, Store store, Guard guard) {
-  redlock::Redlock locks{nodes};  // created after fork(): every process needs its own client
+void withdraw(const Withdrawal& who, Store store, Guard guard) {
+  auto locks = redlock::Redlock::from_environment();  // after fork(): every process needs its own client
   const redlock::Lease lease = locks.lock("account/alice", {.ttl = std::chrono::seconds{1}}).value();
 
   // The read presents the token as well. Otherwise an earlier holder could still write between this read and this write.
@@ -59,8 +56,8 @@ void withdraw(const Withdrawal& who, const Nodes& nodes, Store store, Guard guar
 
 /// As `withdraw`, but returns its outcome as an exit code.
 template <class Open>
-ExitCode run(const Withdrawal& who, const Nodes& nodes, Open open, Guard guard) try {
-  withdraw(who, nodes, open(), guard);
+ExitCode run(const Withdrawal& who, Open open, Guard guard) try {
+  withdraw(who, open(), guard);
   return withdrew;
 } catch (const Refused& refusal) {
   std::cout << who.name << ": refused: " << refusal.what() << '\n';
@@ -72,14 +69,14 @@ ExitCode run(const Withdrawal& who, const Nodes& nodes, Open open, Guard guard) 
 
 /// Runs both withdrawals and returns the final balance. `open()` connects to the store; each process calls it for itself.
 template <class Open>
-int play(const Nodes& nodes, Open open, Guard guard) {
+int play(Open open, Guard guard) {
   open().write(100);
 
-  ChildProcess first{[&] { return run({"first", 30, true}, nodes, open, guard); }};
+  ChildProcess first{[&] { return run({"first", 30, true}, open, guard); }};
   if (!first.wait_until_stopped()) throw std::runtime_error{"the first holder did not pause"};
 
   // Waits until the first holder's lock expires.
-  ChildProcess second{[&] { return run({"second", 50}, nodes, open, guard); }};
+  ChildProcess second{[&] { return run({"second", 50}, open, guard); }};
   if (second.wait_for_end() != withdrew) throw std::runtime_error{"the second holder did not withdraw"};
 
   first.resume();
@@ -93,11 +90,11 @@ int play(const Nodes& nodes, Open open, Guard guard) {
 
 /// Runs without a guard and then with one. Returns main()'s exit code: 0 if the damage happened first and was then prevented.
 template <class Open>
-int show(const Nodes& nodes, Open open) {
+int show(Open open) {
   std::cout << "Without a guard\n";
-  const int damaged = play(nodes, open, Guard::off);
+  const int damaged = play(open, Guard::off);
   std::cout << "With a guard\n";
-  const int sound = play(nodes, open, Guard::on);
+  const int sound = play(open, Guard::on);
 
   if (damaged == 70 && sound == 50) return 0;
   std::cerr << "expected a balance of 70, because the second withdrawal is lost, and then 50\n";

@@ -1,5 +1,5 @@
 // A holder that was paused past its deadline damages a value in Redis. Then a script that compares fencing tokens guards the
-// value. The arguments are the lock's nodes; the data is on a separate server.
+// value. The environment names the lock's nodes; the data is on a separate server.
 #include "paused_holder.hpp"
 
 #include <hiredis/hiredis.h>
@@ -63,10 +63,10 @@ class RedisBalance {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main() try {
   const redlock::testing::LocalNodes data{1};  // the application's Redis
   const int port = data.port(0);
-  return paused_holder::show({argv + 1, argv + argc}, [port] { return RedisBalance{port}; });
+  return paused_holder::show([port] { return RedisBalance{port}; });
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';
   return 1;

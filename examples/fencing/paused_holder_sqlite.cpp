@@ -1,5 +1,5 @@
 // A holder that was paused past its deadline damages a row in an SQLite database. Then statements that compare fencing
-// tokens guard the row. The arguments are the lock's nodes.
+// tokens guard the row. The environment names the lock's nodes.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -77,10 +77,10 @@ class TemporaryFolder {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main() try {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/accounts.db";
-  return paused_holder::show({argv + 1, argv + argc}, [path] { return SqliteBalance{path}; });
+  return paused_holder::show([path] { return SqliteBalance{path}; });
 } catch (const std::exception& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -15,16 +15,11 @@
 
 namespace {
 
-redlock::Redlock client_of(const redlock::testing::LocalNodes& nodes) {
-  const std::vector<std::string> urls = nodes.urls();
-  return redlock::Redlock{{urls.begin(), urls.end()}};
-}
-
 /// Two instances of the service that share three servers.
 struct Services {
   redlock::testing::LocalNodes nodes{3};
-  redlock::Redlock locks_here = client_of(nodes);
-  redlock::Redlock locks_there = client_of(nodes);
+  redlock::Redlock locks_here{nodes.urls()};
+  redlock::Redlock locks_there{nodes.urls()};
   std::vector<int> paid;
 };
 
