@@ -83,7 +83,7 @@ Connection::Dial Connection::connect_next() {
       set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY);
       probe_when_idle(socket_.get());
     }
-    reader_ = std::make_unique<Reader>();
+    reader_ = std::make_unique<Reader>(limits_);
     state_ = State::connecting;
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
       return open();

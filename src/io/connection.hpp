@@ -21,7 +21,9 @@ namespace redlock::inline v1::detail {
 /// caller reports failures to the session, which decides what to do.
 class Connection {
  public:
-  explicit Connection(Endpoint endpoint) : endpoint_{std::move(endpoint)} {}
+  /// `limits`: of each reply.
+  explicit Connection(Endpoint endpoint, ReplyLimits limits = {})
+      : endpoint_{std::move(endpoint)}, limits_{limits} {}
 
   /// The descriptor to poll; -1 if there is none.
   [[nodiscard]] int fd() const noexcept {
@@ -80,6 +82,7 @@ class Connection {
   bool is_understood();
 
   Endpoint endpoint_;
+  ReplyLimits limits_;
   State state_ = State::closed;
   std::shared_ptr<Resolution> resolution_;
   std::vector<Address> addresses_;

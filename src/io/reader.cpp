@@ -16,11 +16,11 @@ struct ReplyInProgress {
   ReplyLimits left;  // what remains of the limits for the rest of the reply
   Reply root;
   const char* refusal = nullptr;
+  std::string too_long;  // the refusal of a reply that is larger than the limits
 };
 
 namespace {
 
-constexpr const char* too_long = "the reply is larger than 64 KiB";
 constexpr std::size_t longest_error = 4096;  // bytes that are kept
 constexpr std::size_t longest_framing = 32;  // of a string: type byte, digits of the length, two line ends
 constexpr int most_levels = 8;               // of nested arrays; hiredis before 1.0 itself refuses more
@@ -69,7 +69,7 @@ void* put_string(const redisReadTask* task, char* text, std::size_t size) noexce
                            : task->type == REDIS_REPLY_STATUS ? Reply::Kind::status
                                                               : Reply::Kind::string;
   std::size_t& left = in_progress(task).left.text;
-  if (size > left) return refuse(task, too_long);
+  if (size > left) return refuse(task, in_progress(task).too_long.c_str());
   Reply* const reply = put(task, kind);
   if (!reply) return nullptr;
   reply->text.assign(text, kind == Reply::Kind::error ? std::min(size, longest_error) : size);
@@ -126,6 +126,7 @@ void Reader::Free::operator()(redisReader* reader) const noexcept { redisReaderF
 Reader::Reader(ReplyLimits limits) : in_progress_{std::make_unique<ReplyInProgress>()} {
   in_progress_->limits = limits;
   in_progress_->left = limits;
+  in_progress_->too_long = "the reply is larger than " + std::to_string(limits.text / 1024) + " KiB";
   static redisReplyObjectFunctions functions = make_functions();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc{};
@@ -137,7 +138,7 @@ Reader::~Reader() = default;
 void Reader::feed(const char* bytes, std::size_t size) { redisReaderFeed(reader_.get(), bytes, size); }
 
 const Reply* Reader::next() {
-  auto& [limits, left, root, refusal] = *in_progress_;
+  auto& [limits, left, root, refusal, too_long] = *in_progress_;
   void* reply = nullptr;
   if (refusal || redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;
   if (reply) {
@@ -145,7 +146,7 @@ const Reply* Reader::next() {
     return &root;
   }
   // Refuse a string that is too long before the rest of it arrives.
-  if (reader_->len - reader_->pos > left.text + longest_framing) refusal = too_long;
+  if (reader_->len - reader_->pos > left.text + longest_framing) refusal = too_long.c_str();
   return nullptr;
 }
 

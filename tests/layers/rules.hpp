@@ -110,7 +110,7 @@ inline const Rules& house_rules() {
                {"values", "errors", "observer", "public", "core/base", "core/wire", "os", "src/values",
                 "tool/probe"}},
           },
-      .reserved = {{"hiredis/", {"src/io", "src/tool/locks"}}},
+      .reserved = {{"hiredis/", {"src/io"}}},
       .pure = "include/redlock/core",
       .impure = {"condition_variable", "ctime", "filesystem", "fstream", "future", "iostream", "mutex",
                  "random", "semaphore", "shared_mutex", "thread"},

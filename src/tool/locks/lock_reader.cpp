@@ -14,9 +14,14 @@
 #include "redlock/core/base/hex.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/keys.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "tool/locks/patience.hpp"
+#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
+
+using core::Reply;
 
 constexpr std::size_t keys_at_once = 250;
 constexpr std::size_t longest_resource = 4096;
@@ -28,11 +33,11 @@ bool is_owner_value(std::string_view value) {
          (value.size() == digits || value[digits] == ' ');
 }
 
-bool is_lock(const Reply& value) { return value.kind == Reply::Kind::text && is_owner_value(value.text); }
+bool is_lock(const Reply& value) { return value.is(Reply::Kind::string) && is_owner_value(value.text); }
 
 /// Keys of other types, and keys that this user may not read, are no locks of this user: these errors concern one key only.
 bool is_failure(const Reply& reply) {
-  if (reply.kind != Reply::Kind::error || reply.text.starts_with("WRONGTYPE")) return false;
+  if (!reply.is(Reply::Kind::error) || reply.text.starts_with("WRONGTYPE")) return false;
   return !reply.text.starts_with("NOPERM") || reply.text.find(" access ") == std::string::npos;
 }
 
@@ -47,13 +52,13 @@ std::string pattern_for(std::string_view prefix) {
 }
 
 /// Not GET: a data key may have a huge value.
-std::vector<std::string> read_value(const std::string& key) { return {"GETRANGE", key, "0", "1023"}; }
+std::string read_value(const std::string& key) { return core::command({"GETRANGE", key, "0", "1023"}); }
 
 std::optional<FencingToken> counter_in(const Reply& reply) {
   std::uint64_t counter = 0;
   const char* const end = reply.text.data() + reply.text.size();
   const auto parsed = std::from_chars(reply.text.data(), end, counter);
-  if (reply.kind != Reply::Kind::text || parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  if (!reply.is(Reply::Kind::string) || parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
   return FencingToken{counter};
 }
 
@@ -63,34 +68,31 @@ NodeReport report_of(const std::string& node, const Reply& value, const Reply& t
   if (!is_lock(value)) return report;
   report.status = NodeStatus::held;
   report.owner = value.text;
-  if (ttl.kind == Reply::Kind::number && ttl.number >= 0)
-    report.ttl = core::span_of(std::chrono::milliseconds{ttl.number});
+  if (ttl.is(Reply::Kind::integer) && ttl.integer >= 0)
+    report.ttl = core::span_of(std::chrono::milliseconds{ttl.integer});
   report.counter = counter_in(counter);
   return report;
 }
 
 /// Also waits for a first answer: the system accepts connections for a server that hangs. Whether that answer is an error
 /// does not matter yet.
-std::unique_ptr<NodeConnection> open_connection(const Endpoint& node) {
-  auto connection = std::make_unique<NodeConnection>(node);
-  connection->send({{"SCAN", "0", "COUNT", "1"}});
-  static_cast<void>(connection->receive(1));
-  return connection;
+std::unique_ptr<Dialogue> begin_dialogue(const Endpoint& node) {
+  auto dialogue = std::make_unique<Dialogue>(node, patience);
+  if (!dialogue->connect() || !dialogue->log_in()) return dialogue;
+  dialogue->send(core::command({"SCAN", "0", "COUNT", "1"}));
+  static_cast<void>(dialogue->receive(1));
+  return dialogue;
 }
 
 }  // namespace
 
 LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefix} {
-  std::vector<std::future<std::unique_ptr<NodeConnection>>> connections;
+  std::vector<std::future<std::unique_ptr<Dialogue>>> dialogues;
   for (const Endpoint& endpoint : nodes.endpoints)
-    connections.push_back(std::async(std::launch::async, open_connection, std::cref(endpoint)));
-  for (std::size_t at = 0; at < connections.size(); ++at) {
-    Node& node = nodes_.emplace_back(Node{nodes.endpoints[at].to_string(), nullptr, {}, false});
-    try {
-      node.connection = connections[at].get();
-    } catch (const NodeFailure& failure) {
-      give_up(node, failure);
-    }
+    dialogues.push_back(std::async(std::launch::async, begin_dialogue, std::cref(endpoint)));
+  for (std::size_t at = 0; at < dialogues.size(); ++at) {
+    Node& node = nodes_.emplace_back(Node{nodes.endpoints[at].to_string(), dialogues[at].get(), {}});
+    if (node.dialogue->has_failed()) give_up(node, node.dialogue->trouble());
   }
 }
 
@@ -105,18 +107,18 @@ bool LockReader::scan(Node& node, const std::string& pattern, const Found& found
   std::string cursor = "0";
   int steps_without_keys = 0;
   do {
-    send(node, {{"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}});
+    send(node, core::command({"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}));
     const std::vector<Reply> replies = receive(node, 1);
     if (replies.empty()) return true;
     const Reply& page = replies.front();
     if (page.elements.size() != 2) {
-      give_up(node, NodeFailure{"unexpected reply to SCAN"});
+      give_up(node, {NodeStatus::protocol_error, "unexpected reply to SCAN"});
       return true;
     }
     cursor = page.elements[0].text;
     steps_without_keys = page.elements[1].elements.empty() ? steps_without_keys + 1 : 0;
     if (steps_without_keys > most_steps_without_keys) {
-      give_up(node, NodeFailure{"SCAN does not end"});
+      give_up(node, {NodeStatus::protocol_error, "SCAN does not end"});
       return true;
     }
     std::vector<std::string> keys;
@@ -150,10 +152,10 @@ bool LockReader::pass_on(std::vector<std::string> keys, const Found& found) {
 void LockReader::remove_known(std::vector<std::string>& keys) {
   for (Node& node : nodes_) {
     if (!node.is_scanned || keys.empty()) continue;
-    Commands commands;
-    for (const std::string& key : keys) commands.push_back(read_value(key));
+    std::string commands;
+    for (const std::string& key : keys) commands += read_value(key);
     send(node, commands);
-    const std::vector<Reply> replies = receive(node, commands.size());
+    const std::vector<Reply> replies = receive(node, keys.size());
     std::vector<std::string> others;
     for (std::size_t at = 0; at < keys.size(); ++at)
       if (at >= replies.size() || !is_lock(replies[at])) others.push_back(std::move(keys[at]));
@@ -162,21 +164,25 @@ void LockReader::remove_known(std::vector<std::string>& keys) {
 }
 
 std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
-  Commands commands;
+  std::string commands;
   for (const std::string& key : keys) {
-    commands.push_back(read_value(key));
-    commands.push_back({"PTTL", key});
-    commands.push_back({"GETRANGE", core::counter_key(key), "0", "31"});
+    commands += read_value(key);
+    commands += core::command({"PTTL", key});
+    commands += core::command({"GETRANGE", core::counter_key(key), "0", "31"});
   }
   if (commands.empty()) return {};
   std::vector<FoundLock> locks;
   for (const std::string& key : keys) locks.push_back({key.substr(key_prefix_.size()), {}});
   for (Node& node : nodes_) send(node, commands);
   for (Node& node : nodes_) {
-    const std::vector<Reply> replies = receive(node, commands.size());
+    const std::vector<Reply> replies = receive(node, 3 * keys.size());
     for (std::size_t at = 0; at < keys.size(); ++at)
       locks[at].nodes.push_back(
-          replies.empty() ? NodeReport{.node = node.name, .message = node.failure, .owner = {}, .ttl = {}}
+          replies.empty() ? NodeReport{.node = node.name,
+                                       .status = node.failure.status,
+                                       .message = node.failure.message,
+                                       .owner = {},
+                                       .ttl = {}}
                           : report_of(node.name, replies[3 * at], replies[3 * at + 1], replies[3 * at + 2]));
   }
   std::erase_if(locks, [](const FoundLock& lock) {
@@ -185,50 +191,42 @@ std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
   return locks;
 }
 
-void LockReader::give_up(Node& node, const NodeFailure& why) {
-  node.failure = why.what();
-  node.is_misconfigured = why.is_misconfiguration;
-  node.connection.reset();
+void LockReader::give_up(Node& node, core::Trouble why) {
+  node.failure = std::move(why);
+  node.dialogue.reset();
 }
 
-/// Gives the node up if that fails.
-void LockReader::send(Node& node, const Commands& commands) {
-  if (!node.connection) return;
-  try {
-    node.connection->send(commands);
-  } catch (const NodeFailure& failure) {
-    give_up(node, failure);
-  }
+void LockReader::send(Node& node, const std::string& commands) {
+  if (node.dialogue) node.dialogue->send(commands);
 }
 
 /// Returns the replies, or nothing if the node has failed.
 std::vector<Reply> LockReader::receive(Node& node, std::size_t number) {
-  if (!node.connection) return {};
-  try {
-    std::vector<Reply> replies = node.connection->receive(number);
-    const auto failure = std::ranges::find_if(replies, is_failure);
-    if (failure != replies.end()) throw NodeFailure::of_error(failure->text);
-    return replies;
-  } catch (const NodeFailure& failure) {
-    give_up(node, failure);
-    return {};
-  }
+  if (!node.dialogue) return {};
+  std::vector<Reply> replies = node.dialogue->receive(number);
+  const auto failure = std::ranges::find_if(replies, is_failure);
+  if (failure != replies.end())
+    give_up(node, core::trouble_of_error(failure->text));
+  else if (node.dialogue->has_failed())
+    give_up(node, node.dialogue->trouble());
+  return node.dialogue ? std::move(replies) : std::vector<Reply>{};
 }
 
 std::vector<std::string> LockReader::failures() const {
   std::vector<std::string> all;
   for (const Node& node : nodes_)
-    if (!node.connection) all.push_back(node.name + ": " + node.failure);
+    if (!node.dialogue) all.push_back(node.name + ": " + detail::printable(node.failure.message));
   return all;
 }
 
 std::size_t LockReader::misconfigured() const {
-  return static_cast<std::size_t>(std::ranges::count_if(nodes_, &Node::is_misconfigured));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      nodes_, [](const Node& node) { return !node.dialogue && is_misconfiguration(node.failure.status); }));
 }
 
 std::size_t LockReader::answering() const {
   return static_cast<std::size_t>(
-      std::ranges::count_if(nodes_, [](const Node& node) { return node.connection != nullptr; }));
+      std::ranges::count_if(nodes_, [](const Node& node) { return node.dialogue != nullptr; }));
 }
 
 }  // namespace redlock::tool

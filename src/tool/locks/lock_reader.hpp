@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/trouble.hpp"
 #include "redlock/node_report.hpp"
-#include "tool/locks/node_connection.hpp"
+#include "tool/probe/dialogue.hpp"
 #include "tool/nodes.hpp"
 
 namespace redlock::tool {
@@ -30,8 +32,8 @@ struct FoundLock {
 /// node resized its table of keys or failed meanwhile.
 class LockReader {
  public:
-  /// Connects to all nodes at the same time, which blocks for some seconds if any of them does not answer. Precondition:
-  /// SIGPIPE is ignored. Throws `std::system_error` if there are no threads.
+  /// Connects to all nodes at the same time, which blocks for some seconds if any of them does not answer. Throws
+  /// `std::system_error` if there are no threads.
   explicit LockReader(const Nodes&);
 
   using Found = std::function<bool(std::vector<FoundLock>)>;
@@ -49,20 +51,18 @@ class LockReader {
  private:
   struct Node {
     std::string name;
-    std::unique_ptr<NodeConnection> connection;  // null after a failure
-    std::string failure;
-    bool is_misconfigured = false;
+    std::unique_ptr<Dialogue> dialogue;  // null after a failure
+    core::Trouble failure;
     bool is_scanned = false;  // all its locks have been passed on
   };
-  using Commands = std::vector<std::vector<std::string>>;
 
   bool scan(Node&, const std::string& pattern, const Found&);
   bool pass_on(std::vector<std::string> keys, const Found&);
   void remove_known(std::vector<std::string>& keys);
   std::vector<FoundLock> read(const std::vector<std::string>& keys);
-  static void give_up(Node&, const NodeFailure& why);
-  static void send(Node&, const Commands&);
-  static std::vector<Reply> receive(Node&, std::size_t number);
+  static void give_up(Node&, core::Trouble why);
+  static void send(Node&, const std::string& commands);
+  static std::vector<core::Reply> receive(Node&, std::size_t number);
 
   std::string key_prefix_;
   std::vector<Node> nodes_;

@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/trouble.hpp"
 #include "redlock/redlock.hpp"
+#include "tool/probe/dialogue.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
-#include "tool/locks/node_connection.hpp"
+#include "tool/locks/patience.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
@@ -69,29 +72,40 @@ struct Deletion {
   std::vector<std::string> failures = {};
 };
 
+/// What one node said.
+struct Answer {
+  bool was_deleted = false;
+  std::optional<core::Trouble> failure = {};
+};
+
+Answer delete_copy(const Endpoint& node, const std::string& command) {
+  Dialogue dialogue{node, patience};
+  if (!dialogue.connect() || !dialogue.log_in()) return {.failure = dialogue.trouble()};
+  dialogue.send(command);
+  const std::vector<core::Reply> replies = dialogue.receive(1);
+  if (dialogue.has_failed()) return {.failure = dialogue.trouble()};
+  if (!replies.front().is(core::Reply::Kind::integer))
+    return {.failure = core::trouble_of(replies.front(), "a number")};
+  return {.was_deleted = replies.front().integer == 1};
+}
+
 /// Asks all nodes at the same time, so that one that hangs does not delay the others.
 Deletion delete_copies(const Nodes& nodes, const std::string& resource, const std::string& owner) {
-  const std::vector<std::string> command{"EVAL", std::string{core::release_script.source}, "1",
-                                         nodes.options.key_prefix + resource, owner};
-  const auto is_deleted_on = [&command](const Endpoint& node) {
-    NodeConnection connection{node};
-    connection.send({command});
-    const Reply reply = connection.receive(1).front();
-    if (reply.kind != Reply::Kind::number) throw NodeFailure::of_error(reply.text);
-    return reply.number == 1;
-  };
-  std::vector<std::future<bool>> answers;
+  const std::string command =
+      core::command({"EVAL", core::release_script.source, "1", nodes.options.key_prefix + resource, owner});
+  std::vector<std::future<Answer>> answers;
   for (const Endpoint& node : nodes.endpoints)
-    answers.push_back(std::async(std::launch::async, is_deleted_on, std::cref(node)));
+    answers.push_back(std::async(std::launch::async, delete_copy, std::cref(node), std::cref(command)));
   Deletion result;
   for (std::size_t node = 0; node < answers.size(); ++node) {
-    try {
-      result.deleted += answers[node].get() ? 1 : 0;
+    const Answer answer = answers[node].get();
+    if (!answer.failure) {
+      result.deleted += answer.was_deleted ? 1 : 0;
       ++result.answered;
-    } catch (const NodeFailure& failure) {
-      result.misconfigured += failure.is_misconfiguration ? 1 : 0;
-      result.failures.push_back(nodes.endpoints[node].to_string() + ": " + failure.what());
+      continue;
     }
+    result.misconfigured += is_misconfiguration(answer.failure->status) ? 1 : 0;
+    result.failures.push_back(nodes.endpoints[node].to_string() + ": " + printable(answer.failure->message));
   }
   return result;
 }

@@ -5,47 +5,143 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
 
-namespace redlock::tool {
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/wire/resp.hpp"
 
+namespace redlock::tool {
+namespace {
+
+using core::Reply;
 using detail::Connection;
 
-/// Returns false when the time is over.
-bool Dialogue::wait(bool has_unsent, Clock::time_point until) {
+constexpr std::size_t most_bytes = std::size_t{16} << 20U;
+constexpr Clock::duration no_limit = Clock::duration::max();
+
+std::string readable(Clock::duration time) {
+  return core::readable(std::chrono::floor<std::chrono::milliseconds>(time));
+}
+
+std::size_t bytes_of(const Reply& reply) {
+  std::size_t bytes = sizeof reply + reply.text.size();
+  for (const Reply& element : reply.elements) bytes += bytes_of(element);
+  return bytes;
+}
+
+/// The code of an error of AUTH after a colon, or nothing if the text does not begin with one that is known. A server without
+/// AUTH repeats the beginning of its arguments, and so of the password.
+std::string known_code(const std::string& error) {
+  for (const std::string code : {"WRONGPASS", "NOAUTH", "ERR"})
+    if (error == code || error.starts_with(code + ' ')) return ": " + code;
+  return {};
+}
+
+}  // namespace
+
+std::string login_command(const Endpoint& node) {
+  if (!node.user().empty()) return core::command({"AUTH", node.user(), node.password()});
+  return node.password().empty() ? "" : core::command({"AUTH", node.password()});
+}
+
+void Dialogue::fail(core::Trouble trouble) {
+  trouble_ = std::move(trouble);
+  if (trouble_.message.empty()) trouble_.message = redlock::to_string(trouble_.status);
+}
+
+/// Waits for the socket. Returns false if the time is over.
+bool Dialogue::wait(Clock::time_point until) {
+  constexpr std::chrono::milliseconds longest = std::chrono::hours{1};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
-  pollfd socket{connection_.fd(), connection_.events(has_unsent), 0};
-  if (left.count() > 0 && ::poll(&socket, 1, static_cast<int>(left.count())) != 0) return true;
-  trouble_ = "no answer in time";
-  return false;
+  if (left.count() <= 0) return false;
+  std::array<pollfd, 2> polls{pollfd{connection_.fd(), connection_.events(!unsent_.empty()), 0},
+                              pollfd{interruption_ ? interruption_->fd() : -1, POLLIN, 0}};
+  const int ready = ::poll(polls.data(), polls.size(), static_cast<int>(std::min(left, longest).count()));
+  if (ready > 0 && polls[1].revents != 0) fail({NodeStatus::not_awaited, "interrupted"});
+  return ready != 0 || left > longest;
 }
 
-bool Dialogue::connect(Clock::time_point until) {
+bool Dialogue::connect() {
+  const Clock::time_point until = Clock::now() + limits_.connecting;
   Connection::Dial dial = connection_.dial();
-  while (dial == Connection::Dial::pending) {
-    if (!wait(false, until)) return false;
-    dial = connection_.proceed();
+  while (dial == Connection::Dial::pending && !has_failed()) {
+    if (wait(until))
+      dial = connection_.proceed();
+    else
+      fail({NodeStatus::timed_out, "no connection within " + readable(limits_.connecting)});
   }
-  if (dial == Connection::Dial::failed) trouble_ = connection_.trouble().message;
-  return dial == Connection::Dial::connected;
+  if (dial == Connection::Dial::failed) fail(connection_.trouble());
+  return !has_failed();
 }
 
-std::vector<core::Reply> Dialogue::ask(std::string commands, std::size_t count, Clock::time_point until) {
-  std::vector<core::Reply> replies;
-  bool is_too_much = false;
-  while (replies.size() < count) {
-    const std::optional<std::size_t> sent = commands.empty() ? std::size_t{0} : connection_.send(commands);
-    const bool is_broken = !sent || connection_.receive([&](const core::Reply& reply) {
-      is_too_much |= replies.size() == count;
-      if (!is_too_much) replies.push_back(reply);
-    }) == Connection::Received::failed;
-    if (sent) commands.erase(0, *sent);
-    if (is_broken) trouble_ = connection_.trouble().message;
-    if (is_too_much) trouble_ = "it sends more than it was asked for";
-    if (is_broken || is_too_much) break;
-    if (replies.size() < count && !wait(!commands.empty(), until)) break;
+bool Dialogue::log_in() {
+  const std::string login = login_command(node_);
+  if (!login.empty()) {
+    send(login);
+    const std::vector<Reply> replies = receive(1);
+    if (!replies.empty() && replies.front().is(Reply::Kind::error))
+      fail({NodeStatus::wrong_password, "the server refuses the login" + known_code(replies.front().text)});
+  }
+  if (node_.db() != 0 && !has_failed()) {
+    send(core::command({"SELECT", std::to_string(node_.db())}));
+    const std::vector<Reply> replies = receive(1);
+    if (!replies.empty() && replies.front().is(Reply::Kind::error))
+      fail(core::trouble_of_error(replies.front().text));
+  }
+  return !has_failed();
+}
+
+void Dialogue::send(std::string_view commands) {
+  unsent_ += commands;
+  flush();
+}
+
+void Dialogue::flush() {
+  if (unsent_.empty()) return;
+  if (const std::optional<std::size_t> sent = connection_.send(unsent_))
+    unsent_.erase(0, *sent);
+  else
+    fail(connection_.trouble());
+}
+
+std::vector<Reply> Dialogue::receive(std::size_t count) {
+  std::vector<Reply> replies = read(count, limits_.silence, limits_.exchange);
+  if (replies.size() <= count) return replies;
+  replies.resize(count);
+  fail({NodeStatus::protocol_error, "it sends more than it was asked for"});
+  return replies;
+}
+
+std::vector<Reply> Dialogue::receive_at_least(std::size_t count) {
+  return read(count, limits_.silence, limits_.exchange);
+}
+
+std::vector<Reply> Dialogue::listen() { return read(1, no_limit, no_limit); }
+
+std::vector<Reply> Dialogue::read(std::size_t count, Clock::duration silence, Clock::duration exchange) {
+  const Clock::time_point end = core::later(Clock::now(), exchange);
+  Clock::time_point quiet_until = core::later(Clock::now(), silence);
+  std::vector<Reply> replies;
+  std::size_t bytes = 0;
+  while (replies.size() < count && !has_failed()) {
+    flush();
+    if (has_failed()) break;
+    const Connection::Received received = connection_.receive([&](const Reply& reply) {
+      bytes += bytes_of(reply);
+      if (bytes <= most_bytes) replies.push_back(reply);
+    });
+    if (received == Connection::Received::failed) fail(connection_.trouble());
+    if (bytes > most_bytes) fail({NodeStatus::protocol_error, "the answer is too long"});
+    if (replies.size() >= count || has_failed()) break;
+    if (wait(std::min(quiet_until, end)))
+      quiet_until = core::later(Clock::now(), silence);
+    else if (quiet_until <= end)
+      fail({NodeStatus::timed_out, "no answer within " + readable(silence)});
+    else
+      fail({NodeStatus::timed_out, "no complete answer within " + readable(exchange)});
   }
   return replies;
 }

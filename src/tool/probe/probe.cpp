@@ -42,12 +42,13 @@ std::optional<nanoseconds> time_of(const core::Reply& reply) {
 }
 
 /// Returns the reading with the shortest of three round trips; none if the server does not answer with its time.
-std::optional<Reading> read_clock(Dialogue& dialogue, Clock::duration timeout) {
+std::optional<Reading> read_clock(Dialogue& dialogue) {
   std::optional<Reading> best;
   for (int count = 0; count < 3; ++count) {
     const auto begun = Clock::now();
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    const std::vector<core::Reply> replies = dialogue.ask(core::command({"TIME"}), 1, begun + timeout);
+    dialogue.send(core::command({"TIME"}));
+    const std::vector<core::Reply> replies = dialogue.receive(1);
     const nanoseconds round_trip = Clock::now() - begun;
     if (replies.empty()) return best;
     const std::optional<nanoseconds> server = time_of(replies.front());
@@ -73,38 +74,40 @@ ClockFacts compare(const Reading& first, const Reading& last) {
 }
 
 void measure(Dialogue& dialogue, const ProbeOptions& options, NodeFacts& facts) {
-  const std::optional<Reading> first = read_clock(dialogue, options.answer_timeout);
-  if (!first || !dialogue.trouble().empty()) return;
+  const std::optional<Reading> first = read_clock(dialogue);
+  if (!first || dialogue.has_failed()) return;
   facts.round_trip = first->round_trip;
   if (options.between_readings == Clock::duration::zero()) return;
   std::this_thread::sleep_for(options.between_readings);
-  const std::optional<Reading> last = read_clock(dialogue, options.answer_timeout);
+  const std::optional<Reading> last = read_clock(dialogue);
   if (!last) return;
   facts.round_trip = std::min(first->round_trip, last->round_trip);
   facts.clock = compare(*first, *last);
 }
 
 /// Asks the questions, and hands each reply to its question.
-void ask(Dialogue& dialogue, const std::vector<Question>& questions, Clock::duration timeout,
-         NodeFacts& facts) {
+void ask(Dialogue& dialogue, const std::vector<Question>& questions, NodeFacts& facts) {
   std::string commands;
   for (const Question& question : questions) commands += question.command;
-  const std::vector<core::Reply> replies =
-      dialogue.ask(std::move(commands), questions.size(), Clock::now() + timeout);
+  dialogue.send(commands);
+  const std::vector<core::Reply> replies = dialogue.receive(questions.size());
   for (std::size_t index = 0; index < replies.size(); ++index) questions[index].note(replies[index], facts);
 }
 
 NodeFacts facts_of(const Endpoint& node, const ProbeOptions& options) {
   NodeFacts facts;
-  Dialogue dialogue{node};
-  if (dialogue.connect(Clock::now() + options.connect_timeout)) {
+  Dialogue dialogue{node,
+                    {.connecting = options.connect_timeout,
+                     .silence = options.answer_timeout,
+                     .exchange = options.answer_timeout}};
+  if (dialogue.connect()) {
     facts.address = dialogue.address();
-    ask(dialogue, all_questions(node, options), options.answer_timeout, facts);
+    ask(dialogue, all_questions(node, options), facts);
     if (!facts.trouble.empty()) return {.trouble = facts.trouble, .address = facts.address};
-    if (dialogue.trouble().empty()) measure(dialogue, options, facts);
-    if (dialogue.trouble().empty()) ask(dialogue, {listening_question()}, options.answer_timeout, facts);
+    if (!dialogue.has_failed()) measure(dialogue, options, facts);
+    if (!dialogue.has_failed()) ask(dialogue, {listening_question()}, facts);
   }
-  if (facts.trouble.empty()) facts.trouble = dialogue.trouble();
+  if (facts.trouble.empty()) facts.trouble = dialogue.trouble().message;
   return facts;
 }
 

@@ -8,6 +8,7 @@
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
+#include "tool/probe/dialogue.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -129,13 +130,8 @@ Question resource_right(const std::string& key) {
 
 std::vector<Question> login(const Endpoint& node) {
   std::vector<Question> questions;
-  const auto say = [&](std::initializer_list<string_view> words) {
-    questions.push_back({core::command(words), note_login});
-  };
-  if (!node.user().empty())
-    say({"AUTH", node.user(), node.password()});
-  else if (!node.password().empty())
-    say({"AUTH", node.password()});
+  if (std::string command = login_command(node); !command.empty())
+    questions.push_back({std::move(command), note_login});
   if (node.db() != 0) questions.push_back(right("select", {"SELECT", std::to_string(node.db())}));
   return questions;
 }
