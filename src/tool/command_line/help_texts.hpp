@@ -58,8 +58,8 @@ inline constexpr const char* list_footer =
 inline constexpr const char* about_watch =
     "Prints who holds the lock RESOURCE, and a line whenever that changes: held, free, or unknown because "
     "too few\n"
-    "nodes answer. Asks the nodes ten times a second; a change that is undone sooner is not seen. Changes\n"
-    "nothing. Ends with Ctrl-C or SIGTERM.";
+    "nodes answer. The nodes report changes; what is over before they can be asked who the holder is, is not\n"
+    "seen. Changes nothing. Ends with Ctrl-C or SIGTERM.";
 
 inline constexpr const char* watch_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"

@@ -17,13 +17,17 @@
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
+#include "tool/locks/change_listeners.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/run/signal_forwarder.hpp"
 
 namespace redlock::tool {
 namespace {
 
-constexpr std::chrono::milliseconds between_looks{100};
+constexpr std::chrono::milliseconds shortest_pause{
+    10};  // between two looks: one node cannot keep the others busy
+constexpr std::chrono::milliseconds pause_if_deaf{100};  // while a node cannot report changes
+constexpr std::chrono::milliseconds longest_pause{1000};
 
 using Reports = std::vector<NodeReport>;
 using When = std::chrono::system_clock::time_point;
@@ -67,9 +71,10 @@ int watch_lock(const WatchArguments& arguments) {
   const SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
+  ChangeListeners listeners{nodes.endpoints, nodes.options.key_prefix + arguments.resource};
   std::optional<std::pair<LockState::Kind, std::string>> last;
   while (!signals.stop().stop_requested()) {
-    const Clock::time_point next = Clock::now() + between_looks;
+    const Clock::time_point begun = Clock::now();
     const Reports reports = locks.inspect(arguments.resource);
     const LockState state = lock_state_of(reports);
     const std::pair now{state.kind, state.owner};
@@ -80,7 +85,8 @@ int watch_lock(const WatchArguments& arguments) {
                 << std::endl;
     }
     if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
-    detail::pause_until(next, signals.stop());
+    detail::pause_until(begun + shortest_pause, signals.stop());
+    listeners.wait(begun + (listeners.deaf() > 0 ? pause_if_deaf : longest_pause), signals.stop());
   }
   const int signal = signals.stopped_by();
   return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;

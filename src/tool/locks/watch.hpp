@@ -14,9 +14,9 @@ struct WatchArguments {
 };
 
 /// Prints a line to stdout for the present state of the lock, and one for each change, until SIGINT or SIGTERM, another
-/// signal that ends a wait, or until nobody reads stdout any more. Asks the
-/// nodes ten times a second, so it does not see what was over sooner. Changes nothing. Returns the exit code. Throws
-/// `redlock::Error`.
+/// signal that ends a wait, or until nobody reads stdout any more. Asks all nodes when one of them reports a change, and once
+/// a second; ten times a second if one of them cannot report changes. So it does not see what was over sooner than it could
+/// ask. Changes nothing. Returns the exit code. Throws `redlock::Error`.
 int watch_lock(const WatchArguments&);
 
 }  // namespace redlock::tool

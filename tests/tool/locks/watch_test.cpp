@@ -52,6 +52,30 @@ TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   CHECK(ending.errors.empty());
 }
 
+TEST_CASE("watch_seldom_asks_nodes_that_report_changes") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(says(watch, " UTC  free"));
+  REQUIRE(eventually([&] { return servers.calls("subscribe") == 3; }));
+  // Each node that begins to listen is a reason to ask; the other questions come once a second.
+  const auto asked = servers[0].calls("pttl");
+  const auto begun = redlock::Clock::now();
+  REQUIRE(eventually([&] { return servers[0].calls("pttl") >= asked + 6; }));
+  CHECK(redlock::Clock::now() - begun >= 1500ms);
+}
+
+TEST_CASE("watch_sees_changes_also_where_the_nodes_cannot_report_them") {
+  LocalNodes nodes{1, {.arguments = {"--rename-command", "SUBSCRIBE", "LISTEN"}}};
+  redlock::Redlock locks{nodes.urls(), {.restart_guard = redlock::RestartGuard::off}};
+  Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(says(watch, " UTC  free"));
+  redlock::Lease lease = locks.lock("r", {.ttl = 1h, .label = "web3:4711"}).value();
+  REQUIRE(says(watch, " UTC  held by web3:4711 since 2"));
+  CHECK(lease.release() == redlock::Release::released);
+  REQUIRE(says(watch, " UTC  free"));
+}
+
 TEST_CASE("watch_ends_when_nobody_reads_its_output") {
   LocalNodes nodes{1};
   const std::string watch =

@@ -1,0 +1,119 @@
+#include "tool/locks/change_listeners.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "os/pause.hpp"
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/trouble.hpp"
+#include "tool/locks/patience.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using core::Reply;
+using Replies = std::vector<Reply>;
+
+constexpr std::chrono::milliseconds between_calls{1000};  // of a node that does not answer
+
+/// Whether the server says that this key, or each of its keys, was changed. Messages are the key's and those of keys that
+/// begin with it.
+bool is_about(const Reply& message, const std::string& key) {
+  if (message.elements.size() != 3 || message.elements[0].text != "message") return false;
+  const Reply& keys = message.elements[2];
+  return keys.is(Reply::Kind::nil) ||
+         std::ranges::any_of(keys.elements, [&key](const Reply& changed) { return changed.text == key; });
+}
+
+/// The command, the server's version or the user's rights do not allow it; other errors may pass.
+bool is_refusal(const Reply& reply) {
+  if (!reply.is(Reply::Kind::error)) return false;
+  const NodeStatus status = core::trouble_of_error(reply.text).status;
+  return status == NodeStatus::no_permission || status == NodeStatus::server_error;
+}
+
+struct Subscription {
+  bool was_made = false;
+  bool was_refused = false;
+  Replies messages = {};  ///< That came right behind it.
+};
+
+Subscription outcome_of(Replies replies, std::size_t expected) {
+  if (replies.size() < expected) return {};
+  const auto end = replies.begin() + static_cast<std::ptrdiff_t>(expected);
+  if (std::any_of(replies.begin(), end, is_refusal)) return {.was_refused = true};
+  const bool was_made =
+      std::none_of(replies.begin(), end, [](const Reply& reply) { return reply.is(Reply::Kind::error); });
+  replies.erase(replies.begin(), end);
+  return {.was_made = was_made, .messages = std::move(replies)};
+}
+
+/// Makes the server report changes over this connection itself. Tracking by prefixes needs no reads that arm it, so the
+/// connection need not be able to send commands any more.
+Subscription subscribe(Dialogue& dialogue, const std::string& key) {
+  dialogue.send(core::command({"CLIENT", "ID"}));
+  const Replies id = dialogue.receive(1);
+  if (id.empty() || !id.front().is(Reply::Kind::integer)) return outcome_of(id, 1);
+  dialogue.send(core::command({"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(id.front().integer),
+                               "BCAST", "PREFIX", key}) +
+                core::command({"SUBSCRIBE", "__redis__:invalidate"}));
+  return outcome_of(dialogue.receive_at_least(2), 2);
+}
+
+}  // namespace
+
+ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key) : key_{key} {
+  for (const Endpoint& node : nodes)
+    threads_.emplace_back([this, node](const std::stop_token& stop) { listen(node, stop); });
+}
+
+void ChangeListeners::listen(const Endpoint& node, const std::stop_token& stop) {
+  const std::stop_callback wake{stop, [this] { end_.set(); }};
+  while (!stop.stop_requested()) {
+    if (!listen_once(node)) return count(deaf_, 1);
+    detail::pause_until(Clock::now() + between_calls, stop);
+  }
+}
+
+bool ChangeListeners::listen_once(const Endpoint& node) {
+  Dialogue dialogue{node, patience, &end_};
+  if (!dialogue.connect() || !dialogue.log_in()) return true;
+  Subscription subscription = subscribe(dialogue, key_);
+  if (!subscription.was_made) return !subscription.was_refused;
+  count(listening_, 1);
+  for (Replies& messages = subscription.messages; !dialogue.has_failed(); messages = dialogue.listen())
+    if (std::ranges::any_of(messages, [this](const Reply& message) { return is_about(message, key_); }))
+      count(listening_, 0);
+  count(listening_, -1);
+  return true;
+}
+
+void ChangeListeners::count(std::size_t& counter, int difference) {
+  {
+    const std::lock_guard lock{mutex_};
+    counter += static_cast<std::size_t>(difference);
+    has_changed_ = true;
+  }
+  changed_.notify_one();
+}
+
+bool ChangeListeners::wait(Clock::time_point until, const std::stop_token& stop) {
+  std::unique_lock lock{mutex_};
+  const auto left = std::max(until - Clock::now(), Clock::duration::zero());
+  changed_.wait_for(lock, stop, left, [this] { return has_changed_; });
+  return std::exchange(has_changed_, false);
+}
+
+std::size_t ChangeListeners::listening() const {
+  const std::lock_guard lock{mutex_};
+  return listening_;
+}
+
+std::size_t ChangeListeners::deaf() const {
+  const std::lock_guard lock{mutex_};
+  return deaf_;
+}
+
+}  // namespace redlock::tool
