@@ -22,7 +22,7 @@ using detail::Connection;
 constexpr std::size_t most_bytes = std::size_t{16} << 20U;
 constexpr Clock::duration no_limit = Clock::duration::max();
 
-std::string readable(Clock::duration time) {
+std::string in_words(Clock::duration time) {
   return core::readable(std::chrono::floor<std::chrono::milliseconds>(time));
 }
 
@@ -71,7 +71,7 @@ bool Dialogue::connect() {
     if (wait(until))
       dial = connection_.proceed();
     else
-      fail({NodeStatus::timed_out, "no connection within " + readable(limits_.connecting)});
+      fail({NodeStatus::timed_out, "no connection within " + in_words(limits_.connecting)});
   }
   if (dial == Connection::Dial::failed) fail(connection_.trouble());
   return !has_failed();
@@ -139,9 +139,9 @@ std::vector<Reply> Dialogue::read(std::size_t count, Clock::duration silence, Cl
     if (wait(std::min(quiet_until, end)))
       quiet_until = core::later(Clock::now(), silence);
     else if (quiet_until <= end)
-      fail({NodeStatus::timed_out, "no answer within " + readable(silence)});
+      fail({NodeStatus::timed_out, "no answer within " + in_words(silence)});
     else
-      fail({NodeStatus::timed_out, "no complete answer within " + readable(exchange)});
+      fail({NodeStatus::timed_out, "no complete answer within " + in_words(exchange)});
   }
   return replies;
 }
