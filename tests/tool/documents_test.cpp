@@ -191,7 +191,7 @@ TEST_CASE("the_dashboard_uses_metrics_that_exist_and_shows_all_of_them") {
       all += target.at("expr").get<std::string>() + "\n";
     }
   for (const auto& variable : dashboard.at("templating").at("list"))
-    if (variable.at("type") == "query") CHECK(check_expression(variable.at("definition")) == 1);
+    if (variable.at("type") == "query") CHECK(check_expression(variable.at("query").at("query")) == 1);
   for (const auto& [name, labels] : all_metrics()) {
     const std::string metric = std::regex_replace(name, std::regex{"_(bucket|sum|count)$"}, "");
     CAPTURE(metric);
