@@ -58,7 +58,8 @@ inline constexpr const char* list_footer =
 inline constexpr const char* about_watch =
     "Prints who holds the lock RESOURCE, and a line whenever that changes: held, free, or unknown because "
     "too few\n"
-    "nodes answer. The nodes report changes; what is over before they can be asked who the holder is, is not\n"
+    "nodes answer. The nodes report changes; what is over before they can be asked who the holder is, is "
+    "not\n"
     "seen. Changes nothing. Ends with Ctrl-C or SIGTERM.";
 
 inline constexpr const char* watch_footer =

@@ -10,8 +10,8 @@
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/node_report.hpp"
-#include "tool/probe/dialogue.hpp"
 #include "tool/nodes.hpp"
+#include "tool/probe/dialogue.hpp"
 
 namespace redlock::tool {
 

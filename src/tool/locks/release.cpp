@@ -17,10 +17,10 @@
 #include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/redlock.hpp"
-#include "tool/probe/dialogue.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/patience.hpp"
+#include "tool/probe/dialogue.hpp"
 #include "values/printable.hpp"
 
 namespace redlock::tool {
