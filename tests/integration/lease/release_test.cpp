@@ -51,7 +51,8 @@ TEST_CASE("a_second_release_returns_the_same_result_and_contacts_no_node") {
   const auto next =
       f.locks.try_lock("r", {.fencing = false});  // would follow any command of the second release
   REQUIRE(next);
-  REQUIRE(eventually([&] { return f.servers.holding("r", next->owner_value()) == 5; }));  // not just a majority
+  REQUIRE(
+      eventually([&] { return f.servers.holding("r", next->owner_value()) == 5; }));  // not just a majority
   CHECK(f.servers.calls("evalsha") == 15);
 }
 
