@@ -48,14 +48,17 @@ std::string reason_of(const Observer::Attempt& attempt) {
 
 }  // namespace
 
-Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared_ptr<Observer> next)
-    : resource_{detail::printable(resource)}, verbosity_{verbosity}, next_{std::move(next)} {}
+Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared_ptr<Observer> next, Now now)
+    : resource_{detail::printable(resource)},
+      verbosity_{verbosity},
+      next_{std::move(next)},
+      now_{std::move(now)} {}
 
 void Progress::attempted(const Attempt& attempt) {
   if (next_) next_->attempted(attempt);
   const std::lock_guard lock{mutex_};
   if (verbosity_ == Verbosity::quiet || is_over_ || !attempt.failure) return;
-  const Clock::time_point now = Clock::now();
+  const Clock::time_point now = now_();
   if (!waits_since_) waits_since_ = now;
   if (now - *waits_since_ >= std::chrono::seconds{1})
     write("waiting for " + resource_ + ": " + reason_of(attempt), now);
@@ -91,7 +94,7 @@ void Progress::end(const Lease* taken) {
   is_over_ = true;
   clear_line();
   if (verbosity_ != Verbosity::verbose || !taken) return;
-  std::cerr << "redlock: took " << resource_ << " after " << readable(Clock::now() - begun_) << ", token "
+  std::cerr << "redlock: took " << resource_ << " after " << readable(now_() - begun_) << ", token "
             << taken->fencing_token().value() << std::endl;
 }
 

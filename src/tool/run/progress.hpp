@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,8 +21,10 @@ enum class Verbosity : std::uint8_t { quiet, normal, verbose };
 /// it updates one line, which it removes at the end; elsewhere it writes a line at first and then each minute.
 class Progress final : public Observer {
  public:
+  using Now = std::function<Clock::time_point()>;
+
   /// `next`: receives all events as well; may be null.
-  Progress(const std::string& resource, Verbosity, std::shared_ptr<Observer> next);
+  Progress(const std::string& resource, Verbosity, std::shared_ptr<Observer> next, Now now = Clock::now);
 
   /// Too few nodes vote, and enough of them have said when they vote again.
   void nodes_awaited(std::span<const NodeReport>);
@@ -42,7 +45,8 @@ class Progress final : public Observer {
   const std::string resource_;
   const Verbosity verbosity_;
   const std::shared_ptr<Observer> next_;
-  const Clock::time_point begun_ = Clock::now();
+  const Now now_;
+  const Clock::time_point begun_ = now_();
   std::mutex mutex_;
   // The mutex guards all members below.
   std::optional<Clock::time_point> waits_since_;

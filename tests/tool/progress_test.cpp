@@ -1,0 +1,95 @@
+// What redlock run tells people while it waits, where stderr is no terminal. terminal_test.cpp has a terminal.
+#include "tool/run/progress.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+#include <sstream>
+#include <string>
+
+#include "redlock/node_report.hpp"
+#include "support/catch.hpp"
+#include "testing/fd.hpp"
+
+using namespace std::chrono_literals;
+using redlock::Clock;
+using redlock::Errc;
+using redlock::Holder;
+using redlock::testing::detail::Fd;
+using redlock::tool::Progress;
+using redlock::tool::Verbosity;
+
+namespace {
+
+/// Collects what is written to std::cerr, and makes stderr no terminal.
+class CollectedErrors {
+ public:
+  CollectedErrors() {
+    const Fd nothing{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    ::dup2(nothing.get(), STDERR_FILENO);
+  }
+  ~CollectedErrors() {
+    std::cerr.rdbuf(before_);
+    ::dup2(stderr_.get(), STDERR_FILENO);
+  }
+  CollectedErrors(const CollectedErrors&) = delete;
+  CollectedErrors& operator=(const CollectedErrors&) = delete;
+
+  /// What was written since the last call.
+  std::string take() {
+    std::string text = text_.str();
+    text_.str({});
+    return text;
+  }
+
+ private:
+  const Fd stderr_{::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+  std::ostringstream text_;
+  std::streambuf* const before_ = std::cerr.rdbuf(text_.rdbuf());
+};
+
+struct Waiting {
+  /// A failed attempt after this time.
+  void attempt_after(Clock::duration time, Errc failure = Errc::held) {
+    now += time;
+    Holder holder{std::string(40, 'a') + " web3:4711 @1795442531"};
+    holder.ttl = 23s;
+    progress.attempted({.resource = "backup", .failure = failure, .holder = holder});
+  }
+
+  Clock::time_point now{1h};
+  CollectedErrors errors;
+  Progress progress{"backup", Verbosity::normal, nullptr, [this] { return now; }};
+};
+
+const std::string line =
+    "redlock: waiting for backup: held by web3:4711 since 2026-11-23 14:02:11 UTC, 23.0 s left\n";
+
+}  // namespace
+
+TEST_CASE("a_wait_is_reported_after_a_second_and_then_once_a_minute") {
+  Waiting f;
+  f.attempt_after(0s);
+  f.attempt_after(900ms);
+  CHECK(f.errors.take().empty());
+  f.attempt_after(100ms);
+  CHECK(f.errors.take() == line);
+  for (int count = 0; count < 59; ++count) f.attempt_after(1s);
+  CHECK(f.errors.take().empty());
+  f.attempt_after(1s);
+  CHECK(f.errors.take() == line);
+  f.attempt_after(5min);
+  CHECK(f.errors.take() == line);
+}
+
+TEST_CASE("a_wait_for_nodes_says_so_and_the_end_of_a_wait_ends_the_reports") {
+  Waiting f;
+  f.attempt_after(0s, Errc::no_quorum);
+  f.attempt_after(1s, Errc::no_quorum);
+  CHECK(f.errors.take() == "redlock: waiting for backup: too few nodes vote\n");
+  f.progress.end(nullptr);
+  f.attempt_after(1min);
+  CHECK(f.errors.take().empty());
+}
