@@ -1,4 +1,5 @@
 // One misuse of the interface at a time, chosen by MISUSE, each of which the compiler refuses or warns of.
+#include <chrono>
 #include <redlock/redlock.hpp>
 
 #ifndef MISUSE
@@ -16,6 +17,10 @@
 #define EXTEND_UNUSED 9
 #define RESULT_AS_LEASE 10
 #define COPY_OF_A_LEASE 11
+#define NODES_WITHOUT_A_NAME 12
+#define TRY_LOCK_FOR_UNUSED 13
+#define TRY_LOCK_UNTIL_UNUSED 14
+#define ORPHAN_UNUSED 15
 
 namespace {
 
@@ -48,6 +53,15 @@ bool use(redlock::LockClient& locks) {
 #elif MISUSE == COPY_OF_A_LEASE
   const redlock::Lease lease = locks.lock("x").value();
   const redlock::Lease copy = lease;
+#elif MISUSE == NODES_WITHOUT_A_NAME
+  for (const redlock::NodeReport& report : locks.try_lock("x").nodes()) return report.owner.has_value();
+#elif MISUSE == TRY_LOCK_FOR_UNUSED
+  locks.try_lock_for("x", std::chrono::seconds{1});
+#elif MISUSE == TRY_LOCK_UNTIL_UNUSED
+  locks.try_lock_until("x", std::chrono::steady_clock::now());
+#elif MISUSE == ORPHAN_UNUSED
+  redlock::Lease lease = locks.lock("x").value();
+  lease.orphan();
 #endif
   return false;
 }
