@@ -101,7 +101,8 @@ void ChangeListeners::count(std::size_t& counter, int difference) {
 
 bool ChangeListeners::wait(Clock::time_point until, const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
-  const auto left = std::max(until - Clock::now(), Clock::duration::zero());
+  constexpr Clock::duration longest = std::chrono::hours{24 * 365};  // the library adds it to its own clock
+  const auto left = std::clamp(until - Clock::now(), Clock::duration::zero(), longest);
   changed_.wait_for(lock, stop, left, [this] { return has_changed_; });
   return std::exchange(has_changed_, false);
 }
