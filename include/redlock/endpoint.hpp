@@ -1,6 +1,7 @@
 // The address of a node, with its credentials.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -86,6 +87,15 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Endpoint::Transport);
 
 /// Writes `to_string()`, which has no credentials.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Endpoint&);
+
+class Error;
+
+namespace detail {
+
+/// Throws the error of an entry of a list, with its number, which counts from 1.
+[[noreturn]] REDLOCK_EXPORT void refuse_entry(std::size_t number, const Error& error);
+
+}  // namespace detail
 
 }  // namespace v1
 }  // namespace redlock

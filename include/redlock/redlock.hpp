@@ -39,7 +39,11 @@ concept EndpointRange =
 template <class Nodes>
 [[nodiscard]] std::vector<Endpoint> endpoints_of(Nodes&& nodes) {
   std::vector<Endpoint> endpoints;
-  for (auto&& node : nodes) endpoints.push_back(node);
+  for (auto&& node : nodes) try {
+      endpoints.push_back(node);
+    } catch (const Error& error) {
+      refuse_entry(endpoints.size() + 1, error);
+    }
   return endpoints;
 }
 
@@ -59,7 +63,7 @@ class REDLOCK_EXPORT Redlock : public LockClient {
   /// `rediss://` is not allowed. Throws `Error` (invalid_argument), or `std::system_error` if the system cannot
   /// provide a descriptor or random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
-  /// As above, for any range of endpoints or of their texts.
+  /// As above, for any range of endpoints or of their texts. An error says which entry it is.
   template <detail::EndpointRange Nodes>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a client is no range
   explicit Redlock(Nodes&& nodes, Options options = {})

@@ -8,6 +8,7 @@
 
 #include "os/random.hpp"
 #include "redlock/error.hpp"
+#include "redlock/redlock.hpp"
 #include "values/environment.hpp"
 
 namespace redlock::tool {
@@ -25,7 +26,11 @@ std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
     return Endpoint::list(nodes.servers->url_list());
   }
   if (choice.nodes_file) return detail::nodes_in_file(*choice.nodes_file);
-  if (!choice.urls.empty()) return {choice.urls.begin(), choice.urls.end()};
+  if (!choice.urls.empty()) try {
+      return detail::endpoints_of(choice.urls);
+    } catch (const Error& error) {
+      refuse("--node: " + error.details());
+    }
   return detail::nodes_of(detail::process_variable);
 }
 

@@ -299,6 +299,10 @@ Endpoint::Endpoint(const char* text) : Endpoint{not_null(text)} {}
 
 Endpoint::Endpoint(const std::string& text) : Endpoint{std::string_view{text}} {}
 
+void detail::refuse_entry(std::size_t number, const Error& error) {
+  throw Error{error.code(), "entry " + std::to_string(number) + " of the list: " + error.details()};
+}
+
 std::vector<Endpoint> Endpoint::list(std::string_view text) {
   std::vector<Endpoint> endpoints;
   while (!text.empty()) {
@@ -309,8 +313,7 @@ std::vector<Endpoint> Endpoint::list(std::string_view text) {
       if (!entry.empty()) try {
           endpoints.emplace_back(entry);
         } catch (const Error& error) {
-          throw Error{error.code(),
-                      "entry " + std::to_string(endpoints.size() + 1) + " of the list: " + error.details()};
+          detail::refuse_entry(endpoints.size() + 1, error);
         }
     }
   }

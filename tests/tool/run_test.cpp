@@ -264,6 +264,8 @@ TEST_CASE("bad_usage_is_explained_and_exits_with_64") {
   says({"run", "--ttl", "5d", "r", "--", "true"}, "'5d' is not a time");
   says({"run", "--ttl", "1ms", "r", "--", "true"}, "allowed: 10 ms to 365 days");
   says({"run", "--node", "http://h", "r", "--", "true"}, "the scheme must be");
+  says({"run", "--node", "h", "--node", "x:0", "r", "--", "true"},
+       "--node: entry 2 of the list: endpoint: the port");
   says({"run", "--local", "3", "--node", nodes.url(0), "r", "--", "true"}, "--local");
   says({"run", "--nodes-file", "/nowhere", "r", "--", "true"}, "there is no file /nowhere");
   says({"run", "--nodes-file", "f", "--node", nodes.url(0), "r", "--", "true"}, "only one of");

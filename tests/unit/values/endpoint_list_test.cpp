@@ -1,9 +1,11 @@
 // Lists of endpoints, and endpoints that are made from parts.
+#include <list>
 #include <string>
 #include <vector>
 
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
+#include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/exception_message.hpp"
 
@@ -31,6 +33,18 @@ TEST_CASE("the_error_of_a_list_says_which_entry_is_wrong_and_shows_no_password")
   CHECK(message.find("entry 2 of the list: endpoint: the port must be a number from 1 to 65535") !=
         std::string::npos);
   CHECK(message.find("secret") == std::string::npos);
+}
+
+TEST_CASE("a_client_takes_any_range_of_texts_and_names_the_entry_that_is_wrong") {
+  const std::string message = exception_message([] {
+    const std::list<std::string> nodes{"10.0.0.1", "redis://:secret@10.0.0.2:0"};
+    const redlock::Redlock locks{nodes};
+  });
+  CHECK_THAT(message, contains("entry 2 of the list: endpoint: the port must be a number from 1 to 65535"));
+  CHECK(message.find("secret") == std::string::npos);
+  const char* const nodes[] = {"10.0.0.1", "10.0.0.2", "10.0.0.3"};
+  CHECK_NOTHROW(redlock::Redlock{nodes});
+  CHECK_NOTHROW(redlock::Redlock{std::vector<std::string>{"10.0.0.1"}});
 }
 
 TEST_CASE("the_parts_of_an_endpoint_are_taken_as_they_are") {
