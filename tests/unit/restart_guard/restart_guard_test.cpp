@@ -64,11 +64,13 @@ TEST_CASE("nodes_that_are_all_new_are_checked_twice_and_then_marked_and_vote") {
   CHECK(one.on_time(at(201ms)) == 12);
   CHECK(one.admitted() == 3);
   CHECK(one.guard.deadline() == never);
-  const std::string deployment = name_of({"run0", "run1", "run2", "60000"});
+  const auto name_of_node = [](std::size_t node) {
+    return name_of({"run" + std::to_string(node), std::to_string(MarkedServer::clock(at(201ms)))});
+  };
+  const std::string deployment = name_of({name_of_node(0), name_of_node(1), name_of_node(2), "60000"});
   CHECK(one.guard.required_marker().beginning == "redlock 1 deployment=" + deployment + " nodes=3 ");
-  const std::string node = name_of({"run1", std::to_string(MarkedServer::clock(at(201ms)))});
-  CHECK(servers[1].data.marker ==
-        std::string{one.guard.required_marker().beginning} + "max_ttl=60000 node=" + node + " run_id=run1");
+  CHECK(servers[1].data.marker == std::string{one.guard.required_marker().beginning} +
+                                      "max_ttl=60000 node=" + name_of_node(1) + " run_id=run1");
   for (const MarkedServer& server : servers) CHECK_FALSE(server.is_quarantined(at(201ms)));
 }
 
@@ -317,6 +319,48 @@ TEST_CASE("nodes_that_were_without_a_name_at_different_times_only_do_not_begin_a
   for (const NodeIndex node : {1U, 2U}) CHECK(servers[node].is_quarantined(at(2s) + quarantine));
 }
 
+TEST_CASE("a_node_that_was_named_while_others_began_without_it_joins_them") {
+  const bool strict = GENERATE(false, true);
+  const std::size_t count = GENERATE(3U, 5U);
+  const std::size_t last = count - 1;
+  RestartGuard::Settings settings = example_guard(count);
+  settings.strict = strict;
+  const Time over = at(501ms) + quarantine;
+  std::size_t named_twice = 0;
+  // One client does not reach the last node. The other one reaches it just before the others have waited, and has sent some
+  // of its commands when the first one names the others.
+  for (std::size_t sent = 0; sent <= 5 * count; ++sent) {
+    CAPTURE(strict, count, sent);
+    std::vector<MarkedServer> servers = fresh_servers(count);
+    GuardedClient few{servers, settings};
+    GuardedClient all{servers, settings};
+    for (GuardedClient* const client : {&few, &all}) {
+      for (NodeIndex node = 0; node < last; ++node) client->connect(node, at(0ms));
+      client->settle(at(0ms));
+    }
+    all.connect(last, strict ? over - 2s : over - 200ms);
+    if (strict) all.settle(over - 2s);
+    if (!strict) all.guard.timed_out(over, all.outbox);
+    all.guard.want_grants(over, all.outbox);
+    all.serve_some(sent, over);
+    few.settle(over);
+    const auto name = [&servers](NodeIndex node) {
+      const auto marker = Marker::parse(servers[node].data.marker);
+      return marker && marker->is_named() ? marker->deployment : "";
+    };
+    while (all.serve_some(1, over) > 0) named_twice += !name(last).empty() && name(last) != name(0) ? 1 : 0;
+    for (const Time now : {over + 1s, over + 3s, over + 4s + quarantine})
+      for (GuardedClient* const client : {&few, &all}) client->settle(now);
+    few.connect(last, over + 5s + quarantine);
+    for (GuardedClient* const client : {&few, &all}) {
+      client->settle(over + 7s + quarantine);
+      CHECK(client->admitted() == count);
+    }
+    for (NodeIndex node = 0; node < count; ++node) CHECK(name(node) == name(0));
+  }
+  CHECK(named_twice > 0);
+}
+
 // ── lost data ──────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a_node_that_lost_its_data_votes_only_after_every_lock_has_expired") {
@@ -510,7 +554,7 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   CHECK(one.admitted() == 2);
   CHECK_FALSE(one.guard.admits(0));
   CHECK_THAT(one.objection(0, at(1s)), contains("other deployment: its marker names deployment " +
-                                                name_of({"other0", "other1", "other2", "60000"})));
+                                                Marker::parse(others[0].data.marker)->deployment));
   CHECK(servers[0].data == others[0].data);
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
@@ -50,6 +52,49 @@ struct Naming {
   const bool is_only_one = names.size() == 1 && expected.deployment.empty();
   if (count.all < needed && !has_no_majority && !is_only_one) return {};
   return {name, has_no_majority && names.size() > 1};
+}
+
+/// The name of a new deployment, from the names of its first nodes. Clients that find the same markers name it alike.
+[[nodiscard]] inline std::string name_of_deployment(std::vector<std::string> nodes,
+                                                    std::chrono::milliseconds max_ttl) {
+  nodes.push_back(std::to_string(max_ttl.count()));
+  return name_of(std::move(nodes));
+}
+
+/// Whether a client of these nodes has made up the name in the marker of `named`, one of them: it is the name for a
+/// majority of them or for more. Two clients may find different markers, while nodes come and go, and then make up two names.
+/// Returns false for more than eleven nodes if the name may be that of few of them, because there are too many choices.
+[[nodiscard]] inline bool is_name_of_these(const std::vector<GuardedNode>& nodes, const GuardedNode& named) {
+  int choices_left = 1024;
+  for (std::size_t missing = 0; missing <= nodes.size() - quorum(nodes.size()); ++missing) {
+    std::vector<bool> is_missing(nodes.size());
+    std::fill_n(is_missing.rbegin(), missing, true);
+    do {
+      if (choices_left-- == 0) return false;
+      std::vector<std::string> names;
+      for (std::size_t node = 0; node < nodes.size(); ++node)
+        if (!is_missing[node] && nodes[node].marker) names.push_back(nodes[node].marker->node);
+      const bool is_choice = names.size() + missing == nodes.size();
+      if (is_choice &&
+          name_of_deployment(std::move(names), named.marker->limits.max_ttl) == named.marker->deployment)
+        return true;
+    } while (std::next_permutation(is_missing.begin(), is_missing.end()));
+  }
+  return false;
+}
+
+/// The nodes that have to get the expected name instead of theirs: all with other names if no name can have a majority, else
+/// those that a client of these nodes has named while others began without them.
+[[nodiscard]] inline std::vector<std::size_t> misnamed_nodes(const std::vector<GuardedNode>& nodes,
+                                                             const ExpectedMarker& expected,
+                                                             bool is_contested) {
+  std::vector<std::size_t> misnamed;
+  for (std::size_t index = 0; index < nodes.size(); ++index)
+    if (const GuardedNode& node = nodes[index];
+        node.standing == GuardedNode::Standing::foreign && node.agrees_with(expected) &&
+        node.marker->deployment != expected.deployment && (is_contested || is_name_of_these(nodes, node)))
+      misnamed.push_back(index);
+  return misnamed;
 }
 
 }  // namespace redlock::inline v1::core

@@ -41,6 +41,7 @@ class MarkedNodes {
   [[nodiscard]] std::size_t reached() const noexcept {
     return static_cast<std::size_t>(std::ranges::count_if(nodes_, &GuardedNode::is_reached));
   }
+  [[nodiscard]] std::uint64_t replies_read() const noexcept { return events_; }
   void update(Time now, const ExpectedMarker& expected) {
     for (GuardedNode& node : nodes_) node.standing = node.standing_at(now, expected);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -170,7 +171,6 @@ class RestartGuard final : public Operation {
 
   void decide(Time now, Outbox& outbox) {
     const Naming naming = naming_of(nodes_.all(), expected());
-    is_contested_ = naming.is_contested;
     if (!naming.name.empty()) adopt(naming.name, now);
     if (!id_.empty()) limits_ = limits_of(nodes_.all(), expected(), limits_);
     nodes_.update(now, expected());
@@ -181,7 +181,7 @@ class RestartGuard final : public Operation {
     set_deadline(never);
     if (!grants_wanted_) return;
     if (id_.empty()) begin_deployment(now, outbox);
-    if (is_contested_ && nodes_.count(Standing::asked) == 0) settle_contest(now, outbox);
+    if (!naming.name.empty()) rename_nodes(naming.is_contested, now, outbox);
     for (NodeIndex node = 0; node < nodes_.size() && !id_.empty(); ++node) mark_if_needed(node, now, outbox);
     for (const Node& node : nodes_.all()) set_deadline(std::min(deadline(), node.second_look(expected())));
     if (now < discovery_ends_at_) set_deadline(std::min(deadline(), discovery_ends_at_));
@@ -223,26 +223,26 @@ class RestartGuard final : public Operation {
         nodes_.mark(node, no_deployment, {settings_.max_ttl, settings_.max_ttl}, quarantine_of(nodes_[node]),
                     now, outbox);
   }
-  /// Renames the nodes with other names than ours. They wait in full, as they may belong elsewhere.
-  void settle_contest(Time now, Outbox& outbox) {
-    if (!nodes_.were_so_at_one_moment(now, outbox)) return;
-    for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (nodes_[node].standing == Standing::foreign && nodes_[node].agrees_with(expected()))
-        nodes_.mark(node, id_, limits_.of_new_marker(settings_.max_ttl), quarantine_of(nodes_[node]), now,
-                    outbox);
+  /// Gives our name to nodes with other ones. They wait in full, as they may belong elsewhere.
+  void rename_nodes(bool is_contested, Time now, Outbox& outbox) {
+    if (nodes_.count(Standing::asked) > 0 || examined_ == nodes_.replies_read()) return;
+    examined_ = nodes_.replies_read();
+    const auto misnamed = misnamed_nodes(nodes_.all(), expected(), is_contested);
+    if (misnamed.empty() || !nodes_.were_so_at_one_moment(now, outbox)) return;
+    for (const NodeIndex node : misnamed)
+      nodes_.mark(node, id_, limits_.of_new_marker(settings_.max_ttl), quarantine_of(nodes_[node]), now,
+                  outbox);
   }
-  /// Names the nodes that wait, or have waited, without a name. Clients that find the same markers name them alike.
+  /// Names the nodes that wait or have waited without a name.
   void name_nodes(std::chrono::milliseconds quarantine, Time now, Outbox& outbox) {
-    std::vector<std::string> words;
+    std::vector<std::string> names;
     TtlLimits limits;
     for (const Node& node : nodes_.all()) {
       if (!node.waits_unnamed()) continue;
-      words.push_back(node.run_id);
-      limits.max_ttl = std::max(limits.max_ttl, node.marker->limits.max_ttl);
+      names.push_back(node.marker->node);
+      limits.max_ttl = limits.ceiling = std::max(limits.max_ttl, node.marker->limits.max_ttl);
     }
-    limits.ceiling = limits.max_ttl;
-    words.push_back(std::to_string(limits.max_ttl.count()));
-    const std::string name = name_of(std::move(words));
+    const std::string name = name_of_deployment(std::move(names), limits.max_ttl);
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (nodes_[node].waits_unnamed()) nodes_.mark(node, name, limits, quarantine, now, outbox);
   }
@@ -292,8 +292,8 @@ class RestartGuard final : public Operation {
   KnownLimits limits_;
   Trouble objection_;
   Time discovery_ends_at_ = never;
+  std::uint64_t examined_ = 0;  // replies, when the names were examined last
   bool grants_wanted_ = false;
-  bool is_contested_ = false;
   bool may_begin_at_once_ = false;  // all nodes are reached and none has a name
 };
 
