@@ -2,6 +2,8 @@
 #include "redlock/core/lease/loss_queue.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -38,6 +40,21 @@ TEST_CASE("an_early_loss_is_reported_at_once") {
   CHECK(loss_queue.take_lost(at(10ms)) == lease);
   loss_queue.lost(lease);
   CHECK_FALSE(loss_queue.take_lost(at(600ms)));
+}
+
+// Not in the order of their addresses, so that a history can be repeated.
+TEST_CASE("losses_of_the_same_time_are_reported_in_the_order_of_the_owner_values") {
+  std::vector<std::shared_ptr<LeaseState>> leases;
+  for (const char* const owner : {"c", "a", "e", "b", "d"}) {
+    Claim claim = example_claim();
+    claim.owner = owner;
+    leases.push_back(std::make_shared<LeaseState>(std::move(claim), at(500ms)));
+  }
+  LossQueue<LeaseState> loss_queue;
+  for (const auto& lease : leases) loss_queue.add(lease);
+  std::string order;
+  while (const auto lost = loss_queue.take_lost(at(500ms))) order += lost->claim.owner;
+  CHECK(order == "abcde");
 }
 
 TEST_CASE("a_moved_deadline_is_checked_again") {

@@ -15,6 +15,7 @@
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/ref.hpp"
+#include "redlock/core/lease/due_order.hpp"
 #include "redlock/core/lease/look_limit.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
 #include "redlock/core/node/session.hpp"
@@ -280,7 +281,7 @@ class KeyWatcher final : WatchedLease::Watcher {
   std::uint64_t random_;
   std::vector<Node> nodes_;
   std::multiset<Ref<WatchedLease>, ByKey> watches_;
-  std::set<std::pair<Time, WatchedLease*>> due_;
+  std::set<std::pair<Time, WatchedLease*>, DueOrder> due_;
   std::vector<std::shared_ptr<LeaseState>> lost_;
   std::optional<std::string> warning_;
   bool has_warned_ = false;

@@ -7,6 +7,7 @@
 
 #include "redlock/core/base/early_wake_up.hpp"
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/lease/due_order.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 
 namespace redlock::inline v1::core {
@@ -74,7 +75,7 @@ class LossQueue {
     checks_.insert(std::move(check));
   }
 
-  std::set<std::pair<Time, std::shared_ptr<Kind>>> checks_;
+  std::set<std::pair<Time, std::shared_ptr<Kind>>, DueOrder> checks_;
 };
 
 }  // namespace redlock::inline v1::core

@@ -12,6 +12,7 @@
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/lease/due_order.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 
 namespace redlock::inline v1::core {
@@ -85,7 +86,7 @@ class Renewals {
   }
 
   std::uint64_t random_;
-  std::set<Due> due_;
+  std::set<Due, DueOrder> due_;
 };
 
 }  // namespace redlock::inline v1::core
