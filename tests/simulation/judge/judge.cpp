@@ -31,6 +31,7 @@ void Figures::add(const Figures& other) {
   adoptions += other.adoptions;
   extensions += other.extensions;
   repairs += other.repairs;
+  releases_in_callbacks += other.releases_in_callbacks;
   overlaps += other.overlaps;
   writes_refused += other.writes_refused;
   writes_lost_unfenced += other.writes_lost_unfenced;

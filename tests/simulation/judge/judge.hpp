@@ -43,6 +43,7 @@ struct Figures {
   std::uint64_t adoptions = 0;
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
+  std::uint64_t releases_in_callbacks = 0;
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
   std::uint64_t writes_refused = 0;
   std::uint64_t writes_lost_unfenced = 0;

@@ -237,6 +237,19 @@ void draw_teams(Schedule& schedule) {
   schedule.resources = 2;
 }
 
+/// In a tenth of the other worlds with few clients, each of them often holds two locks, for so long that it loses some. A
+/// callback that is told of such a loss may release the other lock. Draws from a sequence of its own, too.
+void draw_callbacks(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x63616c6c73U};
+  if (schedule.two_teams || schedule.clients > 3 || !random.chance(10)) return;
+  schedule.threads = 2;
+  schedule.resources = 2;
+  schedule.workload.think = 10 * millisecond;
+  schedule.workload.hold = 4 * schedule.ttl.count() * millisecond;
+  schedule.workload.orphans = 0;
+  schedule.workload.releases_others = static_cast<int>(random.between(30, 100));
+}
+
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
 /// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
 /// own, too.
@@ -269,10 +282,12 @@ void draw_strict_client(Schedule& schedule) {
   if (index < schedule.max_ttls.size()) schedule.max_ttls[index] = schedule.ttl;
 }
 
-/// In some worlds of five nodes without the restart guard. Draws from a sequence of its own, too.
+/// In some worlds of five nodes, unless they would have to begin, or to keep one marker, without the node that is never asked.
+/// Draws from a sequence of its own, too.
 void draw_alias(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6e616d6573U};
-  if (schedule.nodes == 5 && !schedule.guarded && random.chance(20))
+  const bool is_possible = !schedule.guarded || (schedule.deployed && !schedule.automatic);
+  if (schedule.nodes == 5 && is_possible && random.chance(20))
     schedule.alias = static_cast<int>(random.between(1, 4));
 }
 
@@ -387,6 +402,36 @@ void make_raise(Schedule& schedule, Random& random) {
     schedule.faults.clear();
     interrupt_raise(schedule, first_raise, random);
   }
+}
+
+/// All nodes are new, and some come late, about when the others have waited for them. Some clients see that late, or live for
+/// one call.
+void make_first_start(Schedule& schedule, Random& random) {
+  constexpr Instant before_waiting = 300 * millisecond;  // two looks, and the time for the others to connect
+  const Instant ttl = schedule.ttl.count() * millisecond;
+  schedule.first_start = true;
+  schedule.brief_clients = random.chance(50);
+  schedule.threads = 1;
+  schedule.faults.clear();
+  const auto first = static_cast<int>(random.between(0, schedule.nodes - 1));
+  const Instant late = random.between(0, before_waiting + 3 * ttl);
+  for (auto left = random.between(1, schedule.nodes / 2); left > 0; --left)
+    schedule.faults.push_back({.kind = Kind::crash,
+                               .at = 0,
+                               .length = late + random.skewed(0, 100 * millisecond),
+                               .node = (first + static_cast<int>(left)) % schedule.nodes});
+  schedule.heals = late + ttl + 100 * millisecond;
+  for (auto left = random.between(0, 6); left > 0; --left) {
+    constexpr std::array delays{Likely{Kind::pause_mid_step, 3}, Likely{Kind::pause, 1},
+                                Likely{Kind::slow, 2}, Likely{Kind::deaf_node, 2}, Likely{Kind::cut, 1}};
+    Fault fault{.kind = pick(delays, random), .at = random.between(0, schedule.heals)};
+    fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
+    fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+    fault.amount = fault.kind == Kind::slow ? random.skewed(millisecond, ttl) : 0;
+    fault.length = std::min(random.skewed(millisecond, 2 * ttl), schedule.heals - fault.at);
+    schedule.faults.push_back(fault);
+  }
+  schedule.open_for = 4 * second;  // so that the clients look again at nodes that do not vote
 }
 
 std::int64_t draw_wall_offset(Random& random) {
@@ -527,12 +572,17 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (schedule.guarded && restarts.chance(6)) make_rolling_restart(schedule, restarts);
   Random raises{seed ^ 0x7261697365U};
   if (schedule.guarded && schedule.calls.empty() && raises.chance(6)) make_raise(schedule, raises);
-  if (schedule.calls.empty()) draw_operators(schedule);
-  if (schedule.calls.empty()) draw_replicas(schedule);
-  if (schedule.calls.empty()) draw_teams(schedule);
+  Random first_starts{seed ^ 0x6669727374U};
+  if (schedule.guarded && !schedule.deployed && schedule.calls.empty() && first_starts.chance(5))
+    make_first_start(schedule, first_starts);
+  const bool is_special = !schedule.calls.empty() || schedule.first_start;
+  if (!is_special) draw_operators(schedule);
+  if (!is_special) draw_replicas(schedule);
+  if (!is_special) draw_teams(schedule);
+  if (!is_special) draw_callbacks(schedule);
   draw_strict_client(schedule);
   draw_roll_backs(schedule);
-  if (schedule.calls.empty()) draw_hostile_node(schedule);
+  if (!is_special) draw_hostile_node(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -86,11 +86,12 @@ struct Fault {
 struct Workload {
   Instant think = 40 * millisecond;
   Instant hold = 100 * millisecond;
-  int extends = 30;  // percentage of holds with explicit extensions
-  int renews = 40;   // percentage of the other holds, with automatic renewal
-  int waits = 50;    // percentage of calls that wait; the others try once
-  int orphans = 15;  // percentage of holds that orphan the lock
-  int adopts = 50;   // percentage of calls that adopt, if there is an orphaned lock
+  int extends = 30;         // percentage of holds with explicit extensions
+  int renews = 40;          // percentage of the other holds, with automatic renewal
+  int waits = 50;           // percentage of calls that wait; the others try once
+  int orphans = 15;         // percentage of holds that orphan the lock
+  int adopts = 50;          // percentage of calls that adopt, if there is an orphaned lock
+  int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };
 
 /// One scheduled call of a client, and what it does with the lock.
@@ -124,6 +125,8 @@ struct Schedule {
   bool deployed = false;                            // the nodes have their markers from the beginning
   std::chrono::milliseconds first_max_ttl{};        // in these markers; 0: `ttl`
   std::vector<std::chrono::milliseconds> max_ttls;  // options of the clients; `ttl` for missing elements
+  bool first_start = false;                         // all nodes are new, and some of them come late
+  bool brief_clients = false;  // every second client lives for one call, and another one follows
   bool one_node_is_steady =
       false;       // a node loses its data only while another one has had its marker for seconds
   int alias = -1;  // this node's name leads to the first node, so its own server is never asked; -1: none

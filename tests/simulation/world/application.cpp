@@ -65,6 +65,7 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
 void Process::rest(Thread& thread) {
   thread.operation = {};
   thread.state = Thread::State::thinking;
+  world_.call_ended(index_);
   await_next_call(thread);
 }
 
@@ -253,6 +254,17 @@ void Process::release(Thread& thread, Time now) {
   auto release_operation = std::make_unique<ReleaseOperation>(thread.held, engine_.nodes());
   thread.release_operation = release_operation.get();
   submit(thread, std::move(release_operation), now);
+}
+
+/// The application's callback for a loss. It releases leases of other threads, if any, while these do something else.
+void Process::call_back(const Thread& told, Time now) {
+  if (schedule_.workload.releases_others == 0 || !random_.chance(schedule_.workload.releases_others)) return;
+  for (const auto& other : threads_) {
+    if (other.get() == &told || other->state != Thread::State::holding || !other->lease) continue;
+    ++judge_.figures().releases_in_callbacks;
+    world_.note(index_, "releases the other lock in the callback");
+    release(*other, now);
+  }
 }
 
 void Process::released(Thread& thread, Time now) {

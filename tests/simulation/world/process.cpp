@@ -128,15 +128,16 @@ void Process::settle(Time now) {
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
-  while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost);
+  while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost, now);
 }
 
 /// Reports the loss to the application.
-void Process::report_loss(const std::shared_ptr<Held>& lost) {
+void Process::report_loss(const std::shared_ptr<Held>& lost, Time now) {
   for (const auto& thread : threads_)
     if (thread->held == lost && thread->lease) {
       world_.note(index_, "is told that the lock is lost");
       judge_.loss_reported(*thread->lease, world_.now());
+      call_back(*thread, now);
     }
 }
 

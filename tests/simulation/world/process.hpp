@@ -52,6 +52,8 @@ class Surroundings {
   /// The resource to request next; empty if any will do.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
   virtual void asked(const std::string& owner) = 0;
+  /// A thread has ended its call.
+  virtual void call_ended(int client) = 0;
   /// Whether locks may still be orphaned.
   [[nodiscard]] virtual bool may_orphan() const = 0;
   virtual void orphaned(int resource, Orphan orphan) = 0;
@@ -106,7 +108,8 @@ class Process {
   void judge_grants(const Thread& thread);
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
-  void report_loss(const std::shared_ptr<Held>& lost);
+  void report_loss(const std::shared_ptr<Held>& lost, core::Time now);
+  void call_back(const Thread& told, core::Time now);
   void cancel(Thread& thread, core::Time now);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);

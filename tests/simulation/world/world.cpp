@@ -152,6 +152,10 @@ void World::handle(const Due& due) {
     }
     case Due::Kind::resume:
       return resume(due.subject);
+    case Due::Kind::successor:
+      if (clients_[index].life != due.life || !clients_[index].process) return;
+      kill(due.subject);
+      return start_process(due.subject);
     case Due::Kind::write: {
       const Write& write = writes_[index];
       const auto written = judge_.stores(write.resource).write(write.token, write.seen);
@@ -364,7 +368,29 @@ void World::asked(const std::string& owner) {
   if (healed_at_ < now_ - settled) asked_after_healing_.push_back(owner);
 }
 
+void World::call_ended(int client) {
+  if (schedule_.brief_clients && client % 2 == 1)
+    post(now_, Due::Kind::successor, client, 0, clients_[static_cast<std::size_t>(client)].life);
+}
+
+/// All nodes were new and none has lost its data, so all must have got one name.
+void World::check_names() {
+  std::string_view name;
+  for (Node& node : nodes_) {
+    const Entry* const entry = node.server.find(core::marker_key, clock_us(node));
+    const std::string_view text = entry ? std::string_view{entry->value} : std::string_view{};
+    const auto marker = core::Marker::parse(text);
+    if (!marker || !marker->is_named())
+      return judge_.report(Rule::liveness, now_, "a node has no name although all nodes are there");
+    const std::string_view of_node = text.substr(0, text.find(" nodes="));
+    if (!name.empty() && of_node != name)
+      return judge_.report(Rule::liveness, now_, "the nodes belong to two deployments");
+    name = of_node;
+  }
+}
+
 void World::check_quiescence() {
+  if (schedule_.first_start) check_names();
   for (const Node& node : nodes_)
     for (int resource = 0; resource < schedule_.resources; ++resource)
       if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))

@@ -87,6 +87,7 @@ class World final : private Surroundings {
       read,
       wake,
       resume,
+      successor,  // takes the place of a client
       write,
       deadline,
       overdue,
@@ -126,6 +127,7 @@ class World final : private Surroundings {
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
   void asked(const std::string& owner) override;
+  void call_ended(int client) override;
   bool may_orphan() const override { return healed_at_ > now_; }
   void orphaned(int resource, Orphan orphan) override;
   const Orphan* orphan(int resource) const override;
@@ -205,6 +207,7 @@ class World final : private Surroundings {
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
   void check_quiescence();
+  void check_names();
 
   static constexpr Instant never = std::numeric_limits<Instant>::max();
 
