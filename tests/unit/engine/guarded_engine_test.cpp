@@ -256,3 +256,31 @@ TEST_CASE("releases_also_go_to_nodes_that_may_not_grant") {
   for (NodeIndex node = 0; node < 3; ++node)
     CHECK(nodes.take_bytes(node) == example_claim().release_command());
 }
+
+TEST_CASE("a_server_that_reports_the_run_id_of_another_one_does_not_take_its_vote") {
+  const bool comes_first = GENERATE(true, false);
+  CAPTURE(comes_first);
+  GuardedEngineHarness nodes;
+  nodes.mark();
+  nodes.servers[2].run_id = nodes.servers[0].run_id;
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  for (const NodeIndex node : {comes_first ? 2U : 0U, comes_first ? 0U : 2U, 1U})
+    nodes.connect(node, at(1ms));
+  CHECK(nodes.harness.engine.session(0).ready());
+  CHECK(nodes.harness.engine.session(2).trouble().message == "the same server as node 0, which votes");
+  for (const NodeIndex node : {0U, 1U}) {
+    CHECK(nodes.take_bytes(node) == set_command(nodes, node));
+    nodes.harness.engine.answered(node, ok(), at(2ms));
+  }
+  CHECK(attempt->granted());
+}
+
+TEST_CASE("of_two_names_of_one_server_the_first_one_keeps_the_vote") {
+  GuardedEngineHarness nodes;
+  nodes.mark();
+  nodes.servers[2] = nodes.servers[0];
+  const Ref<Acquisition> attempt = nodes.acquire(example_claim(), at(0ms));
+  for (const NodeIndex node : {1U, 2U, 0U}) nodes.connect(node, at(1ms));
+  CHECK(nodes.harness.engine.session(2).ready());
+  CHECK(nodes.harness.engine.session(0).trouble().status == NodeStatus::same_node);
+}

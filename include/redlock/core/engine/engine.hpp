@@ -214,17 +214,18 @@ class Engine final : public Outbox {
 
   /// A session has become ready or has failed.
   void changed(NodeIndex node) {
-    Session& session = sessions_[node];
-    if (session.ready()) refuse_if_same_server(session, sessions_, now_);
+    const Session& session = sessions_[node];
+    if (const NodeIndex second = refuse_second_name(node, sessions_, guard_.get(), now_); second != node)
+      failed(second);
     if (session.ready()) open(node);
-    if (!session.ready() && guard_) guard_->disconnected(node, session.trouble(), now_, *this);
-    report_nodes();
-    key_watcher_.connected(node, session.ready(), now_);
-    for (const Ref<Operation>& operation : operations_.all()) {
-      if (!session.ready() && OperationList::was_started(*operation))
-        operation->disconnected(node, session.trouble(), now_, *this);
-      advance(operation);
-    }
+    if (!session.ready()) failed(node);
+    if (session.ready()) key_watcher_.connected(node, true, now_);
+    start_waiting();
+  }
+  void failed(NodeIndex node) {
+    if (guard_) guard_->disconnected(node, sessions_[node].trouble(), now_, *this);
+    key_watcher_.connected(node, false, now_);
+    operations_.disconnected(node, sessions_[node].trouble(), now_, *this);
   }
 
   /// Sends what was waiting for the connection.
@@ -259,11 +260,10 @@ class Engine final : public Outbox {
     }
   }
 
-  /// The guard may have admitted nodes: starts the operations that waited for it.
+  /// A node may vote now: starts the operations that waited for it.
   void start_waiting() {
     report_nodes();
-    for (const Ref<Operation>& operation : operations_.all())
-      if (!OperationList::was_started(*operation)) advance(operation);
+    for (const Ref<Operation>& operation : operations_.all()) advance(operation);
   }
 
   /// Starts the operation if enough nodes are ready.

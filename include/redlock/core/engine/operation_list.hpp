@@ -45,6 +45,12 @@ class OperationList {
     if (observer_) finished_.back()->tell(*observer_, now);
   }
 
+  /// Tells all operations that were started.
+  void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) const {
+    for (const Ref<Operation>& operation : all())
+      if (operation->started_) operation->disconnected(node, trouble, now, outbox);
+  }
+
   /// Handles the timers of all operations, then calls `advance(operation)` for each.
   template <class Advance>
   void on_time(Time now, Outbox& outbox, Advance&& advance) {
