@@ -79,6 +79,19 @@ TEST_CASE("a_held_lock_is_reported_at_once_with_its_holder") {
   CHECK_FALSE(f.locks.try_lock("r", {.fencing = false}).holder());  // the nodes do not say
 }
 
+TEST_CASE("a_node_that_had_not_answered_when_the_others_had_decided_is_not_called_silent") {
+  Held held;
+  Proxies proxies{held.nodes};
+  Redlock locks{proxies.endpoints(), {.node_timeout = 20s}};
+  REQUIRE(eventually([&] { return is_granted(locks.try_lock("warm up")); }));
+  proxies[2].stall(true);
+  const redlock::LockResult result = locks.try_lock("r");
+  CHECK(result.code() == Errc::held);
+  CHECK(result.nodes()[2].status == NodeStatus::not_awaited);
+  CHECK(result.nodes()[2].message == "the call ended before the node answered");
+  CHECK(count(result.nodes(), NodeStatus::held) == 2);
+}
+
 TEST_CASE("the_time_until_a_held_lock_expires_is_reported") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
