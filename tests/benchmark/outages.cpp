@@ -24,10 +24,17 @@ constexpr std::chrono::milliseconds between_attempts{100};
 constexpr std::chrono::seconds downtime{1};     // of a server that restarts
 constexpr std::chrono::seconds redial_time{3};  // a client redials a server after a second at most
 
-/// What the nodes keep over a restart. Clients know of durable nodes that they are durable.
-enum class Kept { nothing, data, durable_data };
+/// What the nodes keep over a restart: nothing, the snapshot that they write when they are shut down, or every change. In
+/// the last case clients know that the nodes are durable.
+enum class Kept { nothing, snapshot, every_change };
 constexpr std::array<std::pair<Kept, const char*>, 3> kinds{
-    {{Kept::nothing, "none"}, {Kept::data, "RDB"}, {Kept::durable_data, "AOF always"}}};
+    {{Kept::nothing, "none"}, {Kept::snapshot, "RDB"}, {Kept::every_change, "AOF always"}}};
+
+testing::LocalNodesOptions options_of(Kept kept) {
+  testing::LocalNodesOptions options{.persist = kept != Kept::nothing};
+  if (kept == Kept::snapshot) options.arguments = {"--appendonly", "no", "--save", "3600 1"};
+  return options;
+}
 
 /// Tries again and again to lock, and notes the longest time between two successes.
 class Applicant {
@@ -71,7 +78,7 @@ class Applicant {
 /// Nodes, and what people do to them.
 class Nodes {
  public:
-  Nodes(int count, Kept kept) : kept_{kept}, servers_{count, {.persist = kept != Kept::nothing}} {}
+  Nodes(int count, Kept kept) : kept_{kept}, servers_{count, options_of(kept)} {}
 
   [[nodiscard]] const testing::LocalNodes& servers() const noexcept { return servers_; }
 
@@ -89,23 +96,28 @@ class Nodes {
   void restart_one_by_one(Clock::duration apart) {
     for (int node = 0; node < servers_.size(); ++node) {
       const auto next = std::chrono::steady_clock::now() + apart;
-      kill(node);
+      shut_down(node);
       std::this_thread::sleep_for(downtime);
       start(node);
       if (node + 1 < servers_.size()) std::this_thread::sleep_until(next);
     }
   }
   void raise_max_ttl() {
-    Redlock{endpoints_of(servers_), {.durable_nodes = kept_ == Kept::durable_data}}.raise_max_ttl(
+    Redlock{endpoints_of(servers_), {.durable_nodes = kept_ == Kept::every_change}}.raise_max_ttl(
         std::chrono::hours{1});
   }
   void restart_all_at_once() {
-    for (int node = 0; node < servers_.size(); ++node) kill(node);
+    for (int node = 0; node < servers_.size(); ++node) shut_down(node);
     std::this_thread::sleep_for(downtime);
     for (int node = 0; node < servers_.size(); ++node) start(node);
   }
 
  private:
+  /// As SHUTDOWN does it.
+  void shut_down(int node) {
+    if (kept_ == Kept::snapshot) testing::RawClient{servers_.port(node)}.command({"SAVE"});
+    kill(node);
+  }
   void start(int node) {
     kept_ == Kept::nothing ? servers_.restart_empty(node) : servers_.restart_with_data(node);
   }
@@ -136,7 +148,7 @@ std::vector<Operation> operations() {
 OutageTimes measure_outage(const Operation& operation, int count, Kept kept, Clock::duration max_ttl) {
   Nodes nodes{count, kept};
   if (operation.precedes_clients) operation.run(nodes);
-  const Options options{.durable_nodes = kept == Kept::durable_data, .max_ttl = max_ttl};
+  const Options options{.durable_nodes = kept == Kept::every_change, .max_ttl = max_ttl};
   const LockOptions brief{.ttl = std::min<Clock::duration>(max_ttl, std::chrono::seconds{5})};
   const auto connect = [&] { return Redlock{endpoints_of(nodes.servers()), options}; };
   const auto has_locked = [&brief](Redlock& locks, const char* resource) {
