@@ -15,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
 #include "support/own_process.hpp"
+#include "tool/deployment.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -94,10 +95,11 @@ void check_that_the_command_ends_without_watchdog_and_quorum(int signal) {
 
 TEST_CASE("a_lock_is_kept_for_many_ttls_without_a_minority") {
   LocalNodes nodes{5};
+  start_deployment(nodes);
   // An extension begins after a third of the ttl. A busy machine then has more than a second to complete it before
   // the command is asked to end.
   Program holder = hold(nodes, "2s", "echo began; sleep 12; echo ended", "100ms");
-  REQUIRE(eventually([&] { return holder.output() == "began\n"; }));
+  REQUIRE(eventually([&] { return holder.output() == "began\n" && Observers{nodes}.having("r") == 5; }));
   nodes.pause(0);
   nodes.kill(1);
   const Program::Ending ending = holder.wait();
@@ -107,10 +109,11 @@ TEST_CASE("a_lock_is_kept_for_many_ttls_without_a_minority") {
 
 TEST_CASE("a_command_whose_lock_cannot_be_kept_is_asked_to_end_before_the_deadline") {
   LocalNodes nodes{5};
+  start_deployment(nodes);
   Program holder = hold(
       nodes, "4s",
       "trap 'echo told; cat /proc/uptime; exit 0' TERM; echo ready; while :; do sleep 0.01; done", "1500ms");
-  REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+  REQUIRE(eventually([&] { return holder.output() == "ready\n" && Observers{nodes}.having("r") == 5; }));
   for (const int node : {0, 1, 2}) nodes.pause(node);
   const Clock::time_point latest_deadline = Clock::now() + 4s;  // of an extension that just came through
   const Program::Ending ending = holder.wait();

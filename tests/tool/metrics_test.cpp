@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -14,6 +15,7 @@
 #include "support/metrics_text.hpp"
 #include "support/network/raw_client.hpp"
 #include "testing/process_group.hpp"
+#include "tool/deployment.hpp"
 #include "tool/program.hpp"
 #include "tool/run/metrics_file.hpp"
 
@@ -45,7 +47,15 @@ struct Fixture {
 TEST_CASE("a_run_writes_its_metrics_file") {
   const Fixture f;
   LocalNodes nodes{3};
-  CHECK(run_tool({"run", "--metrics", f.file, "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
+  const std::string go = f.group.folder() + "/go";
+  Program holder{tool({"run", "--metrics", f.file, "r", "--", "sh", "-c",
+                       "until [ -e " + go + " ]; do sleep 0.02; done"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(
+      eventually([&] { return Observers{nodes}.having("r") == 3; }));  // so that no node is still connecting
+  std::ofstream{go};
+  CHECK(holder.wait().code == 0);
   const MetricsText text{read_file(f.file)};
   CHECK(attempts(text, "acquired") == 1);
   CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"released\"}"] == 1);

@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "testing/process.hpp"
+#include "tool/deployment.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -26,7 +27,13 @@ Program::Ending run_with(std::vector<std::string> variables, const std::vector<s
   return program.wait();
 }
 
-bool are_marked(const LocalNodes& nodes) { return Observers{nodes}.having("redlock:node") == nodes.size(); }
+bool have_begun(const LocalNodes& nodes, const std::string& key = "redlock:node") {
+  return Observers{nodes}.having(key) > 0;
+}
+/// Waits until every node has its marker. A run ends when a majority has answered.
+bool are_marked(const LocalNodes& nodes, const std::string& key = "redlock:node") {
+  return eventually([&] { return Observers{nodes}.having(key) == nodes.size(); });
+}
 
 }  // namespace
 
@@ -40,7 +47,7 @@ TEST_CASE("new_nodes_are_marked_by_the_first_run_and_not_by_status") {
 
 TEST_CASE("status_reports_which_nodes_lost_their_data") {
   LocalNodes nodes{3};
-  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   nodes.restart_empty(1);
   const Program::Ending before = run_tool({"status", "r"}, nodes.urls());
   CHECK_THAT(before.output,
@@ -53,7 +60,7 @@ TEST_CASE("status_reports_which_nodes_lost_their_data") {
 
 TEST_CASE("status_says_for_how_long_no_lock_can_be_had") {
   LocalNodes nodes{3};
-  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   for (const int node : {0, 1}) nodes.restart_empty(node);
   REQUIRE(eventually([&] {
     CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
@@ -70,7 +77,7 @@ TEST_CASE("the_policy_comes_from_the_command_line_or_else_from_the_environment")
   LocalNodes nodes{3};
   CHECK(run_with({"REDLOCK_RESTART_GUARD=off"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
   CHECK(run_tool({"run", "-w", "20", "--restart-guard", "off", "r", "--", "true"}, nodes.urls()).code == 0);
-  CHECK_FALSE(are_marked(nodes));
+  CHECK_FALSE(have_begun(nodes));
   CHECK(
       run_with({"REDLOCK_RESTART_GUARD=strict"}, {"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes)
           .code == 69);
@@ -82,7 +89,7 @@ TEST_CASE("durable_nodes_are_declared_on_the_command_line_or_in_the_environment"
   const auto restart = [&nodes] {
     for (int node = 0; node < 3; ++node) nodes.restart_with_data(node);
   };
-  CHECK(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   restart();
   CHECK(run_tool({"run", "-w", "20", "--durable-nodes", "r", "--", "true"}, nodes.urls()).code == 0);
   restart();
@@ -119,7 +126,7 @@ TEST_CASE("a_run_waits_for_nodes_that_have_said_when_they_vote_again") {
 
 TEST_CASE("a_run_does_not_wait_for_restarted_nodes_that_make_no_majority") {
   LocalNodes nodes{3};
-  REQUIRE(run_tool({"run", "-w", "20", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   nodes.kill(0);
   nodes.kill(1);
   nodes.restart_empty(2);
@@ -149,7 +156,10 @@ TEST_CASE("a_restart_long_ago_does_not_delay_a_run") {
     return ending.code;
   };
   // Each prefix has its own record of restarts.
-  for (const char* const prefix : {"a:", "b:"}) CHECK(run({"run", "-w", "20", "--key-prefix", prefix}) == 0);
+  for (const std::string prefix : {"a:", "b:"}) {
+    CHECK(run({"run", "-w", "20", "--key-prefix", prefix}) == 0);
+    REQUIRE(are_marked(nodes, "redlock:node:" + prefix));
+  }
   nodes.restart_with_data(0);
   nodes.restart_with_data(1);
   std::this_thread::sleep_for(5500ms);
@@ -175,6 +185,7 @@ TEST_CASE("nodes_set_allows_a_longer_ttl") {
   const std::vector<std::string> long_run{"run", "-n", "--ttl", "5m", "r", "--", "true"};
   const std::vector<std::string> set{"nodes", "set", "--max-ttl", "5m"};
   CHECK(run_tool(long_run, nodes.urls()).code == 64);
+  REQUIRE(are_marked(nodes));
   const Program::Ending raised = run_tool(set, nodes.urls());
   CHECK(raised.code == 0);
   CHECK(raised.output == "max_ttl is 5 min 0 s\n");
@@ -184,7 +195,7 @@ TEST_CASE("nodes_set_allows_a_longer_ttl") {
 
 TEST_CASE("nodes_set_that_was_killed_half_way_allows_nothing_and_may_be_repeated") {
   LocalNodes nodes{3};
-  REQUIRE(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   Observers servers{nodes};
   const auto has = [&](const std::string& part) {
     return servers[0].get("redlock:node").value_or("").find(part) != std::string::npos;
@@ -214,7 +225,7 @@ TEST_CASE("nodes_set_needs_all_nodes_and_says_which_are_missing") {
   const Program::Ending unused = run_tool(set, nodes.urls());
   CHECK(unused.code == 69);
   CHECK_THAT(unused.errors, contains("the node has no marker; take a lock first"));
-  REQUIRE(run_tool({"run", "r", "--", "true"}, nodes.urls()).code == 0);
+  start_deployment(nodes);
   nodes.kill(1);
   const Program::Ending missing = run_tool(set, nodes.urls());
   CHECK(missing.code == 69);
@@ -251,12 +262,12 @@ TEST_CASE("invalid_environment_variables_are_bad_usage") {
 TEST_CASE("the_key_prefix_comes_from_the_command_line_or_else_from_the_environment") {
   LocalNodes nodes{3};
   CHECK(run_with({"REDLOCK_KEY_PREFIX=app:"}, {"run", "-w", "20", "r", "--", "true"}, nodes).code == 0);
-  CHECK(eventually([&] { return Observers{nodes}.having("redlock:node:app:") == 3; }));
+  CHECK(are_marked(nodes, "redlock:node:app:"));
   const Program::Ending inside = run_with(
       {"REDLOCK_KEY_PREFIX=app:"},
       {"run", "-w", "20", "--key-prefix", "third:", "r", "--", "printenv", "REDLOCK_KEY_PREFIX"}, nodes);
   CHECK(inside.output == "third:\n");
   CHECK(run_tool({"nodes", "--wait", "--key-prefix", "other:"}, nodes.urls()).code == 0);
   CHECK(Observers{nodes}.having("redlock:node:other:") == 3);
-  CHECK_FALSE(are_marked(nodes));
+  CHECK_FALSE(have_begun(nodes));
 }

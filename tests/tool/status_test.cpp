@@ -26,6 +26,7 @@ TEST_CASE("status_prints_a_row_per_node_and_a_sentence") {
   LocalNodes nodes{3};
   const redlock::Lease lease =
       redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h, .label = "web3:4711\n"}).value();
+  REQUIRE(eventually([&] { return Observers{nodes}.holding("r", lease.owner_value()) == 3; }));
   nodes.kill(2);
   const Program::Ending ending = run_tool({"status", "--restart-guard", "off", "r"}, nodes.urls());
   CHECK(ending.code == 0);
@@ -61,6 +62,7 @@ TEST_CASE("status_as_json_has_the_same_content") {
   LocalNodes nodes{3};
   const redlock::Lease lease =
       redlock::Redlock{endpoints(nodes), unguarded}.lock("r", {.ttl = 1h, .label = "web3:4711\n"}).value();
+  REQUIRE(eventually([&] { return Observers{nodes}.holding("r", lease.owner_value()) == 3; }));
   nodes.kill(2);
   const auto json = nlohmann::json::parse(
       run_tool({"status", "--restart-guard", "off", "--json", "r"}, nodes.urls()).output);

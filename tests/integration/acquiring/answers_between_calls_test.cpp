@@ -1,5 +1,7 @@
 // Answers that arrive while no call is running.
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -15,22 +17,26 @@ using redlock::NodeStatus;
 
 namespace {
 
-const redlock::LockOptions lasting{.ttl = 60s};
+/// Neither renewed nor watched, so that nothing more is sent.
+const redlock::LockOptions lasting{.ttl = 60s, .renewal = redlock::Renewal::none};
 
-/// Three nodes that answer at once and two that answer late.
+/// Three nodes that answer at once, and two whose answers can be held back.
 struct SlowMinority {
   LocalNodes nodes{5};
   Proxy fourth{nodes.port(3)};
   Proxy fifth{nodes.port(4)};
-  InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2), fourth.url(), fifth.url()}};
+  InspectableLock locks{{nodes.url(0), nodes.url(1), nodes.url(2), fourth.url(), fifth.url()},
+                        {.connect_timeout = 20s, .node_timeout = 20s}};  // keeps connections without answers
 
   SlowMinority() {
     REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
     REQUIRE(eventually([&] { return locks.ready_nodes() == 5 && locks.pending() == 0; }));
   }
-  void delay_answers(std::chrono::milliseconds delay) {
-    fourth.set_delay(0ms, delay);
-    fifth.set_delay(0ms, delay);
+  void hold_answers() {
+    for (Proxy* const proxy : {&fourth, &fifth}) proxy->stall(true, Direction::to_client);
+  }
+  void let_answers_through() {
+    for (Proxy* const proxy : {&fourth, &fifth}) proxy->stall(false, Direction::to_client);
   }
 };
 
@@ -41,15 +47,21 @@ struct SlowMinority {
 TEST_CASE("answers_that_arrived_between_calls_are_consumed_by_the_next_call") {
   SlowMinority network;
   InspectableLock& locks = network.locks;
-  network.delay_answers(100ms);
+  network.hold_answers();
   const std::size_t late_before = locks.late_replies();
+  const auto has_answered = [](const Proxy& proxy, std::uint64_t before) {
+    return proxy.counters().bytes_to_client > before;
+  };
+  const std::uint64_t from_fourth = network.fourth.counters().bytes_to_client;
+  const std::uint64_t from_fifth = network.fifth.counters().bytes_to_client;
   const auto lease = locks.try_lock("resource", lasting);
   REQUIRE(lease);
-  REQUIRE(eventually([&] { return network.fourth.late(100ms) > 0 && network.fifth.late(100ms) > 0; }));
+  network.let_answers_through();
+  REQUIRE(eventually(
+      [&] { return has_answered(network.fourth, from_fourth) && has_answered(network.fifth, from_fifth); }));
   CHECK(locks.pending() == 2);
   CHECK(locks.late_replies() == late_before);
 
-  network.delay_answers(0ms);
   const auto reports = locks.inspect("resource");
   REQUIRE(reports.size() == 5);
   for (const redlock::NodeReport& report : reports) {
@@ -68,13 +80,14 @@ TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   redlock::Lease taken = others.lock("resource", lasting).value();
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 5; }));
 
-  network.delay_answers(150ms);
+  network.hold_answers();
   CHECK(locks.try_lock("resource", lasting).is_held());
   taken = {};
-  // The denials of the slow nodes are still on their way and must be read before their grants.
   REQUIRE(eventually([&] { return Observers{network.nodes}.having("resource") == 0; }));
   network.nodes.pause(0);
   const std::size_t late_before = locks.late_replies();
+  // The denials of the slow nodes are still on their way and must be read before their grants.
+  network.let_answers_through();
   const auto lease = locks.try_lock_for("resource", 60s, {.ttl = 60s});
   REQUIRE(lease);
   CHECK(locks.late_replies() > late_before);

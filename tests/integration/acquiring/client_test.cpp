@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -38,14 +39,13 @@ void check_every_call(LockClient& locks) {
   CHECK(locks.try_lock("r").is_held());
   CHECK(locks.try_lock_for("r", 500ms).is_held());
   CHECK(lease->extend());
-  for (const auto& report : locks.inspect("r")) {
-    CHECK(report.status == NodeStatus::held);
+  for (const auto& report : reports_of_all(locks, "r", NodeStatus::held)) {
     CHECK(report.owner == lease->owner_value());
     CHECK((report.ttl && *report.ttl > 0ms && *report.ttl <= 30s));
   }
   CHECK(lease->release() == Release::released);
   CHECK(locks.lock("r").value().release() == Release::released);
-  CHECK(eventually([&] { return locks.inspect("r").back().status == NodeStatus::free; }));
+  CHECK_FALSE(reports_of_all(locks, "r", NodeStatus::free).empty());
 }
 
 std::string on_port(const LocalNodes& nodes, const std::string& host) {

@@ -1,7 +1,9 @@
 // Many contenders for one lock.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <latch>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
 #include "support/inspectable_lock.hpp"
+#include "support/recording_observer.hpp"
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
@@ -89,10 +92,11 @@ TEST_CASE("no_contender_starves") {
 // all three would wait for a ttl, which is longer than any test here.
 TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
   LocalNodes nodes{3};
+  const auto recorder = std::make_shared<RecordingObserver>();
   std::atomic<int> granted{0};
   for (int round = 0; round < 10; ++round)
     together(3, [&](int) {
-      InspectableLock locks{endpoints(nodes)};
+      InspectableLock locks{endpoints(nodes), {.observer = recorder}};
       static_cast<void>(locks.lock("warm up", {.ttl = 60s}).value());
       for (int turn = 0; turn < 5; ++turn) {
         const auto lease = locks.try_lock_for("resource", 50s, {.ttl = 60s});
@@ -101,8 +105,8 @@ TEST_CASE("three_contenders_with_a_split_vote_do_not_wait_for_a_ttl") {
       }
     });
   CHECK(granted == 10 * 3 * 5);
-  const int warm_ups = 10 * 3;
-  CHECK(Observers{nodes}.attempts() > static_cast<std::uint64_t>(3 * (granted + warm_ups)));  // some failed
+  const auto attempts = recorder->attempts();
+  CHECK(std::ranges::any_of(attempts, [](const auto& attempt) { return attempt.failure.has_value(); }));
   CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
 }
 

@@ -7,11 +7,13 @@
 #include <system_error>
 #include <utility>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
+#include "support/inspectable_lock.hpp"
 
 namespace {
 
@@ -127,11 +129,13 @@ TEST_CASE("a_plain_client_and_the_library_exclude_each_other") {
 TEST_CASE("a_failed_attempt_leaves_nothing_on_any_node") {
   LocalNodes nodes{5};
   Observers servers{nodes};
-  Redlock locks{endpoints(nodes)};
+  InspectableLock locks{endpoints(nodes)};
+  reach_all(locks, servers);
   for (const std::size_t node : {0U, 1U, 2U}) servers[node].command({"SET", "r", "somebody", "PX", "600000"});
   for (int i = 0; i < 20; ++i) CHECK(locks.try_lock("r", {.ttl = 60s}).is_held());
   CHECK(locks.try_lock_for("r", 100ms, {.ttl = 60s}).is_held());
-  CHECK(eventually([&] { return servers.having("r") == 3; }));
+  REQUIRE(eventually([&] { return locks.pending() == 0; }));  // all nodes have executed all commands
+  CHECK(servers.having("r") == 3);
   CHECK(servers.holding("r", "somebody") == 3);
   CHECK((servers[3].calls("del") > 20 && servers[4].calls("del") > 20));  // they did grant
 }

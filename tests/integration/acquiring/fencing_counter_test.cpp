@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
@@ -25,7 +26,9 @@ constexpr std::uint64_t last = 9'007'199'254'740'991;  // 2^53 - 1
 const std::string counter_key = "redlock:f:{r}";
 
 struct Fixture {
-  explicit Fixture(int count = 3) : nodes{count}, servers{nodes}, locks{endpoints(nodes)} {}
+  explicit Fixture(int count = 3) : nodes{count}, servers{nodes}, locks{endpoints(nodes)} {
+    reach_all(locks, servers);
+  }
 
   void set_counters(const std::string& value) { servers.command({"SET", counter_key, value}); }
   /// Takes a lock and returns its token. Afterwards the lock is released on all nodes.
@@ -75,7 +78,8 @@ TEST_CASE("a_lock_with_a_token_takes_one_command_per_node_while_the_counters_agr
   Fixture f{5};
   REQUIRE(f.token() > 0);
   f.servers.command({"CONFIG", "RESETSTAT"});
-  const Lease lease = f.locks.lock("r").value();
+  const Lease lease =
+      f.locks.lock("r", {.renewal = redlock::Renewal::none}).value();  // so that nothing more is sent
   REQUIRE(eventually([&] { return f.servers.calls("set") == 10; }));
   // This includes the commands of the script: reads of marker and quarantine, GET of the counter, and SET of both keys.
   for (RawClient& server : f.servers) {
@@ -100,14 +104,15 @@ TEST_CASE("a_lock_without_fencing_has_no_counter_and_no_token") {
 }
 
 TEST_CASE("a_lock_without_fencing_and_without_the_restart_guard_is_a_plain_set") {
-  Fixture f;
-  Redlock locks{endpoints(f.nodes), {.restart_guard = redlock::RestartGuard::off}};
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
   const auto lease = locks.try_lock("r", {.fencing = false});
   REQUIRE(lease);
   CHECK(lease->fencing_token() == redlock::FencingToken{});
-  REQUIRE(eventually([&] { return f.servers.holding("r", lease->owner_value()) == 3; }));
-  for (RawClient& server : f.servers) CHECK(server.keys() == std::vector<std::string>{"r"});
-  CHECK(f.servers.calls("evalsha") == 0);
+  REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == 3; }));
+  for (RawClient& server : servers) CHECK(server.keys() == std::vector<std::string>{"r"});
+  CHECK(servers.calls("evalsha") == 0);
 }
 
 TEST_CASE("a_counter_ahead_of_the_clock_continues_from_its_value") {

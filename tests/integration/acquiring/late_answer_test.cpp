@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
@@ -33,13 +34,7 @@ struct Fixture {
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = node_timeout}};
 
-  Fixture() {
-    REQUIRE(eventually([&] {
-      const auto lease = locks.try_lock("warm-up");
-      return lease && eventually([&] { return servers.holding("warm-up", lease->owner_value()) == 5; }, 40ms);
-    }));
-    REQUIRE(eventually([&] { return servers.empty() == 5; }));
-  }
+  Fixture() { reach_all(locks, servers); }
 
   void expect_no_quorum(const std::string& resource) {
     CHECK(locks.try_lock(resource, {.ttl = 60s}).code() == Errc::no_quorum);
@@ -111,7 +106,7 @@ TEST_CASE("late_answers_are_attributed_to_the_operations_that_asked") {
     CHECK(lease.code() != Errc::held);
     if (lease) CHECK(f.servers.holding("free/" + std::to_string(i), lease->owner_value()) >= 3);
   }
-  CHECK(f.proxies.late(late) >= 5);
+  CHECK(eventually([&] { return f.proxies.late(late) >= 5; }));
   CHECK(eventually([&] { return f.servers.having("free") == 0; }));
   CHECK(f.servers.holding("taken", "somebody") == 5);
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -85,6 +86,7 @@ TEST_CASE("copies_live_for_the_requested_ttl_and_no_longer") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
+  reach_all(locks, servers);
   const auto lease = locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return servers.having("r") == 3; }));

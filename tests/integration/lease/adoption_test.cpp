@@ -178,10 +178,13 @@ TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   Fixture f;
   CHECK(f.adopter.adopt({"r", "somebody", FencingToken{1}}).code() == Errc::lost);
   auto lease = f.leaver.lock("r").value();
+  REQUIRE(spread(lease, f.servers));
   CHECK(f.adopter.adopt({"r", "somebody else", lease.fencing_token()}).code() == Errc::lost);
+  // The nodes answer after they have executed the commands of the adoption.
+  REQUIRE(f.adopter.inspect("r").size() == 3);
   CHECK(lease.valid());
-  CHECK(lease.extend());
   CHECK(f.servers.holding("r", lease.owner_value()) == 3);
+  CHECK(lease.extend());
 }
 
 TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
@@ -192,7 +195,7 @@ TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
   CHECK(lease.wait_lost(10s));
   CHECK(lease.loss() == Loss::taken);
   CHECK(adopted->valid());
-  CHECK(f.servers.holding("r", adopted->owner_value()) == 3);
+  CHECK(eventually([&] { return f.servers.holding("r", adopted->owner_value()) == 3; }));
 }
 
 TEST_CASE("a_lock_without_a_token_is_adopted_without_one") {

@@ -4,12 +4,16 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/granted.hpp"
+#include "support/inspectable_lock.hpp"
 #include "support/own_process.hpp"
 
 namespace {
@@ -43,7 +47,7 @@ int honest_nodes(LocalNodes& nodes, int but_for, const Lease& lease) {
   return honest;
 }
 
-/// A fault of one node: killed, paused or restarted.
+/// A fault of one node: killed, paused or restarted. The destructor ends it.
 class Fault {
  public:
   Fault(LocalNodes& nodes, int victim, unsigned kind) : nodes_{nodes}, victim_{victim}, kind_{kind % 3} {
@@ -51,7 +55,11 @@ class Fault {
     if (kind_ == 1) nodes_.pause(victim_);
     if (kind_ == 2) nodes_.restart_with_data(victim_);
   }
+  ~Fault() { end(); }
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
   void end() {
+    if (std::exchange(is_over_, true)) return;
     if (kind_ == 0) nodes_.restart_with_data(victim_);
     if (kind_ == 1) nodes_.resume(victim_);
   }
@@ -60,6 +68,7 @@ class Fault {
   LocalNodes& nodes_;
   const int victim_;
   const unsigned kind_;
+  bool is_over_ = false;
 };
 
 }  // namespace
@@ -67,8 +76,11 @@ class Fault {
 TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a_time_fails") {
   LocalNodes nodes{5, {.persist = true}};
   Redlock locks{endpoints(nodes), {.node_timeout = 700ms}};
+  Observers servers{nodes};
+  reach_all(locks, servers);
   const auto lease = locks.try_lock("r", {.ttl = 3s});
   REQUIRE(lease);
+  REQUIRE(eventually([&] { return servers.holding("r", lease->owner_value()) == 5; }));
   const auto seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 random{seed};
@@ -80,13 +92,12 @@ TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a
     const auto begin = Clock::now();
     const auto lasts = std::chrono::milliseconds{random() % 2500};
     Fault fault{nodes, victim, kind};
-    for (bool over = false; Clock::now() < begin + 3s; ++samples) {
-      if (!over && Clock::now() >= begin + lasts) {
-        fault.end();
-        over = true;
-      }
+    for (; Clock::now() < begin + 3s; ++samples) {
+      if (Clock::now() >= begin + lasts) fault.end();
       REQUIRE(lease->state() == State::held);
-      REQUIRE(honest_nodes(nodes, victim, *lease) >= 3);
+      // Three nodes complete an extension, and the victim may be one of them. Another one executes it a little later.
+      REQUIRE(honest_nodes(nodes, victim, *lease) >= 2);
+      REQUIRE(eventually([&] { return honest_nodes(nodes, victim, *lease) >= 3; }));
       std::this_thread::sleep_for(25ms);
     }
   }
@@ -95,9 +106,10 @@ TEST_CASE("a_lease_is_kept_with_a_true_deadline_for_a_minute_while_one_node_at_a
 TEST_CASE("after_a_thousand_cycles_only_held_leases_are_renewed") {
   LocalNodes nodes{3};
   Observers servers{nodes};
-  Redlock locks{endpoints(nodes), redlock::Options{.node_timeout = 1s}};
+  InspectableLock locks{endpoints(nodes), redlock::Options{.node_timeout = 1s}};
   for (int cycle = 0; cycle < 1000; ++cycle)
     REQUIRE(is_granted(locks.try_lock("r" + std::to_string(cycle % 7), {.ttl = 1500ms})));
+  REQUIRE(eventually([&] { return locks.pending() == 0; }));  // also of a node that is behind the others
   const auto lease = locks.try_lock("held", {.ttl = 1500ms});
   REQUIRE(lease);
   const std::uint64_t before = servers.calls("pttl");

@@ -4,6 +4,7 @@
 #include <string>
 #include <system_error>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -22,6 +23,7 @@ using redlock::State;
 
 /// A lease on "r" that every node has granted.
 Lease lease_everywhere(Redlock& locks, Observers& servers, redlock::Duration ttl, bool fencing = true) {
+  reach_all(locks, servers);
   auto lease = locks.try_lock("r", {.ttl = ttl, .fencing = fencing, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   const auto all = static_cast<int>(servers.size());

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -110,8 +111,10 @@ TEST_CASE("releases_of_a_client_destroyed_while_a_node_hangs_still_arrive") {
   const ProcessResources before;
   {
     InspectableLock locks{endpoints(nodes)};
+    Observers servers{nodes};
+    reach_all(locks, servers);
     Lease lease = locks.lock("resource", lasting).value();
-    REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+    REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
     nodes.pause(2);
     lease.release();
   }

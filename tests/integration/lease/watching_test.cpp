@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/loss_recorder.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
@@ -152,6 +153,7 @@ TEST_CASE("a_lease_is_watched_again_after_each_of_its_own_writes") {
 
 TEST_CASE("a_single_deleted_copy_is_not_a_loss_and_is_restored") {
   Fixture f;
+  reach_all(f.locks, f.servers);
   const Lease lease = f.locks.lock("r", {.ttl = 1s, .on_lost = f.recorder.callback()}).value();
   for (int round = 0; round < 6; ++round) {
     REQUIRE(f.is_armed());

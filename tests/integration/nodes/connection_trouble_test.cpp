@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
 #include "integration/support/refusal.hpp"
@@ -134,9 +135,6 @@ TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_othe
 
   nodes.resume(1);
   Observers servers{nodes};
-  REQUIRE(eventually([&] {
-    const auto lease = locks.try_lock("r");
-    return lease && eventually([&] { return servers.holding("r", lease->owner_value()) == 3; }, 50ms);
-  }));
+  REQUIRE(eventually([&] { return all_grant(locks, servers, "r"); }));
   CHECK(eventually([&] { return servers.empty() == 3; }));
 }

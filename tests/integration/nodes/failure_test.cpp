@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
@@ -48,11 +49,7 @@ void cycle(Redlock& locks, const std::string& resource) {
 /// comes back with the copy.
 bool all_vote(Redlock& locks, Observers& servers) {
   static int number = 0;
-  const std::string resource = "vote/" + std::to_string(++number);
-  const auto lease = locks.try_lock(resource);
-  const auto everywhere = static_cast<int>(servers.size());
-  return lease &&
-         eventually([&] { return servers.holding(resource, lease->owner_value()) == everywhere; }, 50ms);
+  return all_grant(locks, servers, "vote/" + std::to_string(++number));
 }
 
 void check_has_a_line_for_each(const Error& error, const LocalNodes& nodes) {
@@ -207,7 +204,7 @@ TEST_CASE("a_briefly_hung_node_keeps_its_connection_and_votes_again") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes), Options{.node_timeout = 20s}};
-  REQUIRE(all_vote(locks, servers));
+  REQUIRE(eventually([&] { return all_vote(locks, servers); }));
   nodes.pause(0);
   for (int i = 0; i < 20; ++i) cycle(locks, "r");
   nodes.resume(0);

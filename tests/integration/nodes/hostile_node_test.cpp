@@ -28,6 +28,7 @@ struct Hostile {
   explicit Hostile(Options options = {})
       : locks{{nodes.url(0), proxy.url(), nodes.url(2)}, std::move(options)} {
     REQUIRE(eventually([&] { return is_released() && locks.ready_nodes() == 3; }));
+    REQUIRE(eventually([&] { return locks.pending() == 0; }));
   }
   bool is_released() {
     auto lease = locks.try_lock("r");

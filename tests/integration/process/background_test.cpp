@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -66,10 +67,12 @@ void check_that_the_new_thread_sleeps(const std::set<pid_t>& before) {
 TEST_CASE("a_release_pending_for_a_dead_node_is_delivered_without_further_calls") {
   LocalNodes nodes{3, {.persist = true}};
   InspectableLock locks{endpoints(nodes)};
+  Observers servers{nodes};
+  reach_all(locks, servers);
   {
     const auto lease = locks.try_lock("resource", lasting);
     REQUIRE(lease);
-    REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+    REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
     nodes.kill(2);
     REQUIRE(eventually([&] {
       static_cast<void>(locks.inspect("resource"));  // notices the dead node
@@ -135,7 +138,8 @@ TEST_CASE("short_locks_do_not_wake_the_background_thread") {
   LocalNodes nodes{1};
   const std::set<pid_t> before = threads();
   InspectableLock locks{endpoints(nodes)};
-  const auto first = locks.try_lock("first", lasting);
+  // Not watched: after a second, that would wake the thread.
+  const auto first = locks.try_lock("first", {.ttl = 60s, .renewal = redlock::Renewal::none});
   REQUIRE(first);
   std::this_thread::sleep_for(50ms);
   const std::set<pid_t> background = new_threads(before);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "os/pause.hpp"
 #include "redlock/error.hpp"
@@ -90,7 +91,9 @@ TEST_CASE("a_child_can_neither_use_nor_harm_its_parents_client") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   std::optional<InspectableLock> locks{endpoints(nodes)};
-  Lease lease = locks->lock("resource", lasting).value();
+  reach_all(*locks, servers);
+  // Not watched: that would make more connections.
+  Lease lease = locks->lock("resource", {.ttl = 60s, .renewal = redlock::Renewal::none}).value();
   REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
   const Traffic before{servers};
 
@@ -117,6 +120,7 @@ TEST_CASE("a_lease_destroyed_in_a_child_still_belongs_to_the_parent") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
+  reach_all(locks, servers);
   Lease lease = locks.lock("resource", lasting).value();
   REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
   CHECK(in_child([&] {
@@ -129,9 +133,11 @@ TEST_CASE("a_lease_destroyed_in_a_child_still_belongs_to_the_parent") {
 
 TEST_CASE("a_child_may_create_its_own_client") {
   LocalNodes nodes{3};
+  Observers servers{nodes};
   InspectableLock locks{endpoints(nodes)};
+  reach_all(locks, servers);
   const Lease lease = locks.lock("resource", lasting).value();
-  REQUIRE(eventually([&] { return Observers{nodes}.having("resource") == 3; }));
+  REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
   std::promise<pid_t> id;
   const std::jthread other_thread{[&](const std::stop_token& stop) {
     id.set_value(::gettid());
@@ -151,8 +157,8 @@ TEST_CASE("a_child_may_create_its_own_client") {
           }) == fine);
   }
   CHECK(lease.valid());
-  CHECK(eventually([&] { return Observers{nodes}.having("other") == 0; }));
-  CHECK(Observers{nodes}.holding("resource", lease.owner_value()) == 3);
+  CHECK(eventually([&] { return servers.having("other") == 0; }));
+  CHECK(servers.holding("resource", lease.owner_value()) == 3);
 }
 
 // At the moment of the fork other threads are anywhere, also in the middle of what the mutex guards.

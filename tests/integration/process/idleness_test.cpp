@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
@@ -93,8 +94,7 @@ TEST_CASE("a_late_answer_does_not_hide_the_end_of_an_idle_connection") {
   Observers servers{nodes};
   Proxies proxies{nodes};
   Redlock locks{proxies.endpoints(), {.connect_timeout = 20s, .node_timeout = 20s}};
-  REQUIRE(is_granted(locks.try_lock("warm-up")));
-  REQUIRE(eventually([&] { return servers.attempts() == 3; }));  // all connections exist
+  reach_all(locks, servers);
   proxies[2].set_delay(0ms, 300ms);
   auto lease = locks.try_lock("r", {.ttl = 60s, .renewal = redlock::Renewal::none});
   REQUIRE(lease);

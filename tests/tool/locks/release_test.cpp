@@ -8,6 +8,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/network/proxy.hpp"
+#include "tool/deployment.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -36,6 +37,7 @@ struct Held {
 
 TEST_CASE("a_forced_release_ends_the_command_of_the_holder_at_once") {
   LocalNodes nodes{3};
+  start_deployment(nodes, nodes.urls(), {"--max-ttl", "1h"});
   // Without the release, the ttl would last for longer than the test may.
   Program holder{tool({"run", "--max-ttl", "1h", "--ttl", "1h", "r", "--", "sleep", "3600"}),
                  {nodes_variable(nodes.urls())}};

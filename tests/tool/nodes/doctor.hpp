@@ -85,13 +85,6 @@ class Findings {
   }
 };
 
-/// Begins a deployment. The lock has a long ttl, so that a pause of the machine does not lose it.
-inline void start_deployment(const std::vector<std::string>& urls) {
-  const Program::Ending ending = run_tool({"run", "-w", "20", "r", "--", "true"}, urls);
-  INFO(ending.errors);
-  REQUIRE(ending.code == 0);
-}
-
 /// Three servers, each of which is reached at an address of its own.
 struct ThreeHosts {
   explicit ThreeHosts(LocalNodesOptions options = {})

@@ -11,6 +11,7 @@
 #include "support/catch.hpp"
 #include "support/network/raw_client.hpp"
 #include "support/project_file.hpp"
+#include "tool/deployment.hpp"
 #include "tool/nodes/doctor.hpp"
 #include "tool/nodes/findings.hpp"
 #include "tool/program.hpp"
@@ -27,7 +28,7 @@ namespace {
 /// Three nodes with a user who has the documented rights.
 struct WithUser {
   WithUser() {
-    start_deployment(f.urls);
+    start_deployment(f.nodes, f.urls);
     allow(documented_rights());
     for (const std::string& url : f.urls) urls.push_back("redis://app:tuna@" + url.substr(8));
   }
@@ -135,7 +136,7 @@ TEST_CASE("a_missing_right_to_be_named_is_a_note") {
 
 TEST_CASE("a_server_that_may_delete_locks_is_unsafe") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   RawClient server{f.nodes.port(1)};
   for (const std::string policy : {"allkeys-lru", "volatile-ttl"}) {
     CAPTURE(policy);
@@ -153,7 +154,7 @@ TEST_CASE("a_server_that_may_delete_locks_is_unsafe") {
 
 TEST_CASE("a_server_that_is_nearly_full_degrades") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   RawClient server{f.nodes.port(0)};
   const std::uint64_t used = std::stoull(server.info("used_memory").value());
   REQUIRE(server.command({"CONFIG", "SET", "maxmemory", std::to_string(used / 100 * 104)}) == "OK");
@@ -162,7 +163,7 @@ TEST_CASE("a_server_that_is_nearly_full_degrades") {
 
 TEST_CASE("a_server_that_answers_but_refuses_writes_does_not_vote") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   REQUIRE(RawClient{f.nodes.port(0)}.command({"CONFIG", "SET", "maxmemory", "1"}) == "OK");
   REQUIRE(RawClient{f.nodes.port(1)}.command({"CONFIG", "SET", "min-replicas-to-write", "1"}) == "OK");
   const Findings found{f.urls};
@@ -199,7 +200,7 @@ TEST_CASE("a_restart_guard_that_is_off_is_unsafe_unless_nodes_lose_nothing") {
 
 TEST_CASE("limits_of_the_ttl_that_differ_are_found") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   RawClient server{f.nodes.port(1)};
   std::string marker = server.get("redlock:node").value();
   const std::size_t at = marker.find("max_ttl=60000");

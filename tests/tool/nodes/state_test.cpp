@@ -8,6 +8,7 @@
 #include "support/eventually.hpp"
 #include "support/network/proxy.hpp"
 #include "support/network/raw_client.hpp"
+#include "tool/deployment.hpp"
 #include "tool/nodes/doctor.hpp"
 #include "tool/program.hpp"
 
@@ -17,7 +18,7 @@ using redlock::tool::Severity;
 
 TEST_CASE("healthy_nodes_are_reported_as_healthy_with_exit_code_0") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   REQUIRE(eventually([&] { return run_tool({"nodes"}, f.urls).code == 0; }));  // slow on a busy machine
   const Diagnosis healthy{f.urls};
   CHECK(healthy.all["votes"] == 3);
@@ -51,7 +52,7 @@ TEST_CASE("healthy_nodes_are_reported_as_healthy_with_exit_code_0") {
 
 TEST_CASE("the_table_says_the_same_in_sentences") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   f.nodes.kill(2);
   const std::string version = RawClient{f.nodes.port(0)}.info("redis_version").value();
   const Program::Ending table = run_tool({"nodes"}, f.urls);
@@ -83,7 +84,7 @@ TEST_CASE("a_diagnosis_writes_nothing_to_new_or_used_nodes") {
   CHECK(unused.state(0) == "new");
   CHECK(unused.all["votes"] == 3);
   CHECK(Observers{f.nodes}.empty() == 3);
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   const auto before = keys();
   CHECK(Findings{f.urls}.state(0) == "voting");
   CHECK(keys() == before);
@@ -92,7 +93,7 @@ TEST_CASE("a_diagnosis_writes_nothing_to_new_or_used_nodes") {
 
 TEST_CASE("a_node_that_is_down_degrades_and_a_missing_majority_is_unsafe") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   f.nodes.kill(0);
   const Diagnosis one{f.urls};
   CHECK(one.code == 1);
@@ -110,7 +111,7 @@ TEST_CASE("a_node_that_is_down_degrades_and_a_missing_majority_is_unsafe") {
 
 TEST_CASE("a_node_that_lost_its_data_is_shown_with_the_time_until_it_votes") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   f.nodes.restart_empty(1);
   const Diagnosis unnoticed{f.urls};
   CHECK(unnoticed.state(1) == "quarantined");
@@ -130,7 +131,7 @@ TEST_CASE("a_node_that_lost_its_data_is_shown_with_the_time_until_it_votes") {
 
 TEST_CASE("without_a_majority_it_says_when_enough_nodes_vote_again") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   for (int node = 0; node < 2; ++node) f.nodes.restart_empty(node);
   REQUIRE(eventually([&] {
     static_cast<void>(run_tool({"run", "--ttl", "1s", "-n", "--node-wait", "0", "r", "--", "true"}, f.urls));
@@ -143,7 +144,7 @@ TEST_CASE("without_a_majority_it_says_when_enough_nodes_vote_again") {
 
 TEST_CASE("a_replica_does_not_vote") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   REQUIRE(RawClient{f.nodes.port(2)}.command({"REPLICAOF", "127.0.0.1", std::to_string(f.nodes.port(0))}) ==
           "OK");
   const Findings found{f.urls};
@@ -155,7 +156,7 @@ TEST_CASE("a_replica_does_not_vote") {
 
 TEST_CASE("a_server_under_two_names_votes_once") {
   const ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   const std::string second = "redis://127.0.0.2:" + std::to_string(f.nodes.port(0));
   const std::vector<std::string> urls{f.urls[0], second, f.urls[1]};
   const Findings twice{urls};
@@ -169,8 +170,8 @@ TEST_CASE("a_server_under_two_names_votes_once") {
 TEST_CASE("a_node_of_another_deployment_is_named") {
   const ThreeHosts one;
   const ThreeHosts other;
-  start_deployment(one.urls);
-  start_deployment(other.urls);
+  start_deployment(one.nodes, one.urls);
+  start_deployment(other.nodes, other.urls);
   const Findings mixed{{one.urls[0], one.urls[1], other.urls[2]}};
   CHECK(mixed.worst() == Severity::degraded);
   CHECK(mixed.state(2) == "other deployment");
@@ -204,7 +205,7 @@ TEST_CASE("a_single_host_is_found_although_a_node_on_it_is_down") {
 
 TEST_CASE("a_node_that_accepts_and_never_answers_does_not_delay_the_others") {
   ThreeHosts f;
-  start_deployment(f.urls);
+  start_deployment(f.nodes, f.urls);
   f.nodes.pause(1);
   const Diagnosis all{f.urls};
   CHECK(all.code == 1);
@@ -216,7 +217,7 @@ TEST_CASE("a_node_that_accepts_and_never_answers_does_not_delay_the_others") {
 
 TEST_CASE("a_node_that_is_slower_than_clients_wait_does_not_vote_and_a_slow_one_degrades") {
   const LocalNodes nodes{3};
-  start_deployment(nodes.urls());
+  start_deployment(nodes);
   Proxy proxy{nodes.port(1)};
   const std::vector<std::string> urls{nodes.url(0), proxy.url(), nodes.url(2)};
   proxy.set_delay(0ms, 300ms);
@@ -235,7 +236,7 @@ TEST_CASE("a_node_that_is_slower_than_clients_wait_does_not_vote_and_a_slow_one_
 
 TEST_CASE("a_node_that_stops_answering_while_it_is_asked_is_seen_in_part") {
   const LocalNodes nodes{3};
-  start_deployment(nodes.urls());
+  start_deployment(nodes);
   Proxy proxy{nodes.port(1)};
   proxy.flood("+OK\r\n", "CONFIG");  // answers without end, and only to the questions of this command
   const Diagnosis all{{nodes.url(0), proxy.url(), nodes.url(2)}};
@@ -246,7 +247,7 @@ TEST_CASE("a_node_that_stops_answering_while_it_is_asked_is_seen_in_part") {
 
 TEST_CASE("what_a_hostile_server_says_is_made_printable") {
   const LocalNodes nodes{3};
-  start_deployment(nodes.urls());
+  start_deployment(nodes);
   Proxy proxy{nodes.port(1)};
   proxy.replace("maxmemory_policy:noeviction", "maxmemory_policy:\x1b[2J\x80\x07xxxx");  // of the same length
   const std::vector<std::string> urls{nodes.url(0), proxy.url(), nodes.url(2)};

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -24,10 +25,9 @@ namespace {
 /// Marks new nodes.
 void begin(const LocalNodes& nodes, redlock::Duration max_ttl = 60s) {
   redlock::Redlock locks{endpoints(nodes), {.max_ttl = max_ttl}};
-  REQUIRE(eventually([&] {
-    return is_granted(locks.try_lock("r", {.ttl = 1s})) &&
-           Observers{nodes}.having("redlock:node") == nodes.size();
-  }));
+  Observers servers{nodes};
+  REQUIRE(
+      eventually([&] { return is_granted(locks.try_lock("r", {.ttl = 1s})) && all_are_marked(servers); }));
 }
 
 std::size_t lines_with(const std::string& part, const std::string& text) {
@@ -146,7 +146,7 @@ TEST_CASE("nodes_wait_gives_up_at_once_if_the_nodes_vote_only_after_its_timeout"
       {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return !waiting.is_running(); }));
   CHECK(waiting.wait().code == 69);
-  CHECK(Observers{nodes}.having("redlock:quarantine") == 3);
+  CHECK(eventually([&] { return Observers{nodes}.having("redlock:quarantine") == 3; }));
 }
 
 TEST_CASE("nodes_reports_wrong_usage_and_configuration") {
