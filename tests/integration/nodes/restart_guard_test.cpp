@@ -120,7 +120,7 @@ TEST_CASE("a_majority_that_lost_its_data_is_no_quorum_with_a_reason_per_node") {
 TEST_CASE("a_node_that_lost_its_data_while_it_ran_says_when_that_was_noticed") {
   LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};
-  lock_once(locks);
+  begin(locks);
   RawClient server{nodes.port(1)};
   REQUIRE(eventually([&] { return std::stoi(server.info("uptime_in_seconds").value_or("0")) >= 4; }));
   server.command({"FLUSHALL"});
