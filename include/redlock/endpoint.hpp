@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/error.hpp"
 #include "redlock/export.hpp"
 #include "redlock/status.hpp"
 
@@ -88,12 +89,12 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Endpoint::Transport);
 /// Writes `to_string()`, which has no credentials.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Endpoint&);
 
-class Error;
-
 namespace detail {
 
 /// Throws the error of an entry of a list, with its number, which counts from 1.
-[[noreturn]] REDLOCK_EXPORT void refuse_entry(std::size_t number, const Error& error);
+[[noreturn]] inline void refuse_entry(std::size_t number, const Error& error) {
+  throw Error{error.code(), "entry " + std::to_string(number) + " of the list: " + error.details()};
+}
 
 }  // namespace detail
 

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
-#include "redlock/error.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -298,10 +297,6 @@ Endpoint::Endpoint(std::string_view text) : Endpoint{parse(text)} {}
 Endpoint::Endpoint(const char* text) : Endpoint{not_null(text)} {}
 
 Endpoint::Endpoint(const std::string& text) : Endpoint{std::string_view{text}} {}
-
-void detail::refuse_entry(std::size_t number, const Error& error) {
-  throw Error{error.code(), "entry " + std::to_string(number) + " of the list: " + error.details()};
-}
 
 std::vector<Endpoint> Endpoint::list(std::string_view text) {
   std::vector<Endpoint> endpoints;
