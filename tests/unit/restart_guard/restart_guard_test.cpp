@@ -588,6 +588,34 @@ TEST_CASE("where_no_name_has_a_majority_the_smallest_of_the_commonest_wins_and_t
   CHECK(one.guard.required_marker().beginning == two.guard.required_marker().beginning);
 }
 
+// Found by the simulation: all four servers had lost their data. A client that remembered the old name gave it to two of
+// them, while a client that knew none gave a new one to the others. The fifth endpoint leads to the first server.
+TEST_CASE("the_second_name_of_a_server_does_not_keep_two_names_of_the_others_alive") {
+  std::vector<MarkedServer> servers = marked_servers(5);
+  std::vector<MarkedServer> others = fresh_servers(5);
+  for (MarkedServer& server : others) server.run_id += "o";
+  GuardedClient other = guarded_client(others);
+  other.connect_all(at(0ms));
+  other.settle(at(0ms));
+  servers[2] = others[2];
+  servers[3] = others[3];
+  const std::string ours = Marker::parse(servers[0].data.marker)->deployment;
+  const std::string theirs = Marker::parse(servers[2].data.marker)->deployment;
+  REQUIRE(ours != theirs);
+  const bool is_second_name = GENERATE(true, false);
+  GuardedClient one = guarded_client(servers);
+  for (NodeIndex node = 0; node < 4; ++node) one.connect(node, at(1s));
+  const Trouble why{is_second_name ? NodeStatus::same_node : NodeStatus::unreachable, "not used"};
+  one.guard.disconnected(4, why, at(1s), one.outbox);
+  one.settle(at(1s));
+  for (NodeIndex node = 0; node < 4; ++node) {
+    const bool was_renamed = is_second_name && (node < 2 ? ours : theirs) != std::min(ours, theirs);
+    const std::string expected = is_second_name ? std::min(ours, theirs) : node < 2 ? ours : theirs;
+    CHECK(Marker::parse(servers[node].data.marker)->deployment == expected);
+    CHECK(servers[node].is_quarantined(at(1s) + quarantine - 1ms) == was_renamed);
+  }
+}
+
 TEST_CASE("a_client_with_a_name_of_a_minority_follows_the_majority") {
   std::vector<MarkedServer> servers = marked_servers();
   std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}};

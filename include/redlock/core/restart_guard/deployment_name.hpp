@@ -23,7 +23,8 @@ struct Naming {
 
 /// Every client that has read all markers chooses the same name: that of a majority, or else the commonest one, or else
 /// the smallest one. Names that current runs of servers have count more than those of earlier runs. While some markers
-/// are not read, a name that may be in the minority counts only if it is the only one and the client knows none.
+/// are not read, a name that may be in the minority counts only if it is the only one and the client knows none. (The second
+/// name of a server has no marker. Otherwise two pairs of four servers could have two names for ever.)
 [[nodiscard]] inline Naming naming_of(const std::vector<GuardedNode>& nodes, const ExpectedMarker& expected) {
   struct Count {
     std::size_t current = 0;
@@ -32,7 +33,7 @@ struct Naming {
   std::map<std::string, Count> names;
   std::size_t unread = 0;
   for (const GuardedNode& node : nodes) {
-    unread += node.is_reached() ? 0 : 1;
+    unread += node.is_reached() || node.is_second_name ? 0 : 1;
     if (!node.is_reached() || !node.agrees_with(expected) || !node.marker->is_named()) continue;
     Count& count = names[node.marker->deployment];
     ++count.all;

@@ -55,8 +55,9 @@ struct GuardedNode {
   std::uint64_t changed_in = 0;
   std::uint64_t read_in = 0;
   std::uint64_t asked_in = 0;
-  bool is_asked = false;   // a reply about its marker is due
-  bool is_wanted = false;  // a look was wanted since that command was sent
+  bool is_asked = false;        // a reply about its marker is due
+  bool is_wanted = false;       // a look was wanted since that command was sent
+  bool is_second_name = false;  // its server is connected as another node, so there is no marker to be read
 
   /// How long a marker must stay missing or unnamed before the guard believes that no other client is marking the node.
   static constexpr Span between_looks = std::chrono::milliseconds{200};

@@ -50,7 +50,10 @@ class MarkedNodes {
     disconnected(node);
     nodes_[node].run_id = run_id;
   }
-  void disconnected(NodeIndex node) { nodes_[node] = GuardedNode{}; }
+  void disconnected(NodeIndex node, bool is_second_name = false) {
+    nodes_[node] = GuardedNode{};
+    nodes_[node].is_second_name = is_second_name;
+  }
   /// Gives the connection up if it does not lead to the server to which it was made.
   void read(NodeIndex node, const Reply& reply, bool durable, Time now, Outbox& outbox) {
     if (!nodes_[node].read(reply, durable, ++events_, now)) outbox.give_up(node, *nodes_[node].failure);

@@ -142,8 +142,8 @@ class RestartGuard final : public Operation {
     decide(now, outbox);
     nodes_.look_if_wanted(node, now, outbox);
   }
-  void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
-    nodes_.disconnected(node);
+  void disconnected(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
+    nodes_.disconnected(node, trouble.status == NodeStatus::same_node);
     decide(now, outbox);
   }
   void timed_out(Time now, Outbox& outbox) override {
