@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "benchmark/floor/floor.hpp"
+#include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/servers.hpp"
+#include "benchmark/waiting/waiters.hpp"
+#include "support/network/raw_client.hpp"
+
+namespace redlock::benchmark {
+namespace {
+
+/// Longer than a round trip, as most holds are.
+constexpr std::chrono::milliseconds hold_time{2};
+constexpr std::size_t floor_cycles = 2000;
+
+/// Counts what the servers do.
+class Counters {
+ public:
+  explicit Counters(const testing::LocalNodes& servers) {
+    for (const std::uint16_t port : ports_of(servers)) servers_.emplace_back(port);
+  }
+
+  /// Commands that clients sent, to all nodes. The statistics of the servers also count what scripts execute, so this counts
+  /// only what no script does: each PTTL of a client follows a CLIENT CACHING, and the line's script, the only one that
+  /// runs while nothing happens and that sets a key, sets one.
+  [[nodiscard]] double commands() {
+    double sum = 0;
+    for (testing::RawClient& server : servers_) {
+      std::map<std::string, std::uint64_t> calls = server.all_calls();
+      const std::uint64_t scripts = calls["evalsha"] + calls["eval"];
+      sum += static_cast<double>(scripts + calls["ping"] + 2 * calls["client|caching"]);
+      if (calls["set"] > scripts) sum += static_cast<double>(calls["set"] - scripts);
+    }
+    return sum;
+  }
+  /// Requests for a lock, granted or denied, of all clients. Each looks on each node whether that is in quarantine.
+  [[nodiscard]] double attempts() {
+    double sum = 0;
+    for (testing::RawClient& server : servers_) sum += static_cast<double>(server.calls("exists"));
+    return sum / static_cast<double>(servers_.size());
+  }
+  void reset() { all({"CONFIG", "RESETSTAT"}); }
+  void take(const std::string& resource) { all({"SET", resource, "somebody"}); }
+  void free(const std::string& resource) { all({"DEL", resource}); }
+
+ private:
+  void all(const std::vector<std::string>& command) {
+    for (testing::RawClient& server : servers_) server.command(command);
+  }
+
+  std::vector<testing::RawClient> servers_;
+};
+
+/// Commands a second that one node gets while everybody waits and nothing happens.
+double commands_while_idle(Counters& servers, unsigned nodes, std::chrono::seconds time) {
+  std::this_thread::sleep_for(std::chrono::seconds{1});  // all stand in line
+  servers.reset();
+  const auto begun = Stopwatch::now();
+  std::this_thread::sleep_for(time);
+  const double commands = servers.commands();
+  const std::chrono::duration<double> elapsed = Stopwatch::now() - begun;
+  return commands / elapsed.count() / nodes;
+}
+
+void add_hand_overs(std::vector<Hold> holds, ContentionRow& row) {
+  std::sort(holds.begin(), holds.end(),
+            [](const Hold& one, const Hold& other) { return one.held_at < other.held_at; });
+  Samples hand_overs;
+  for (std::size_t i = 1; i < holds.size(); ++i) hand_overs.add(holds[i].held_at - holds[i - 1].released_at);
+  const std::chrono::duration<double> elapsed = holds.back().released_at - holds.front().held_at;
+  row.p50_us = hand_overs.percentile_us(0.5);
+  row.p99_us = hand_overs.percentile_us(0.99);
+  row.holds_per_s = static_cast<double>(holds.size()) / elapsed.count();
+}
+
+/// Somebody holds the lock until all wait and the idle time is over. Then each waiter gets it several times.
+template <class Start>
+ContentionRow measure_waiters(const testing::LocalNodes& servers, const std::string& kind,
+                              const Waiting& waiting, std::chrono::seconds idle_time, const Start& start) {
+  Counters counters{servers};
+  ContentionRow row{
+      .waiters = kind, .order = std::string{to_string(waiting.order)}, .count = waiting.waiters};
+  counters.take(waiting.resource);
+  const std::unique_ptr<Waiters> waiters = start(waiting);
+  waiters->wait_for_calls();
+  row.idle_commands_per_s = commands_while_idle(counters, static_cast<unsigned>(servers.size()), idle_time);
+  counters.reset();
+  counters.free(waiting.resource);
+  const std::vector<Hold> holds = waiters->wait_for_end();
+  row.attempts_per_hold = counters.attempts() / static_cast<double>(holds.size());
+  add_hand_overs(holds, row);
+  return row;
+}
+
+}  // namespace
+
+Contention contention(unsigned nodes, const std::vector<unsigned>& counts, std::size_t holds,
+                      unsigned idle_seconds) {
+  const testing::LocalNodes servers{static_cast<int>(nodes)};
+  Redlock locks{endpoints_of(servers)};
+  Floor floor{ports_of(servers), 'f', mark(locks, servers)};
+  Samples cycles;
+  floor.run(floor_cycles, cycles);
+  // A cycle is two round trips.
+  Contention result{.round_trip_us = cycles.percentile_us(0.5) / 2, .rows = {}};
+  for (const unsigned count : counts)
+    for (const Order order : {Order::fifo, Order::none}) {
+      const std::string name = "bench/" + std::to_string(count) + "/" + std::string{to_string(order)};
+      const Waiting waiting{name, order, count, std::max<std::size_t>(holds / count, 2), hold_time};
+      const std::chrono::seconds idle{idle_seconds};
+      result.rows.push_back(measure_waiters(servers, "processes", waiting, idle, [&](const Waiting& all) {
+        return start_processes(servers, all);
+      }));
+      result.rows.push_back(measure_waiters(servers, "threads", waiting, idle,
+                                            [&](const Waiting& all) { return start_threads(locks, all); }));
+    }
+  return result;
+}
+
+}  // namespace redlock::benchmark
