@@ -25,8 +25,7 @@ Reply invalidation_of(const std::string& key) {
 FakeShell::FakeShell(std::shared_ptr<FakeClock> clock, Parts parts)
     : clock_{std::move(clock)},
       report_{std::move(parts.report)},
-      engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer,
-              std::move(parts.member)},
+      engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer},
       states_(engine_.nodes(), FakeNodeState::working) {
   for (std::size_t node = 0; node < engine_.nodes(); ++node)
     nodes_.emplace_back("fake-" + std::to_string(node));
@@ -46,13 +45,18 @@ Time FakeShell::step(Time until) {
 
 void FakeShell::advance(core::Span span) {
   const Time until = core::later(now(), std::max(span, core::Span::zero()));
-  for (bool is_over = false; !is_over;) {
+  pause(until, {});
+}
+
+void FakeShell::pause(Time until, const std::stop_token& stop) {
+  for (bool is_over = false; !is_over && !stop.stop_requested();) {
     {
       const Lock lock{mutex_};
       is_over = step(until) >= until;
     }
     report_losses();
   }
+  std::this_thread::yield();  // to a holder on another thread
 }
 
 std::uint64_t FakeShell::random() {
@@ -77,7 +81,6 @@ void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std
       step(core::never);
       lock.unlock();
       report_losses();  // otherwise a loss would be due at once, and the time would not move any more
-      std::this_thread::yield();  // to a holder on another thread
       lock.lock();
     }
     exchange();  // the releases of a failed attempt

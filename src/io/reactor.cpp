@@ -37,9 +37,8 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
                  Span connect_timeout, std::uint64_t seed,
-                 const std::optional<core::RestartGuard::Settings>& guard, Observer* observer,
-                 std::string member, Warn warn)
-    : engine_{std::move(sessions), connect_timeout, seed, guard, observer, std::move(member)},
+                 const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn)
+    : engine_{std::move(sessions), connect_timeout, seed, guard, observer},
       connections_{engine_, endpoints},
       warn_{std::move(warn)},
       generation_{fork_generation()} {}
@@ -81,7 +80,7 @@ class Reactor::Visit final : public core::Completion {
     reactor_.leave(operation_, slot, successor_);
   }
   void completed(core::Operation&) noexcept override {
-    if (reactor_.parked_.remove(slot) || reactor_.asleep_.remove(slot)) reactor_.waking_->add(slot);
+    if (reactor_.parked_.remove(slot)) reactor_.waking_->add(slot);
   }
   ParkingSlot& slot;
 
@@ -129,10 +128,6 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   wake_finished(lock);
   const OnStop on_stop{*this, operation, stop_token, lock};
   while (!operation->done()) {
-    if (const Time until = operation->pauses_until(); until > Time::min() && Clock::now() < until) {
-      sleep_until(until, visit.slot, lock);
-      continue;
-    }
     if (can_drive()) take_over(visit.slot);
     if (driver_ == &visit.slot) {
       if (engine_.active() > most_sent_directly) {  // let other callers submit, so that all is sent together
@@ -160,34 +155,6 @@ void Reactor::take_over(ParkingSlot& me) {
   driver_ = &me;
 }
 
-/// Gives up the driver's role. Returns the thread that gets it, to be unparked without the mutex; null if there is none.
-ParkingSlot* Reactor::stop_driving(const ParkingSlot& me) noexcept {
-  if (driver_ != &me) return nullptr;
-  polling_ = false;
-  driver_ = parked_.take_first();
-  return driver_;
-}
-
-/// If no thread drives, sends what is queued and leaves the rest to the background.
-void Reactor::leave_to_background(Time now) {
-  if (driver_) return;
-  connections_.flush(now);
-  schedule_background(now);
-}
-
-/// Blocks during a pause of this thread's call, or until the call is done.
-void Reactor::sleep_until(Time until, ParkingSlot& me, Lock& lock) {
-  ParkingSlot* const successor = stop_driving(me);
-  const Time now = Clock::now();
-  leave_to_background(now);
-  asleep_.add(me);
-  lock.unlock();
-  if (successor) successor->unpark();
-  me.park_for(until - now);
-  lock.lock();
-  asleep_.remove(me);
-}
-
 void Reactor::submit(const Operation& operation, ParkingSlot& me) {
   Time now = Clock::now();
   if (can_drive()) {
@@ -211,11 +178,15 @@ void Reactor::stop(const Operation& operation) {
 
 void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& successor) noexcept {
   parked_.remove(me);
-  successor.slot = stop_driving(me);
+  if (driver_ == &me) {
+    polling_ = false;
+    driver_ = successor.slot = parked_.take_first();
+  }
   try {
     const Time now = Clock::now();
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
-    leave_to_background(now);
+    if (!driver_) connections_.flush(now);
+    if (!driver_) schedule_background(now);
   } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
   }
   operation->completion = nullptr;  // it may still be among the engine's finished ones

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 
 namespace redlock::inline v1::detail {
@@ -55,11 +56,12 @@ std::string label(std::string_view name, std::string_view value) {
   return text += '"';
 }
 
-void Histogram::observe(const std::string& labels, double number) {
+void Histogram::observe(const std::string& labels, Clock::duration time) {
   Series& series =
       series_.try_emplace(labels, Series{std::vector<std::uint64_t>(bounds_.size() + 1)}).first->second;
-  ++series.counts[static_cast<std::size_t>(std::ranges::lower_bound(bounds_, number) - bounds_.begin())];
-  series.sum += number;
+  const double seconds = std::chrono::duration<double>{time}.count();
+  ++series.counts[static_cast<std::size_t>(std::ranges::lower_bound(bounds_, seconds) - bounds_.begin())];
+  series.sum += seconds;
 }
 
 void Exposition::add(std::string_view name, std::string_view help, const Counter& counter,

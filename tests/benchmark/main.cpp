@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include "benchmark/measure/measurements.hpp"
 
@@ -15,7 +14,7 @@ namespace bench = redlock::benchmark;
 
 constexpr int usage_error = 64;  // EX_USAGE of sysexits.h
 
-using AnyReport = std::variant<bench::Report, bench::Facts, bench::Outages, bench::Contention>;
+using AnyReport = std::variant<bench::Report, bench::Facts, bench::Outages>;
 
 struct Arguments {
   unsigned nodes = 5;
@@ -27,9 +26,6 @@ struct Arguments {
   unsigned leases = 10'000;
   unsigned seconds = 30;
   unsigned max_ttl = 60;
-  std::vector<unsigned> waiters{1, 2, 8, 64};
-  std::size_t holds = 640;
-  unsigned idle = 3;
   bench::Flood flood = bench::Flood::invalidations;
   bool json = false;
 };
@@ -92,23 +88,6 @@ void add_hostile(CLI::App& app, Arguments& arguments, AnyReport& report) {
       [&] { report = bench::hostile(arguments.nodes, arguments.flood, arguments.leases, arguments.cycles); });
 }
 
-void add_contention(CLI::App& app, Arguments& arguments, AnyReport& report) {
-  CLI::App* contention = add_command(
-      app, "contention",
-      "How fast a lock passes from holder to holder, compared with a round trip and with polling", arguments);
-  contention
-      ->add_option("--waiters", arguments.waiters, "numbers of waiters, each 1 to 1024 (default 1,2,8,64)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
-  contention->add_option("--holds", arguments.holds, "holds per row of the report (default 640)")
-      ->check(CLI::Range(2, 10'000'000));
-  contention->add_option("--idle", arguments.idle, "seconds in which all wait, 1 to 3600 (default 3)")
-      ->check(CLI::Range(1, 3600));
-  contention->callback([&] {
-    report = bench::contention(arguments.nodes, arguments.waiters, arguments.holds, arguments.idle);
-  });
-}
-
 void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   add_measurement(app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one",
                   20'000, arguments)
@@ -153,7 +132,6 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
   add_hostile(app, arguments, report);
-  add_contention(app, arguments, report);
   add_outages(app, arguments, report);
 }
 

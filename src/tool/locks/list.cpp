@@ -11,7 +11,6 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
-#include "tool/line_text.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/lock_reader.hpp"
@@ -23,7 +22,7 @@ namespace redlock::tool {
 namespace {
 
 using detail::printable;
-using Listing = Table<7>;
+using Listing = Table<6>;
 
 /// A lock in the list: the owner value with the most copies.
 struct Entry {
@@ -33,7 +32,6 @@ struct Entry {
   LockState::Kind state = LockState::Kind::unknown;
   std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
-  std::vector<InLine> line;
 };
 
 /// Precondition: at least one node has a copy.
@@ -48,8 +46,7 @@ Entry entry_of(const FoundLock& lock) {
               .copies = most->second,
               .state = state.kind,
               .ttl = {},
-              .token = token_of(lock.nodes, most->first),
-              .line = {}};
+              .token = token_of(lock.nodes, most->first)};
   for (const NodeReport& report : lock.nodes) {
     if (report.owner != most->first) continue;
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
@@ -65,7 +62,6 @@ Listing::Row row_of(const Entry& entry, std::size_t nodes) {
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
           entry.ttl ? readable(*entry.ttl) : "never expires",
           entry.token ? std::to_string(entry.token->value()) : "-",
-          entry.line.empty() ? "-" : std::to_string(entry.line.size()),
           std::to_string(entry.copies) + "/" + std::to_string(nodes)};
 }
 
@@ -77,7 +73,6 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
   add_holder(json, entry.holder.owner_value);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();
-  json["line"] = line_json(entry.line);
   return json_text(json);
 }
 
@@ -85,16 +80,15 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
 
 int list(const ListArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  Redlock locks{nodes.endpoints, nodes.options};
+  static_cast<void>(Redlock{nodes.endpoints, nodes.options});  // checks them
   ::signal(SIGPIPE, SIG_IGN);
   LockReader reader{nodes};
   const std::size_t number = nodes.endpoints.size();
   Listing table;
-  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "IN LINE", "COPIES"}};
-  reader.find(arguments.prefix, [&](const std::vector<FoundLock>& portion) {
-    for (const FoundLock& lock : portion) {
-      Entry entry = entry_of(lock);
-      if (lock.has_line) entry.line = line_in(locks.inspect(lock.resource));
+  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "COPIES"}};
+  reader.find(arguments.prefix, [&](const std::vector<FoundLock>& locks) {
+    for (const FoundLock& lock : locks) {
+      const Entry entry = entry_of(lock);
       if (arguments.json)
         std::cout << json_of(entry, number) << '\n';
       else

@@ -35,39 +35,6 @@ void print_table(std::ostream& out, const Facts& facts) {
     out << std::left << std::setw(28) << name << std::right << std::setw(12) << value << '\n';
 }
 
-void print_json(std::ostream& out, const Contention& table) {
-  auto rows = nlohmann::ordered_json::array();
-  for (const ContentionRow& row : table.rows)
-    rows.push_back({{"waiters", row.waiters},
-                    {"order", row.order},
-                    {"count", row.count},
-                    {"p50_us", rounded(row.p50_us, 10)},
-                    {"p99_us", rounded(row.p99_us, 10)},
-                    {"p50_round_trips", rounded(row.p50_us / table.round_trip_us, 100)},
-                    {"p99_round_trips", rounded(row.p99_us / table.round_trip_us, 100)},
-                    {"holds_per_s", rounded(row.holds_per_s, 10)},
-                    {"attempts_per_hold", rounded(row.attempts_per_hold, 1000)},
-                    {"idle_commands_per_s", rounded(row.idle_commands_per_s, 10)}});
-  out << nlohmann::ordered_json{{"round_trip_us", rounded(table.round_trip_us, 10)}, {"rows", rows}}.dump(2)
-      << '\n';
-}
-
-void print_table(std::ostream& out, const Contention& table) {
-  const auto line = [&out](const auto& waiters, const auto& order, const auto& count) -> std::ostream& {
-    return out << std::left << std::setw(10) << waiters << std::setw(6) << order << std::right << std::setw(6)
-               << count;
-  };
-  out << std::fixed << std::setprecision(1) << "majority round trip: " << table.round_trip_us << " us\n";
-  line("waiters", "order", "count") << "    p50_us    p99_us  p50_trips  p99_trips  holds/s  attempts/hold  "
-                                       "idle_commands/s\n";
-  for (const ContentionRow& row : table.rows)
-    line(row.waiters, row.order, row.count)
-        << std::setw(10) << row.p50_us << std::setw(10) << row.p99_us << std::setw(11)
-        << row.p50_us / table.round_trip_us << std::setw(11) << row.p99_us / table.round_trip_us
-        << std::setw(9) << row.holds_per_s << std::setw(15) << std::setprecision(2) << row.attempts_per_hold
-        << std::setprecision(1) << std::setw(17) << row.idle_commands_per_s << '\n';
-}
-
 void print_json(std::ostream& out, const Outages& table) {
   auto rows = nlohmann::ordered_json::array();
   const auto both = [](const OutageTimes& times) {

@@ -16,8 +16,8 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 9> names{"exclusion", "honesty",    "tokens", "fence",  "ownership",
-                                                  "liveness",  "quiescence", "order",  "wake-up"};
+  constexpr std::array<std::string_view, 7> names{"exclusion", "honesty",  "tokens",    "fence",
+                                                  "ownership", "liveness", "quiescence"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -32,18 +32,13 @@ void Figures::add(const Figures& other) {
   extensions += other.extensions;
   repairs += other.repairs;
   releases_in_callbacks += other.releases_in_callbacks;
-  bypasses += other.bypasses;
   overlaps += other.overlaps;
   writes_refused += other.writes_refused;
   writes_lost_unfenced += other.writes_lost_unfenced;
 }
 
 Judge::Judge(const Schedule& schedule, Lookup world)
-    : schedule_{schedule},
-      world_{std::move(world)},
-      stores_(static_cast<std::size_t>(schedule.resources)),
-      lines_{schedule,
-             [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }} {}
+    : schedule_{schedule}, world_{std::move(world)}, stores_(static_cast<std::size_t>(schedule.resources)) {}
 
 Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   figures_.grants += lease.client >= 0 ? 1 : 0;

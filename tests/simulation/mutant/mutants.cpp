@@ -11,7 +11,6 @@
 
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
-#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "simulation/mutant/faulty_operations.hpp"
 #include "simulation/mutant/mutant.hpp"
@@ -151,22 +150,6 @@ class AdoptWithoutSwap final : public NamedMutant {
   }
 };
 
-/// Newcomers do not heed the flag.
-class IgnoresFlag final : public NamedMutant {
- public:
-  using NamedMutant::NamedMutant;
-  void before_attempt(Claim& claim, const std::string&) const override { claim.flag_key.clear(); }
-};
-
-/// The flag binds those for whom it stands.
-class FlagBindsHeads final : public NamedMutant {
- public:
-  using NamedMutant::NamedMutant;
-  void before_attempt(Claim& claim, const std::string&) const override {
-    claim.flag_key = core::flag_key(claim.key);
-  }
-};
-
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -222,8 +205,10 @@ struct Change {
   std::string_view instead;
 };
 
-/// Throws `std::logic_error` if a passage does not occur.
-Mutant::Patch patched(const core::Script& original, std::initializer_list<Change> changes) {
+/// Patches the script of the restart guard, which is not loaded, so it has no digest. Throws `std::logic_error` if a passage
+/// does not occur.
+Mutant::Patch marking_with(std::initializer_list<Change> changes) {
+  static constexpr core::Script original{core::mark_script, {}};
   std::string source{original.source};
   for (const auto& [passage, instead] : changes) {
     std::size_t at = source.find(passage);
@@ -233,12 +218,6 @@ Mutant::Patch patched(const core::Script& original, std::initializer_list<Change
   }
   return {&original, std::move(source)};
 }
-/// Patches the script of the restart guard, which is not loaded, so it has no digest.
-Mutant::Patch marking_with(std::initializer_list<Change> changes) {
-  static constexpr core::Script original{core::mark_script, {}};
-  return patched(original, changes);
-}
-Mutant::Patch line_with(std::initializer_list<Change> changes) { return patched(core::line_script, changes); }
 constexpr std::string_view before_marking = "local age=";
 constexpr std::string_view after_marking = "local about=";
 constexpr std::string_view stored_marker = "call('GETRANGE',KEYS[1],0,511)";
@@ -344,22 +323,6 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Patched{"foreign-texts-are-replaced", {marking_over_anything()}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
-  add(IgnoresFlag{"no-flag"});
-  add(FlagBindsHeads{"flag-binds-heads"});
-  add(Patched{"nobody-is-told",
-              {line_with({{"local function tell(member,text) ",
-                           "local function tell() end local function ask(member,text) "}})}});
-  add(Patched{"dead-members-stay", {line_with({{"remove('-inf',now)", ""}})}});
-  add(Patched{"place-by-clients-clock",
-              {line_with({{"now-ARGV[2]", "now-ARGV[2]+string.byte(me,16)*1000000"}})}});
-  add(Patched{"place-by-arrival", {line_with({{"now-ARGV[2]", "now"}})}});
-  add(Patched{"no-new-place-after-clock-step", {line_with({{"or math.abs(score-should)>life", ""}})}});
-  add(Patched{"nobody-leaves", {line_with({{"call('ZREM',order,me) call('ZREM',alive,me) if", "if"}})}});
-  add(Patched{"flag-is-not-taken-down",
-              {line_with({{"return {rank,call('ZCARD',order)", "return {rank,call('ZCARD',order)+1"}})}});
-  add(Patched{"everybody-is-first", {line_with({{"return {rank,", "return {math.min(rank,0),"}})}});
-  add(Patched{"right-is-inherited", {line_with({{"ARGV[4]=='1' or not score", "not score"}})}});
-  add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}});
   return all;
 }
 

@@ -51,8 +51,6 @@ class Surroundings {
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
   /// The resource to request next; empty if any will do.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
-  /// The flag of the resource's line keeps newcomers from a majority.
-  [[nodiscard]] virtual bool flag_stands(int resource) const = 0;
   virtual void asked(const std::string& owner) = 0;
   /// A thread has ended its call.
   virtual void call_ended(int client) = 0;
@@ -104,11 +102,10 @@ class Process {
  private:
   struct Held;
   struct Thread;
-  class ObservedPursuit;
 
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
-  void judge_grants(const core::Acquisition& granted);
+  void judge_grants(const Thread& thread);
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
   void report_loss(const std::shared_ptr<Held>& lost, core::Time now);
@@ -117,9 +114,8 @@ class Process {
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
-  void pursue(Thread& thread, core::Time now);
-  void attempt_begins(Thread& thread, core::Claim& claim);
-  void call_done(Thread& thread, core::Time now);
+  void ask(Thread& thread, core::Time now);
+  void attempt_ended(Thread& thread, core::Time now);
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
@@ -127,9 +123,9 @@ class Process {
   void end_hold(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
+  void try_again(Thread& thread, Errc why, core::Time now);
   void rest(Thread& thread);
-  [[nodiscard]] std::unique_ptr<core::Operation> wrapped(std::unique_ptr<core::Operation> operation);
-  [[nodiscard]] core::OwnerValues draw_owner_values();
+  [[nodiscard]] std::string new_owner_value();
 
   const int index_;
   const Schedule& schedule_;

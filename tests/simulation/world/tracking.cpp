@@ -1,4 +1,4 @@
-// What servers send by themselves: what was published, and changes of keys (CLIENT TRACKING).
+// Invalidation messages of servers: CLIENT TRACKING.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -30,23 +30,13 @@ Reply array_of(std::vector<Reply> elements) {
 
 }  // namespace
 
-/// Sends what a client has published to the subscribers. A server learns by this that a client has closed its connection.
-void World::deliver_messages(int node) {
-  Server& server = nodes_[static_cast<std::size_t>(node)].server;
-  for (const Channels::Message& message : server.take_messages()) {
-    if (connections_[static_cast<std::size_t>(message.subscriber)].client_open)
-      answer(message.subscriber, {now_, 0, {message.reply}, {"a message"}});
-    else
-      server.disconnected(message.subscriber);
-  }
-}
-
 /// The answer to a command about connections. Returns nothing for other commands.
 std::optional<Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   const Reply ok = reply_of([](const Answer& answer) { answer.ok(); });
-  if (words.front() == "PING")
-    return array_of({string_of("pong"), string_of("")});  // also from a server that loads: no client reads it
+  if (words.front() == "PING") return array_of({string_of("pong"), string_of("")});
+  if (words.front() == "SUBSCRIBE")
+    return array_of({string_of("subscribe"), string_of(channel), integer_of(1)});
   if (words.front() != "CLIENT") return std::nullopt;
   if (words[1] == "ID") return integer_of(index + 1);
   if (words[1] == "CACHING") {
@@ -65,8 +55,7 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
 /// Handles a read after CLIENT CACHING YES.
 void World::arm(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
-  if (!std::exchange(connection.arms, false) || (words.front() != "GETRANGE" && words.front() != "PTTL"))
-    return;
+  if (!std::exchange(connection.arms, false) || words.front() != "GETRANGE") return;
   if (mutant_ && !mutant_->rearms() && connection.has_written) return;
   nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{words[1]}});
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "simulation/world/wire.hpp"
 #include "simulation/world/world.hpp"
@@ -173,8 +172,8 @@ void World::serve(int index, const Connection::Request& request) {
   Connection::Answers answers{now_, 0, {}, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
     core::take_command(bytes, words_);
-    execute(index, words_, answers.replies);
-    if (history_.kept()) answers.commands.resize(answers.replies.size(), name_of_command(words_));
+    if (history_.kept()) answers.commands.push_back(name_of_command(words_));
+    answers.replies.push_back(execute(index, words_));
   }
   answer(index, std::move(answers));
 }
@@ -200,27 +199,19 @@ core::Reply World::welcome(const Connection& connection, const std::vector<std::
   return reply;
 }
 
-/// Runs one command, adds its replies, and checks its effect.
-void World::execute(int index, const std::vector<std::string_view>& words,
-                    std::vector<core::Reply>& replies) {
+/// Runs one command and checks its effect.
+core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (is_handshake(words.front())) return replies.push_back(welcome(connection, words));
-  if (auto reply = tracking(index, words)) return replies.push_back(*std::move(reply));
+  if (is_handshake(words.front())) return welcome(connection, words);
+  if (auto reply = tracking(index, words)) return *std::move(reply);
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
     if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
-  node.server.execute(index, words, at, replies);
-  if (is_call_of(core::line_script, words) && replies.back().is(core::Reply::Kind::array) &&
-      !words[7].empty())
-    for (int resource = 0; resource < schedule_.resources; ++resource)
-      if (words[3] == core::LineKeys{key_of(resource)}.order)
-        judge_.lines().enqueued(connection.client, resource, connection.node, now_);
-  deliver_messages(connection.node);
-  core::Reply& reply = replies.back();
+  core::Reply reply = node.server.execute(words, at);
   if (node.false_counters > 0 && is_call_of(core::grant_script, words) &&
       reply.is(core::Reply::Kind::integer))
     reply.integer = core::greatest_counter - 1;
@@ -236,6 +227,7 @@ void World::execute(int index, const std::vector<std::string_view>& words,
     notify_change(connection.node, key_of(resource), index);
   }
   arm(index, words);
+  return reply;
 }
 
 void World::judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,

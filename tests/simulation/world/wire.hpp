@@ -14,12 +14,10 @@ namespace redlock::simulation {
 
 /// The name of a command in a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
-  constexpr std::string_view names[] = {"release", "extend",   "grant", "set",
-                                        "confirm", "put back", "swap",  "line"};
+  constexpr std::string_view names[] = {"release", "extend", "grant", "set", "confirm", "put back", "swap"};
   static_assert(std::size(names) == std::size(core::all_scripts));
   const bool whole = words.front() == "EVAL";
   if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
-  if (words[1] == core::line_script.sha1 && words[7].empty()) return "leave line";
   std::size_t index = 0;
   for (const core::Script* script : core::all_scripts) {
     if (words[1] == (whole ? script->source : script->sha1))
@@ -37,7 +35,6 @@ namespace redlock::simulation {
   if (reply.is(ReplyKind::nil)) return "nothing";
   if (reply.is(ReplyKind::error)) return reply.text.substr(0, reply.text.find(' '));
   if (command == "PING") return "pong";
-  if (command == "a message") return "message on " + reply.elements[1].text;
   if (reply.is(ReplyKind::array) && (command == "look" || command == "mark")) {
     if (reply.elements[0].text.empty()) return "no marker";
     return reply.elements[1].integer > 0 ? "quarantined" : "marked";

@@ -98,7 +98,6 @@ class World final : private Surroundings {
       look_for_grants,
       deletion,
       must_know,
-      look_at_line,
     };
     Instant at;
     std::uint64_t order;
@@ -127,7 +126,6 @@ class World final : private Surroundings {
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
-  bool flag_stands(int resource) const override;
   void asked(const std::string& owner) override;
   void call_ended(int client) override;
   bool may_orphan() const override { return healed_at_ > now_; }
@@ -154,10 +152,9 @@ class World final : private Surroundings {
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
   void answer(int connection, Connection::Answers answers);
-  void execute(int connection, const std::vector<std::string_view>& words, std::vector<core::Reply>& replies);
+  core::Reply execute(int connection, const std::vector<std::string_view>& words);
   [[nodiscard]] std::optional<core::Reply> tracking(int connection,
                                                     const std::vector<std::string_view>& words);
-  void deliver_messages(int node);
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
   void flood(int node);
@@ -209,11 +206,7 @@ class World final : private Surroundings {
   void delete_everywhere();
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
-  void look_at_line();
-  [[nodiscard]] int nodes_with(std::string_view key) const;
-  [[nodiscard]] bool is_usable(const Node& node) const;
   void check_quiescence();
-  void check_lines_are_over();
   void check_names();
 
   static constexpr Instant never = std::numeric_limits<Instant>::max();

@@ -46,7 +46,6 @@ class Tally {
   void mark(NodeIndex node, Vote vote) {
     if (vote.kind == Vote::Kind::unknown) return mark(node, Mark::unknown, std::move(vote.trouble));
     mark(node, vote.kind == Vote::Kind::yes ? Mark::yes : Mark::no);
-    if (!vote.trouble.message.empty()) ballots_[node].trouble = std::move(vote.trouble);
   }
   /// Marks all nodes that have not answered as unknown.
   void close(const Trouble& trouble) {
