@@ -31,6 +31,16 @@ GuardedClient guarded_client(std::vector<MarkedServer>& servers) {
   return GuardedClient{servers, example_guard(servers.size())};
 }
 
+/// Servers with the run ids "o0", "o1", …, which were marked at the beginning of the test.
+std::vector<MarkedServer> servers_of_another_deployment(std::size_t count = 3) {
+  std::vector<MarkedServer> servers = fresh_servers(count);
+  for (MarkedServer& server : servers) server.run_id.replace(0, 3, "o");
+  GuardedClient client = guarded_client(servers);
+  client.connect_all(at(0ms));
+  client.settle(at(0ms));
+  return servers;
+}
+
 void restart(MarkedServer& server, const MarkedServer::Data& data = {}) {
   server.run_id += "'";
   server.data = data;
@@ -542,11 +552,7 @@ TEST_CASE("a_client_with_another_number_of_nodes_reports_both_numbers") {
 
 TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
   std::vector<MarkedServer> servers = marked_servers();
-  std::vector<MarkedServer> others{{"other0", {}}, {"other1", {}}, {"other2", {}}};
-  GuardedClient{others, example_guard()}.connect_all(at(0ms));
-  GuardedClient other = guarded_client(others);
-  other.connect_all(at(0ms));
-  other.settle(at(0ms));
+  const std::vector<MarkedServer> others = servers_of_another_deployment();
   servers[0] = others[0];
   GuardedClient one = guarded_client(servers);
   one.connect_all(at(1s));  // the marker that is read first is of the wrong deployment
@@ -560,10 +566,7 @@ TEST_CASE("a_node_of_another_deployment_than_the_majority_does_not_vote") {
 
 TEST_CASE("where_no_name_has_a_majority_the_smallest_of_the_commonest_wins_and_the_others_wait_in_full") {
   std::vector<MarkedServer> servers = marked_servers(4);
-  std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}, {"o3", {}}};
-  GuardedClient other = guarded_client(others);
-  other.connect_all(at(0ms));
-  other.settle(at(0ms));
+  const std::vector<MarkedServer> others = servers_of_another_deployment(4);
   servers[0] = others[0];
   servers[1] = others[1];
   const std::string ours = Marker::parse(servers[2].data.marker)->deployment;
@@ -592,11 +595,7 @@ TEST_CASE("where_no_name_has_a_majority_the_smallest_of_the_commonest_wins_and_t
 // them, while a client that knew none gave a new one to the others. The fifth endpoint leads to the first server.
 TEST_CASE("the_second_name_of_a_server_does_not_keep_two_names_of_the_others_alive") {
   std::vector<MarkedServer> servers = marked_servers(5);
-  std::vector<MarkedServer> others = fresh_servers(5);
-  for (MarkedServer& server : others) server.run_id += "o";
-  GuardedClient other = guarded_client(others);
-  other.connect_all(at(0ms));
-  other.settle(at(0ms));
+  const std::vector<MarkedServer> others = servers_of_another_deployment(5);
   servers[2] = others[2];
   servers[3] = others[3];
   const std::string ours = Marker::parse(servers[0].data.marker)->deployment;
@@ -618,10 +617,7 @@ TEST_CASE("the_second_name_of_a_server_does_not_keep_two_names_of_the_others_ali
 
 TEST_CASE("a_client_with_a_name_of_a_minority_follows_the_majority") {
   std::vector<MarkedServer> servers = marked_servers();
-  std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}};
-  GuardedClient other = guarded_client(others);
-  other.connect_all(at(0ms));
-  other.settle(at(0ms));
+  const std::vector<MarkedServer> others = servers_of_another_deployment();
   servers[2] = others[2];
   GuardedClient one = guarded_client(servers);
   one.connect(2, at(0ms));
@@ -661,10 +657,7 @@ TEST_CASE("a_marker_that_is_not_understood_on_a_minority_of_new_nodes_does_not_h
 
 TEST_CASE("a_marker_of_an_earlier_run_in_another_deployment_than_the_majority_is_replaced") {
   std::vector<MarkedServer> servers = marked_servers();
-  std::vector<MarkedServer> others{{"o0", {}}, {"o1", {}}, {"o2", {}}};
-  GuardedClient other = guarded_client(others);
-  other.connect_all(at(0ms));
-  other.settle(at(0ms));
+  const std::vector<MarkedServer> others = servers_of_another_deployment();
   servers[0].data = others[0].data;
   GuardedClient one = guarded_client(servers);
   one.connect_all(at(1s));
