@@ -55,12 +55,13 @@ class Category final : public std::error_category {
   }
 };
 
+// Not a local variable, which the first caller initialises: if another thread is doing so at the moment of a fork(), a
+// child that gets an error waits for that thread for ever.
+constinit const Category instance;
+
 }  // namespace
 
-const std::error_category& category() noexcept {
-  static const Category instance;
-  return instance;
-}
+const std::error_category& category() noexcept { return instance; }
 
 std::error_code make_error_code(Errc code) noexcept { return {static_cast<int>(code), category()}; }
 
