@@ -103,7 +103,7 @@ void* put_integer(const redisReadTask* task, long long integer) noexcept {
 
 void* put_nil(const redisReadTask* task) noexcept { return put(task, Reply::Kind::nil); }
 
-redisReplyObjectFunctions make_functions() noexcept {
+constexpr redisReplyObjectFunctions make_functions() noexcept {
   redisReplyObjectFunctions functions{};
   functions.createString = put_string;
   functions.createArray = put_array;
@@ -119,6 +119,9 @@ redisReplyObjectFunctions make_functions() noexcept {
   return functions;
 }
 
+// Not a local variable, as a child of fork() could wait for ever for another thread that was just initialising it.
+constinit redisReplyObjectFunctions functions = make_functions();  // not const, as hiredis wants it
+
 }  // namespace
 
 void Reader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
@@ -127,7 +130,6 @@ Reader::Reader(ReplyLimits limits) : in_progress_{std::make_unique<ReplyInProgre
   in_progress_->limits = limits;
   in_progress_->left = limits;
   in_progress_->too_long = "the reply is larger than " + std::to_string(limits.text / 1024) + " KiB";
-  static redisReplyObjectFunctions functions = make_functions();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc{};
   reader_->privdata = in_progress_.get();

@@ -162,8 +162,8 @@ class KeyWatcher final : WatchedLease::Watcher {
           return false;
         node.tracking = Tracking::on;
       }
-      static const std::string caching = command({"CLIENT", "CACHING", "YES"});
-      if (!watch.send(index, WatchedLease::caching, caching, outbox)) return false;
+      if (!watch.send(index, WatchedLease::caching, command({"CLIENT", "CACHING", "YES"}), outbox))
+        return false;
     }
     return watch.send(index, WatchedLease::value, watch.read_command(), outbox);
   }
@@ -219,7 +219,7 @@ class KeyWatcher final : WatchedLease::Watcher {
     disarm_all(node, now);
   }
   void ping(Time now) {
-    static const std::string ping = command({"PING"});
+    const std::string ping = command({"PING"});
     for (Node& node : nodes_)
       if (node.listener.ready() && node.listener.pending() == 0) node.listener.send(ping, {}, never, now);
     ping_at_ = now + ping_every_;
