@@ -1,4 +1,4 @@
-// What nodes report: the result of an operation on one node, and who has a lock.
+// What nodes report: the result of an operation on one node, who has a lock, and who waits for it.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "redlock/export.hpp"
 #include "redlock/fencing_token.hpp"
@@ -13,6 +14,15 @@
 
 namespace redlock {
 inline namespace v1 {
+
+/// A client that stands in line for a lock (`Order::fifo`). If several of its calls wait, they stand there as one.
+struct InLine {
+  std::string client = {};  ///< 16 hex digits, which tell clients apart; empty if the node has another form.
+  std::string label = {};   ///< `host:pid program` of the client. It may be any bytes: escape them.
+  std::chrono::nanoseconds waited{};  ///< How long its first call has waited, when the node answered.
+
+  friend bool operator==(const InLine&, const InLine&) = default;
+};
 
 /// The result of an operation on one node. A plain value without references to the client. Contains no
 /// password.
@@ -28,6 +38,10 @@ struct NodeReport {
   /// For `quarantined`: after how long the node votes again, at the earliest. Empty if it does not say, because
   /// people have to do something first; the message says what.
   std::optional<std::chrono::nanoseconds> votes_in = {};
+
+  /// Who stands in line, in order, as `inspect` read it: the first 100. Usually one node orders the line and has it. Empty
+  /// if it has none, or if this client has no right to read it (`zrange`, on the keys `redlock:q?:*`).
+  std::vector<InLine> line = {};
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
@@ -59,6 +73,10 @@ struct Holder {
 /// Returns whom at least half of the nodes report; empty if there is none. So it is empty for the error of a lock without
 /// `LockOptions::fencing`, because the nodes do not say who is in the way of such a one.
 [[nodiscard]] REDLOCK_EXPORT std::optional<Holder> holder_of(std::span<const NodeReport> reports);
+
+/// Returns who stands in line for the lock, in order, according to the reports of `inspect`. Each client is in it once: it
+/// may be on several nodes for some seconds, after the node that orders the line has failed.
+[[nodiscard]] REDLOCK_EXPORT std::vector<InLine> line_in(std::span<const NodeReport> reports);
 
 /// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form. Unprintable bytes are
 /// escaped.

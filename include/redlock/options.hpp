@@ -53,6 +53,20 @@ enum class Renewal : std::uint8_t {
 /// Writes that name.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Renewal);
 
+/// Who gets a lock that several calls wait for.
+enum class Order : std::uint8_t {
+  /// First come, first served: waiting calls stand in a line, and a new call does not overtake them. The lock passes from one
+  /// holder to the next in two round trips, and nobody polls. Where nobody waits, this costs nothing.
+  fifo,
+  /// Whoever asks at the right moment: waiting calls try again and again, with pauses of 10 to 400 ms.
+  none,
+};
+
+/// Returns the enumerator's name, such as `"fifo"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Order) noexcept;
+/// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Order);
+
 /// Options of a client. They are checked when the client is made; a value out of range throws `Error` with
 /// `Errc::invalid_argument`.
 struct Options {
@@ -131,6 +145,14 @@ struct LockOptions {
   /// deadline beyond it. At least the ttl, at most 3650 days. Default: no limit.
   std::optional<Duration> max_hold = std::nullopt;
 
+  /// Who gets the lock if several calls wait for it. All users of a lock should agree: those with `none`, and other Redlock
+  /// clients, may overtake calls that stand in line. While any of these wait, `try_lock` with `fifo` fails with `held` even if
+  /// the lock happens to be free. The line needs rights to the keys `redlock:q?:*` and the channels `redlock:turn:*`. Default:
+  /// `fifo`; but if the nodes refuse these rights, calls poll as with `none`, after a warning. If it is set to `fifo`, they
+  /// fail with `misconfigured` instead. Without fencing and restart guard, attempts are plain `SET NX PX` commands, which do
+  /// not know who stands in line. Adoptions do not wait.
+  std::optional<Order> order = std::nullopt;
+
   /// How long a call for a lock waits, and tries again, if too few nodes vote but enough of them have said when
   /// they vote again, because they have restarted (`NodeReport::votes_in`). After that it fails with `no_quorum`.
   /// 0 to 3650 days. Default: a call that makes one attempt does not wait for nodes, and one that waits for the
@@ -187,4 +209,6 @@ template <>
 struct std::formatter<redlock::RestartGuard> : redlock::detail::NameFormatter<redlock::RestartGuard> {};
 template <>
 struct std::formatter<redlock::Renewal> : redlock::detail::NameFormatter<redlock::Renewal> {};
+template <>
+struct std::formatter<redlock::Order> : redlock::detail::NameFormatter<redlock::Order> {};
 #endif

@@ -1,12 +1,15 @@
 #include "api/client.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "api/label.hpp"
 #include "api/limits.hpp"
@@ -16,6 +19,8 @@
 #include "os/quiet_thread.hpp"
 #include "os/random.hpp"
 #include "redlock/core/lease/release_operation.hpp"
+#include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/line/line_view.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
 
 namespace redlock::inline v1::detail {
@@ -59,11 +64,12 @@ std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
   return names;
 }
 
-std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options) {
+std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options,
+                                                 const std::string& turn_channel) {
   std::vector<core::Session::Settings> settings;
   for (const Endpoint& node : nodes)
     settings.push_back({.name = node.to_string(),
-                        .login = {node.user(), node.password(), node.db(), connection_name()},
+                        .login = {node.user(), node.password(), node.db(), connection_name(), turn_channel},
                         .connect_timeout = options.connect_timeout,
                         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
                         .seed = random_number()});
@@ -98,6 +104,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
     : options_{checked(std::move(options))},
       names_{names_of(checked(nodes))},
       label_{process_label(::program_invocation_short_name)},
+      member_{draw_member(label_)},
       generation_{fork_generation()},
       wall_clock_{std::move(wall_clock)},
       registry_{new LeaseRegistry},
@@ -105,10 +112,11 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
                   ? new EventQueue{options_.observer, options_.key_prefix.size(), options_.on_warning}
                   : nullptr},
       shell_{make_shell({.nodes = nodes,
-                         .sessions = settings_of(nodes, options_),
+                         .sessions = settings_of(nodes, options_, core::turn_channel(member_)),
                          .connect_timeout = options_.connect_timeout,
                          .guard = guard_of(nodes.size(), options_),
                          .observer = events_.get(),
+                         .member = member_,
                          .report = options_.on_warning})} {
   pin_module();  // for name lookups, and for callbacks that destroy their client
   warn(options_, nodes.size());
@@ -132,103 +140,90 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
   if (options.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
                               .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
+  if (options.order.value_or(Order::fifo) == Order::fifo) claim.flag_key = core::flag_key(claim.key);
   return claim;
 }
 
 // ── acquiring ───────────────────────────────────────────────────────────────────────────────────────────────
 
-struct Client::Attempt {
-  std::optional<Errc> failure;  // none: granted
-  core::Claim claim;            // if granted
-  Tally tally;
+/// The attempt that got the lock, or why none did.
+struct Client::Pursued {
+  std::optional<core::Pursuit::Failure> failure{};
+  core::Claim claim{};
+  Tally tally{0};
   Time begun{};
   Time valid_until{};
 };
 
-/// Makes the next attempt of the pursuit.
-Client::Attempt Client::attempt(core::Pursuit& pursuit, const std::string& label,
-                                const std::stop_token& stop) {
-  const std::uint64_t proposed = pursuit.is_fenced() ? proposal() : 0;
-  core::Claim claim = pursuit.claim(new_owner_value(label, wall_clock_()), proposed);
-  auto acquisition = std::make_unique<core::Acquisition>(std::move(claim), names_.size(), pursuit.purpose());
-  acquisition->give_up_at = pursuit.give_up_at();
-  return shell_->run(std::move(acquisition), stop, [](core::Acquisition& ended) {
-    const Time valid_until = ended.valid_until();
-    return Attempt{ended.failure(), ended.granted() ? ended.take_claim() : core::Claim{}, ended.take_tally(),
-                   ended.begun(), valid_until};
-  });
+/// Draws and reads what the core cannot.
+core::Pursuit::Call Client::call_of(std::string_view resource, const LockOptions& options, Attempts attempts,
+                                    Time give_up_at) {
+  return {.claim = claim_of(resource, options),
+          .attempts = attempts,
+          .give_up_at = give_up_at,
+          .node_wait = node_wait(options),
+          .is_fair = options.order.value_or(Order::fifo) == Order::fifo,
+          .insists_on_order = options.order == Order::fifo,
+          .owner_values = draw_owner_values(options.label.empty() ? label_ : options.label),
+          .time_of_day = wall_clock_(),
+          .seed = attempts == Attempts::one ? 0 : shell_->random()};
 }
 
 LockResult Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
                            Time give_up_at, const std::stop_token& stop) {
   check_process();
-  core::Pursuit pursuit{claim_of(resource, options), attempts, give_up_at, node_wait(options)};
-  if (!events_ || attempts == Attempts::one) return run(pursuit, resource, options, stop);
-  const Time called = now();
-  LockResult result = run(pursuit, resource, options, stop);
-  events_->waited({.resource = lock_key(options_.key_prefix, resource),
-                   .failure = result ? std::nullopt : std::optional{static_cast<Errc>(result.code().value())},
-                   .waited = now() - called});
-  return result;
+  const Time called = events_ ? now() : Time{};
+  std::optional<LockResult> result;
+  while (!result) result = run(call_of(resource, options, attempts, give_up_at), resource, options, stop);
+  if (events_ && attempts == Attempts::until_time)
+    events_->waited(
+        {.resource = lock_key(options_.key_prefix, resource),
+         .failure = *result ? std::nullopt : std::optional{static_cast<Errc>(result->code().value())},
+         .waited = now() - called});
+  return std::move(*result);
 }
 
 LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
   check_process();
   check_adoption(handover, options);
-  core::Claim claim = claim_of(handover.resource, options);
-  claim.adopted_owner = handover.owner_value;
-  core::Pursuit pursuit{std::move(claim), Attempts::one, core::never, node_wait(options),
-                        handover.token.value()};
-  return run(pursuit, handover.resource, options, {});
+  core::Pursuit::Call call = call_of(handover.resource, options, Attempts::one, core::never);
+  call.claim.adopted_owner = handover.owner_value;
+  call.claim.flag_key.clear();  // it takes over a lock that is held
+  call.adopted_token = handover.token.value();
+  return *run(std::move(call), handover.resource, options, {});
 }
 
-LockResult Client::run(core::Pursuit& pursuit, std::string_view resource, const LockOptions& options,
-                       const std::stop_token& stop) {
-  for (;;) {
-    if (shutting_down_.stop_requested()) return LockResult{Errc::cancelled, "the client was shut down"};
-    if (stop.stop_requested()) return LockResult{Errc::cancelled, "stop was requested"};
-    Attempt ended = attempt(pursuit, options.label.empty() ? label_ : options.label, stop);
-    if (!ended.failure) {
-      // Check the validity here, because this thread may have slept since the last grant.
-      Lease lease = make_lease(resource, options, ended);
-      if (lease.valid()) return lease;
-    }
-    auto next = pursuit.failed(why_not(ended), std::move(ended.tally), ended.begun, now(),
-                               pursuit.waits() ? shell_->random() : 0);
-    if (next == core::Pursuit::Next::pause) {
-      pause(pursuit.pause_until(), stop);
-      next = pursuit.pause_over(now());
-    }
-    if (next == core::Pursuit::Next::end) {
-      Failure failure = explain(pursuit.code(), pursuit.tally());
-      return LockResult{failure.code, std::move(failure.details), std::move(failure.nodes)};
-    }
-  }
+/// Returns none if the lock was granted, but this thread woke up only after its validity, and the call has time left.
+std::optional<LockResult> Client::run(core::Pursuit::Call call, std::string_view resource,
+                                      const LockOptions& options, const std::stop_token& stop) {
+  if (is_shut_down_ || stop.stop_requested()) return failed({Errc::cancelled, std::nullopt});
+  const Time tries_until = call.waits() ? call.give_up_at : Time::min();
+  auto pursuit = std::make_unique<core::Pursuit>(std::move(call), names_.size());
+  Pursued ended = shell_->run(std::move(pursuit), stop, [](core::Pursuit& done) -> Pursued {
+    core::Acquisition* const granted = done.granted();
+    if (!granted) return {.failure = done.take_failure()};
+    const Time valid_until = granted->valid_until();
+    return {std::nullopt, granted->take_claim(), granted->take_tally(), granted->begun(), valid_until};
+  });
+  if (ended.failure) return failed(*ended.failure);
+  Lease lease = make_lease(resource, options, ended);
+  if (lease.valid()) return lease;
+  if (is_shut_down_) return failed({Errc::cancelled, std::move(ended.tally)});
+  if (now() < tries_until) return std::nullopt;
+  return failed({Errc::too_slow, std::move(ended.tally)});
 }
 
-/// Why an attempt gave no lease, or gave one whose validity ended before the call could return it.
-Errc Client::why_not(const Attempt& ended) const noexcept {
-  if (shutting_down_.stop_requested()) return Errc::cancelled;
-  return ended.failure.value_or(Errc::too_slow);
-}
-
-/// Sleeps until `until`, a stop request or the client's shutdown.
-void Client::pause(Time until, const std::stop_token& stop) const {
-  std::stop_source either;
-  const auto end = [&either] { either.request_stop(); };
-  const std::stop_callback by_caller{stop, end};
-  const std::stop_callback by_all{shutting_down_.get_token(), end};
-  shell_->pause(until, either.get_token());
-}
-
-/// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
-/// were lost continue near their old value. Safety does not depend on it.
-std::uint64_t Client::proposal() const {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(wall_clock_().count(), 0));
+LockResult Client::failed(const core::Pursuit::Failure& failure) const {
+  if (!failure.tally && failure.code == Errc::timed_out)
+    return LockResult{failure.code, "the call stood in line, and no node has answered its last attempt"};
+  if (!failure.tally)
+    return LockResult{failure.code, is_shut_down_ ? "the client was shut down" : "stop was requested"};
+  Failure explained = explain(failure.code, *failure.tally);
+  return LockResult{explained.code, std::move(explained.details), std::move(explained.nodes)};
 }
 
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.
-Lease Client::make_lease(std::string_view resource, const LockOptions& options, Attempt& granted) {
+Lease Client::make_lease(std::string_view resource, const LockOptions& options, Pursued& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
                                               granted.valid_until, ends_at, options.on_lost, shell_->losses(),
@@ -307,7 +302,7 @@ bool Client::orphan(const Record& record) noexcept {
 
 void Client::shut_down() {
   check_process();
-  shutting_down_.request_stop();
+  is_shut_down_ = true;
   shell_->shut_down(registry_->close());
 }
 
@@ -326,13 +321,27 @@ bool Client::wait_lost(const Record& record, Time until, const std::stop_token& 
 
 // ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
 
+namespace {
+
+InLine in_line(const core::StandingMember& member) {
+  constexpr std::size_t digits = 16;
+  const std::string_view name{member.name};
+  if (name.size() <= digits || name[digits] != '.') return {.label = member.name, .waited = member.waited};
+  return {std::string{name.substr(0, digits)}, std::string{name.substr(digits + 1)}, member.waited};
+}
+
+}  // namespace
+
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();
   auto inspection =
       std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
                                          options_.node_timeout.value_or(default_node_timeout).get());
   return shell_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
-    return reports(ended.tally(), NodeStatus::free);
+    std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
+    for (NodeIndex node = 0; node < all.size(); ++node)
+      for (const core::StandingMember& member : ended.line(node)) all[node].line.push_back(in_line(member));
+    return all;
   });
 }
 
@@ -366,7 +375,13 @@ Client::Failure Client::explain(Errc code, const Tally& tally) const {
     details.append("; enough nodes vote again in ")
         .append(core::readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)))
         .append(": wait, or let calls wait with node_wait");
-  return {code, details, reports(tally, NodeStatus::granted)};
+  std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
+  const auto names_nobody = [](const NodeReport& report) {
+    return report.status == NodeStatus::held && !report.owner && !report.message.empty();
+  };
+  if (code == Errc::held && !holder_of(all) && std::any_of(all.begin(), all.end(), names_nobody))
+    details.append("; others stand in line for it");
+  return {code, details, std::move(all)};
 }
 
 std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) const {

@@ -1,8 +1,8 @@
 // The implementation of `Redlock` and `SingleNodeLock`.
 #pragma once
 
+#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -78,16 +78,16 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   friend struct TestAccess;  // the tests define it
-  struct Attempt;
+  struct Pursued;
 
   void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
-  Attempt attempt(core::Pursuit&, const std::string& label, const std::stop_token&);
-  LockResult run(core::Pursuit&, std::string_view resource, const LockOptions&, const std::stop_token&);
-  [[nodiscard]] std::uint64_t proposal() const;
-  Lease make_lease(std::string_view resource, const LockOptions&, Attempt& granted);
-  [[nodiscard]] Errc why_not(const Attempt&) const noexcept;
-  void pause(core::Time until, const std::stop_token&) const;
+  [[nodiscard]] core::Pursuit::Call call_of(std::string_view resource, const LockOptions&, Attempts,
+                                            core::Time give_up_at);
+  std::optional<LockResult> run(core::Pursuit::Call, std::string_view resource, const LockOptions&,
+                                const std::stop_token&);
+  [[nodiscard]] LockResult failed(const core::Pursuit::Failure&) const;
+  Lease make_lease(std::string_view resource, const LockOptions&, Pursued& granted);
   void report_loss_if_possible(const Record&);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
@@ -95,9 +95,10 @@ class Client : public std::enable_shared_from_this<Client> {
   const Options options_;
   const std::vector<std::string> names_;  // of the nodes
   const std::string label_;               // of locks whose options have none
+  const std::string member_;              // this client's name in lines
   const unsigned generation_;
   const WallClock wall_clock_;
-  std::stop_source shutting_down_;
+  std::atomic<bool> is_shut_down_ = false;
   const OwnProcessPtr<LeaseRegistry> registry_;
   const OwnProcessPtr<EventQueue> events_;  // null without an observer
   const OwnProcessPtr<Shell> shell_;

@@ -32,6 +32,7 @@ class Shell {
     core::Span connect_timeout{};
     std::optional<core::RestartGuard::Settings> guard;
     Observer* observer = nullptr;
+    std::string member;                            // the client's name in lines
     std::function<void(std::string_view)> report;  // receives warnings; may be empty
   };
 
@@ -43,9 +44,8 @@ class Shell {
   virtual void close_in_child() const noexcept {}
 
   [[nodiscard]] virtual core::Time now() const noexcept = 0;
+  /// Returns a random number, for jitter.
   [[nodiscard]] virtual std::uint64_t random() = 0;
-  /// Returns at `until`, or earlier at a stop request.
-  virtual void pause(core::Time until, const std::stop_token&) = 0;
 
   /// Submits an operation, blocks until it is done, and returns what `take(operation)` made of it under the
   /// client's mutex. A stop request abandons it.

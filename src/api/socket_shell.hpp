@@ -8,7 +8,6 @@
 #include "api/shell.hpp"
 #include "io/reactor.hpp"
 #include "notify/loss_notifier.hpp"
-#include "os/pause.hpp"
 #include "os/random.hpp"
 
 namespace redlock::inline v1::detail {
@@ -23,6 +22,7 @@ class SocketShell final : public Shell {
                  random_number(),
                  parts.guard,
                  parts.observer,
+                 std::move(parts.member),
                  [this](std::string warning) { losses_.warn(std::move(warning)); }} {}
 
   void close_in_child() const noexcept override {
@@ -31,7 +31,6 @@ class SocketShell final : public Shell {
   }
   [[nodiscard]] core::Time now() const noexcept override { return Clock::now(); }
   [[nodiscard]] std::uint64_t random() override { return random_number(); }
-  void pause(core::Time until, const std::stop_token& stop) override { pause_until(until, stop); }
   void keep(const std::shared_ptr<core::LeaseState>& lease) override { reactor_.keep(lease); }
   void watch(const std::shared_ptr<core::LeaseState>& lease) override { reactor_.watch(lease); }
   [[nodiscard]] core::HeldLeases* held_leases() noexcept override { return reactor_.held_leases(); }

@@ -65,7 +65,7 @@ void FakeLocks::take(std::string_view resource, Duration ttl, std::string_view l
   const auto held = client().shared_from_this();
   detail::check_label(label);
   shell_->overwrite(detail::lock_key(prefix_, resource),
-                    detail::new_owner_value(std::string{label}, shell_->wall()), ttl.get());
+                    detail::draw_owner_values(label).next(shell_->wall()), ttl.get());
 }
 
 void FakeLocks::lose(std::string_view resource) {

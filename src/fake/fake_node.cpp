@@ -61,9 +61,14 @@ Reply FakeNode::execute(const Words& command, Now now) {
     return string(entry ? entry->value.substr(0, std::stoull(command.at(3)) + 1) : "");
   }
   if (name == "PTTL") return integer(pttl(command.at(1), now.time));
-  if (name == "SET") {  // key value NX PX ttl
-    if (find(command.at(1), now.time)) return {};
-    set_for(command[1], command.at(2), command.at(5), now.time);
+  if (name == "ZRANGE") return members(command.at(1), std::stoull(command.at(3)), now);
+  if (name == "TIME") {
+    const auto wall = now.wall.count();
+    return array({string(std::to_string(wall / 1'000'000)), string(std::to_string(wall % 1'000'000))});
+  }
+  if (name == "SET") {  // key value [NX] PX ttl
+    if (command.at(3) == "NX" && find(command.at(1), now.time)) return {};
+    set_for(command.at(1), command.at(2), command.back(), now.time);
     return status("OK");
   }
   if (name == "ROLE") return array({string("master"), integer(0), array({})});
@@ -90,6 +95,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::swap_script)) return swap(call);
   if (is(core::extend_script)) return extend(call);
   if (is(core::release_script)) return release(call);
+  if (is(core::line_script)) return line(call);
   return error("ERR the fake does not know this script");
 }
 
@@ -113,12 +119,64 @@ Reply FakeNode::grant(const Call& call) {
     token = std::max(counted + 1, std::min({token, call.now.wall.count() + day, most_by_clock}));
   const std::string& adopted = call.values.at(4);
   const std::string holder = value(call, 0);
+  const bool has_flag = call.keys.size() == 3;
+  if (has_flag && find(call.keys[2], call.now.time))
+    return array({string(holder), integer(pttl(call.keys[holder.empty() ? 2 : 0], call.now.time))});
   if (holder != adopted) return denial(call);
   const long long left = holder.empty() ? 0 : pttl(call.keys[0], call.now.time);
   set_for(call.keys[0], call.values[0], std::to_string(std::max(std::stoll(call.values.at(1)), left)),
           call.now.time);
   set_for(call.keys.at(1), std::to_string(token), call.values.at(3), call.now.time);
   return integer(token);
+}
+
+/// It publishes nothing: a node in memory has one client.
+Reply FakeNode::line(const Call& call) {
+  Line& line = lines_[call.keys.at(0)];
+  line.alive_key = call.keys.at(1);
+  const std::string& member = call.values.at(0);
+  const std::chrono::milliseconds life{std::stoll(call.values.at(2))};
+  std::erase_if(line.members, [&](const auto& each) { return each.second.alive_until <= call.now.time; });
+  if (call.values.at(1).empty()) {
+    line.members.erase(member);
+  } else {
+    if (line.members.empty()) line.name = std::to_string(call.now.wall.count()) + "." + member.substr(0, 16);
+    const Time called_at = call.now.time - std::chrono::microseconds{std::stoll(call.values[1])};
+    const auto [place, is_new] = line.members.try_emplace(member);
+    if (is_new || call.values.at(3) == "1") place->second.called_at = called_at;
+    place->second.alive_until = call.now.time + life;
+  }
+  const auto stands_before = [&](const auto& each) {
+    const auto self = line.members.find(member);
+    return self != line.members.end() &&
+           std::pair{each.second.called_at, each.first} < std::pair{self->second.called_at, self->first};
+  };
+  const auto rank = line.members.contains(member)
+                        ? std::count_if(line.members.begin(), line.members.end(), stands_before)
+                        : -1;
+  Reply reply = array({integer(rank), integer(static_cast<long long>(line.members.size())),
+                       integer(rank == 1 ? life.count() : -1), integer(1), string(line.name)});
+  if (line.members.empty()) lines_.erase(call.keys[0]);
+  return reply;
+}
+
+/// The key holds the order of a line, or until when each member is alive. `last`: the last index.
+Reply FakeNode::members(const std::string& key, std::size_t last, Now now) const {
+  std::vector<std::pair<core::Time, std::string>> scored;
+  for (const auto& [order_key, line] : lines_)
+    for (const auto& [member, place] : line.members) {
+      if (key == order_key) scored.emplace_back(place.called_at, member);
+      if (key == line.alive_key) scored.emplace_back(place.alive_until, member);
+    }
+  std::sort(scored.begin(), scored.end());
+  if (scored.size() > last + 1) scored.resize(last + 1);
+  std::vector<Reply> replies;
+  for (const auto& [time, member] : scored) {
+    const auto ahead = std::chrono::duration_cast<std::chrono::microseconds>(time - now.time);
+    replies.push_back(string(member));
+    replies.push_back(string(std::to_string((now.wall + ahead).count())));
+  }
+  return array(std::move(replies));
 }
 
 Reply FakeNode::confirm(const Call& call) {

@@ -40,6 +40,15 @@ class FakeNode {
     std::string value;
     core::Time expires = core::never;
   };
+  struct Line {
+    struct Place {
+      core::Time called_at;
+      core::Time alive_until;
+    };
+    std::string name;
+    std::string alive_key;
+    std::map<std::string, Place> members;
+  };
   struct Call;  // of a script
 
   Entry* find(const std::string& key, core::Time now);
@@ -50,6 +59,8 @@ class FakeNode {
   core::Reply swap(const Call&);
   core::Reply extend(const Call&);
   core::Reply release(const Call&);
+  core::Reply line(const Call&);
+  [[nodiscard]] core::Reply members(const std::string& key, std::size_t last, Now) const;
   [[nodiscard]] core::Reply denial(const Call&);
   [[nodiscard]] std::string value(const Call&, std::size_t key);
   [[nodiscard]] long long counter(const Call&);
@@ -59,6 +70,7 @@ class FakeNode {
 
   std::string run_id_;
   std::map<std::string, Entry> keys_;
+  std::map<std::string, Line> lines_;  // by the key of their order
 };
 
 }  // namespace redlock::inline v1::detail

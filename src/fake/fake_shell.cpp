@@ -25,7 +25,8 @@ Reply invalidation_of(const std::string& key) {
 FakeShell::FakeShell(std::shared_ptr<FakeClock> clock, Parts parts)
     : clock_{std::move(clock)},
       report_{std::move(parts.report)},
-      engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer},
+      engine_{std::move(parts.sessions), parts.connect_timeout, 1, parts.guard, parts.observer,
+              std::move(parts.member)},
       states_(engine_.nodes(), FakeNodeState::working) {
   for (std::size_t node = 0; node < engine_.nodes(); ++node)
     nodes_.emplace_back("fake-" + std::to_string(node));
@@ -45,18 +46,13 @@ Time FakeShell::step(Time until) {
 
 void FakeShell::advance(core::Span span) {
   const Time until = core::later(now(), std::max(span, core::Span::zero()));
-  pause(until, {});
-}
-
-void FakeShell::pause(Time until, const std::stop_token& stop) {
-  for (bool is_over = false; !is_over && !stop.stop_requested();) {
+  for (bool is_over = false; !is_over;) {
     {
       const Lock lock{mutex_};
       is_over = step(until) >= until;
     }
     report_losses();
   }
-  std::this_thread::yield();  // to a holder on another thread
 }
 
 std::uint64_t FakeShell::random() {
@@ -81,6 +77,7 @@ void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std
       step(core::never);
       lock.unlock();
       report_losses();  // otherwise a loss would be due at once, and the time would not move any more
+      std::this_thread::yield();  // to a holder on another thread
       lock.lock();
     }
     exchange();  // the releases of a failed attempt

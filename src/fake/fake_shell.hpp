@@ -49,7 +49,6 @@ class FakeShell final : public Shell, public LossReports {
 
   [[nodiscard]] core::Time now() const noexcept override { return clock_->now(); }
   [[nodiscard]] std::uint64_t random() override;
-  void pause(core::Time until, const std::stop_token&) override;
   void keep(const std::shared_ptr<core::LeaseState>&) override;
   void watch(const std::shared_ptr<core::LeaseState>&) override;
   [[nodiscard]] core::HeldLeases* held_leases() noexcept override { return engine_.held_leases(); }

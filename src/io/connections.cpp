@@ -16,8 +16,6 @@ using core::Time;
 
 /// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
-/// How long the last owner waits for that.
-constexpr Span closing_time_at_exit = std::chrono::milliseconds{250};
 
 }  // namespace
 
@@ -38,8 +36,7 @@ void Connections::update(Time now) {
   run_errands(now);  // of connections that broke while sending
 }
 
-void Connections::finish() {
-  const Time until = Clock::now() + closing_time_at_exit;
+void Connections::finish(Time until) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
     if (all_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))

@@ -44,8 +44,8 @@ class Connections {
   [[nodiscard]] core::Time timer() const noexcept { return closing_.timer(); }
   /// Handles what such a poll has found. `polls` begins with what `append_to` appended.
   void handle(const std::vector<pollfd>& polls, core::Time now);
-  /// Sends what is queued and reads to the end. Blocks for at most 250 ms.
-  void finish();
+  /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
+  void finish(core::Time until);
 
   // ── for the background ───────────────────────────────────────────────────────────────────────────────────
 

@@ -23,6 +23,8 @@ constexpr Span background_delay = std::chrono::milliseconds{5};
 constexpr Span socket_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
 constexpr Span pause_after_failure = std::chrono::milliseconds{100};
+/// How long a client that is destroyed may take to leave the nodes as they should be.
+constexpr Span time_to_finish = std::chrono::milliseconds{250};
 /// With up to this many active operations, a caller sends its own commands while another thread polls. With more, the
 /// driver sends them together.
 constexpr std::size_t most_sent_directly = 3;
@@ -37,8 +39,9 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
                  Span connect_timeout, std::uint64_t seed,
-                 const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn)
-    : engine_{std::move(sessions), connect_timeout, seed, guard, observer},
+                 const std::optional<core::RestartGuard::Settings>& guard, Observer* observer,
+                 std::string member, Warn warn)
+    : engine_{std::move(sessions), connect_timeout, seed, guard, observer, std::move(member)},
       connections_{engine_, endpoints},
       warn_{std::move(warn)},
       generation_{fork_generation()} {}
@@ -56,7 +59,25 @@ Reactor::~Reactor() {
     background_.call();
   }
   background_.join();
-  connections_.finish();
+  const Time until = Clock::now() + time_to_finish;
+  try {
+    leave_lines(until);
+  } catch (const std::exception&) {  // no memory: the flags expire
+  }
+  connections_.finish(until);
+}
+
+/// The gates' answers tell whether this client was the last one in line, and has to take the flag down.
+void Reactor::leave_lines(Time until) {
+  for (Time now = Clock::now(); !engine_.has_left_lines() && now < until; now = Clock::now()) {
+    connections_.update(now);
+    polls_.clear();
+    connections_.append_to(polls_);
+    poll_until(polls_, std::min({until, engine_.timer(), connections_.timer()}), now);
+    connections_.handle(polls_, Clock::now());
+    engine_.on_time(Clock::now());
+  }
+  connections_.update(Clock::now());
 }
 
 // ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -80,7 +101,7 @@ class Reactor::Visit final : public core::Completion {
     reactor_.leave(operation_, slot, successor_);
   }
   void completed(core::Operation&) noexcept override {
-    if (reactor_.parked_.remove(slot)) reactor_.waking_->add(slot);
+    if (reactor_.parked_.remove(slot) || reactor_.asleep_.remove(slot)) reactor_.waking_->add(slot);
   }
   ParkingSlot& slot;
 
@@ -128,6 +149,10 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
   wake_finished(lock);
   const OnStop on_stop{*this, operation, stop_token, lock};
   while (!operation->done()) {
+    if (const Time until = operation->pauses_until(); until > Time::min() && Clock::now() < until) {
+      sleep_until(until, visit.slot, lock);
+      continue;
+    }
     if (can_drive()) take_over(visit.slot);
     if (driver_ == &visit.slot) {
       if (engine_.active() > most_sent_directly) {  // let other callers submit, so that all is sent together
@@ -155,6 +180,34 @@ void Reactor::take_over(ParkingSlot& me) {
   driver_ = &me;
 }
 
+/// Gives up the driver's role. Returns the thread that gets it, to be unparked without the mutex; null if there is none.
+ParkingSlot* Reactor::stop_driving(const ParkingSlot& me) noexcept {
+  if (driver_ != &me) return nullptr;
+  polling_ = false;
+  driver_ = parked_.take_first();
+  return driver_;
+}
+
+/// If no thread drives, sends what is queued and leaves the rest to the background.
+void Reactor::leave_to_background(Time now) {
+  if (driver_) return;
+  connections_.flush(now);
+  schedule_background(now);
+}
+
+/// Blocks during a pause of this thread's call, or until the call is done.
+void Reactor::sleep_until(Time until, ParkingSlot& me, Lock& lock) {
+  ParkingSlot* const successor = stop_driving(me);
+  const Time now = Clock::now();
+  leave_to_background(now);
+  asleep_.add(me);
+  lock.unlock();
+  if (successor) successor->unpark();
+  me.park_for(until - now);
+  lock.lock();
+  asleep_.remove(me);
+}
+
 void Reactor::submit(const Operation& operation, ParkingSlot& me) {
   Time now = Clock::now();
   if (can_drive()) {
@@ -178,15 +231,11 @@ void Reactor::stop(const Operation& operation) {
 
 void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& successor) noexcept {
   parked_.remove(me);
-  if (driver_ == &me) {
-    polling_ = false;
-    driver_ = successor.slot = parked_.take_first();
-  }
+  successor.slot = stop_driving(me);
   try {
     const Time now = Clock::now();
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
-    if (!driver_) connections_.flush(now);
-    if (!driver_) schedule_background(now);
+    leave_to_background(now);
   } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
   }
   operation->completion = nullptr;  // it may still be among the engine's finished ones

@@ -25,7 +25,8 @@ namespace redlock::inline v1::detail {
 ///
 /// The I/O of a call needs no other thread. One of the threads that wait for an operation polls the sockets and handles
 /// everything that becomes ready, also for other operations; it is the *driver*. The other waiting threads park until their
-/// operation is done or the driver's role passes to them. Handing every operation to an I/O thread would cost two context
+/// operation is done or the driver's role passes to them; one whose call pauses between attempts only sleeps, and neither
+/// drives nor gets that role. Handing every operation to an I/O thread would cost two context
 /// switches. A background thread drives only if something must happen while no caller waits: renewals, redials, releases that
 /// are not sent or answered yet, invalidation messages, and connections that end while a lease is in force. It gives way to
 /// every caller.
@@ -36,10 +37,11 @@ class Reactor {
  public:
   /// Called under the mutex with a warning for the user. May be empty.
   using Warn = std::function<void(std::string)>;
-  /// `observer`: for the engine.
+  /// `observer`, `member`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
           core::Span connect_timeout, std::uint64_t seed,
-          const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, Warn warn);
+          const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, std::string member,
+          Warn warn);
   /// Sends what is queued and reads to the end, for at most 250 ms.
   ~Reactor();
   /// Closes all descriptors without sending anything.
@@ -90,6 +92,9 @@ class Reactor {
   void submit(const Operation&, ParkingSlot& me);
   [[nodiscard]] bool can_drive() const noexcept;
   void take_over(ParkingSlot& me);
+  [[nodiscard]] ParkingSlot* stop_driving(const ParkingSlot& me) noexcept;
+  void leave_to_background(core::Time now);
+  void sleep_until(core::Time, ParkingSlot& me, Lock&);
   void stop(const Operation&);
   void wake_for_timers(core::Time now);
   void leave(const Operation&, ParkingSlot& me, Successor&) noexcept;
@@ -100,6 +105,7 @@ class Reactor {
   bool sleep_in_background(Lock&, Sockets);
   [[nodiscard]] bool is_lease_in_force(core::Time now) noexcept;
 
+  void leave_lines(core::Time until);
   void drive(Lock&, ParkingSlot& me);
   void tell_background_of_changes();
   void wake_finished(Lock&);
@@ -123,6 +129,7 @@ class Reactor {
   WakeEvent wake_;                 // ends the poll of a driver that is a caller
   ParkingPool slots_;
   ParkingList parked_;
+  ParkingList asleep_;                    // the calls of these threads pause between attempts
   WakeUp* waking_ = nullptr;              // collects threads while finished operations are gone through
   std::vector<pollfd> polls_;             // of a driver that is a caller
   std::vector<pollfd> background_polls_;  // of the background, which may still poll when a caller takes over

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstddef>
 
 namespace redlock::inline v1::detail {
@@ -56,12 +55,11 @@ std::string label(std::string_view name, std::string_view value) {
   return text += '"';
 }
 
-void Histogram::observe(const std::string& labels, Clock::duration time) {
+void Histogram::observe(const std::string& labels, double number) {
   Series& series =
       series_.try_emplace(labels, Series{std::vector<std::uint64_t>(bounds_.size() + 1)}).first->second;
-  const double seconds = std::chrono::duration<double>{time}.count();
-  ++series.counts[static_cast<std::size_t>(std::ranges::lower_bound(bounds_, seconds) - bounds_.begin())];
-  series.sum += seconds;
+  ++series.counts[static_cast<std::size_t>(std::ranges::lower_bound(bounds_, number) - bounds_.begin())];
+  series.sum += number;
 }
 
 void Exposition::add(std::string_view name, std::string_view help, const Counter& counter,

@@ -1,6 +1,7 @@
 // Prometheus' text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -27,18 +28,21 @@ class Counter {
   std::map<std::string, std::uint64_t> values_;
 };
 
-/// A histogram of durations.
+/// A histogram of numbers, or of durations in seconds.
 class Histogram {
  public:
   struct Series {
     std::vector<std::uint64_t> counts;  // by the first bound not exceeded; the last: above all bounds
-    double sum = 0;                     // in seconds
+    double sum = 0;
   };
 
-  /// `bounds`: in seconds, in ascending order. The array must outlive this object.
+  /// `bounds`: in ascending order. The array must outlive this object.
   explicit Histogram(std::span<const double> bounds) noexcept : bounds_{bounds} {}
 
-  void observe(const std::string& labels, Clock::duration);
+  void observe(const std::string& labels, double number);
+  void observe(const std::string& labels, Clock::duration time) {
+    observe(labels, std::chrono::duration<double>{time}.count());
+  }
   [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
   [[nodiscard]] const std::map<std::string, Series>& series() const noexcept { return series_; }
 

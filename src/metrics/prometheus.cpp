@@ -24,6 +24,9 @@ constexpr double short_times[] = {0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0
 /// For waits and hold times, in seconds.
 constexpr double long_times[] = {0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600};
 
+/// For positions in line.
+constexpr double positions[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
+
 constexpr Loss losses[] = {Loss::deadline_passed, Loss::no_quorum, Loss::deleted,
                            Loss::taken,           Loss::max_hold,  Loss::shut_down};
 
@@ -86,6 +89,9 @@ struct Prometheus::Counts {
   explicit Counts(std::string common) : labels{std::move(common)} {
     second_rounds.add("", 0);
     dropped.add("", 0);
+    standing.set("", 0);
+    line_refusals.add("", 0);
+    line_bypasses.add("", 0);
     for (const Loss loss : losses) lost.add(label("reason", name_of(loss)), 0);
   }
 
@@ -95,6 +101,11 @@ struct Prometheus::Counts {
   Histogram attempts{short_times};
   Counter second_rounds;
   Histogram waits{long_times};
+  Counter standing;
+  Histogram line_positions{positions};
+  Histogram line_waits{long_times};
+  Counter line_refusals;
+  Counter line_bypasses;
   Histogram holds{long_times};
   Histogram validity_left{long_times};
   Counter lost;
@@ -117,6 +128,13 @@ std::string Prometheus::text() const {
   all.add("redlock_second_rounds_total", "Attempts that needed a second round for the fencing token.",
           counts_->second_rounds);
   all.add("redlock_wait_duration_seconds", "Duration of calls that could wait for a lock.", counts_->waits);
+  all.add("redlock_line_waiting", "Calls that stand in line.", counts_->standing, "gauge");
+  all.add("redlock_line_position", "Position of calls when they entered the line.", counts_->line_positions);
+  all.add("redlock_line_duration_seconds", "How long calls stood in line.", counts_->line_waits);
+  all.add("redlock_line_refusals_total", "Calls that are not treated in order, for lack of rights.",
+          counts_->line_refusals);
+  all.add("redlock_line_bypasses_total", "Locks that others got while a call was the first one in line.",
+          counts_->line_bypasses);
   all.add("redlock_hold_duration_seconds", "How long ended leases were held.", counts_->holds);
   all.add("redlock_validity_left_seconds", "Time left until the deadline when a lease was released.",
           counts_->validity_left);
@@ -141,6 +159,30 @@ void Prometheus::attempted(const Attempt& event) {
 void Prometheus::waited(const Wait& event) {
   const std::lock_guard lock{counts_->mutex};
   counts_->waits.observe(label("outcome", name_of(event.failure)), event.waited);
+}
+
+void Prometheus::lined_up(const Line& event) {
+  const std::lock_guard lock{counts_->mutex};
+  const std::uint64_t standing = counts_->standing.values().at("");
+  switch (event.step) {
+    case LineStep::entered:
+      counts_->standing.set("", standing + 1);
+      counts_->line_positions.observe("", static_cast<double>(event.position));
+      return;
+    case LineStep::waiting:
+      return;
+    case LineStep::bypassed:
+      counts_->line_bypasses.add("");
+      return;
+    case LineStep::refused:
+      counts_->line_refusals.add("");
+      return;
+    case LineStep::granted:
+    case LineStep::left:
+      counts_->standing.set("",
+                            standing - std::min<std::uint64_t>(standing, 1));  // events may have been dropped
+      counts_->line_waits.observe(label("outcome", to_string(event.step)), event.waited);
+  }
 }
 
 void Prometheus::ended(const Hold& event) {

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds batch_delay{10};
 
 struct EventQueue::State {
   using Lock = std::unique_lock<std::mutex>;
-  using Event = std::variant<Attempt, Wait, Hold, Extension, Node>;
+  using Event = std::variant<Attempt, Wait, Line, Hold, Extension, Node>;
 
   State(std::shared_ptr<Observer> to, Report complaints)
       : observer{std::move(to)}, report{std::move(complaints)} {}
@@ -49,6 +49,7 @@ struct EventQueue::State {
       Observer& to;
       void operator()(const Attempt& attempt) const { to.attempted(attempt); }
       void operator()(const Wait& wait) const { to.waited(wait); }
+      void operator()(const Line& line) const { to.lined_up(line); }
       void operator()(const Hold& hold) const { to.ended(hold); }
       void operator()(const Extension& extension) const { to.extended(extension); }
       void operator()(const Node& node) const { to.node_changed(node); }
@@ -114,6 +115,7 @@ void EventQueue::push(const Event& event) noexcept {
 
 void EventQueue::attempted(const Attempt& event) { push(event); }
 void EventQueue::waited(const Wait& event) { push(event); }
+void EventQueue::lined_up(const Line& event) { push(event); }
 void EventQueue::ended(const Hold& event) { push(event); }
 void EventQueue::extended(const Extension& event) { push(event); }
 void EventQueue::node_changed(const Node& event) { push(event); }

@@ -30,6 +30,7 @@ class EventQueue final : public Observer {
 
   void attempted(const Attempt&) override;
   void waited(const Wait&) override;
+  void lined_up(const Line&) override;
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;

@@ -9,6 +9,7 @@
 
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/line_text.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/table.hpp"
@@ -52,6 +53,7 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
     add_holder(all, state.owner);
     if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = milliseconds_of(state.ttl);
   }
+  all["line"] = line_json(line_in(reports));
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
   std::cout << json_text(all, 2) << '\n';
@@ -68,7 +70,8 @@ int status(const StatusArguments& arguments) {
     print_json(arguments.resource, state, reports);
   } else {
     print(reports);
-    std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
+    std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n'
+              << line_table(line_in(reports));
   }
   if (state.kind != LockState::Kind::unknown) return success;
   return without_majority(misconfigured(reports), reports.size());

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <functional>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "redlock/core/base/hex.hpp"
 #include "values/printable.hpp"
@@ -93,6 +95,23 @@ std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
     return holder;
   }
   return std::nullopt;
+}
+
+std::vector<InLine> line_in(std::span<const NodeReport> reports) {
+  std::vector<InLine> all;
+  for (const NodeReport& report : reports)
+    for (const InLine& one : report.line) {
+      const auto is_same = [&one](const InLine& other) {
+        return other.client == one.client && other.label == one.label;
+      };
+      const auto known = std::ranges::find_if(all, is_same);
+      if (known == all.end())
+        all.push_back(one);
+      else
+        known->waited = std::max(known->waited, one.waited);
+    }
+  std::ranges::stable_sort(all, std::ranges::greater{}, &InLine::waited);
+  return all;
 }
 
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {

@@ -21,7 +21,26 @@ std::string_view to_string(Observer::NodeState state) noexcept {
   return "unknown state";
 }
 
+std::string_view to_string(Observer::LineStep step) noexcept {
+  switch (step) {
+    case Observer::LineStep::entered:
+      return "entered";
+    case Observer::LineStep::waiting:
+      return "waiting";
+    case Observer::LineStep::granted:
+      return "granted";
+    case Observer::LineStep::left:
+      return "left";
+    case Observer::LineStep::bypassed:
+      return "bypassed";
+    case Observer::LineStep::refused:
+      return "refused";
+  }
+  return "unknown step";
+}
+
 std::ostream& operator<<(std::ostream& out, Observer::NodeState value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Observer::LineStep value) { return out << to_string(value); }
 
 }  // namespace v1
 }  // namespace redlock

@@ -213,6 +213,16 @@ std::string_view to_string(Renewal renewal) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(Order order) noexcept {
+  switch (order) {
+    case Order::fifo:
+      return "fifo";
+    case Order::none:
+      return "none";
+  }
+  return "unknown";
+}
+
 std::ostream& operator<<(std::ostream& out, Errc value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Release value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, State value) { return out << to_string(value); }
@@ -220,6 +230,7 @@ std::ostream& operator<<(std::ostream& out, Loss value) { return out << to_strin
 std::ostream& operator<<(std::ostream& out, NodeStatus value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, RestartGuard value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Renewal value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, Order value) { return out << to_string(value); }
 
 bool is_misconfiguration(NodeStatus status) noexcept {
   switch (status) {

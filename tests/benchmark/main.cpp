@@ -1,12 +1,16 @@
 // redlock-bench: measures the cost of a lock beside the least possible cost.
 #include <CLI/CLI.hpp>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "benchmark/measure/measurements.hpp"
+#include "benchmark/waiting/plot.hpp"
 
 namespace {
 
@@ -14,7 +18,7 @@ namespace bench = redlock::benchmark;
 
 constexpr int usage_error = 64;  // EX_USAGE of sysexits.h
 
-using AnyReport = std::variant<bench::Report, bench::Facts, bench::Outages>;
+using AnyReport = std::variant<bench::Report, bench::Facts, bench::Outages, bench::Contention>;
 
 struct Arguments {
   unsigned nodes = 5;
@@ -26,9 +30,19 @@ struct Arguments {
   unsigned leases = 10'000;
   unsigned seconds = 30;
   unsigned max_ttl = 60;
+  std::vector<unsigned> waiters{1, 2, 8, 64, 256};
+  std::size_t holds = 640;
+  unsigned idle = 3;
+  std::vector<double> delays;
+  std::string svg;
   bench::Flood flood = bench::Flood::invalidations;
   bool json = false;
 };
+
+void write_file(const std::string& path, const std::string& content) {
+  std::ofstream file{path};
+  if (!(file << content << std::flush)) throw std::runtime_error{"cannot write to " + path};
+}
 
 /// A subcommand with the options that all subcommands have.
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& description,
@@ -88,6 +102,36 @@ void add_hostile(CLI::App& app, Arguments& arguments, AnyReport& report) {
       [&] { report = bench::hostile(arguments.nodes, arguments.flood, arguments.leases, arguments.cycles); });
 }
 
+void add_contention(CLI::App& app, Arguments& arguments, AnyReport& report) {
+  CLI::App* contention = add_command(
+      app, "contention",
+      "How fast a lock passes from holder to holder, compared with a round trip and with polling", arguments);
+  contention
+      ->add_option("--waiters", arguments.waiters,
+                   "numbers of waiters, each 1 to 1024 (default 1,2,8,64,256)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  contention->add_option("--holds", arguments.holds, "holds per row of the report (default 640)")
+      ->check(CLI::Range(2, 10'000'000));
+  contention->add_option("--idle", arguments.idle, "seconds in which all wait, 1 to 3600 (default 3)")
+      ->check(CLI::Range(1, 3600));
+  contention
+      ->add_option(
+          "--delays", arguments.delays,
+          "milliseconds by which the round trip to each node takes longer, each 0 to 1000: 1,5,15 starts "
+          "three nodes")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1000))
+      ->excludes("--nodes");
+  contention->add_option("--svg", arguments.svg, "also draw the hand-overs to this file");
+  contention->callback([&] {
+    const bench::Contention table = bench::contention(
+        {arguments.nodes, arguments.waiters, arguments.holds, arguments.idle, arguments.delays});
+    if (!arguments.svg.empty()) write_file(arguments.svg, bench::svg_plot(table));
+    report = table;
+  });
+}
+
 void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   add_measurement(app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one",
                   20'000, arguments)
@@ -132,6 +176,7 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   failure->require_option(1);
   degraded->callback([&] { report = measure_degraded(arguments); });
   add_hostile(app, arguments, report);
+  add_contention(app, arguments, report);
   add_outages(app, arguments, report);
 }
 

@@ -14,6 +14,7 @@ class RecordingObserver final : public Observer {
  public:
   void attempted(const Attempt& event) override { add(attempts_, event); }
   void waited(const Wait& event) override { add(waits_, event); }
+  void lined_up(const Line& event) override { add(lines_, event); }
   void ended(const Hold& event) override { add(holds_, event); }
   void extended(const Extension& event) override { add(extensions_, event); }
   void node_changed(const Node& event) override { add(nodes_, event); }
@@ -21,6 +22,7 @@ class RecordingObserver final : public Observer {
 
   [[nodiscard]] std::vector<Attempt> attempts() const { return copy(attempts_); }
   [[nodiscard]] std::vector<Wait> waits() const { return copy(waits_); }
+  [[nodiscard]] std::vector<Line> lines() const { return copy(lines_); }
   [[nodiscard]] std::vector<Hold> holds() const { return copy(holds_); }
   [[nodiscard]] std::vector<Extension> extensions() const { return copy(extensions_); }
   [[nodiscard]] std::vector<Node> nodes() const { return copy(nodes_); }
@@ -41,6 +43,7 @@ class RecordingObserver final : public Observer {
   mutable std::mutex mutex_;
   std::vector<Attempt> attempts_;
   std::vector<Wait> waits_;
+  std::vector<Line> lines_;
   std::vector<Hold> holds_;
   std::vector<Extension> extensions_;
   std::vector<Node> nodes_;

@@ -65,6 +65,9 @@ Metrics all_metrics() {
     metrics.ended({.release = release});
   for (const auto state : {redlock::State::held, redlock::State::in_doubt, redlock::State::lost})
     metrics.extended({.state = state, .late = redlock::Clock::duration{1}});
+  for (const auto step : {redlock::Observer::LineStep::entered, redlock::Observer::LineStep::granted,
+                          redlock::Observer::LineStep::left})
+    metrics.lined_up({.step = step});
   metrics.node_changed(
       {.node = "redis://a:1", .trouble = redlock::NodeStatus::timed_out, .reconnected = true});
   metrics.dropped(1);

@@ -27,10 +27,12 @@ namespace {
 /// Ignores SIGTERM and prints, again and again, when it was alive: seconds since the machine was started.
 const std::string stubborn = "trap '' TERM; while :; do cat /proc/uptime; sleep 0.01; done";
 
+/// It goes on trying if the nodes are too slow for the first attempt, as they may be on a busy machine.
 Program hold(const LocalNodes& nodes, const std::string& ttl, const std::string& script,
              const std::string& kill_after = "500ms") {
-  return Program{tool({"run", "--ttl", ttl, "--kill-after", kill_after, "r", "--", "sh", "-c", script}),
-                 {nodes_variable(nodes.urls())}};
+  return Program{
+      tool({"run", "--wait", "20s", "--ttl", ttl, "--kill-after", kill_after, "r", "--", "sh", "-c", script}),
+      {nodes_variable(nodes.urls())}};
 }
 
 /// The last sign of life, on the library's clock.

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <sstream>
+#include <stop_token>
 #include <string>
 
 #include "redlock/node_report.hpp"
@@ -17,6 +19,7 @@ using namespace std::chrono_literals;
 using redlock::Clock;
 using redlock::Errc;
 using redlock::Holder;
+using redlock::Observer;
 using redlock::testing::detail::Fd;
 using redlock::tool::Progress;
 using redlock::tool::Verbosity;
@@ -59,6 +62,12 @@ struct Waiting {
     progress.attempted({.resource = "backup", .failure = failure, .holder = holder});
   }
 
+  /// Stands at this place in line after this time.
+  void place_after(Clock::duration time, std::uint64_t position, Observer::LineStep step) {
+    now += time;
+    progress.lined_up({.resource = "backup", .step = step, .position = position, .length = 9});
+  }
+
   Clock::time_point now{1h};
   CollectedErrors errors;
   Progress progress{"backup", Verbosity::normal, nullptr, [this] { return now; }};
@@ -92,4 +101,44 @@ TEST_CASE("a_wait_for_nodes_says_so_and_the_end_of_a_wait_ends_the_reports") {
   f.progress.end(nullptr);
   f.attempt_after(1min);
   CHECK(f.errors.take().empty());
+}
+
+TEST_CASE("the_place_in_line_is_reported_with_who_has_the_lock") {
+  using Step = Observer::LineStep;
+  Waiting f;
+  int asked = 0;
+  f.progress.ask_by([&] {
+    ++asked;
+    return Holder{std::string(40, 'b') + " web7:1 @1795442531"};
+  });
+  f.attempt_after(0s);
+  f.place_after(0s, 3, Step::entered);
+  CHECK(f.errors.take().empty());
+  f.place_after(1s, 3, Step::waiting);
+  CHECK(f.errors.take() ==
+        "redlock: waiting for backup: 3rd in line, held by web3:4711 since 2026-11-23 14:02:11 UTC\n");
+  f.place_after(59s, 2, Step::waiting);
+  CHECK(f.errors.take().empty());
+  CHECK(asked == 0);  // only when something is written
+  f.place_after(1s, 2, Step::waiting);
+  CHECK(f.errors.take() ==
+        "redlock: waiting for backup: 2nd in line, held by web7:1 since 2026-11-23 14:02:11 UTC\n");
+  CHECK(asked == 1);
+  f.place_after(1s, 0, Step::left);
+  f.attempt_after(1min);
+  CHECK(f.errors.take() == line);
+}
+
+TEST_CASE("a_wait_is_ended_when_attempts_have_found_no_quorum_for_long_enough") {
+  Waiting f;
+  const std::stop_source wait;
+  f.progress.end_without_quorum(wait, 10s);
+  f.attempt_after(0s, Errc::no_quorum);
+  f.attempt_after(9s, Errc::no_quorum);
+  f.attempt_after(900ms, Errc::held);
+  f.attempt_after(1s, Errc::no_quorum);
+  f.attempt_after(9s, Errc::no_quorum);
+  CHECK_FALSE(wait.stop_requested());
+  f.attempt_after(1s, Errc::no_quorum);
+  CHECK(wait.stop_requested());
 }

@@ -91,6 +91,16 @@ TEST_CASE("the_command_reads_from_the_terminal") {
   CHECK(shell.sees("code 0\r\n"));
 }
 
+TEST_CASE("a_waiting_run_updates_its_place_in_line_on_the_terminal") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type("( " + run + "r -- sleep 4 ) & ( sleep 0.5; " + run + "-q r -- sleep 2 ) & sleep 1; " + run +
+             "r -- echo do''ne\n");
+  CHECK(shell.sees("\rwaiting for r: 2nd in line, held by "));
+  CHECK(shell.sees("\rwaiting for r: 1st in line, held by "));
+  CHECK(shell.sees("done\r\n"));
+}
+
 TEST_CASE("an_interrupt_ends_the_command_and_the_surrounding_shell_loop") {
   LocalNodes nodes{1};
   Shell shell{nodes};
@@ -189,8 +199,8 @@ TEST_CASE("a_waiting_command_shows_the_holder_in_one_line_that_disappears") {
   shell.type("until ! " + std::string{REDLOCK_TOOL} + " run -n r -- true; do sleep 0.1; done\n");
   REQUIRE(shell.sees("\n> "));
   shell.type("stty cols 40; " + run + "r -- echo fin''ished\n");
-  CHECK(shell.sees("\rwaiting for r: held by web3:4711 since \x1b[K"));
-  CHECK(shell.sees("\rwaiting for r: held by web3:4711 since \x1b[K"));
+  CHECK(shell.sees("\rwaiting for r: 1st in line, held by web\x1b[K"));
+  CHECK(shell.sees("\rwaiting for r: 1st in line, held by web\x1b[K"));
   held.signal(SIGTERM);
   CHECK(shell.sees("\r\x1b[Kfinished\r\n"));
 }

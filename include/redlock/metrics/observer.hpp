@@ -51,6 +51,26 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void waited(const Wait&) {}
 
+  enum class LineStep : std::uint8_t {
+    entered,   ///< The call stands in line, and knows its place.
+    waiting,   ///< It still does; at most once a second.
+    granted,   ///< It got the lock.
+    left,      ///< It ended without the lock, or waits outside because too few nodes can be used.
+    bypassed,  ///< Somebody else got the lock while the call was the first one in line. It goes on waiting.
+    refused,  ///< It is not treated in order, because the user lacks rights on the nodes. Outside of the line.
+  };
+  /// A call that stands in line (`Order::fifo`). A call whose first attempt succeeds does not stand there. After *entered*
+  /// comes *granted* or *left*.
+  struct Line {
+    std::string resource = {};
+    LineStep step = LineStep::entered;
+    std::uint64_t position =
+        0;  ///< From 1 on, if *entered* or *waiting*. A client with several calls counts as one.
+    std::uint64_t length = 0;  ///< Of the line, likewise.
+    Clock::duration waited{};  ///< How long it has stood there.
+  };
+  virtual void lined_up(const Line&) {}
+
   /// A lease that ended. Reported once for each lease, when it is released or lost, whichever comes first.
   struct Hold {
     std::string resource = {};
@@ -97,8 +117,10 @@ class REDLOCK_EXPORT Observer {
 
 /// Returns the enumerator's name, such as `"barred"`.
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::NodeState) noexcept;
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::LineStep) noexcept;
 /// Writes that name.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::NodeState);
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::LineStep);
 
 }  // namespace v1
 }  // namespace redlock
@@ -107,4 +129,7 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::NodeState);
 template <>
 struct std::formatter<redlock::Observer::NodeState>
     : redlock::detail::NameFormatter<redlock::Observer::NodeState> {};
+template <>
+struct std::formatter<redlock::Observer::LineStep>
+    : redlock::detail::NameFormatter<redlock::Observer::LineStep> {};
 #endif

@@ -19,6 +19,11 @@ inline namespace v1 {
 /// | redlock_attempt_duration_seconds     | histogram | outcome      | duration of attempts: acquired, held, no_quorum, … |
 /// | redlock_second_rounds_total          | counter   |              | attempts with a second round for the fencing token |
 /// | redlock_wait_duration_seconds        | histogram | outcome      | duration of calls that could wait for a lock       |
+/// | redlock_line_waiting                 | gauge     |              | calls that stand in line                           |
+/// | redlock_line_position                | histogram |              | position of calls when they entered the line       |
+/// | redlock_line_duration_seconds        | histogram | outcome      | how long they stood there: granted, left           |
+/// | redlock_line_bypasses_total          | counter   |              | locks that others got before the first one in line |
+/// | redlock_line_refusals_total          | counter   |              | calls not treated in order, for lack of rights     |
 /// | redlock_hold_duration_seconds        | histogram | end          | hold times: released, already_lost, unknown        |
 /// | redlock_validity_left_seconds        | histogram |              | validity left when a lease was released in time    |
 /// | redlock_losses_total                 | counter   | reason       | leases that were lost                              |
@@ -51,6 +56,7 @@ class REDLOCK_EXPORT Prometheus final : public Observer {
 
   void attempted(const Attempt&) override;
   void waited(const Wait&) override;
+  void lined_up(const Line&) override;
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;

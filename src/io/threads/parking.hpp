@@ -7,9 +7,12 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <vector>
 
@@ -23,25 +26,28 @@ class ParkingRow {
  public:
   static constexpr std::size_t size = 32;
 
-  /// Blocks until a `wake` of this place. Returns at once if that came earlier.
-  void sleep(std::uint32_t place) noexcept {
+  /// Blocks until a `wake` of this place, or until a time on the monotonic clock if there is one. Returns at once if that
+  /// came earlier.
+  void sleep(std::uint32_t place, const timespec* until = nullptr) noexcept {
     for (std::uint32_t seen = woken_.load(std::memory_order_acquire); (seen & place) == 0;
          seen = woken_.load(std::memory_order_acquire))
-      futex(FUTEX_WAIT_BITSET_PRIVATE, seen, place);
+      if (futex(FUTEX_WAIT_BITSET_PRIVATE, seen, place, until) != 0 && errno == ETIMEDOUT) return;
     woken_.fetch_and(~place, std::memory_order_relaxed);
   }
   void wake(std::uint32_t places) noexcept {
     woken_.fetch_or(places, std::memory_order_release);
-    futex(FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, places);
+    futex(FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, places, nullptr);
   }
 
  private:
-  void futex(int operation, std::uint32_t value, std::uint32_t places) noexcept {
+  long futex(int operation, std::uint32_t value, std::uint32_t places, const timespec* until) noexcept {
     static_assert(sizeof woken_ == sizeof(std::uint32_t));
-    ::syscall(SYS_futex, &woken_, operation, value, nullptr, nullptr, places);
+    return ::syscall(SYS_futex, &woken_, operation, value, until, nullptr, places);
   }
   std::atomic<std::uint32_t> woken_{0};
 };
+
+class ParkingList;
 
 /// A place where one thread sleeps until another one wakes it.
 class ParkingSlot {
@@ -49,6 +55,12 @@ class ParkingSlot {
   ParkingSlot(ParkingRow& row, std::size_t place) noexcept : row_{&row}, place_{std::uint32_t{1} << place} {}
   /// Blocks until an `unpark`. Returns at once if that came earlier.
   void park() noexcept { row_->sleep(place_); }
+  /// Likewise, but for this time at most.
+  void park_for(std::chrono::nanoseconds span) noexcept {
+    const std::chrono::nanoseconds until = std::chrono::steady_clock::now().time_since_epoch() + span;
+    const timespec time{until / std::chrono::seconds{1}, (until % std::chrono::seconds{1}).count()};
+    row_->sleep(place_, &time);
+  }
   void unpark() noexcept { row_->wake(place_); }
 
  private:
@@ -59,7 +71,7 @@ class ParkingSlot {
   friend class WakeUp;
   ParkingSlot* before_ = nullptr;  // the neighbours in the `ParkingList`
   ParkingSlot* after_ = nullptr;
-  bool linked_ = false;
+  const ParkingList* list_ = nullptr;  // that it is in
 };
 
 /// Wakes many threads at once. Slots are added under the client's mutex; `send` is called without it.
@@ -90,8 +102,8 @@ class WakeUp {
 class ParkingList {
  public:
   void add(ParkingSlot& slot) noexcept {
-    if (slot.linked_) return;
-    slot.linked_ = true;
+    if (slot.list_) return;
+    slot.list_ = this;
     slot.after_ = nullptr;
     slot.before_ = last_;
     (last_ ? last_->after_ : first_) = &slot;
@@ -99,8 +111,8 @@ class ParkingList {
   }
   /// Returns true if the slot was in the list.
   bool remove(ParkingSlot& slot) noexcept {
-    if (!slot.linked_) return false;
-    slot.linked_ = false;
+    if (slot.list_ != this) return false;
+    slot.list_ = nullptr;
     (slot.before_ ? slot.before_->after_ : first_) = slot.after_;
     (slot.after_ ? slot.after_->before_ : last_) = slot.before_;
     return true;

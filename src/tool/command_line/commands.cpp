@@ -46,6 +46,16 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_time(*run, "--node-wait", arguments.node_wait,
            "without -w: how long to wait if too few nodes vote but enough of them say when they vote again,\n"
            "because they have restarted; 0 reports this at once (default: no limit)");
+  run->add_option_function<std::string>(
+         "--order",
+         [&arguments](const std::string& given) {
+           arguments.order = given == "fifo" ? Order::fifo : Order::none;
+         },
+         "who gets the lock next: fifo: who has waited longest; none: who asks at the right moment. All "
+         "users\n"
+         "should agree (default: fifo, or none if the nodes do not grant the rights for it)")
+      ->type_name("ORDER")
+      ->check(CLI::IsMember({"fifo", "none"}));
   run->add_option("-E,--conflict-exit-code", arguments.conflict_code,
                   "exit code if somebody else has the lock (default: 1)")
       ->type_name("CODE")

@@ -26,6 +26,7 @@ complete -c redlock -n $run -l ttl -x -d 'How long the lock remains if redlock d
 complete -c redlock -n $run -s n -l nonblock -d 'Give up at once if somebody else has the lock'
 complete -c redlock -n $run -s w -l wait -x -d 'Give up after this time'
 complete -c redlock -n $run -l node-wait -x -d 'How long to wait for restarted nodes'
+complete -c redlock -n $run -l order -x -a 'fifo none' -d 'Who gets the lock next'
 complete -c redlock -n $run -s E -l conflict-exit-code -x -d 'Exit code if somebody else has the lock'
 complete -c redlock -n $run -l kill-after -x -d 'How long before the deadline the command gets SIGTERM'
 complete -c redlock -n $run -l at-least -x -d 'Keep the lock for at least this time'

@@ -11,6 +11,7 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/line_text.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/lock_reader.hpp"
@@ -22,7 +23,7 @@ namespace redlock::tool {
 namespace {
 
 using detail::printable;
-using Listing = Table<6>;
+using Listing = Table<7>;
 
 /// A lock in the list: the owner value with the most copies.
 struct Entry {
@@ -32,6 +33,7 @@ struct Entry {
   LockState::Kind state = LockState::Kind::unknown;
   std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
+  std::vector<InLine> line;
 };
 
 /// Precondition: at least one node has a copy.
@@ -46,7 +48,8 @@ Entry entry_of(const FoundLock& lock) {
               .copies = most->second,
               .state = state.kind,
               .ttl = {},
-              .token = token_of(lock.nodes, most->first)};
+              .token = token_of(lock.nodes, most->first),
+              .line = {}};
   for (const NodeReport& report : lock.nodes) {
     if (report.owner != most->first) continue;
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
@@ -62,6 +65,7 @@ Listing::Row row_of(const Entry& entry, std::size_t nodes) {
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
           entry.ttl ? readable(*entry.ttl) : "never expires",
           entry.token ? std::to_string(entry.token->value()) : "-",
+          entry.line.empty() ? "-" : std::to_string(entry.line.size()),
           std::to_string(entry.copies) + "/" + std::to_string(nodes)};
 }
 
@@ -73,6 +77,7 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
   add_holder(json, entry.holder.owner_value);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();
+  json["line"] = line_json(entry.line);
   return json_text(json);
 }
 
@@ -80,15 +85,16 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
 
 int list(const ListArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
-  static_cast<void>(Redlock{nodes.endpoints, nodes.options});  // checks them
+  Redlock locks{nodes.endpoints, nodes.options};
   ::signal(SIGPIPE, SIG_IGN);
   LockReader reader{nodes};
   const std::size_t number = nodes.endpoints.size();
   Listing table;
-  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "COPIES"}};
-  reader.find(arguments.prefix, [&](const std::vector<FoundLock>& locks) {
-    for (const FoundLock& lock : locks) {
-      const Entry entry = entry_of(lock);
+  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "IN LINE", "COPIES"}};
+  reader.find(arguments.prefix, [&](const std::vector<FoundLock>& portion) {
+    for (const FoundLock& lock : portion) {
+      Entry entry = entry_of(lock);
+      if (lock.has_line) entry.line = line_in(locks.inspect(lock.resource));
       if (arguments.json)
         std::cout << json_of(entry, number) << '\n';
       else

@@ -172,7 +172,8 @@ std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
   }
   if (commands.empty()) return {};
   std::vector<FoundLock> locks;
-  for (const std::string& key : keys) locks.push_back({key.substr(key_prefix_.size()), {}});
+  for (const std::string& key : keys)
+    locks.push_back({.resource = key.substr(key_prefix_.size()), .nodes = {}});
   for (Node& node : nodes_) send(node, commands);
   for (Node& node : nodes_) {
     const std::vector<Reply> replies = receive(node, 3 * keys.size());
@@ -188,7 +189,24 @@ std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
   std::erase_if(locks, [](const FoundLock& lock) {
     return std::ranges::none_of(lock.nodes, [](const NodeReport& node) { return node.owner.has_value(); });
   });
+  look_for_lines(locks);
   return locks;
+}
+
+/// A node that refuses to tell has no line as far as the list goes.
+void LockReader::look_for_lines(std::vector<FoundLock>& locks) {
+  std::string commands;
+  for (const FoundLock& lock : locks)
+    commands += core::command({"ZCARD", core::companion_key("qo", key_prefix_ + lock.resource)});
+  if (commands.empty()) return;
+  for (Node& node : nodes_) send(node, commands);
+  for (Node& node : nodes_) {
+    if (!node.dialogue) continue;
+    const std::vector<Reply> lengths = node.dialogue->receive(locks.size());
+    for (std::size_t at = 0; at < lengths.size(); ++at)
+      locks[at].has_line |= lengths[at].is(Reply::Kind::integer) && lengths[at].integer > 0;
+    if (node.dialogue->has_failed()) give_up(node, node.dialogue->trouble());
+  }
 }
 
 void LockReader::give_up(Node& node, core::Trouble why) {

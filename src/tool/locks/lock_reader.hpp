@@ -15,10 +15,11 @@
 
 namespace redlock::tool {
 
-/// A resource, and what each node says about it, in the order of the nodes.
+/// A resource, and what each node says about it, in the order of the nodes, but not who stands in line.
 struct FoundLock {
   std::string resource;
   std::vector<NodeReport> nodes;
+  bool has_line = false;  ///< Others stand in line for it, as far as the nodes tell.
 };
 
 /// Finds all locks whose resources begin with a certain text.
@@ -60,6 +61,7 @@ class LockReader {
   bool pass_on(std::vector<std::string> keys, const Found&);
   void remove_known(std::vector<std::string>& keys);
   std::vector<FoundLock> read(const std::vector<std::string>& keys);
+  void look_for_lines(std::vector<FoundLock>&);
   static void give_up(Node&, core::Trouble why);
   static void send(Node&, const std::string& commands);
   static std::vector<core::Reply> receive(Node&, std::size_t number);

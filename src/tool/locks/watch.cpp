@@ -16,6 +16,7 @@
 #include "os/pause.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/line_text.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/change_listeners.hpp"
 #include "tool/locks/holder_text.hpp"
@@ -44,6 +45,7 @@ std::string line_of(When when, const LockState& state, const Reports& reports) {
     line << "unknown: only " << std::ranges::count_if(reports, has_voted) << " of " << reports.size()
          << " nodes answered";
   }
+  line << line_length_text(line_in(reports).size());
   return line.str();
 }
 
@@ -52,7 +54,8 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
   nlohmann::json json{{"time_ms", time.count()},
                       {"resource", resource},
                       {"state", to_string(state.kind)},
-                      {"nodes_answered", std::ranges::count_if(reports, has_voted)}};
+                      {"nodes_answered", std::ranges::count_if(reports, has_voted)},
+                      {"line", line_json(line_in(reports))}};
   if (state.kind != LockState::Kind::held) return json_text(json);
   add_holder(json, state.owner);
   if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();

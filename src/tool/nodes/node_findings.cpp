@@ -84,6 +84,10 @@ class Examination {
       add(Severity::degraded, "no_tracking",
           "its user may not listen to deleted locks, so holders notice after up to a tenth of the ttl",
           "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+    if (const std::string missing = node_.missing(Use::lining); !missing.empty())
+      add(Severity::degraded, "no_line",
+          "its user may not do what the waiting line needs, so waiting calls may get the lock in any order",
+          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
     if (const std::string missing = node_.missing(Use::naming); !missing.empty())
       add(Severity::note, "no_name",
           "its user may not name its connections, so the server's ACL LOG has an entry for each",

@@ -16,6 +16,7 @@ namespace redlock::tool {
 enum class Use : std::uint8_t {
   locking,   ///< Without it the node cannot vote, or the lock cannot be extended or released.
   noticing,  ///< Without it deleted locks are noticed late.
+  lining,    ///< Without it calls do not stand in line, or overtake those who do.
   naming,    ///< Without it connections have no name on the server.
 };
 

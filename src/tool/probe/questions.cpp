@@ -128,6 +128,28 @@ Question resource_right(const std::string& key) {
           }};
 }
 
+std::vector<Question> rights_in_line(const std::string& unused, const std::string& lock_key) {
+  constexpr auto lining = Use::lining;
+  const auto key = [&lock_key](std::string_view kind) { return core::companion_key(kind, lock_key); };
+  return {right("zadd", {"ZADD", unused, "XX", "0", "nobody"}, lining),
+          right("zrem", {"ZREM", unused, "nobody"}, lining),
+          right("zscore", {"ZSCORE", unused, "nobody"}, lining),
+          right("zrange", {"ZRANGE", unused, "0", "0"}, lining),
+          right("zrank", {"ZRANK", unused, "nobody"}, lining),
+          right("zrangebyscore", {"ZRANGEBYSCORE", unused, "0", "0"}, lining),
+          right("zcard", {"ZCARD", unused}, lining),
+          {core::command({"EVALSHA", no_script, "4", key("qo"), key("qa"), key("qb"), key("qw")}),
+           [all = '~' + key("q?")](const Reply& reply, NodeFacts& facts) {
+             if (refusal_of(reply) == Refusal::key) add(facts, lining, all);
+           }},
+          {core::command({"PUBLISH", "redlock:turn:0000000000000000", ""}),
+           [](const Reply& reply, NodeFacts& facts) {
+             const Refusal refusal = refusal_of(reply);
+             if (refusal == Refusal::command) add(facts, lining, "+publish");
+             if (refusal == Refusal::channel) add(facts, lining, "&redlock:turn:*");
+           }}};
+}
+
 std::vector<Question> login(const Endpoint& node) {
   std::vector<Question> questions;
   if (std::string command = login_command(node); !command.empty())
@@ -194,6 +216,7 @@ std::vector<Question> all_questions(const Endpoint& node, const ProbeOptions& op
   append(questions, rights(options.unused_key));
   questions.push_back(resource_right(options.lock_key));
   questions.push_back(key_right(core::counter_key(options.lock_key)));
+  append(questions, rights_in_line(options.unused_key, options.lock_key));
   if (!options.is_guarded) return questions;
   const core::MarkerKeys keys{options.key_prefix};
   questions.push_back(key_right(keys.marker));

@@ -19,6 +19,7 @@ class MetricsFile::Counter : public Observer {
 
   void attempted(const Attempt& event) override { counts_->attempted(event); }
   void waited(const Wait& event) override { counts_->waited(event); }
+  void lined_up(const Line& event) override { counts_->lined_up(event); }
   void ended(const Hold& event) override {
     Hold hold = event;
     if (hold.loss == Loss::none && loss_ != Loss::none) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tool/line_text.hpp"
 #include "tool/time_text.hpp"
 #include "values/printable.hpp"
 
@@ -34,16 +35,17 @@ std::string fitted(const std::string& text) {
   return text.substr(0, text.size() - rest.size());
 }
 
-std::string reason_of(const Observer::Attempt& attempt) {
+std::string by(const std::optional<Holder>& holder) {
   std::ostringstream text;
-  if (attempt.failure != Errc::held) {
-    text << "too few nodes vote";
-  } else {
-    text << "held";
-    if (attempt.holder) text << " by " << *attempt.holder;
-    if (attempt.holder && attempt.holder->ttl) text << ", " << readable(*attempt.holder->ttl) << " left";
-  }
+  if (holder) text << " by " << *holder;
   return text.str();
+}
+
+std::string reason_of(const Observer::Attempt& attempt) {
+  if (attempt.failure != Errc::held) return "too few nodes vote";
+  const std::string left =
+      attempt.holder && attempt.holder->ttl ? ", " + readable(*attempt.holder->ttl) + " left" : std::string{};
+  return "held" + by(attempt.holder) + left;
 }
 
 }  // namespace
@@ -57,11 +59,25 @@ Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared
 void Progress::attempted(const Attempt& attempt) {
   if (next_) next_->attempted(attempt);
   const std::lock_guard lock{mutex_};
-  if (verbosity_ == Verbosity::quiet || is_over_ || !attempt.failure) return;
   const Clock::time_point now = now_();
-  if (!waits_since_) waits_since_ = now;
-  if (now - *waits_since_ >= std::chrono::seconds{1})
-    write("waiting for " + resource_ + ": " + reason_of(attempt), now);
+  note_quorum(attempt.failure != Errc::no_quorum, now);
+  if (is_silent() || !attempt.failure) return;
+  if (attempt.holder) holder_ = attempt.holder;
+  if (position_ == 0 && is_due(now)) write("waiting for " + resource_ + ": " + reason_of(attempt), now);
+}
+void Progress::lined_up(const Line& event) {
+  if (next_) next_->lined_up(event);
+  const std::lock_guard lock{mutex_};
+  if (is_silent() || event.step == LineStep::refused || event.step == LineStep::bypassed) return;
+  // The place changes when the lock changes hands.
+  if (position_ != 0 && event.position != position_) holder_.reset();
+  position_ = event.position;
+  const Clock::time_point now = now_();
+  if (position_ == 0 || !is_due(now)) return;
+  if (!holder_ && ask_holder_) holder_ = ask_holder_();
+  write("waiting for " + resource_ + ": " + ordinal(position_) + " in line" +
+            (holder_ ? ", held" + by(holder_) : ""),
+        now);
 }
 void Progress::waited(const Wait& event) {
   if (next_) next_->waited(event);
@@ -89,6 +105,18 @@ void Progress::nodes_awaited(std::span<const NodeReport> nodes) {
   std::cerr << std::endl;
 }
 
+void Progress::end_without_quorum(std::stop_source wait, Clock::duration patience) {
+  const std::lock_guard lock{mutex_};
+  wait_ = std::move(wait);
+  patience_ = patience;
+  no_quorum_since_.reset();
+}
+
+void Progress::ask_by(AskHolder ask) {
+  const std::lock_guard lock{mutex_};
+  ask_holder_ = std::move(ask);
+}
+
 void Progress::end(const Lease* taken) {
   const std::lock_guard lock{mutex_};
   is_over_ = true;
@@ -98,11 +126,21 @@ void Progress::end(const Lease* taken) {
             << taken->fencing_token().value() << std::endl;
 }
 
-/// Precondition: the mutex is held.
+/// Precondition for this and all below: the mutex is held.
+bool Progress::is_due(Clock::time_point now) {
+  if (!waits_since_) waits_since_ = now;
+  const auto interval = has_terminal() ? std::chrono::seconds{1} : std::chrono::seconds{60};
+  return now - *waits_since_ >= std::chrono::seconds{1} && (!written_at_ || now - *written_at_ >= interval);
+}
+
+void Progress::note_quorum(bool had_quorum, Clock::time_point now) {
+  if (had_quorum) return no_quorum_since_.reset();
+  if (!no_quorum_since_) no_quorum_since_ = now;
+  if (now - *no_quorum_since_ >= patience_) wait_.request_stop();
+}
+
 void Progress::write(const std::string& text, Clock::time_point now) {
   const bool updates_line = has_terminal();
-  const auto interval = updates_line ? std::chrono::seconds{1} : std::chrono::seconds{60};
-  if (written_at_ && now - *written_at_ < interval) return;
   written_at_ = now;
   if (updates_line)
     std::cerr << '\r' << fitted(text) << "\x1b[K" << std::flush;
@@ -111,7 +149,6 @@ void Progress::write(const std::string& text, Clock::time_point now) {
   has_line_ = has_line_ || updates_line;
 }
 
-/// Precondition: the mutex is held.
 void Progress::clear_line() {
   if (std::exchange(has_line_, false)) std::cerr << "\r\x1b[K" << std::flush;
 }

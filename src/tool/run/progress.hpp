@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "redlock/clock.hpp"
@@ -22,23 +23,32 @@ enum class Verbosity : std::uint8_t { quiet, normal, verbose };
 class Progress final : public Observer {
  public:
   using Now = std::function<Clock::time_point()>;
+  using AskHolder = std::function<std::optional<Holder>()>;
 
   /// `next`: receives all events as well; may be null.
   Progress(const std::string& resource, Verbosity, std::shared_ptr<Observer> next, Now now = Clock::now);
 
   /// Too few nodes vote, and enough of them have said when they vote again.
   void nodes_awaited(std::span<const NodeReport>);
+  /// Requests a stop once attempts have found no quorum for so long. Replaces an earlier request.
+  void end_without_quorum(std::stop_source, Clock::duration);
+  /// How to ask who has the lock; null: nobody can be asked any more. Blocks while somebody is being asked.
+  void ask_by(AskHolder);
   /// The wait is over. Nothing is written after this.
   void end(const Lease* taken);
 
   void attempted(const Attempt&) override;
   void waited(const Wait&) override;
+  void lined_up(const Line&) override;
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;
   void dropped(std::uint64_t events) override;
 
  private:
+  [[nodiscard]] bool is_silent() const noexcept { return verbosity_ == Verbosity::quiet || is_over_; }
+  [[nodiscard]] bool is_due(Clock::time_point now);
+  void note_quorum(bool had_quorum, Clock::time_point now);
   void write(const std::string& text, Clock::time_point now);
   void clear_line();
 
@@ -51,6 +61,12 @@ class Progress final : public Observer {
   // The mutex guards all members below.
   std::optional<Clock::time_point> waits_since_;
   std::optional<Clock::time_point> written_at_;
+  std::optional<Clock::time_point> no_quorum_since_;
+  std::stop_source wait_{std::nostopstate};
+  Clock::duration patience_{};
+  AskHolder ask_holder_;
+  std::optional<Holder> holder_;  // who was last heard to have the lock
+  std::uint64_t position_ = 0;    // in line, when that was heard; zero: outside
   bool has_line_ = false;
   bool is_over_ = false;
 };

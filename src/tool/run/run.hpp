@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redlock/options.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/nodes.hpp"
 #include "tool/run/progress.hpp"
@@ -22,6 +23,7 @@ struct RunArguments {
   /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Has no
   /// effect with a positive `wait`, which limits both waits.
   std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
+  std::optional<Order> order;           ///< Empty: `fifo`, if the nodes grant the rights for it.
   std::chrono::nanoseconds at_least{};  ///< How long to keep the lock at least.
   int conflict_code = conflict;
   Verbosity verbosity = Verbosity::normal;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "benchmark/measure/report.hpp"
 
@@ -24,6 +25,18 @@ enum class Flood { invalidations, replies, greetings, errors };
 /// The cycle rate of one caller while one node floods the client, compared with the rate before. The client holds
 /// `leases` leases that renew themselves.
 Report hostile(unsigned nodes, Flood flood, unsigned leases, std::size_t cycles);
+
+struct ContentionSetup {
+  unsigned nodes;
+  std::vector<unsigned> waiters;
+  std::size_t holds;  // per row, at least
+  unsigned idle_seconds;
+  /// If not empty: that many nodes, to which round trips take so many milliseconds longer.
+  std::vector<double> delays;
+};
+/// How fast a lock passes from one holder to the next, with and without order, for each of these numbers of waiters, as
+/// processes and as threads of one client, after a time in which all wait.
+Contention contention(const ContentionSetup& setup);
 
 /// The run time of `redlock run -n x -- true` compared with a process that does nothing, and the time of the
 /// first lock and release of a new client.

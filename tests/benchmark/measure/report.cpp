@@ -35,6 +35,55 @@ void print_table(std::ostream& out, const Facts& facts) {
     out << std::left << std::setw(28) << name << std::right << std::setw(12) << value << '\n';
 }
 
+void print_json(std::ostream& out, const Contention& table) {
+  const auto both = [](const WakeUps& times) {
+    return nlohmann::ordered_json{{"p50_us", rounded(times.p50_us, 10)},
+                                  {"most_us", rounded(times.most_us, 10)}};
+  };
+  auto rows = nlohmann::ordered_json::array();
+  for (const ContentionRow& row : table.rows)
+    rows.push_back({{"waiters", row.waiters},
+                    {"order", row.order},
+                    {"count", row.count},
+                    {"p50_us", rounded(row.p50_us, 10)},
+                    {"p99_us", rounded(row.p99_us, 10)},
+                    {"p50_round_trips", rounded(row.p50_us / table.round_trip_us, 100)},
+                    {"p99_round_trips", rounded(row.p99_us / table.round_trip_us, 100)},
+                    {"holds_per_s", rounded(row.holds_per_s, 10)},
+                    {"longest_wait_us", rounded(row.longest_wait_us, 10)},
+                    {"attempts_per_hold", rounded(row.attempts_per_hold, 1000)},
+                    {"idle_commands_per_s", rounded(row.idle_commands_per_s, 10)}});
+  out << nlohmann::ordered_json{{"round_trip_us", rounded(table.round_trip_us, 10)},
+                                {"held_after_deletion", both(table.by_deletion)},
+                                {"held_after_expiry", both(table.by_expiry)},
+                                {"rows", rows}}
+             .dump(2)
+      << '\n';
+}
+
+void print_table(std::ostream& out, const Contention& table) {
+  const auto line = [&out](const auto& waiters, const auto& order, const auto& count) -> std::ostream& {
+    return out << std::left << std::setw(10) << waiters << std::setw(6) << order << std::right << std::setw(6)
+               << count;
+  };
+  out << std::fixed << std::setprecision(1) << "majority round trip: " << table.round_trip_us << " us\n";
+  const auto wake_ups = [&out](const char* event, const WakeUps& times) {
+    out << "held after " << event << ": p50 " << times.p50_us << " us, at most " << times.most_us << " us\n";
+  };
+  wake_ups("a deletion", table.by_deletion);
+  wake_ups("the end of a ttl", table.by_expiry);
+  line("waiters", "order", "count")
+      << "    p50_us    p99_us  p50_trips  p99_trips  holds/s  longest_wait_us  "
+         "attempts/hold  idle_commands/s\n";
+  for (const ContentionRow& row : table.rows)
+    line(row.waiters, row.order, row.count)
+        << std::setw(10) << row.p50_us << std::setw(10) << row.p99_us << std::setw(11)
+        << row.p50_us / table.round_trip_us << std::setw(11) << row.p99_us / table.round_trip_us
+        << std::setw(9) << row.holds_per_s << std::setw(17) << row.longest_wait_us << std::setw(15)
+        << std::setprecision(2) << row.attempts_per_hold << std::setprecision(1) << std::setw(17)
+        << row.idle_commands_per_s << '\n';
+}
+
 void print_json(std::ostream& out, const Outages& table) {
   auto rows = nlohmann::ordered_json::array();
   const auto both = [](const OutageTimes& times) {

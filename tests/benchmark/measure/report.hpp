@@ -43,11 +43,37 @@ struct Outage {
 };
 using Outages = std::vector<Outage>;
 
+/// Waiters of one kind that want one lock. A hand-over lasts from the call that releases the lock until the next one has it.
+struct ContentionRow {
+  std::string waiters;  // processes or threads
+  std::string order;
+  unsigned count;
+  double p50_us = 0;  // of the hand-overs
+  double p99_us = 0;
+  double holds_per_s = 0;
+  double longest_wait_us = 0;  // from the call, or from the moment in which the lock was first free
+  double attempts_per_hold = 0;
+  double idle_commands_per_s = 0;  // to each node, while all wait and nothing happens
+};
+/// How soon a waiter has a lock that nobody released.
+struct WakeUps {
+  double p50_us;
+  double most_us;
+};
+struct Contention {
+  double round_trip_us;  // to a majority of the nodes
+  WakeUps by_deletion;
+  WakeUps by_expiry;
+  std::vector<ContentionRow> rows;
+};
+
 /// Figures that are not compared with anything.
 using Facts = std::vector<std::pair<std::string, double>>;
 
 void print_json(std::ostream& out, const Facts& facts);
 void print_table(std::ostream& out, const Facts& facts);
+void print_json(std::ostream& out, const Contention& table);
+void print_table(std::ostream& out, const Contention& table);
 void print_json(std::ostream& out, const Outages& table);
 void print_table(std::ostream& out, const Outages& table);  // in Markdown
 void print_json(std::ostream& out, const Report& report);

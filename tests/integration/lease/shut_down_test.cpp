@@ -98,7 +98,8 @@ TEST_CASE("shut_down_ends_calls_that_wait_for_a_lock") {
   std::vector<std::future<std::error_code>> waiting;
   for (int caller = 0; caller < 4; ++caller)
     waiting.push_back(std::async(std::launch::async, [&] { return locks.lock("r", {.ttl = 60s}).code(); }));
-  REQUIRE(eventually([&] { return servers[0].attempts() >= before + 4; }));
+  // Calls that find another one waiting make no attempt.
+  REQUIRE(eventually([&] { return servers[0].attempts() >= before + (in_an_attempt ? 4 : 1); }));
   locks.shut_down();
   for (auto& each : waiting) {
     // Much less than the node timeout.

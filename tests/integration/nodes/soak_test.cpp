@@ -2,7 +2,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <random>
 #include <set>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "integration/support/exclusion_checker.hpp"
+#include "integration/support/number_from.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/proxies.hpp"
 #include "integration/support/random_faults.hpp"
@@ -33,21 +33,16 @@ namespace {
 constexpr std::size_t resources = 60;
 constexpr std::size_t clients = 3;  // with separate connections, so their commands arrive in any order
 constexpr int threads_at_work = 12;
-const LockOptions brief{.ttl = 1s};  // so the node timeout is 100 ms
 constexpr auto slow =
     250ms;  // longer than that, and much shorter than the second after which nodes are given up
 const LockOptions lasting{.ttl = 60s};  // only a release ends it
 
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text ? std::stoull(text) : otherwise;
-}
-
 /// One thread's share of the cycles.
 class Worker {
  public:
-  Worker(InspectableLock& locks, ExclusionChecker<resources>& checker, std::uint64_t seed)
-      : locks_{locks}, checker_{checker}, random_{seed} {}
+  Worker(InspectableLock& locks, ExclusionChecker<resources>& checker, const LockOptions& options,
+         std::uint64_t seed)
+      : locks_{locks}, checker_{checker}, options_{options}, random_{seed} {}
 
   void cycle() {
     const Clock::time_point begin = Clock::now();
@@ -56,7 +51,7 @@ class Worker {
       look_at(name(resource));
     else if (auto lease = acquire(name(resource)))
       use(resource, *lease);
-    if (Clock::now() - begin > brief.ttl.get() / 2) ++overlong;
+    if (Clock::now() - begin > options_.ttl.get() / 2) ++overlong;
   }
   void last_cycle(std::size_t number) {
     static_cast<void>(locks_.try_lock("last " + std::to_string(number), lasting));
@@ -70,11 +65,11 @@ class Worker {
   redlock::LockResult acquire(const std::string& resource) {
     switch (draw(4)) {
       case 0:
-        return locks_.try_lock_for(resource, std::chrono::milliseconds{1 + draw(30)}, brief);
+        return locks_.try_lock_for(resource, std::chrono::milliseconds{1 + draw(30)}, options_);
       case 1:
         return acquire_or_stop(resource);
       default:
-        return locks_.try_lock(resource, brief);
+        return locks_.try_lock(resource, options_);
     }
   }
 
@@ -85,7 +80,7 @@ class Worker {
       std::this_thread::sleep_for(time);
       stop.request_stop();
     }};
-    auto lease = locks_.lock(resource, brief, stop.get_token());
+    auto lease = locks_.lock(resource, options_, stop.get_token());
     cancelled += lease.code() == redlock::Errc::cancelled ? 1 : 0;
     return lease;
   }
@@ -111,6 +106,7 @@ class Worker {
 
   InspectableLock& locks_;
   ExclusionChecker<resources>& checker_;
+  const LockOptions& options_;
   std::mt19937_64 random_;
 };
 
@@ -129,6 +125,9 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
   const std::uint64_t seed = number_from("REDLOCK_SEED", std::random_device{}());
   const std::uint64_t cycles = number_from("REDLOCK_SOAK_CYCLES", 10'000);
   std::cout << "soak: REDLOCK_SEED=" << seed << std::endl;
+  const bool stand_in_line = seed % 2 == 0;
+  LockOptions brief{.ttl = 1s};  // so the node timeout is 100 ms
+  if (!stand_in_line) brief.order = redlock::Order::none;
   CAPTURE(seed, cycles);
 
   LocalNodes nodes{5, {.persist = true}};
@@ -152,7 +151,7 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
       const RandomFaults faults{nodes, proxies, seed, slow};
       std::atomic<std::uint64_t> left{cycles};
       on_all_threads([&](int number) {
-        Worker worker{locks[static_cast<std::size_t>(number) % clients], checker,
+        Worker worker{locks[static_cast<std::size_t>(number) % clients], checker, brief,
                       seed + static_cast<std::uint64_t>(number) + 1};
         for (std::uint64_t now = left; now > 0;)
           if (left.compare_exchange_weak(now, now - 1)) worker.cycle();
@@ -160,13 +159,15 @@ TEST_CASE("thousands_of_cycles_with_random_faults_leave_nothing_behind") {
           worker.last_cycle(static_cast<std::size_t>(number) * 5 + last);
       });
     }
-    // No copy is left on the nodes whose connections never broke, and none has expired.
-    CHECK(proxies[0].counters().connections == clients);
-    CHECK(proxies[1].counters().connections == clients);
+    // No copy is left on the nodes whose connections never broke, and none has expired. (The flag of a line may: its last
+    // raise can arrive after another client has taken it down.) Who waits in line listens as well.
+    const std::size_t connections = stand_in_line ? 2 * clients : clients;
+    CHECK(proxies[0].counters().connections == connections);
+    CHECK(proxies[1].counters().connections == connections);
     CHECK(eventually([&] { return steady.empty() == 2; }));
     const bool as_planned = Worker::overlong == 0 && proxies[0].late(2 * slow, Direction::both) == 0 &&
                             proxies[1].late(2 * slow, Direction::both) == 0;
-    CHECK((!as_planned || expired_keys(steady[0]) + expired_keys(steady[1]) == 0));
+    CHECK((stand_in_line || !as_planned || expired_keys(steady[0]) + expired_keys(steady[1]) == 0));
 
     // No reply went to the wrong operation, although replies were late.
     CHECK(checker.overlaps() == 0);

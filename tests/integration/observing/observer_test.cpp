@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -57,6 +58,40 @@ std::ptrdiff_t count(const std::vector<Event>& events, Predicate predicate) {
 }  // namespace
 
 // ── attempts and waits ─────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a_call_that_stands_in_line_is_reported_with_its_place") {
+  Fixture f;
+  Redlock others{endpoints(f.nodes), Options{.restart_guard = RestartGuard::off, .key_prefix = "app:"}};
+  auto lease = others.try_lock("r");
+  REQUIRE(lease);
+  auto first = std::async(std::launch::async, [&] { return others.lock("r"); });
+  REQUIRE(eventually([&] { return line_in(others.inspect("r")).size() == 1; }));
+  auto second = std::async(std::launch::async, [&] { return f.locks->lock("r"); });
+  REQUIRE(eventually([&] { return line_in(others.inspect("r")).size() == 2; }));
+  CHECK(f.locks->try_lock("r").is_held());
+  CHECK(lease->release() == Release::released);
+  CHECK(first.get().value().release() == Release::released);
+  CHECK(second.get().value().release() == Release::released);
+  f.end();
+  const auto lines = f.recorder->lines();
+  REQUIRE(lines.size() >= 2);
+  CHECK(lines.front().resource == "r");
+  CHECK(lines.front().step == Observer::LineStep::entered);
+  CHECK(lines.front().position == 2);
+  CHECK(lines.front().length == 2);
+  CHECK(lines.back().step == Observer::LineStep::granted);
+  CHECK(lines.back().waited > lines.front().waited);
+}
+
+TEST_CASE("a_lock_that_only_others_in_line_keep_from_a_caller_says_so") {
+  Fixture f;
+  f.servers.command({"SET", "redlock:qw:{app:r}", "a line", "PX", "60000"});
+  const auto denied = f.locks->try_lock("r");
+  CHECK(denied.is_held());
+  CHECK_FALSE(denied.holder());
+  CHECK(denied.message().find("others stand in line for it") != std::string::npos);
+  CHECK_FALSE(denied.nodes().front().owner);
+}
 
 TEST_CASE("attempts_are_reported_with_their_outcomes") {
   const std::string label = "the first one";

@@ -48,6 +48,12 @@ TEST_CASE("the_first_failing_seed_is_reported_for_any_number_of_threads") {
   CHECK(alone.violation->text == together.violation->text);
 }
 
+// With this seed the first look of a client meets a gate that does not know the script yet. It must test all the same whether the
+// client may publish: otherwise nobody knows that nobody is told.
+TEST_CASE("members_of_a_line_look_often_if_they_may_not_publish") {
+  CHECK_FALSE(run({.first_seed = 9, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // A holder hears from a majority that its value is gone, while an extension puts the value back on one of these nodes by a
 // plain SET.
 TEST_CASE("a_copy_that_was_put_back_just_now_does_not_make_the_report_of_a_loss_wrong") {
@@ -95,18 +101,16 @@ TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
 
 TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
-  CHECK(text.find("redlock-sim --seed 3142 --profile within --mutant half-the-drift\n") != text.npos);
-  CHECK(text.find("--faults 23\n") != text.npos);
-  const Campaign campaign{.first_seed = 3142,
-                          .schedules = 1,
-                          .profile = Profile::within,
-                          .mutant = mutant_named("half-the-drift")};
+  CHECK(text.find("redlock-sim --seed 83 --profile within --mutant no-drift\n") != text.npos);
+  CHECK(text.find("--faults 9\n") != text.npos);
+  const Campaign campaign{
+      .first_seed = 83, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
   const CampaignResult result = run(campaign);
-  REQUIRE(result.failed_seed == 3142);
-  const Schedule whole = draw_schedule(3142, Profile::within);
+  REQUIRE(result.failed_seed == 83);
+  const Schedule whole = draw_schedule(83, Profile::within);
   const Schedule reduced = shrink(whole, result.violation->rule, campaign.mutant);
   REQUIRE(reduced.faults.size() == 1);
-  CHECK(reduced.faults[0] == whole.faults[23]);
+  CHECK(reduced.faults[0] == whole.faults[9]);
 }
 
 TEST_CASE("every_judged_event_occurs") {
@@ -129,21 +133,25 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0xa222d75408b49479U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x3539860f116613b5U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
   std::size_t faults = 0;
+  std::size_t busy_worlds = 0;  // worlds about lines have few faults
   int fewest = 99;
   int most = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Schedule schedule = draw_schedule(seed, Profile::beyond);
-    faults += schedule.faults.size();
+    if (!schedule.is_about_lines) {
+      ++busy_worlds;
+      faults += schedule.faults.size();
+    }
     fewest = std::min(fewest, schedule.clients);
     most = std::max(most, schedule.clients);
     CHECK((schedule.nodes == 3 || schedule.nodes == 5));
   }
-  CHECK(faults >= 30 * 1000);
+  CHECK(faults >= 30 * busy_worlds);
   CHECK(fewest == 2);
   CHECK(most == 8);
 }
@@ -177,6 +185,10 @@ TEST_CASE("every_kind_of_world_is_drawn") {
       worlds["of a first start"] += schedule.first_start;
       worlds["with clients that live for one call"] += schedule.brief_clients;
       worlds["with callbacks that release other leases"] += schedule.workload.releases_others > 0;
+      worlds["about lines"] += schedule.is_about_lines;
+      worlds["about lines with a clock that is set"] += schedule.is_about_lines && has_kind(Kind::node_jump);
+      worlds["about lines without PUBLISH"] += has_kind(Kind::no_publish);
+      worlds["about lines with lost listeners"] += has_kind(Kind::cut_listener);
       worlds["with stray replies"] += has_kind(Kind::stray_replies);
       worlds["with a false run_id"] += has_kind(Kind::false_run_id);
       worlds["with a false run_id and the guard"] += has_kind(Kind::false_run_id) && schedule.guarded;

@@ -37,7 +37,8 @@ void print(const Figures& figures) {
             << " by a second round, " << figures.adoptions << " adopted), " << figures.extensions
             << " extensions, " << figures.repairs << " copies put back, " << figures.releases_in_callbacks
             << " released in callbacks\n"
-            << "two holders at once, beyond the assumptions: " << figures.overlaps
+            << "bypasses of calls in line, with and without faults: " << figures.bypasses
+            << "; two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused
             << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "simulation/conformance/listener.hpp"
 #include "simulation/conformance/operation.hpp"
 #include "simulation/conformance/reply_comparison.hpp"
 #include "simulation/conformance/server.hpp"
@@ -42,15 +43,20 @@ class Comparison {
         ours_{interpreter_, "simulated"},
         compares_texts_{real_.is_redis_7_0()},
         replies_{ours_, compares_texts_},
+        listener_{real_, ours_, replies_},
         operations_{options.seed, clock(), compares_texts_} {}
 
   /// Runs and compares up to about 200 operations. Returns the first difference, or an empty string.
   std::string go_on(std::size_t most) {
+    std::string difference = listener_.unsubscribe(clock());
     draw_mode();
+    draw_acl();
+    if (difference.empty()) difference = listener_.speak(operations_.random(), clock());
     std::vector<Operation> batch;
     while (batch.size() < std::min<std::size_t>(most, 200)) batch.push_back(operations_.next());
     for (Operation& operation : operations_.fleeting()) batch.push_back(std::move(operation));
-    std::string difference = compare(batch);
+    if (difference.empty()) difference = compare(batch);
+    if (difference.empty()) difference = listener_.listen();
     outlive_fleeting();
     return difference;
   }
@@ -60,7 +66,7 @@ class Comparison {
   [[nodiscard]] bool compares_texts() const noexcept { return compares_texts_; }
 
  private:
-  std::int64_t clock() { return microseconds(real_.ask({"TIME"})); }
+  std::int64_t clock() { return microseconds(real_.connection().ask({"TIME"})); }
 
   void draw_mode() {
     const std::size_t drawn = operations_.random().below(10);
@@ -71,23 +77,45 @@ class Comparison {
     ours_.set_mode(mode);
   }
 
+  void draw_acl() {
+    Acl acl;
+    switch (operations_.random().below(10)) {
+      case 0:
+        acl.forbidden = {"publish"};
+        break;
+      case 1:
+        acl.forbidden = {"subscribe", "zadd"};
+        break;
+      case 2:
+        acl.channels = "redlock:";
+        break;
+      default:
+        break;
+    }
+    real_.set_acl(acl);
+    ours_.set_acl(acl);
+  }
+
   std::string compare(const std::vector<Operation>& batch) {
     std::vector<std::vector<std::string>> commands;
     for (const Operation& operation : batch) {
       commands.push_back({"TIME"});
       commands.push_back(operation.words);
+      for (const std::string& key : operation.timed) commands.push_back(scores_of(key));
       for (const std::string& key : operation.expiring) commands.push_back({"PEXPIRETIME", key});
     }
     commands.push_back({"TIME"});
-    const std::vector<Reply> replies = real_.ask(commands);
+    const std::vector<Reply> replies = real_.connection().ask(commands);
     std::size_t at = 0;
     for (const Operation& operation : batch) {
-      const std::size_t next = at + 2 + operation.expiring.size();
+      const std::size_t next = at + 2 + operation.timed.size() + operation.expiring.size();
       const auto reply = replies.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+      const auto expiries = reply + 1 + static_cast<std::ptrdiff_t>(operation.timed.size());
       const Observation real{microseconds(replies[at]),
                              microseconds(replies[next]),
                              *reply,
-                             {reply + 1, replies.begin() + static_cast<std::ptrdiff_t>(next)}};
+                             {reply + 1, expiries},
+                             {expiries, replies.begin() + static_cast<std::ptrdiff_t>(next)}};
       ++done_;
       errors_ += real.reply.is(Reply::Kind::error) ? 1 : 0;
       const std::string difference = replies_.differs(operation, real);
@@ -109,6 +137,7 @@ class Comparison {
   Server ours_;
   bool compares_texts_;
   ReplyComparison replies_;
+  Listener listener_;
   Operations operations_;
   std::size_t done_ = 0;
   std::size_t errors_ = 0;

@@ -19,6 +19,17 @@ bool has(const Texts& words, std::string_view wanted) {
   return std::find(words.begin(), words.end(), wanted) != words.end();
 }
 
+bool has_command(const Texts& words, std::string_view name) {
+  return std::any_of(words.begin(), words.end(),
+                     [name](const std::string& word) { return is_word(word, name); });
+}
+
+/// Whether this is the end of a range of scores for Redis 7.0, but not for all later versions.
+bool is_odd_bound(std::string_view word) {
+  const std::string_view number = word.substr(word.starts_with('(') ? 1 : 0);
+  return number.empty() || number.front() == ' ' || number.front() == '\0' || number.starts_with("0x");
+}
+
 /// Whether other versions answer this differently.
 bool is_answered_otherwise(const Texts& words) {
   // Redis 8.0 and Valkey 8.1 do not answer a failing AUTH behind a reply that is not yet sent.
@@ -28,6 +39,8 @@ bool is_answered_otherwise(const Texts& words) {
   const auto is_call_of = [&](const core::Script& script) {
     return has(words, script.source) || has(words, script.sha1);
   };
+  if (has_command(words, "zrangebyscore") && std::any_of(words.begin(), words.end(), is_odd_bound))
+    return true;
   // This script computes with the remaining time of a key, which may be as large.
   if (is_call_of(core::swap_script)) return true;
   const auto is_huge = [](const std::string& word) {
@@ -39,11 +52,16 @@ bool is_answered_otherwise(const Texts& words) {
 }  // namespace
 
 Operation Operations::next() {
-  Operation operation{.words = any()};
-  while (!same_version_ && is_answered_otherwise(operation.words)) operation.words = any();
+  Operation operation = drawn();
+  while (!same_version_ && is_answered_otherwise(operation.words)) operation = drawn();
   for (std::size_t i = 0; i < key_count; ++i)
     if (has(operation.words, key_name(i))) operation.expiring.push_back(key_name(i));
   return operation;
+}
+
+Operation Operations::drawn() {
+  if (random_.one_in(10)) return call_of_line();
+  return {.words = any()};
 }
 
 Texts Operations::any() {
@@ -85,7 +103,7 @@ void Operations::spoil(Texts& words) {
 
 Texts Operations::plain() {
   Texts words;
-  switch (random_.below(8)) {
+  switch (random_.below(11)) {
     case 0:
       words = server_command();
       break;
@@ -99,6 +117,11 @@ Texts Operations::plain() {
     case 4:
     case 5:
       words = set_command();
+      break;
+    case 6:
+    case 7:
+    case 8:
+      words = sorted_set_command();
       break;
     default:
       words = value_command();
@@ -148,7 +171,7 @@ Texts Operations::value_command() {
 }
 
 Texts Operations::server_command() {
-  switch (random_.below(12)) {
+  switch (random_.below(14)) {
     case 0:
       return {"TIME"};
     case 1:
@@ -169,6 +192,12 @@ Texts Operations::server_command() {
     case 8:
     case 9:
       return {"DBSIZE"};
+    case 10:
+    case 11: {
+      Texts words{"PUBLISH", any_channel(random_)};
+      words.push_back(any_value(random_));
+      return words;
+    }
     default:
       return script_command();
   }

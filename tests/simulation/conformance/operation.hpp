@@ -14,6 +14,7 @@ namespace redlock::simulation {
 struct Operation {
   std::vector<std::string> words;
   std::vector<std::string> expiring = {};  // keys whose expiries the operation may change
+  std::vector<std::string> timed = {};     // keys in which the operation may store its time, as scores
 };
 
 /// Draws operations. Most are valid, so that they affect each other; many are broken.
@@ -30,6 +31,7 @@ class Operations {
   RandomSource& random() noexcept { return random_; }
 
  private:
+  Operation drawn();
   std::vector<std::string> any();
   std::vector<std::string> plain();
   std::vector<std::string> key_command();
@@ -38,6 +40,8 @@ class Operations {
   std::vector<std::string> server_command();
   std::vector<std::string> script_command();
   std::vector<std::string> set_command();
+  std::vector<std::string> sorted_set_command();
+  Operation call_of_line();
   std::vector<std::string> shipped();
   std::vector<std::string> small_script();
   std::string any_source();

@@ -75,6 +75,11 @@ constexpr std::string_view sources[] = {
     "return redis.pcall({})",
     "return redis.call('SET', KEYS[1], true)",
     "return redis.call('NOTHING', 1)",
+    "return redis.call('SUBSCRIBE', KEYS[1])",
+    "return redis.pcall('UNSUBSCRIBE')",
+    "return {redis.call('PUBLISH', 'news', ARGV[1]), redis.pcall('PUBLISH', 'redlock:turn:a', ARGV[1])}",
+    "redis.call('DEL', KEYS[1]) redis.call('ZADD', KEYS[1], 2^53, 'a', 1/3, 'b', -1/0, 'c') "
+    "return redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')",
     "return redis.call('GET')",
     "return {redis.call('TIME')[3]}",
     "redis.call('SET', KEYS[1], ARGV[1]) redis.call('INCR', KEYS[1]) return 1",

@@ -8,8 +8,11 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::string_view keys[key_count] = {"lock",  "redlock:f:{lock}", "other", "redlock:f:{other}",
-                                              "a key", "\0\xff\r\n"sv,     "",      "list"};
+constexpr std::string_view keys[key_count] = {"lock",   "redlock:f:{lock}", "other", "redlock:f:{other}",
+                                              "a key",  "\0\xff\r\n"sv,     "",      "list",
+                                              line_key, alive_key,          born_key};
+constexpr std::string_view channels[channel_count] = {
+    "redlock:turn:a", "redlock:turn:b", "redlock:turn:0123456789abcdef", "news", "", "\0\xff\r\n"sv};
 constexpr std::string_view odd_numbers[] = {"0",
                                             "-1",
                                             "-0",
@@ -67,6 +70,41 @@ std::string long_life(RandomSource& random) {
 std::string any_life(RandomSource& random) {
   return random.one_in(4) ? random.pick(odd_numbers) : long_life(random);
 }
+
+std::string any_sorted_key(RandomSource& random) {
+  return random.one_in(8) ? any_key(random) : random.pick({line_key, alive_key, "set", "set"});
+}
+
+std::string any_member(RandomSource& random) {
+  return random.one_in(8) ? any_value(random)
+                          : random.pick({"a", "b", "c", "B", "", "0123456789abcdef.web", "\xff\0\r\n"sv});
+}
+
+std::string any_score(RandomSource& random) {
+  switch (random.below(8)) {
+    case 0:
+      return random.pick(odd_numbers);
+    case 1:
+      return random.pick({"-0", "0.1", "-1.5e-7", "1e17", "12345678901234567", "+inf", "-inf", "Infinity",
+                          "1e400", "1e-400", "1e-310", "1790000000000000.25", ".5", "1e", "--1"});
+    case 2:
+      return std::to_string(1'790'000'000'000'000 + random.between(-9, 9));
+    default:
+      return std::to_string(random.between(-1, 2));
+  }
+}
+
+std::string any_place(RandomSource& random) {
+  return random.one_in(8) ? any_index(random) : std::to_string(random.between(-2, 4));
+}
+
+std::string any_bound(RandomSource& random) {
+  const std::string bound = random.one_in(3) ? random.pick({"-inf", "+inf", "inf"}) : any_score(random);
+  return random.one_in(4) ? "(" + bound : bound;
+}
+
+std::string channel_name(std::size_t number) { return std::string{channels[number]}; }
+std::string any_channel(RandomSource& random) { return channel_name(random.below(channel_count)); }
 
 std::string any_index(RandomSource& random) {
   return random.one_in(8) ? random.pick(odd_numbers) : std::to_string(random.between(-12, 48));

@@ -16,8 +16,8 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 7> names{"exclusion", "honesty",  "tokens",    "fence",
-                                                  "ownership", "liveness", "quiescence"};
+  constexpr std::array<std::string_view, 9> names{"exclusion", "honesty",    "tokens", "fence",  "ownership",
+                                                  "liveness",  "quiescence", "order",  "wake-up"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -32,13 +32,18 @@ void Figures::add(const Figures& other) {
   extensions += other.extensions;
   repairs += other.repairs;
   releases_in_callbacks += other.releases_in_callbacks;
+  bypasses += other.bypasses;
   overlaps += other.overlaps;
   writes_refused += other.writes_refused;
   writes_lost_unfenced += other.writes_lost_unfenced;
 }
 
 Judge::Judge(const Schedule& schedule, Lookup world)
-    : schedule_{schedule}, world_{std::move(world)}, stores_(static_cast<std::size_t>(schedule.resources)) {}
+    : schedule_{schedule},
+      world_{std::move(world)},
+      stores_(static_cast<std::size_t>(schedule.resources)),
+      lines_{schedule,
+             [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }} {}
 
 Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   figures_.grants += lease.client >= 0 ? 1 : 0;

@@ -10,27 +10,12 @@
 #include <vector>
 
 #include "simulation/judge/history.hpp"
+#include "simulation/judge/line_judge.hpp"
+#include "simulation/judge/rule.hpp"
 #include "simulation/scenario/schedule.hpp"
 #include "simulation/world/stores.hpp"
 
 namespace redlock::simulation {
-
-enum class Rule : std::uint8_t {
-  exclusion,   // no two holders at once
-  honesty,     // a majority has the value of a lease until its deadline
-  tokens,      // tokens are unique and increase
-  fence,       // a fenced store loses no accepted write
-  ownership,   // a copy is removed or extended only by its owner, or expires
-  liveness,    // after all faults are over, a client gets the lock
-  quiescence,  // no copy outlives its ttl, and nothing is left over at the end
-};
-[[nodiscard]] std::string_view name_of(Rule rule);
-
-struct Violation {
-  Rule rule;
-  Instant at;
-  std::string text;
-};
 
 /// Counters of one or more schedules.
 struct Figures {
@@ -44,6 +29,7 @@ struct Figures {
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t releases_in_callbacks = 0;
+  std::uint64_t bypasses = 0;  // a call was served before one that stood in line when it began
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
   std::uint64_t writes_refused = 0;
   std::uint64_t writes_lost_unfenced = 0;
@@ -107,6 +93,7 @@ class Judge {
   /// To be called when copies of the lock may have disappeared, and just before a deadline.
   void audit(int resource, Instant now);
 
+  LineJudge& lines() noexcept { return lines_; }
   Stores& stores(int resource) { return stores_[static_cast<std::size_t>(resource)]; }
   void judge_stores(Instant now);
 
@@ -130,6 +117,7 @@ class Judge {
   Lookup world_;
   std::vector<Lease> leases_;
   std::vector<Stores> stores_;
+  LineJudge lines_;
   std::optional<Violation> violation_;
   Figures figures_;
 };

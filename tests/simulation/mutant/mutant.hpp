@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lease/lease_state.hpp"
+#include "redlock/core/line/line_context.hpp"
 #include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/core/operation/operation.hpp"
@@ -61,6 +63,17 @@ class Mutant {
   [[nodiscard]] virtual bool holders_look() const { return true; }
   /// Whether a client reads a key again after its own write, so that the server reports the next change.
   [[nodiscard]] virtual bool rearms() const { return true; }
+  /// Whether a key is armed on a connection that is not the client's first one to this node.
+  [[nodiscard]] virtual bool rearms_after_reconnect() const { return true; }
+  /// Whether the read that arms the key of a waiting client tells it that the key is free, or until when it is held.
+  [[nodiscard]] virtual bool reads_when_arming() const { return true; }
+  /// Whether a change counts that is reported before the reply of the read that armed the key.
+  [[nodiscard]] virtual bool heeds_overtaking_changes() const { return true; }
+  /// How many ms a line's flag lives; 0: for ever.
+  [[nodiscard]] virtual std::int64_t flag_life(std::int64_t intended) const { return intended; }
+  /// Whether the client sends the whole script to a node that does not know the digest, to leave a line.
+  [[nodiscard]] virtual bool leaves_by_source() const { return true; }
+  virtual void before_start(core::LineTimes& times) const { static_cast<void>(times); }
   /// Whether a client recognises a server that it knows under another name.
   [[nodiscard]] virtual bool recognises_servers() const { return true; }
   /// Whether a release ends renewals and a running extension.

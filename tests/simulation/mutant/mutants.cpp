@@ -11,6 +11,7 @@
 
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
+#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "simulation/mutant/faulty_operations.hpp"
 #include "simulation/mutant/mutant.hpp"
@@ -150,6 +151,67 @@ class AdoptWithoutSwap final : public NamedMutant {
   }
 };
 
+/// Newcomers do not heed the flag.
+class IgnoresFlag final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_attempt(Claim& claim, const std::string&) const override { claim.flag_key.clear(); }
+};
+
+/// The flag binds those for whom it stands.
+class FlagBindsHeads final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    claim.flag_key = core::flag_key(claim.key);
+  }
+};
+
+/// Nothing tells the head of a line that a node is free but messages and its looks.
+class ArmsWithoutReading final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool reads_when_arming() const override { return false; }
+};
+
+class ArmsFirstConnection final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool rearms_after_reconnect() const override { return false; }
+};
+
+/// The reply of a read counts although a change of the key was reported since.
+class RepliesCountLast final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool heeds_overtaking_changes() const override { return false; }
+};
+
+/// The flag lives for this percentage of the time that it should.
+class FlagOfOtherLife final : public NamedMutant {
+ public:
+  FlagOfOtherLife(std::string_view name, int percent) : NamedMutant{name}, percent_{percent} {}
+  [[nodiscard]] std::int64_t flag_life(std::int64_t intended) const override {
+    return intended * percent_ / 100;
+  }
+
+ private:
+  int percent_;
+};
+
+class LeavesByDigest final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool leaves_by_source() const override { return false; }
+};
+
+/// Only messages, and the end of the first one's life, make a member look at the gate.
+class LooksRarely final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_start(core::LineTimes& times) const override { times.look_pause = 2 * core::Span{times.life}; }
+};
+
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -205,10 +267,8 @@ struct Change {
   std::string_view instead;
 };
 
-/// Patches the script of the restart guard, which is not loaded, so it has no digest. Throws `std::logic_error` if a passage
-/// does not occur.
-Mutant::Patch marking_with(std::initializer_list<Change> changes) {
-  static constexpr core::Script original{core::mark_script, {}};
+/// Throws `std::logic_error` if a passage does not occur.
+Mutant::Patch patched(const core::Script& original, std::initializer_list<Change> changes) {
   std::string source{original.source};
   for (const auto& [passage, instead] : changes) {
     std::size_t at = source.find(passage);
@@ -218,6 +278,12 @@ Mutant::Patch marking_with(std::initializer_list<Change> changes) {
   }
   return {&original, std::move(source)};
 }
+/// Patches the script of the restart guard, which is not loaded, so it has no digest.
+Mutant::Patch marking_with(std::initializer_list<Change> changes) {
+  static constexpr core::Script original{core::mark_script, {}};
+  return patched(original, changes);
+}
+Mutant::Patch line_with(std::initializer_list<Change> changes) { return patched(core::line_script, changes); }
 constexpr std::string_view before_marking = "local age=";
 constexpr std::string_view after_marking = "local about=";
 constexpr std::string_view stored_marker = "call('GETRANGE',KEYS[1],0,511)";
@@ -323,6 +389,34 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(Patched{"foreign-texts-are-replaced", {marking_over_anything()}});
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
+  add(IgnoresFlag{"no-flag"});
+  add(FlagBindsHeads{"flag-binds-heads"});
+  add(Patched{"nobody-is-told",
+              {line_with({{"local function tell(member,text) ",
+                           "local function tell() end local function ask(member,text) "}})}});
+  add(Patched{"dead-members-stay", {line_with({{"remove('-inf',now)", ""}})}});
+  add(Patched{"place-by-clients-clock",
+              {line_with({{"now-ARGV[2]", "now-ARGV[2]+string.byte(me,16)*1000000"}})}});
+  add(Patched{"place-by-arrival", {line_with({{"now-ARGV[2]", "now"}})}});
+  add(Patched{"nobody-leaves", {line_with({{"call('ZREM',order,me) call('ZREM',alive,me) if", "if"}})}});
+  add(Patched{"flag-is-not-taken-down",
+              {line_with({{"return {rank,call('ZCARD',order)", "return {rank,call('ZCARD',order)+1"}})}});
+  add(Patched{"everybody-is-first", {line_with({{"return {rank,", "return {math.min(rank,0),"}})}});
+  add(Patched{"right-is-inherited", {line_with({{"ARGV[4]=='1' or not", "not"}})}});
+  add(Patched{"displaced-is-untold",
+              {line_with({{"if before and before~=me then tell(before,order) end", ""}})}});
+  add(Patched{
+      "dead-head-stays",
+      {line_with({{"call('ZREM',order,member) call('ZREM',alive,member)",
+                   "if member~=before then call('ZREM',order,member) call('ZREM',alive,member) end"}})}});
+  add(ArmsWithoutReading{"no-read-when-arming"});
+  add(ArmsFirstConnection{"no-rearm-after-reconnect"});
+  add(RepliesCountLast{"replies-count-behind-changes"});
+  add(FlagOfOtherLife{"flag-stays", 0});
+  add(FlagOfOtherLife{"flag-ends-early", 50});
+  add(LeavesByDigest{"leave-by-digest-only"});
+  add(LooksRarely{"members-only-listen"});
+  add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}});
   return all;
 }
 

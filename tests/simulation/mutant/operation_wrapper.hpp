@@ -47,6 +47,8 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return inner_->wanted_ttl();
   }
 
+  [[nodiscard]] std::string_view written_key() const noexcept override { return inner_->written_key(); }
+
  protected:
   /// May change a reply before the operation gets it.
   virtual void change_reply(core::NodeIndex, core::Step, core::Reply&) {}
@@ -83,6 +85,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
                             core::SendOptions options) override {
     return send_command(node, command, options);
   }
+  void released(std::string_view key) override { outbox_->released(key); }
   void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
   [[nodiscard]] const core::MarkerKeys* marker_keys() const noexcept override {
     return outbox_->marker_keys();

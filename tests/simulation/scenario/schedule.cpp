@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "redlock/core/line/gates.hpp"
 #include "simulation/random.hpp"
 
 namespace redlock::simulation {
@@ -111,6 +112,8 @@ void set_details(Fault& fault, const Schedule& schedule, Random& random) {
     case Kind::pause:
     case Kind::pause_mid_step:
     case Kind::client_crash:
+    case Kind::cut_listener:
+    case Kind::no_publish:
       break;
   }
   if (fault.kind == Kind::foreign_delete || fault.kind == Kind::flush_all)
@@ -434,6 +437,91 @@ void make_first_start(Schedule& schedule, Random& random) {
   schedule.open_for = 4 * second;  // so that the clients look again at nodes that do not vote
 }
 
+constexpr std::array faults_of_members{Likely{Kind::client_crash, 4},   Likely{Kind::pause, 3},
+                                       Likely{Kind::pause_mid_step, 1}, Likely{Kind::partition, 1},
+                                       Likely{Kind::deaf_client, 1},    Likely{Kind::cut, 2},
+                                       Likely{Kind::cut_listener, 3},   Likely{Kind::slow, 1}};
+constexpr std::array faults_of_gates{Likely{Kind::stall, 4},         Likely{Kind::crash, 3},
+                                     Likely{Kind::crash_empty, 2},   Likely{Kind::no_publish, 2},
+                                     Likely{Kind::flush_scripts, 1}, Likely{Kind::deaf_node, 1},
+                                     Likely{Kind::foreign_take, 1}};
+constexpr std::array faults_of_gates_beyond{Likely{Kind::node_jump, 4}, Likely{Kind::flush_all, 2},
+                                            Likely{Kind::foreign_delete, 2}};
+
+/// The node that orders the line as long as all nodes are well.
+int gate_of(const Schedule& schedule) {
+  int gate = 0;
+  std::uint64_t greatest = 0;
+  for (int node = 0; node < schedule.nodes; ++node) {
+    const std::uint64_t number = core::suitability("run-" + std::to_string(node) + "-0", "r0");
+    if (number > greatest) gate = node;
+    greatest = std::max(greatest, number);
+  }
+  return gate;
+}
+
+Fault draw_fault_of_line(const Schedule& schedule, Random& random) {
+  const Instant life = schedule.line_times.life.count() * millisecond;
+  Fault fault{};
+  const bool is_of_gate = random.chance(50);
+  fault.kind = is_of_gate ? pick(faults_of_gates, random) : pick(faults_of_members, random);
+  if (is_of_gate && schedule.profile == Profile::beyond && random.chance(50))
+    fault.kind = pick(faults_of_gates_beyond, random);
+  fault.at = random.between(0, schedule.heals);
+  fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
+  fault.node = static_cast<int>(random.between(0, schedule.nodes - 1));
+  if (random.chance(60)) fault.node = gate_of(schedule);
+  set_details(fault, schedule, random);
+  fault.length = random.skewed(millisecond, 2 * life);
+  if (fault.kind == Kind::crash_empty && stays_away(schedule))
+    fault.length += 2 * schedule.ttl.count() * millisecond;
+  // Whoever is paused for longer than this returns to its place.
+  if (fault.kind == Kind::pause) fault.length += life;
+  // A client finds out once in a line whether it may publish.
+  if (fault.kind == Kind::no_publish)
+    fault = {.kind = fault.kind, .at = 0, .length = schedule.heals, .node = fault.node};
+  // A smaller step is not noticed: who stands in line already keeps the place.
+  if (fault.kind == Kind::node_jump) fault.amount += fault.amount < 0 ? -2 * life : 2 * life;
+  return fault;
+}
+
+/// In the proportions of the library's.
+core::LineTimes line_times_of(std::chrono::milliseconds life) {
+  return {.life = life, .look_pause = core::Span{life} * 9 / 32, .blind_pause = core::Span{life} * 3 / 160};
+}
+
+/// Many threads wait for one lock, and some of them are cancelled, die or are paused. The times of the line are shorter than
+/// those of the library, so that they pass more often.
+void make_line(Schedule& schedule, Random& random) {
+  schedule.is_about_lines = schedule.stands_in_line = true;
+  schedule.fencing = true;  // the plain SET does not heed the flag
+  schedule.ttl = std::chrono::milliseconds{random.between(60, 200)};
+  schedule.drift = schedule.ttl / 100 + std::chrono::milliseconds{2};
+  schedule.node_timeout = schedule.ttl / 10;
+  schedule.jitter = random.skewed(10 * microsecond, millisecond);
+  schedule.threads = static_cast<int>(random.skewed(1, 4));
+  schedule.resources = 1;
+  schedule.alias = -1;
+  schedule.client_ppm.clear();
+  schedule.node_ppm.clear();
+  schedule.faults.clear();
+  const std::chrono::milliseconds life{random.between(200, 600)};
+  schedule.line_times = line_times_of(life);
+  schedule.workload = {.think = random.skewed(millisecond, 200 * millisecond),
+                       .hold = random.skewed(200 * microsecond, schedule.ttl.count() * millisecond),
+                       .extends = 10,
+                       .renews = 20,
+                       .waits = static_cast<int>(random.between(70, 100)),
+                       .orphans = 0,
+                       .adopts = 0,
+                       .cancels = static_cast<int>(random.between(0, 20)),
+                       .longest_wait = 3 * second};
+  schedule.heals = 1500 * millisecond;
+  schedule.open_for = 2 * life.count() * millisecond;
+  for (auto left = random.between(0, 4); left > 0; --left)
+    schedule.faults.push_back(draw_fault_of_line(schedule, random));
+}
+
 std::int64_t draw_wall_offset(Random& random) {
   constexpr std::int64_t year_us = 365 * 24 * 3600 * std::int64_t{1'000'000};
   if (random.chance(5)) return 274 * year_us;
@@ -445,7 +533,7 @@ std::int64_t draw_wall_offset(Random& random) {
 }  // namespace
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 30> names{"crash",
+  constexpr std::array<std::string_view, 32> names{"crash",
                                                    "crash without its data",
                                                    "crash, back with old data",
                                                    "stopped",
@@ -474,7 +562,9 @@ std::string_view name_of(Kind kind) {
                                                    "foreign marker",
                                                    "marker deleted",
                                                    "is a replica",
-                                                   "rolled back"};
+                                                   "rolled back",
+                                                   "listener lost",
+                                                   "may not publish"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -489,6 +579,7 @@ bool concerns_client(const Fault& fault) {
     case Kind::pause_mid_step:
     case Kind::client_crash:
     case Kind::client_rate:
+    case Kind::cut_listener:
       return true;
     default:
       return false;
@@ -580,9 +671,14 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_replicas(schedule);
   if (!is_special) draw_teams(schedule);
   if (!is_special) draw_callbacks(schedule);
+  Random lines{seed ^ 0x6c696e65U};
+  schedule.stands_in_line = lines.chance(50);
+  if (schedule.calls.empty()) schedule.line_times = line_times_of(std::chrono::milliseconds{200});
+  const bool is_about_lines = !is_special && !schedule.guarded && lines.chance(20);
   draw_strict_client(schedule);
   draw_roll_backs(schedule);
   if (!is_special) draw_hostile_node(schedule);
+  if (is_about_lines && !schedule.guarded) make_line(schedule, lines);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

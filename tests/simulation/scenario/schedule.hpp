@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/line/line_context.hpp"
 #include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
@@ -52,6 +53,8 @@ struct Fault {
     delete_marker,   // a node's marker is deleted, its quarantine, or both, as `amount` says
     replica,         // a node is a replica of another one, and then a master again, with that one's data
     roll_back,  // as crash_old, but unnoticed: the server is a snapshot of a running machine, with its run_id
+    cut_listener,  // the connection for messages is lost
+    no_publish,    // the ACL of a node forbids PUBLISH
   };
   static constexpr int all = -1;
   // What can stand in a marker's place.
@@ -86,11 +89,13 @@ struct Fault {
 struct Workload {
   Instant think = 40 * millisecond;
   Instant hold = 100 * millisecond;
-  int extends = 30;         // percentage of holds with explicit extensions
-  int renews = 40;          // percentage of the other holds, with automatic renewal
-  int waits = 50;           // percentage of calls that wait; the others try once
-  int orphans = 15;         // percentage of holds that orphan the lock
-  int adopts = 50;          // percentage of calls that adopt, if there is an orphaned lock
+  int extends = 30;  // percentage of holds with explicit extensions
+  int renews = 40;   // percentage of the other holds, with automatic renewal
+  int waits = 50;    // percentage of calls that wait; the others try once
+  int orphans = 15;  // percentage of holds that orphan the lock
+  int adopts = 50;   // percentage of calls that adopt, if there is an orphaned lock
+  int cancels = 0;   // percentage of calls that are cancelled after any time
+  Instant longest_wait = second;
   int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };
 
@@ -118,6 +123,9 @@ struct Schedule {
   bool counters_kept = true;  // nodes never lose their counters
   bool two_teams =
       false;  // every second client locks the second resource, and has another key prefix and only three nodes
+  bool stands_in_line = false;  // clients that wait do so in the order of their calls
+  bool is_about_lines = false;  // few faults, so that what is promised to those who wait can be judged
+  core::LineTimes line_times;
   bool guarded = false;  // clients use the restart guard, so nodes may lose their data
   bool automatic =
       false;  // the guard is not strict, so a node loses its data only while another one has its marker

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "simulation/server/key_commands.hpp"
-#include "simulation/server/string_commands.hpp"
+#include "simulation/server/commands/key_commands.hpp"
+#include "simulation/server/commands/sorted_set_commands.hpp"
+#include "simulation/server/commands/string_commands.hpp"
 
 namespace redlock::simulation {
 namespace {
@@ -63,7 +64,7 @@ constexpr Command commands[] = {
     {"script", -2, {.no_script = true}, nullptr},  // without a subcommand
     {"info", -1, {.while_loading = true}, nullptr},
     {"role", 1, {.no_script = true, .while_loading = true}, nullptr},
-    {"ping", -1, {}, ping},
+    {"ping", -1, {.subscribing = true}, ping},
     {"echo", 2, {.while_loading = true}, echo},
     {"auth", -2, {.no_script = true, .while_loading = true}, auth},
     {"select", 2, {.while_loading = true}, select},
@@ -77,6 +78,16 @@ constexpr Command commands[] = {
     {"pexpireat", -3, {.writes = true}, key_commands::pexpireat},
     {"persist", 2, {.writes = true}, key_commands::persist},
     {"dbsize", 1, {}, key_commands::dbsize},
+    {"zadd", -4, {.writes = true, .memory = true}, sorted_set_commands::zadd},
+    {"zcard", 2, {}, sorted_set_commands::zcard},
+    {"zrange", -4, {}, sorted_set_commands::zrange},
+    {"zrangebyscore", -4, {}, sorted_set_commands::zrangebyscore},
+    {"zrank", 3, {}, sorted_set_commands::zrank},
+    {"zrem", -3, {.writes = true}, sorted_set_commands::zrem},
+    {"zscore", 3, {}, sorted_set_commands::zscore},
+    {"publish", 3, {.while_loading = true}, nullptr},
+    {"subscribe", -2, {.no_script = true, .subscribing = true, .while_loading = true}, nullptr},
+    {"unsubscribe", -1, {.no_script = true, .subscribing = true, .while_loading = true}, nullptr},
     {"flushall", -1, {.writes = true}, key_commands::flushall},
 };
 

@@ -79,6 +79,7 @@ struct Needs {
   bool writes = false;         // refused by a replica
   bool memory = false;         // refused when out of memory
   bool no_script = false;      // must not be called by a script
+  bool subscribing = false;    // a connection that listens to channels may call it
   bool while_loading = false;  // answered while loading
 };
 

@@ -7,13 +7,19 @@
 #include <string>
 #include <string_view>
 
+#include "simulation/server/sorted_set.hpp"
+
 namespace redlock::simulation {
 
 struct Entry {
-  std::string value;             // for a list: one byte per element, as no command reads elements
-  std::int64_t expires_ms = -1;  // by the server's wall clock; -1: never
-  bool is_list = false;
+  enum class Type : std::uint8_t { string, list, sorted_set };
 
+  std::string value = {};        // for a list: one byte per element, as no command reads elements
+  std::int64_t expires_ms = -1;  // by the server's wall clock; -1: never
+  Type type = Type::string;
+  SortedSet members = {};
+
+  [[nodiscard]] bool is(Type other) const noexcept { return type == other; }
   /// A key still exists in its last millisecond.
   [[nodiscard]] bool expired(std::int64_t now_ms) const noexcept {
     return expires_ms >= 0 && now_ms > expires_ms;

@@ -25,25 +25,68 @@ void wrong_arity(std::string_view name, const Answer& answer) {
   answer.error(std::string{"ERR wrong number of arguments for '"}.append(name).append("' command"));
 }
 
+void answer_subscription(std::string_view command, std::optional<std::string_view> channel,
+                         std::size_t listened_to, std::vector<Reply>& replies) {
+  std::vector<Reply> parts(3);
+  Answer{parts[0]}.string(command);
+  if (channel) Answer{parts[1]}.string(*channel);
+  Answer{parts[2]}.integer(static_cast<long long>(listened_to));
+  Answer{replies.emplace_back()}.array(std::move(parts));
+}
+
+/// The reply to PING of a connection that listens to channels.
+void become_pong(Words words, const Answer& answer) {
+  std::vector<Reply> parts(2);
+  Answer{parts[0]}.string("pong");
+  Answer{parts[1]}.string(words.size() > 1 ? words[1] : std::string_view{});
+  answer.array(std::move(parts));
+}
+
 }  // namespace
 
 Server::Server(Interpreter& interpreter, std::string run_id)
     : interpreter_{&interpreter}, run_id_{std::move(run_id)} {}
 
 Reply Server::execute(Words words, std::int64_t now_us) {
-  Reply reply;
-  const Answer answer{reply};
+  constexpr int nobody = -1;
+  std::vector<Reply> replies;
+  execute(nobody, words, now_us, replies);
+  return std::move(replies.front());
+}
+
+void Server::execute(int connection, Words words, std::int64_t now_us, std::vector<Reply>& replies) {
   now_us_ = now_us;
+  const bool listens = channels_.listens(connection);
+  Reply reply;
+  const Command* const command = accept(words, listens, Answer{reply});
+  if (command && command->name == "subscribe") return subscribe(connection, words.subspan(1), replies);
+  if (command && command->name == "unsubscribe") return unsubscribe(connection, words.subspan(1), replies);
+  if (command) run(*command, words, reply);
+  if (command && listens && !reply.is(Reply::Kind::error)) become_pong(words, Answer{reply});
+  replies.push_back(std::move(reply));
+}
+
+/// Returns null after answering why the command is refused.
+const Command* Server::accept(Words words, bool listens, const Answer& answer) const {
   const Command* const command = find_command(words);
   if (!command)
     unknown_command(words, answer);
   else if (!command->takes(words.size()))
     wrong_arity(command->name, answer);
+  else if (acl_.forbids(*command))
+    answer.error("NOPERM this user has no permissions to run the '" + std::string{command->name} +
+                 "' command");
+  else if (acl_.forbids_channel(*command, words))
+    answer.error("NOPERM this user has no permissions to access one of the channels used as arguments");
   else if (const auto why = refusal(*command); !why.empty())
     answer.error(why);
+  else if (listens && !command->needs.subscribing)
+    answer.error(
+        "ERR Can't execute '" + std::string{command->name} +
+        "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context");
   else
-    run(*command, words, reply);
-  return reply;
+    return command;
+  return nullptr;
 }
 
 std::string_view Server::refusal(const Command& command) const noexcept {
@@ -60,6 +103,11 @@ void Server::call(Words words, Reply& reply) {
   if (!command->takes(words.size()))
     return answer.error("ERR Wrong number of args calling Redis command from script");
   if (command->needs.no_script) return answer.error("ERR This Redis command is not allowed from script");
+  if (acl_.forbids(*command))
+    return answer.error("ERR The user executing the script can't run this command or subcommand");
+  if (acl_.forbids_channel(*command, words))
+    return answer.error(
+        "ERR The user executing the script can't publish to the channel mentioned in the command");
   // A script that has written is not stopped.
   if (!wrote_)
     if (const auto why = refusal(*command); !why.empty()) return answer.error(why);
@@ -73,8 +121,28 @@ void Server::run(const Command& command, Words words, Reply& reply) {
     return command.run({words, now_us_, keys_, answer, interpreter_->flaw(), mode_ == Mode::read_only});
   if (command.name.starts_with("eval")) return evaluate(command, words, reply);
   if (command.name.starts_with("script|")) return script(command, words, reply);
+  if (command.name == "publish") return publish(words, answer);
   if (command.name == "role") return role(answer);
   info(words, answer);
+}
+
+void Server::publish(Words words, const Answer& answer) {
+  const std::size_t receivers = channels_.publish(words[1], words[2]);
+  if (interpreter_->flaw() == Flaw::lost_messages) static_cast<void>(channels_.take_messages());
+  answer.integer(static_cast<long long>(receivers));
+}
+
+void Server::subscribe(int connection, Words channels, std::vector<Reply>& replies) {
+  for (const std::string_view channel : channels)
+    answer_subscription("subscribe", channel, channels_.subscribe(connection, channel), replies);
+}
+
+void Server::unsubscribe(int connection, Words channels, std::vector<Reply>& replies) {
+  const std::vector<std::string> all = channels_.of(connection);
+  const std::vector<std::string_view> names{all.begin(), all.end()};
+  if (channels.empty() && names.empty()) return answer_subscription("unsubscribe", std::nullopt, 0, replies);
+  for (const std::string_view channel : channels.empty() ? Words{names} : channels)
+    answer_subscription("unsubscribe", channel, channels_.unsubscribe(connection, channel), replies);
 }
 
 void Server::evaluate(const Command& command, Words words, Reply& reply) {
@@ -171,6 +239,7 @@ void Server::restart(Keyspace kept, std::string run_id, std::int64_t now_us) {
   keys_ = std::move(kept);
   run_id_ = std::move(run_id);
   programs_.clear();
+  channels_ = {};
   mode_ = Mode::serving;
   was_replica_ = false;
 }

@@ -1,32 +1,25 @@
 #include <algorithm>
-#include <string_view>
+#include <string>
 
 #include "simulation/timeline/text_box.hpp"
 #include "simulation/timeline/timeline_layout.hpp"
 #include "simulation/timeline/words.hpp"
+#include "support/svg.hpp"
 
 namespace redlock::simulation {
 namespace {
 
+using testing::svg::group;
+using testing::svg::line;
+using testing::svg::num;
+using testing::svg::path;
+using testing::svg::rect;
+using testing::svg::text;
 using Kind = Event::Kind;
 using Tone = Label::Tone;
 
 constexpr int half_bar = 7;
 constexpr int half_span = 10;  // of lasting faults: wider than a hold, so that both are visible
-
-// The same colours on a dark background.
-constexpr const char* dark_mode = R"svg(<style>
-@media (prefers-color-scheme: dark) {
-[fill="#fff"]{fill:#0d1117} [stroke="#fff"]{stroke:#0d1117} [fill="#222"]{fill:#e6edf3}
-[fill="#333"]{fill:#c9d1d9} [fill="#555"]{fill:#9da7b3} [stroke="#777"]{stroke:#8b949e}
-[stroke="#bbb"]{stroke:#484f58} [fill="#36c"]{fill:#6cb6ff} [stroke="#36c"]{stroke:#6cb6ff}
-[fill="#1f3f8a"]{fill:#a5d0ff} [fill="#2a7d3f"]{fill:#57ab5a} [stroke="#2a7d3f"]{stroke:#57ab5a}
-[fill="#174d26"]{fill:#8ddb8c} [fill="#b3261e"]{fill:#f47067} [stroke="#b3261e"]{stroke:#f47067}
-[fill="#8c1d18"]{fill:#ff938a} [fill="#fbdcd9"]{fill:#4a1d1a} [fill="#f4c95d"]{fill:#8a6410}
-[stroke="#a87b00"]{stroke:#daaa3f} [fill="#6b4e00"]{fill:#eac55f}
-}
-</style>
-)svg";
 
 constexpr const char* definitions = R"svg(<defs>
 <marker id="command" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#36c"/></marker>
@@ -45,52 +38,13 @@ constexpr const char* span_look = "class=\"fault\" fill=\"url(#fault)\" stroke=\
 constexpr const char* mark_look = "class=\"mark\" fill=\"#b3261e\" stroke=\"#fff\"";
 constexpr const char* breach_look = "class=\"breach\" fill=\"#fbdcd9\" stroke=\"none\"";
 
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
-
-std::string num(int number) { return std::to_string(number); }
-
-std::string rect(int x, int y, int width, int height, const std::string& more = "") {
-  return "<rect x=\"" + num(x) + "\" y=\"" + num(y) + "\" width=\"" + num(width) + "\" height=\"" +
-         num(height) + "\"" + more + "/>\n";
-}
 std::string bar(int x, int half_width, int y, int height) {
   return rect(x - half_width, y, 2 * half_width, height, R"( rx="3")");
-}
-std::string path(const std::string& points) { return "<path d=\"" + points + "\"/>\n"; }
-std::string line(int x1, int y1, int x2, int y2) {
-  return path("M" + num(x1) + " " + num(y1) + "L" + num(x2) + " " + num(y2));
 }
 std::string cross(int x, int y) {
   return line(x - 5, y - 5, x + 5, y + 5) + line(x + 5, y - 5, x - 5, y + 5);
 }
 std::string diamond(int x, int y) { return path("M" + num(x) + " " + num(y - 8) + "l8 8l-8 8l-8 -8z"); }
-std::string text(int x, int y, const std::string& words) {
-  return "<text x=\"" + num(x) + "\" y=\"" + num(y) + "\">" + escaped(words) + "</text>\n";
-}
-std::string group(const std::string& look, const std::string& content) {
-  return content.empty() ? "" : "<g " + look + ">\n" + content + "</g>\n";
-}
 
 int lane_x(const TimelineLayout& layout, const Event& event) {
   if (event.client >= 0 && !is_of_a_link(event)) return layout.client_x(event.client);
@@ -247,15 +201,9 @@ std::string legend(const TimelineLayout& layout) {
 
 std::string svg_timeline(const Picture& picture) {
   const TimelineLayout layout = lay_out(picture);
-  const std::string width = num(layout.width);
-  const std::string height = num(layout.bottom + 74);
-  std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width + "\" height=\"" + height;
-  svg += "\" viewBox=\"0 0 " + width + " " + height;
-  svg += "\" font-family=\"Helvetica, Arial, sans-serif\" role=\"img\" aria-label=\"";
-  svg += escaped(printable(picture.title)) + "\">\n" + dark_mode + definitions;
-  svg += rect(0, 0, layout.width, layout.bottom + 74, R"( rx="6" fill="#fff")") + heading(layout);
-  svg += breach_bands(layout) + lanes(layout) + ticks(layout) + messages(layout) + bars(layout);
-  return svg + labels(layout) + legend(layout) + "</svg>\n";
+  return testing::svg::picture(layout.width, layout.bottom + 74, printable(picture.title), definitions,
+                               heading(layout) + breach_bands(layout) + lanes(layout) + ticks(layout) +
+                                   messages(layout) + bars(layout) + labels(layout) + legend(layout));
 }
 
 }  // namespace redlock::simulation

@@ -22,10 +22,8 @@ void Process::wake(int index, Time now) {
   switch (thread.state) {
     case Thread::State::thinking:
       return begin_call(thread, now);
-    case Thread::State::between_attempts:
-      return thread.pursuit->pause_over(now) == Pursuit::Next::end ? rest(thread) : ask(thread, now);
     case Thread::State::asking:
-      if (thread.finished()) attempt_ended(thread, now);
+      if (thread.finished()) call_done(thread, now);
       return;
     case Thread::State::holding:
       return hold(thread, now);
@@ -50,19 +48,24 @@ void Process::cancel(Thread& thread, Time now) {
   settle(now);
 }
 
+/// Puts the mutant between the engine and the operation.
+std::unique_ptr<core::Operation> Process::wrapped(std::unique_ptr<core::Operation> operation) {
+  if (!mutant_) return operation;
+  return mutant_->wrap(std::move(operation), engine_.nodes(),
+                       [this](core::NodeIndex node, std::string_view command) {
+                         world_.send_separately(index_, static_cast<int>(node), command);
+                       });
+}
+
 void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
-  if (mutant_)
-    operation = mutant_->wrap(std::move(operation), engine_.nodes(),
-                              [this](core::NodeIndex node, std::string_view command) {
-                                world_.send_separately(index_, static_cast<int>(node), command);
-                              });
-  thread.operation = core::Ref<core::Operation>{operation.release()};
+  thread.operation = core::Ref<core::Operation>{wrapped(std::move(operation)).release()};
   thread.operation->completion = &thread;
   engine_.submit(thread.operation, now);
   settle(now);
 }
 
 void Process::rest(Thread& thread) {
+  judge_.lines().ended({index_, thread.index});
   thread.operation = {};
   thread.state = Thread::State::thinking;
   world_.call_ended(index_);
@@ -98,7 +101,15 @@ void Process::begin_call(Thread& thread, Time now) {
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
   const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
                                                        : random_.chance(schedule_.workload.waits));
-  const Instant longest = thread.scheduled_call ? second : random_.skewed(5 * millisecond, second);
+  const Instant longest =
+      thread.scheduled_call ? second : random_.skewed(5 * millisecond, schedule_.workload.longest_wait);
+  thread.gives_up_at = waits ? now + Span{longest} : Time::min();
+  if (!thread.scheduled_call && random_.chance(schedule_.workload.cancels))
+    world_.wake_in(index_, ~thread.index, random_.skewed(0, longest));
+  pursue(thread, now);
+}
+
+void Process::pursue(Thread& thread, Time now) {
   core::Claim claim{.key = key_of(thread.resource),
                     .owner = {},
                     .ttl = schedule_.ttl,
@@ -108,60 +119,67 @@ void Process::begin_call(Thread& thread, Time now) {
   if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
-  thread.pursuit.emplace(std::move(claim), waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
-                         now + Span{longest}, std::nullopt, thread.adopted.token);
-  ask(thread, now);
+  const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
+  if (is_fair) claim.flag_key = core::flag_key(claim.key);
+  const bool waits = now < thread.gives_up_at;
+  thread.state = Thread::State::asking;
+  auto pursuit = std::make_unique<ObservedPursuit>(
+      Pursuit::Call{.claim = std::move(claim),
+                    .adopted_token = thread.adopted.token,
+                    .attempts = waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
+                    .give_up_at = waits ? thread.gives_up_at : core::never,
+                    .is_fair = is_fair,
+                    .owner_values = draw_owner_values(),
+                    .time_of_day = std::chrono::microseconds{world_.wall_clock_us(index_)},
+                    .seed = random_.next()},
+      thread);
+  thread.pursuit = pursuit.get();
+  judge_.lines().called({index_, thread.index}, thread.resource, world_.flag_stands(thread.resource),
+                        world_.now());
+  submit(thread, std::move(pursuit), now);
 }
 
-void Process::ask(Thread& thread, Time now) {
-  const std::string previous = thread.claim.owner;
-  const std::string owner = new_owner_value();
-  const std::uint64_t proposal = schedule_.fencing ? world_.wall_clock_us(index_) : 0;
-  thread.claim = thread.pursuit->claim(owner, proposal);
-  if (mutant_) mutant_->before_attempt(thread.claim, previous);
+Process::ObservedPursuit::ObservedPursuit(Call call, Thread& thread)
+    : Pursuit{std::move(call), thread.process.engine_.nodes()}, thread_{thread} {}
+
+Pursuit::Attempt Process::ObservedPursuit::make_attempt(core::Claim claim) {
+  thread_.process.attempt_begins(thread_, claim);
+  auto acquisition = std::make_unique<Acquisition>(std::move(claim), nodes(), purpose());
+  Acquisition* const inner = acquisition.get();
+  return {core::Ref<core::Operation>{thread_.process.wrapped(std::move(acquisition)).release()}, inner};
+}
+
+void Process::ObservedPursuit::child_ended(core::Operation& child, Time now, core::Outbox& outbox) {
+  Pursuit::child_ended(child, now, outbox);
+  if (!granted()) thread_.process.world_.note(thread_.process.index_, "does not get it");
+}
+
+void Process::attempt_begins(Thread& thread, core::Claim& claim) {
+  if (mutant_) mutant_->before_attempt(claim, thread.claim.owner);
+  thread.claim = claim;
   ++judge_.figures().attempts;
-  world_.asked(thread.claim.owner);
+  world_.asked(claim.owner);
+  if (thread.pursuit && thread.pursuit->is_standing())
+    judge_.lines().asks({index_, thread.index}, world_.now());
   thread.invoked = world_.now();
-  thread.state = Thread::State::asking;
-  auto acquisition = std::make_unique<Acquisition>(thread.claim, engine_.nodes(), thread.pursuit->purpose());
-  thread.acquisition = acquisition.get();
-  thread.acquisition->give_up_at = thread.pursuit->give_up_at();
   world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
   if (!thread.scheduled_call && random_.chance(4))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
-  submit(thread, std::move(acquisition), now);
 }
 
-void Process::attempt_ended(Thread& thread, Time now) {
-  Acquisition& ended = *thread.acquisition;
-  judge_.figures().second_rounds += ended.granted() && ended.had_second_round() ? 1 : 0;
-  judge_.figures().adoptions += ended.granted() && !thread.adopted.owner.empty() ? 1 : 0;
-  const Errc why = ended.failure().value_or(Errc::too_slow);
-  if (ended.granted()) {
-    const Time deadline = mutant_ ? mutant_->deadline(ended, now, schedule_) : ended.valid_until();
-    thread.claim = ended.take_claim();
-    if (mutant_) mutant_->before_hold(thread.claim);
-    thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
-    thread.held->held_leases = engine_.held_leases();
-    if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline()))
-      return acquired(thread, now);
-    thread.too_late = thread.operation;
-    return release(thread, now);  // the caller does not get this lease
-  }
-  world_.note(index_, "does not get it");
-  try_again(thread, why, now);
-}
-
-void Process::try_again(Thread& thread, Errc why, Time now) {
-  if (!thread.pursuit->waits() || !world_.is_open()) return rest(thread);
-  const Acquisition& failed = *thread.acquisition;
-  const std::uint64_t random = random_.next();
-  if (thread.pursuit->failed(why, failed.tally(), failed.begun(), now, random) == Pursuit::Next::end)
-    return rest(thread);
-  thread.state = Thread::State::between_attempts;
-  thread.operation = {};
-  const Instant pause = (thread.pursuit->pause_until() - now).count();
-  world_.wake_in(index_, thread.index, std::max<Instant>(pause, 0));
+void Process::call_done(Thread& thread, Time now) {
+  Acquisition* const granted = thread.pursuit->granted();
+  if (!granted) return rest(thread);
+  judge_.figures().second_rounds += granted->had_second_round() ? 1 : 0;
+  judge_.figures().adoptions += thread.adopted.owner.empty() ? 0 : 1;
+  const Time deadline = mutant_ ? mutant_->deadline(*granted, now, schedule_) : granted->valid_until();
+  thread.claim = granted->take_claim();
+  if (mutant_) mutant_->before_hold(thread.claim);
+  thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
+  thread.held->held_leases = engine_.held_leases();
+  if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
+  thread.is_too_late = true;
+  release(thread, now);  // the caller does not get this lease
 }
 
 void Process::acquired(Thread& thread, Time now) {
@@ -270,16 +288,17 @@ void Process::call_back(const Thread& told, Time now) {
 void Process::released(Thread& thread, Time now) {
   if (thread.release_operation->outcome() == Release::released)
     judge_.released(thread.claim.owner, world_.now());
-  if (const auto late = std::exchange(thread.too_late, {})) return try_again(thread, Errc::too_slow, now);
+  const bool has_time = now < thread.gives_up_at && world_.is_open();
+  if (std::exchange(thread.is_too_late, false) && has_time) return pursue(thread, now);
   rest(thread);
 }
 
-/// As long as the owner values of the library, from the random numbers of the world.
-std::string Process::new_owner_value() {
-  std::string owner(40, '0');
-  owner[0] = static_cast<char>('A' + index_);  // for timelines
-  for (std::size_t at = 1; at < 17; ++at) owner[at] = core::lower_hex[random_.next() % 16];
-  return owner;
+/// From the random numbers of the world.
+core::OwnerValues Process::draw_owner_values() {
+  std::string digits(40, '0');
+  digits[0] = static_cast<char>('A' + index_);  // for timelines
+  for (std::size_t at = 1; at < 17; ++at) digits[at] = core::lower_hex[random_.next() % 16];
+  return {std::move(digits), "thread"};
 }
 
 }  // namespace redlock::simulation

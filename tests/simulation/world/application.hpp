@@ -21,18 +21,22 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
   void lost_early() noexcept override { loss_queue.lost(shared_from_this()); }
 };
 
+/// The call of a thread, as shipped. Its attempts are counted, and mutants change them.
+class Process::ObservedPursuit final : public core::Pursuit {
+ public:
+  ObservedPursuit(Call call, Thread& thread);
+  using Pursuit::is_standing;
+
+ private:
+  Attempt make_attempt(core::Claim claim) override;
+  void child_ended(core::Operation& child, core::Time now, core::Outbox& outbox) override;
+
+  Thread& thread_;
+};
+
 /// One thread of the application. It acquires locks, accesses the resource and releases.
 struct Process::Thread final : core::Completion {
-  enum class State : std::uint8_t {
-    thinking,
-    between_attempts,
-    asking,
-    holding,
-    writing,
-    extending,
-    releasing,
-    raising
-  };
+  enum class State : std::uint8_t { thinking, asking, holding, writing, extending, releasing, raising };
 
   explicit Thread(Process& of) : process{of} {}
   void completed(core::Operation&) noexcept override { process.ended_ = this; }
@@ -42,14 +46,14 @@ struct Process::Thread final : core::Completion {
   State state = State::thinking;
   int resource = 0;
   core::Ref<core::Operation> operation;
-  core::Acquisition* acquisition = nullptr;  // one of these is the operation
+  ObservedPursuit* pursuit = nullptr;  // one of these is the operation
   core::Extension* extension = nullptr;
   core::ReleaseOperation* release_operation = nullptr;
-  Surroundings::Orphan adopted;  // the lock to adopt; without an owner: none
-  core::Claim claim;             // of the current attempt
-  std::optional<core::Pursuit> pursuit;
-  std::shared_ptr<Held> held;           // once acquired
-  core::Ref<core::Operation> too_late;  // an acquisition that was granted too late and is being released
+  Surroundings::Orphan adopted;                   // the lock to adopt; without an owner: none
+  core::Claim claim;                              // of the current attempt
+  core::Time gives_up_at{};                       // when a call that waits ends
+  std::shared_ptr<Held> held;                     // once acquired
+  bool is_too_late = false;                       // the lock was granted too late, and is being released
   const ScheduledCall* scheduled_call = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;
 
@@ -59,6 +63,8 @@ struct Process::Thread final : core::Completion {
   Stores::Seen seen;
 
   [[nodiscard]] bool finished() const { return operation && operation->done(); }
+  /// It sleeps until the next attempt of its call.
+  [[nodiscard]] bool pauses(core::Time now) const { return operation && now < operation->pauses_until(); }
 };
 
 }  // namespace redlock::simulation

@@ -44,6 +44,7 @@ void World::begin(const Fault& fault, int index) {
   if (history_.kept() && now_ == fault.at)
     history_.add({Event::Kind::fault, now_, now_ + fault.length, concerns_client(fault) ? fault.client : -1,
                   concerns_node(fault) ? fault.node : -1, describe(fault)});
+  judge_.lines().disturbed(fault, now_);
   Client& client = clients_[static_cast<std::size_t>(std::max(fault.client, 0))];
   switch (fault.kind) {
     case Kind::crash:
@@ -60,7 +61,10 @@ void World::begin(const Fault& fault, int index) {
     case Kind::slow:
       return network_.slow_down(fault, 1);
     case Kind::cut:
+    case Kind::cut_listener:
       return cut(fault);
+    case Kind::no_publish:
+      return for_each_node(fault, [](Node& node, int) { node.server.set_acl({.forbidden = {"publish"}}); });
     case Kind::pause:
       if (client.process) pause(fault.client, now_ + fault.length);
       return;
@@ -131,6 +135,7 @@ void World::begin(const Fault& fault, int index) {
 }
 
 void World::end(const Fault& fault, int index) {
+  judge_.lines().disturbed(fault, now_);
   switch (fault.kind) {
     case Kind::crash:
     case Kind::crash_empty:
@@ -187,7 +192,10 @@ void World::end(const Fault& fault, int index) {
       });
       audit_all();
       return change_mode(fault, -1);
+    case Kind::no_publish:
+      return for_each_node(fault, [](Node& node, int) { node.server.set_acl({}); });
     case Kind::cut:
+    case Kind::cut_listener:
     case Kind::pause:
     case Kind::pause_mid_step:
     case Kind::node_jump:
@@ -241,6 +249,7 @@ void World::roll_back(Node& node, const Server& snapshot) {
   lose_data(node, snapshot.keys());
   Keyspace kept = node.server.keys();
   node.server = snapshot;
+  node.server.disconnect_all();
   node.server.replace_keys(std::move(kept));
   set_mode(node);
 }
@@ -355,8 +364,10 @@ void World::foreign_give_back(const Fault& fault, int index) {
 /// The node may still receive the first of the requests on their way. No answers arrive.
 void World::cut(const Fault& fault) {
   if (fault.node >= nodes_of(fault.client, schedule_)) return;
+  const int line =
+      fault.kind == Kind::cut_listener ? fault.node + nodes_of(fault.client, schedule_) : fault.node;
   const int index =
-      clients_[static_cast<std::size_t>(fault.client)].connections[static_cast<std::size_t>(fault.node)];
+      clients_[static_cast<std::size_t>(fault.client)].connections[static_cast<std::size_t>(line)];
   if (index < 0) return;
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   connection.cut = true;

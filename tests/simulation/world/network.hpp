@@ -28,6 +28,7 @@ struct Connection {
     std::vector<core::Reply> replies;
     std::vector<std::string> commands;  // their names, for the history
     bool stray = false;                 // nobody asked: dropped where a command waits for its reply
+    bool is_change = false;             // reports that a key was changed
   };
 
   int client = 0;
@@ -44,6 +45,7 @@ struct Connection {
   int listener = -1;                  // the connection that receives invalidation messages
   bool arms = false;                  // the next command starts tracking of its keys
   bool has_written = false;           // in the current request
+  bool is_first = true;               // of this line
   std::deque<Request> requests;
   std::deque<Answers> answers;
 };

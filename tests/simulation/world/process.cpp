@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "redlock/core/base/hex.hpp"
 #include "simulation/world/application.hpp"
 
 namespace redlock::simulation {
@@ -13,15 +14,30 @@ using core::Time;
 
 namespace {
 
-std::vector<core::Session::Settings> settings_of(int client, const Schedule& schedule, Random& random) {
+/// The name of a process in lines (`client_of`). Its successor has another one.
+std::string member_of(int client, Instant begun) {
+  std::string digits(15, '0');
+  for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, begun /= 16)
+    *digit = core::lower_hex[static_cast<std::size_t>(begun % 16)];
+  return digits.append(1, static_cast<char>('a' + client)).append(".client");
+}
+
+std::vector<core::Session::Settings> settings_of(int client, const Schedule& schedule,
+                                                 const std::string& member, Random& random) {
   std::vector<core::Session::Settings> settings;
   for (int node = 0; node < nodes_of(client, schedule); ++node)
     settings.push_back({.name = "node " + std::to_string(node + 1),
-                        .login = {},
+                        .login = {.turn_channel = core::turn_channel(member)},
                         .connect_timeout = Process::connect_timeout,
                         .silence = 4 * Span{schedule.node_timeout},
                         .seed = random.next()});
   return settings;
+}
+
+core::LineTimes line_times_of(const Schedule& schedule, const Mutant* mutant) {
+  core::LineTimes times = schedule.line_times;
+  if (mutant) mutant->before_start(times);
+  return times;
 }
 
 std::optional<core::RestartGuard::Settings> guard_of(int client, const Schedule& schedule,
@@ -50,8 +66,13 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(index, schedule, random_), connect_timeout, random_.next(),
-              guard_of(index, schedule, mutant)},
+      engine_{settings_of(index, schedule, member_of(index, world.now()), random_),
+              connect_timeout,
+              random_.next(),
+              guard_of(index, schedule, mutant),
+              nullptr,
+              member_of(index, world.now()),
+              line_times_of(schedule, mutant)},
       lost_at_(engine_.nodes()) {
   for (int thread = 0; thread < schedule.threads; ++thread) {
     threads_.push_back(std::make_unique<Thread>(*this));
@@ -60,6 +81,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
 }
 
 Process::~Process() {
+  judge_.lines().died(index_);
   for (const auto& thread : threads_)
     if (thread->lease) world_.lease_over(*thread->lease);
 }
@@ -97,12 +119,15 @@ void Process::on_time(Time now) {
 }
 
 Time Process::timer(Time now) const noexcept {
-  return std::min(reads(now) ? engine_.timer() : engine_.background_timer(), loss_queue_.timer());
+  Time first = std::min(reads(now) ? engine_.timer() : engine_.background_timer(), loss_queue_.timer());
+  for (const auto& thread : threads_)
+    if (thread->pauses(now)) first = std::min(first, thread->operation->pauses_until());
+  return first;
 }
 
 bool Process::reads(Time now) const noexcept {
-  const auto waits = [](const std::unique_ptr<Thread>& thread) {
-    return thread->operation && !thread->operation->done();
+  const auto waits = [now](const std::unique_ptr<Thread>& thread) {
+    return thread->operation && !thread->operation->done() && !thread->pauses(now);
   };
   return !reads_on_demand_ || std::any_of(threads_.begin(), threads_.end(), waits) ||
          engine_.needs_attention() || engine_.background_timer() <= now;
@@ -123,11 +148,18 @@ void Process::settle(Time now) {
     }
     done->completion->completed(*done);
     const Thread& thread = *std::exchange(ended_, nullptr);
-    if (thread.state == Thread::State::asking && thread.acquisition->granted()) judge_grants(thread);
+    if (thread.state == Thread::State::asking && thread.pursuit->granted())
+      judge_grants(*thread.pursuit->granted());
+    if (thread.state == Thread::State::asking && thread.pursuit->granted())
+      judge_.lines().granted({index_, thread.index}, world_.now());
     if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
+  for (const auto& thread : threads_)
+    if (thread->state == Thread::State::asking)
+      judge_.lines().stands({index_, thread->index}, !thread->finished() && thread->pursuit->is_standing(),
+                            world_.now());
   while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost, now);
 }
 
@@ -150,8 +182,8 @@ bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) co
   return worth < core::quorum(tally.nodes());
 }
 
-void Process::judge_grants(const Thread& thread) {
-  if (rests_on_lost_connections(thread.acquisition->tally(), thread.acquisition->begun()))
+void Process::judge_grants(const core::Acquisition& granted) {
+  if (rests_on_lost_connections(granted.tally(), granted.begun()))
     judge_.report(Rule::honesty, world_.now(),
                   "a grant counts although its connection was lost before the decision");
 }

@@ -51,6 +51,8 @@ class Surroundings {
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
   /// The resource to request next; empty if any will do.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
+  /// The flag of the resource's line keeps newcomers from a majority.
+  [[nodiscard]] virtual bool flag_stands(int resource) const = 0;
   virtual void asked(const std::string& owner) = 0;
   /// A thread has ended its call.
   virtual void call_ended(int client) = 0;
@@ -102,10 +104,11 @@ class Process {
  private:
   struct Held;
   struct Thread;
+  class ObservedPursuit;
 
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
-  void judge_grants(const Thread& thread);
+  void judge_grants(const core::Acquisition& granted);
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
   void report_loss(const std::shared_ptr<Held>& lost, core::Time now);
@@ -114,8 +117,9 @@ class Process {
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
-  void ask(Thread& thread, core::Time now);
-  void attempt_ended(Thread& thread, core::Time now);
+  void pursue(Thread& thread, core::Time now);
+  void attempt_begins(Thread& thread, core::Claim& claim);
+  void call_done(Thread& thread, core::Time now);
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
@@ -123,9 +127,9 @@ class Process {
   void end_hold(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
-  void try_again(Thread& thread, Errc why, core::Time now);
   void rest(Thread& thread);
-  [[nodiscard]] std::string new_owner_value();
+  [[nodiscard]] std::unique_ptr<core::Operation> wrapped(std::unique_ptr<core::Operation> operation);
+  [[nodiscard]] core::OwnerValues draw_owner_values();
 
   const int index_;
   const Schedule& schedule_;
@@ -140,6 +144,9 @@ class Process {
   Thread* ended_ = nullptr;          // set by its completion while a finished operation is handled
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };
+
+/// The client with this name in lines.
+[[nodiscard]] inline int client_of(std::string_view member) { return member[15] - 'a'; }
 
 /// The keys of a team's markers.
 [[nodiscard]] inline const core::MarkerKeys& marker_keys_of(int team) {

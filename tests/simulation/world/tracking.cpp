@@ -1,4 +1,4 @@
-// Invalidation messages of servers: CLIENT TRACKING.
+// What servers send by themselves: what was published, and changes of keys (CLIENT TRACKING).
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -30,13 +30,23 @@ Reply array_of(std::vector<Reply> elements) {
 
 }  // namespace
 
+/// Sends what a client has published to the subscribers. A server learns by this that a client has closed its connection.
+void World::deliver_messages(int node) {
+  Server& server = nodes_[static_cast<std::size_t>(node)].server;
+  for (const Channels::Message& message : server.take_messages()) {
+    if (connections_[static_cast<std::size_t>(message.subscriber)].client_open)
+      answer(message.subscriber, {now_, 0, {message.reply}, {"a message"}});
+    else
+      server.disconnected(message.subscriber);
+  }
+}
+
 /// The answer to a command about connections. Returns nothing for other commands.
 std::optional<Reply> World::tracking(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   const Reply ok = reply_of([](const Answer& answer) { answer.ok(); });
-  if (words.front() == "PING") return array_of({string_of("pong"), string_of("")});
-  if (words.front() == "SUBSCRIBE")
-    return array_of({string_of("subscribe"), string_of(channel), integer_of(1)});
+  if (words.front() == "PING")
+    return array_of({string_of("pong"), string_of("")});  // also from a server that loads: no client reads it
   if (words.front() != "CLIENT") return std::nullopt;
   if (words[1] == "ID") return integer_of(index + 1);
   if (words[1] == "CACHING") {
@@ -55,8 +65,10 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
 /// Handles a read after CLIENT CACHING YES.
 void World::arm(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
-  if (!std::exchange(connection.arms, false) || words.front() != "GETRANGE") return;
+  if (!std::exchange(connection.arms, false) || (words.front() != "GETRANGE" && words.front() != "PTTL"))
+    return;
   if (mutant_ && !mutant_->rearms() && connection.has_written) return;
+  if (mutant_ && !mutant_->rearms_after_reconnect() && !connection.is_first) return;
   nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{words[1]}});
 }
 
@@ -75,7 +87,7 @@ void World::notify_change(int node, std::string_view key, int by) {
   const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
   for (const int listener : listeners)
     if (connections_[static_cast<std::size_t>(listener)].node_open)
-      answer(listener, {now_, 0, {change}, {"a change"}});
+      answer(listener, {now_, 0, {change}, {"a change"}, false, true});
 }
 
 /// Sends many messages without a cause to every listener.

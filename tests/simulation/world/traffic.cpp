@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "simulation/world/wire.hpp"
 #include "simulation/world/world.hpp"
@@ -44,10 +45,14 @@ bool World::listens(const Connection& connection) const {
 void World::dial(int client, int line) {
   clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(line)] =
       static_cast<int>(connections_.size());
+  const bool is_first = std::none_of(connections_.begin(), connections_.end(), [&](const Connection& other) {
+    return other.client == client && other.line == line;
+  });
   Connection& connection = connections_.emplace_back();
   connection.client = client;
   connection.node = node_of(client, line);
   connection.line = line;
+  connection.is_first = is_first;
   const int node = connection.node;
   const Instant there = network_.arrival(client, node, now_, now_);
   post(network_.arrival(client, node, there, there), Due::Kind::dialled,
@@ -122,6 +127,14 @@ void World::pump_requests(int index) {
   }
 }
 
+/// Whether a client under a mutant ignores this report, because it is reading the key.
+bool World::is_unheeded_change(const Connection& listener, const Connection::Answers& answers) const {
+  if (!mutant_ || mutant_->heeds_overtaking_changes() || !answers.is_change) return false;
+  const auto& open = clients_[static_cast<std::size_t>(listener.client)].connections;
+  const int commands = open[static_cast<std::size_t>(listener.line % nodes_of(listener.client, schedule_))];
+  return commands >= 0 && waits_for_reply(connections_[static_cast<std::size_t>(commands)]);
+}
+
 void World::pump_answers(int index) {
   const int client_index = connections_[static_cast<std::size_t>(index)].client;
   Client& client = clients_[static_cast<std::size_t>(client_index)];
@@ -142,6 +155,7 @@ void World::pump_answers(int index) {
       const Connection::Answers answers = std::move(connection.answers.front());
       connection.answers.pop_front();
       if (answers.stray && waits_for_reply(connection)) continue;
+      if (is_unheeded_change(connection, answers)) continue;
       note_answers(connection, answers, Event::Kind::reply);
       client.process->answered(connection.line, answers.replies, time_of(client));
     } else if (connection.closing) {
@@ -172,8 +186,8 @@ void World::serve(int index, const Connection::Request& request) {
   Connection::Answers answers{now_, 0, {}, {}};
   for (std::string_view bytes = request.bytes; !bytes.empty();) {
     core::take_command(bytes, words_);
-    if (history_.kept()) answers.commands.push_back(name_of_command(words_));
-    answers.replies.push_back(execute(index, words_));
+    execute(index, words_, answers.replies);
+    if (history_.kept()) answers.commands.resize(answers.replies.size(), name_of_command(words_));
   }
   answer(index, std::move(answers));
 }
@@ -199,19 +213,48 @@ core::Reply World::welcome(const Connection& connection, const std::vector<std::
   return reply;
 }
 
-/// Runs one command and checks its effect.
-core::Reply World::execute(int index, const std::vector<std::string_view>& words) {
+/// Under a mutant, commands of a line differ from those that the client has sent.
+bool World::execute_otherwise(int index, const std::vector<std::string_view>& words,
+                              std::vector<core::Reply>& replies) {
+  Node& node = nodes_[static_cast<std::size_t>(connections_[static_cast<std::size_t>(index)].node)];
+  std::vector<std::string_view> otherwise = words;
+  std::string life;
+  if (words.front() == "SET" && words[1].starts_with("redlock:qw")) {
+    life = std::to_string(mutant_->flag_life(std::stoll(std::string{words[4]})));
+    otherwise[4] = life;
+    if (life == "0") otherwise.resize(3);
+  }
+  if (words[0] == "EVAL" && words[1] == core::line_script.source && words[7].empty() &&
+      !mutant_->leaves_by_source()) {
+    otherwise[0] = "EVALSHA";
+    otherwise[1] = core::line_script.sha1;
+  }
+  if (otherwise == words) return false;
+  node.server.execute(index, otherwise, clock_us(node), replies);
+  deliver_messages(connections_[static_cast<std::size_t>(index)].node);
+  return true;
+}
+
+/// Runs one command, adds its replies, and checks its effect.
+void World::execute(int index, const std::vector<std::string_view>& words,
+                    std::vector<core::Reply>& replies) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   const std::int64_t at = clock_us(node);
   ++judge_.figures().commands;
-  if (is_handshake(words.front())) return welcome(connection, words);
-  if (auto reply = tracking(index, words)) return *std::move(reply);
+  if (is_handshake(words.front())) return replies.push_back(welcome(connection, words));
+  if (auto reply = tracking(index, words)) return replies.push_back(*std::move(reply));
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   std::optional<Entry> before[2];
   for (int resource = 0; resource < schedule_.resources; ++resource)
     if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
-  core::Reply reply = node.server.execute(words, at);
+  if (mutant_ && execute_otherwise(index, words, replies)) return;
+  node.server.execute(index, words, at, replies);
+  if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
+  if (is_call_of(core::line_script, words) && replies.back().is(core::Reply::Kind::array))
+    judge_line(connection, words);
+  deliver_messages(connection.node);
+  core::Reply& reply = replies.back();
   if (node.false_counters > 0 && is_call_of(core::grant_script, words) &&
       reply.is(core::Reply::Kind::integer))
     reply.integer = core::greatest_counter - 1;
@@ -227,7 +270,19 @@ core::Reply World::execute(int index, const std::vector<std::string_view>& words
     notify_change(connection.node, key_of(resource), index);
   }
   arm(index, words);
-  return reply;
+}
+
+/// After a call of the line's script.
+void World::judge_line(const Connection& connection, const std::vector<std::string_view>& words) {
+  const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
+    const std::string order = core::LineKeys{key_of(resource)}.order;
+    if (words[3] != order) continue;
+    if (!words[7].empty()) judge_.lines().enqueued(connection.client, resource, connection.node, now_);
+    if (const Entry* const line = node.server.find(order, clock_us(node)))
+      judge_.lines().is_first(client_of(line->members.members().front().name), resource, connection.node,
+                              now_);
+  }
 }
 
 void World::judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,

@@ -1,6 +1,7 @@
 // Names commands and replies.
 #pragma once
 
+#include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -14,10 +15,12 @@ namespace redlock::simulation {
 
 /// The name of a command in a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
-  constexpr std::string_view names[] = {"release", "extend", "grant", "set", "confirm", "put back", "swap"};
+  constexpr std::string_view names[] = {"release", "extend",   "grant", "set",
+                                        "confirm", "put back", "swap",  "line"};
   static_assert(std::size(names) == std::size(core::all_scripts));
   const bool whole = words.front() == "EVAL";
   if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
+  if (words[1] == core::line_script.sha1 && words[7].empty()) return "leave line";
   std::size_t index = 0;
   for (const core::Script* script : core::all_scripts) {
     if (words[1] == (whole ? script->source : script->sha1))
@@ -35,6 +38,7 @@ namespace redlock::simulation {
   if (reply.is(ReplyKind::nil)) return "nothing";
   if (reply.is(ReplyKind::error)) return reply.text.substr(0, reply.text.find(' '));
   if (command == "PING") return "pong";
+  if (command == "a message") return "message on " + reply.elements[1].text;
   if (reply.is(ReplyKind::array) && (command == "look" || command == "mark")) {
     if (reply.elements[0].text.empty()) return "no marker";
     return reply.elements[1].integer > 0 ? "quarantined" : "marked";
@@ -42,6 +46,11 @@ namespace redlock::simulation {
   if (reply.is(ReplyKind::array) && reply.elements.size() == 2) {
     const std::string& owner = reply.elements[0].text;
     return "held by " + (owner.starts_with("another library") ? "another library" : owner.substr(0, 1));
+  }
+  if (command.ends_with("line") && reply.is(ReplyKind::array) && reply.elements.size() == 5) {
+    const std::string length = std::to_string(reply.elements[1].integer);
+    const std::int64_t rank = reply.elements[0].integer;
+    return rank < 0 ? length + " in line" : std::to_string(rank + 1) + " of " + length + " in line";
   }
   if (reply.is(ReplyKind::array)) return "...";
   if (!reply.is(ReplyKind::integer)) return reply.text.substr(0, 12);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/marker.hpp"
 
 namespace redlock::simulation {
@@ -11,15 +12,16 @@ namespace redlock::simulation {
 namespace {
 
 /// Upper bound on the time from the last fault until a client gets a free lock: copies of dead clients expire, hung connections
-/// are given up, new ones are made, and contenders stop splitting the vote. With the restart guard, nodes without data may
+/// are given up, new ones are made, contenders stop splitting the vote, and dead members of a line are stepped over. With the restart guard, nodes without data may
 /// still have to be detected, twice, and wait. A node that was taken for another one is asked again after ten seconds.
 Instant longest_wait(const Schedule& schedule) {
   const Instant ttl = schedule.ttl.count() * millisecond;
   const bool any_false_run_id =
       std::any_of(schedule.faults.begin(), schedule.faults.end(),
                   [](const Fault& each) { return each.kind == Fault::Kind::false_run_id; });
-  return 2 * ttl + 500 * millisecond + (schedule.guarded ? 2 * ttl + second : 0) +
-         (any_false_run_id ? 10 * second : 0);
+  const core::Span dead_member = schedule.line_times.life + 2 * schedule.line_times.look_pause;
+  return 2 * ttl + 500 * millisecond + (schedule.stands_in_line ? dead_member.count() : 0) +
+         (schedule.guarded ? 2 * ttl + second : 0) + (any_false_run_id ? 10 * second : 0);
 }
 
 /// The keys of a node that was deployed before the start of the world.
@@ -87,6 +89,7 @@ Outcome World::run() {
     calm_ = std::max(calm_, fault.at + fault.length);
   }
   post(calm_ + 1, Due::Kind::healed);
+  if (schedule_.is_about_lines) post(0, Due::Kind::look_at_line);
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
@@ -95,6 +98,7 @@ Outcome World::run() {
   Figures& figures = judge_.figures();
   figures.schedules = 1;
   figures.faults = schedule_.faults.size();
+  figures.bypasses = judge_.lines().bypasses();
   clients_.clear();  // ends the leases of processes that still hold locks
   return {judge_.figures(), judge_.violation(), judge_.leases()};
 }
@@ -182,6 +186,8 @@ void World::handle(const Due& due) {
       return look_for_grants();
     case Due::Kind::deletion:
       return delete_everywhere();
+    case Due::Kind::look_at_line:
+      return look_at_line();
     case Due::Kind::must_know:
       return check_loss_is_reported(index);
   }
@@ -205,6 +211,7 @@ void World::start_process(int index) {
   client.timer = never;
   client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
                                              static_cast<Surroundings&>(*this), judge_);
+  judge_.lines().client_began(now_);
   client.process->start();
   if (!schedule_.connects_at_once) return;
   client.process->connect(time_of(client));
@@ -389,6 +396,53 @@ void World::check_names() {
   }
 }
 
+bool World::is_usable(const Node& node) const {
+  return node.down == 0 && node.stopped == 0 && node.modes == std::array<int, 3>{};
+}
+
+int World::nodes_with(std::string_view key) const {
+  return static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+    return node.server.find(key, clock_us(node)) != nullptr;
+  }));
+}
+
+bool World::flag_stands(int resource) const {
+  return nodes_with(core::flag_key(key_of(resource))) >= static_cast<int>(core::quorum(nodes_.size()));
+}
+
+/// Repeated as long as somebody may wait for the first lock.
+void World::look_at_line() {
+  const std::string key = key_of(0);
+  const auto can_take = [&](int client) {
+    const auto is_free_for = [&](const Node& node) {
+      const int which = static_cast<int>(&node - nodes_.data());
+      return is_usable(node) && network_.passes(client, which, Network::Direction::to_node) &&
+             network_.passes(client, which, Network::Direction::to_client) &&
+             !node.server.find(key, clock_us(node));
+    };
+    return is_running(clients_[static_cast<std::size_t>(client)]) &&
+           std::count_if(nodes_.begin(), nodes_.end(), is_free_for) >=
+               static_cast<std::ptrdiff_t>(core::quorum(nodes_.size()));
+  };
+  LineJudge& lines = judge_.lines();
+  const bool is_left = nodes_with(core::flag_key(key)) > 0 && !lines.any_standing([](int) { return true; });
+  lines.look(!judge_.any_in_force() && lines.any_standing(can_take), is_left, now_);
+  if (is_open_ || lines.any_standing([](int) { return true; }))
+    post(now_ + 2 * millisecond, Due::Kind::look_at_line);
+}
+
+/// Nobody stands in line any more, so its keys must be gone, too.
+void World::check_lines_are_over() {
+  now_ += 2 * schedule_.line_times.life.count() * millisecond;
+  for (std::size_t node = 0; node < nodes_.size(); ++node)
+    for (int resource = 0; resource < schedule_.resources; ++resource) {
+      const core::LineKeys keys{key_of(resource)};
+      for (const std::string& key : {keys.order, keys.alive, keys.born, keys.flag})
+        if (nodes_[node].server.find(key, clock_us(nodes_[node])))
+          judge_.report(Rule::quiescence, now_, "node " + std::to_string(node + 1) + " still has " + key);
+    }
+}
+
 void World::check_quiescence() {
   if (schedule_.first_start) check_names();
   for (const Node& node : nodes_)
@@ -407,6 +461,7 @@ void World::check_quiescence() {
       if (nodes_[node].server.find(key_of(resource), clock_us(nodes_[node])))
         judge_.report(Rule::quiescence, now_,
                       "node " + std::to_string(node + 1) + " still has a copy of the lock");
+  check_lines_are_over();
 }
 
 }  // namespace redlock::simulation

@@ -98,6 +98,7 @@ class World final : private Surroundings {
       look_for_grants,
       deletion,
       must_know,
+      look_at_line,
     };
     Instant at;
     std::uint64_t order;
@@ -126,6 +127,7 @@ class World final : private Surroundings {
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
+  bool flag_stands(int resource) const override;
   void asked(const std::string& owner) override;
   void call_ended(int client) override;
   bool may_orphan() const override { return healed_at_ > now_; }
@@ -152,15 +154,20 @@ class World final : private Surroundings {
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
   void answer(int connection, Connection::Answers answers);
-  core::Reply execute(int connection, const std::vector<std::string_view>& words);
+  [[nodiscard]] bool is_unheeded_change(const Connection& listener, const Connection::Answers& answers) const;
+  void execute(int connection, const std::vector<std::string_view>& words, std::vector<core::Reply>& replies);
+  [[nodiscard]] bool execute_otherwise(int connection, const std::vector<std::string_view>& words,
+                                       std::vector<core::Reply>& replies);
   [[nodiscard]] std::optional<core::Reply> tracking(int connection,
                                                     const std::vector<std::string_view>& words);
+  void deliver_messages(int node);
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
   void flood(int node);
   void send_stray_replies(int node);
   [[nodiscard]] core::Reply welcome(const Connection& connection, const std::vector<std::string_view>& words);
   void delete_by_hand(int node);
+  void judge_line(const Connection& connection, const std::vector<std::string_view>& words);
   void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
@@ -206,7 +213,11 @@ class World final : private Surroundings {
   void delete_everywhere();
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
+  void look_at_line();
+  [[nodiscard]] int nodes_with(std::string_view key) const;
+  [[nodiscard]] bool is_usable(const Node& node) const;
   void check_quiescence();
+  void check_lines_are_over();
   void check_names();
 
   static constexpr Instant never = std::numeric_limits<Instant>::max();

@@ -127,6 +127,23 @@ TEST_CASE("a_missing_right_to_listen_degrades") {
   }
 }
 
+TEST_CASE("a_missing_right_to_stand_in_line_degrades") {
+  WithUser f;
+  for (const std::string right : {"+zadd", "+zrem", "+zscore", "+zrange", "+zrank", "+zrangebyscore",
+                                  "+zcard", "+publish", "&redlock:turn:*"}) {
+    CAPTURE(right);
+    f.allow(without(right));
+    const Findings found{f.urls, {}, "app:invoices"};
+    CHECK(found.survey.votes() == 3);
+    const Finding& disorder = found.finding("no_line", f.f.urls[0]);
+    CHECK(disorder.severity == Severity::degraded);
+    CHECK_THAT(disorder.advice, contains("ACL SETUSER NAME " + right));
+  }
+  f.allow(without("~redlock:q?:{app:*"));
+  CHECK_THAT(Findings(f.urls, {}, "app:invoices").finding("no_line", f.f.urls[0]).advice,
+             contains("ACL SETUSER NAME ~redlock:q?:{app:invoices}"));
+}
+
 TEST_CASE("a_missing_right_to_be_named_is_a_note") {
   WithUser f;
   f.allow(without("+client|setname"));

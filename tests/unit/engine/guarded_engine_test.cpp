@@ -68,6 +68,10 @@ std::string set_command(const GuardedEngineHarness& nodes, NodeIndex node, Claim
   return claim.set_command() + RequiredMarker{beginning, Marker::ending_of(marker)}.arguments();
 }
 
+/// To an inspection: the time, the line, who is alive in it, the counter, the owner value and the ttl.
+const Reply replies_of_free_node[] = {array_reply({}),  array_reply({}),  array_reply({}),
+                                      string_reply(""), string_reply(""), number(-2)};
+
 }  // namespace
 
 TEST_CASE("a_first_call_on_new_nodes_waits_for_their_markers_and_requests_guarded_grants") {
@@ -149,8 +153,7 @@ TEST_CASE("an_inspection_finds_lost_data_although_that_node_answers_before_anoth
   for (const NodeIndex node : {1U, 2U}) {
     CHECK_FALSE(inspection->done());
     nodes.connect(node, at(2ms));
-    for (const Reply& reply : {string_reply(""), string_reply(""), number(-2)})
-      nodes.harness.engine.answered(node, reply, at(3ms));
+    for (const Reply& reply : replies_of_free_node) nodes.harness.engine.answered(node, reply, at(3ms));
   }
   CHECK(inspection->done());
   CHECK(inspection->tally()[0].trouble.status == NodeStatus::connection_lost);
@@ -234,9 +237,7 @@ TEST_CASE("an_inspection_reports_which_nodes_may_have_lost_a_lock") {
   nodes.harness.engine.submit(Ref<Operation>{inspection.get()}, at(0ms));
   nodes.connect_all(at(1ms));
   for (const NodeIndex node : {0U, 1U, 2U}) {
-    nodes.harness.engine.answered(node, string_reply(""), at(2ms));
-    nodes.harness.engine.answered(node, string_reply(""), at(2ms));
-    nodes.harness.engine.answered(node, number(-2), at(2ms));
+    for (const Reply& reply : replies_of_free_node) nodes.harness.engine.answered(node, reply, at(2ms));
   }
   REQUIRE(inspection->done());
   CHECK(inspection->tally()[0].trouble.status == NodeStatus::quarantined);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -18,7 +19,7 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Mark = Tally::Mark;
 
-enum : Step { owner, life, counter };
+enum : Step { owner, life, counter, time, order, alive };
 
 enum class Fate { held, free, in_error, lost, lost_between, late, refused };
 const std::vector<Fate> all_fates{Fate::held,         Fate::free, Fate::in_error, Fate::lost,
@@ -86,6 +87,30 @@ Tally::Ballot ballot_after(const Reply& value, const Reply& left) {
   return inspection.tally()[0];
 }
 
+Reply members(const std::vector<std::pair<std::string, std::string>>& scored) {
+  std::vector<Reply> replies;
+  for (const auto& [member, score] : scored) {
+    replies.push_back(string_reply(member));
+    replies.push_back(string_reply(score));
+  }
+  return array_reply(std::move(replies));
+}
+
+/// The line of one node with these replies. The key is free.
+std::vector<StandingMember> line_after(const Reply& clock, const Reply& ordered, const Reply& living) {
+  RecordingOutbox outbox{1};
+  Inspection inspection{"key", 1, 50ms};
+  inspection.start(at(0ms), outbox);
+  inspection.answered(0, time, clock, at(1ms), outbox);
+  inspection.answered(0, order, ordered, at(1ms), outbox);
+  inspection.answered(0, alive, living, at(1ms), outbox);
+  inspection.answered(0, owner, string_reply(""), at(1ms), outbox);
+  CHECK_FALSE(inspection.done());
+  inspection.answered(0, life, number(-2), at(1ms), outbox);
+  CHECK(inspection.tally().is(0, Mark::yes));
+  return inspection.line(0);
+}
+
 /// All scenarios of five nodes in which the last one has this fate. All fates in one test case would take minutes
 /// under a sanitizer on a busy machine.
 void explore_five(Fate fate_of_the_last) {
@@ -133,19 +158,23 @@ TEST_CASE("an_inspection_of_five_nodes_is_done_as_early_as_possible_if_the_last_
   explore_five(Fate::refused);
 }
 
-TEST_CASE("an_inspection_asks_each_node_for_the_counter_the_owner_value_and_the_ttl") {
+TEST_CASE("an_inspection_asks_each_node_for_the_line_the_counter_the_owner_value_and_the_ttl") {
   RecordingOutbox outbox{2};
   Inspection inspection{"key", 2, 50ms};
   CHECK(inspection.connections_wanted(2) == 2);
   inspection.start(at(0ms), outbox);
   CHECK(inspection.deadline() == at(50ms));
-  const std::string questions[] = {command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
-                                   command({"GETRANGE", "key", "0", "1023"}), command({"PTTL", "key"})};
-  REQUIRE(outbox.sent().size() == 6);
-  for (std::size_t i = 0; i < 6; ++i) {
+  const std::string questions[] = {command({"TIME"}),
+                                   command({"ZRANGE", "redlock:qo:{key}", "0", "99", "WITHSCORES"}),
+                                   command({"ZRANGE", "redlock:qa:{key}", "0", "99", "WITHSCORES"}),
+                                   command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
+                                   command({"GETRANGE", "key", "0", "1023"}),
+                                   command({"PTTL", "key"})};
+  REQUIRE(outbox.sent().size() == 12);
+  for (std::size_t i = 0; i < 12; ++i) {
     const Sent& sent = outbox.sent()[i];
-    CHECK(sent.node == i / 3);
-    CHECK(sent.command == questions[i % 3]);
+    CHECK(sent.node == i / 6);
+    CHECK(sent.command == questions[i % 6]);
     CHECK(sent.options.send_by == at(50ms));
     CHECK_FALSE(sent.options.is_release);
   }
@@ -175,6 +204,31 @@ TEST_CASE("the_owner_and_the_ttl_of_an_existing_key_are_reported") {
   const Tally::Ballot of_nobody = ballot_after(string_reply(""), number(700));
   CHECK(of_nobody.mark == Mark::no);
   CHECK(of_nobody.owner == "");
+}
+
+TEST_CASE("an_inspection_tells_who_stands_in_line_and_for_how_long_without_the_dead") {
+  const std::vector<StandingMember> line =
+      line_after(array_reply({string_reply("1795442531"), string_reply("250000")}),
+                 members({{"first", "1795442530000000"}, {"dead", "1795442530500000"}, {"ahead", "1e16"}}),
+                 members({{"dead", "1795442531249999"}, {"first", "1795442531250001"}}));
+  REQUIRE(line.size() == 2);
+  CHECK(line[0].name == "first");
+  CHECK(line[0].waited == 1250ms);
+  CHECK(line[1].name == "ahead");  // by a clock that was set back since
+  CHECK(line[1].waited == 0ms);
+}
+
+TEST_CASE("a_node_that_does_not_show_its_line_tells_the_rest") {
+  const Reply refused = error_reply("NOPERM this user has no permissions to run the 'zrange' command");
+  const Reply now = array_reply({string_reply("1000"), string_reply("0")});
+  const Reply good = members({{"one", "999000000"}});
+  CHECK(line_after(now, good, good).empty());  // it is dead
+  CHECK(line_after(now, good, refused).size() == 1);
+  CHECK(line_after(now, refused, refused).empty());
+  CHECK(line_after(refused, good, array_reply({})).empty());
+  CHECK(line_after(array_reply({string_reply("1000"), string_reply("x")}), good, array_reply({})).empty());
+  for (const char* const score : {"", "inf", "nan", "1 ", "x"})
+    CHECK(line_after(now, members({{"one", score}}), array_reply({})).empty());
 }
 
 TEST_CASE("a_key_that_expires_between_the_two_replies_is_free") {

@@ -91,7 +91,36 @@ TEST_CASE("metrics_for_alerts_exist_from_the_start") {
     CHECK(text["redlock_losses_total{reason=\"" + std::string{reason} + "\"}"] == 0);
   CHECK(text["redlock_second_rounds_total"] == 0);
   CHECK(text["redlock_observer_dropped_total"] == 0);
-  CHECK(text.values().size() == 8);
+  CHECK(text["redlock_line_waiting"] == 0);
+  CHECK(text["redlock_line_bypasses_total"] == 0);
+  CHECK(text["redlock_line_refusals_total"] == 0);
+  CHECK(text.values().size() == 11);
+}
+
+TEST_CASE("calls_in_line_are_counted_with_position_and_time") {
+  using Step = Observer::LineStep;
+  Prometheus metrics;
+  metrics.lined_up({.resource = "r", .step = Step::entered, .position = 2, .length = 2});
+  metrics.lined_up({.resource = "r", .step = Step::waiting, .position = 1, .length = 1, .waited = 2s});
+  metrics.lined_up({.resource = "r", .step = Step::entered, .position = 5, .length = 7});
+  CHECK(MetricsText{metrics.text()}["redlock_line_waiting"] == 2);
+  metrics.lined_up({.resource = "r", .step = Step::granted, .waited = 3s});
+  metrics.lined_up({.resource = "r", .step = Step::bypassed, .waited = 3s});
+  metrics.lined_up({.resource = "r", .step = Step::refused});
+  const MetricsText text{metrics.text()};
+  CHECK(text["redlock_line_waiting"] == 1);
+  CHECK(text["redlock_line_position_count"] == 2);
+  CHECK(text["redlock_line_position_sum"] == 7);
+  CHECK(text["redlock_line_position_bucket{le=\"2\"}"] == 1);
+  CHECK(text["redlock_line_duration_seconds_sum{outcome=\"granted\"}"] == 3);
+  CHECK(text["redlock_line_bypasses_total"] == 1);
+  CHECK(text["redlock_line_refusals_total"] == 1);
+}
+
+TEST_CASE("calls_in_line_never_become_fewer_than_none_if_events_were_dropped") {
+  Prometheus metrics;
+  metrics.lined_up({.resource = "r", .step = Observer::LineStep::left, .waited = 1s});
+  CHECK(MetricsText{metrics.text()}["redlock_line_waiting"] == 0);
 }
 
 TEST_CASE("a_lost_lease_is_not_counted_in_the_validity_left") {

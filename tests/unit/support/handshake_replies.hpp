@@ -21,7 +21,7 @@ inline std::vector<core::Reply> handshake_replies(const std::string& run_id, con
   replies.push_back(role_reply("master"));
   replies.push_back(
       string_reply("# Server\r\nredis_version:7.0.15\r\nrun_id:" + run_id + "\r\ntcp_port:1\r\n"));
-  for (const core::Script* const script : core::all_scripts)
+  for (const core::Script* const script : core::loaded_scripts)
     replies.push_back(string_reply(std::string{script->sha1}));
   return replies;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "api/label.hpp"
 #include "os/process_label.hpp"
@@ -15,7 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using redlock::Holder;
-using redlock::detail::new_owner_value;
+using redlock::InLine;
+using redlock::NodeReport;
+using redlock::detail::draw_owner_values;
 using redlock::testing::contains;
 
 std::string text_of(const Holder& holder) {
@@ -38,13 +41,13 @@ TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
 TEST_CASE("new_owner_values_differ_and_have_the_label_and_the_time") {
   for (const std::string& label :
        {""s, "web3:4711"s, "a @7 b"s, " blanks  "s, "\0\n\xff"s, std::string(200, '@')}) {
-    const std::string value = new_owner_value(label, 1795442531999999us);
+    const std::string value = draw_owner_values(label).next(1795442531999999us);
     const Holder holder{value};
     CHECK(holder.label == label);
     CHECK(holder.since == std::chrono::sys_seconds{1795442531s});
-    CHECK(value.substr(0, 40) != new_owner_value(label, 1795442531s).substr(0, 40));
+    CHECK(value.substr(0, 40) != draw_owner_values(label).next(1795442531s).substr(0, 40));
   }
-  CHECK(Holder{new_owner_value("a clock before 1970", -1us)}.since == std::chrono::sys_seconds{0s});
+  CHECK(Holder{draw_owner_values("a clock before 1970").next(-1us)}.since == std::chrono::sys_seconds{0s});
 }
 
 TEST_CASE("an_owner_value_of_another_form_is_shown_as_it_is") {
@@ -76,4 +79,15 @@ TEST_CASE("the_label_of_a_process_names_host_process_and_program") {
   CHECK(redlock::detail::process_label(std::string(300, 'x')).size() == 200);
   CHECK(redlock::detail::connection_name().starts_with("redlock:"));
   CHECK(redlock::detail::connection_name().find(' ') == std::string::npos);
+}
+
+TEST_CASE("a_line_on_several_nodes_has_each_client_once_in_the_order_of_their_waits") {
+  NodeReport former{.node = "former gate", .message = {}, .owner = {}, .ttl = {}};
+  former.line = {{"a", "web1", 9s}, {"b", "web2", 5s}, {"c", "web2", 4s}};
+  NodeReport gate = former;
+  gate.line = {{"a", "web1", 10s}, {"d", "web3", 7s}, {"b", "web2", 6s}};
+  const NodeReport other{.node = "other", .message = {}, .owner = {}, .ttl = {}};
+  const std::vector<NodeReport> reports{former, other, gate};
+  CHECK(line_in(reports) ==
+        std::vector<InLine>{{"a", "web1", 10s}, {"d", "web3", 7s}, {"b", "web2", 6s}, {"c", "web2", 4s}});
 }

@@ -33,11 +33,15 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::Loss::max_hold) == "max_hold was reached");
   CHECK(written(redlock::NodeStatus::timed_out) == "timed out");
   CHECK(written(redlock::Observer::NodeState::barred) == "barred");
+  CHECK(written(redlock::Observer::LineStep::entered) == "entered");
+  CHECK(written(redlock::Observer::LineStep::refused) == "refused");
   CHECK(written(redlock::RestartGuard::automatic) == "automatic");
   CHECK(written(redlock::RestartGuard::strict) == "strict");
   CHECK(written(redlock::RestartGuard::off) == "off");
   CHECK(written(redlock::Renewal::automatic) == "automatic");
   CHECK(written(redlock::Renewal::none) == "none");
+  CHECK(written(redlock::Order::fifo) == "fifo");
+  CHECK(written(redlock::Order::none) == "none");
   CHECK(written(redlock::FakeNodeState::working) == "working");
   CHECK(written(redlock::FakeNodeState::refusing) == "refusing");
   CHECK(written(redlock::FakeNodeState::hanging) == "hanging");

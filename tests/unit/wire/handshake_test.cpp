@@ -89,7 +89,7 @@ TEST_CASE("a_handshake_is_complete_with_its_last_reply_and_knows_the_run_id") {
       CHECK_FALSE(handshake.answered(reply));
     }
     CHECK(handshake.complete());
-    CHECK(handshake.run_id() == "0123abcd");
+    CHECK(handshake.greeting().run_id == "0123abcd");
   }
 }
 
@@ -97,12 +97,12 @@ TEST_CASE("a_handshake_accepts_a_server_without_a_run_id") {
   Handshake handshake{{}};
   REQUIRE_FALSE(handshake.answered(role_reply("master")));
   REQUIRE_FALSE(handshake.answered(string_reply("# Server\r\nredis_version:7.0.15\r\n")));
-  CHECK(handshake.run_id().empty());
+  CHECK(handshake.greeting().run_id.empty());
 
   Handshake at_the_end{{}};
   REQUIRE_FALSE(at_the_end.answered(role_reply("master")));
   REQUIRE_FALSE(at_the_end.answered(string_reply("run_id:abc")));
-  CHECK(at_the_end.run_id() == "abc");
+  CHECK(at_the_end.greeting().run_id == "abc");
 }
 
 TEST_CASE("an_error_at_any_point_of_the_handshake_is_reported_with_its_cause") {

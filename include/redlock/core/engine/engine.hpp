@@ -10,11 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/core/engine/listeners.hpp"
-#include "redlock/core/engine/node_changes.hpp"
+#include "redlock/core/engine/line_nodes.hpp"
+#include "redlock/core/engine/nodes.hpp"
 #include "redlock/core/engine/operation_list.hpp"
-#include "redlock/core/engine/readiness.hpp"
-#include "redlock/core/engine/same_server.hpp"
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/key_watcher.hpp"
@@ -23,6 +21,7 @@
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/watch/listeners.hpp"
 #include "redlock/metrics/observer.hpp"
 
 namespace redlock::inline v1::core {
@@ -34,43 +33,33 @@ using ConnectionIndex = std::size_t;
 /// decisions are all made in here; the shell moves bytes and runs one timer. Not thread safe: call everything under
 /// the client's mutex.
 ///
-/// An operation that is submitted while connections are being made for the first time waits for them (`Readiness`). Its
-/// validity counts from the end of that wait, when its first byte is written.
+/// An operation waits for connections that are being made for the first time (`Readiness`). Its validity counts from then.
 class Engine final : public Outbox {
  public:
-  /// `guard`: none disables the restart guard. `observer`: receives events during the calls below; may be null.
+  /// `guard`: none disables the restart guard. `observer`: receives events during the calls below; may be null. `member`:
+  /// the client's name in lines (`Lines`), whose
+  /// times only tests choose.
   Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed,
-         const std::optional<RestartGuard::Settings>& guard = std::nullopt, Observer* observer = nullptr)
-      : connect_timeout_{connect_timeout},
+         const std::optional<RestartGuard::Settings>& guard = std::nullopt, Observer* observer = nullptr,
+         std::string member = "0000000000000000.", const LineTimes& line_times = {})
+      : nodes_{nodes, connect_timeout, guard, observer},
+        listeners_{std::move(nodes)},
+        line_nodes_{nodes_, listeners_, std::move(member), line_times, ~seed},
         renewals_{seed},
-        key_watcher_{listeners_of(nodes), seed},
-        observer_{observer},
-        node_changes_{observer, nodes.size()},
-        operations_{observer} {
-    if (guard) guard_ = Ref<RestartGuard>{new RestartGuard{*guard}};
-    sessions_.reserve(nodes.size());
-    for (Session::Settings& settings : nodes) {
-      if (guard) settings.look = look_command(guard->keys);
-      sessions_.emplace_back(std::move(settings));
-    }
-  }
+        key_watcher_{listeners_, seed},
+        operations_{observer} {}
 
   // ── from callers ─────────────────────────────────────────────────────────────────────────────────────────
 
   void submit(const Ref<Operation>& operation, Time now) {
-    now_ = now;
-    for (Session& session : sessions_) session.wake(now);
-    if (guard_ && operation->wants_grants()) guard_->want_grants(now, *this, operation->wanted_ttl());
-    report_nodes();
-    operations_.add(operation, now);
-    if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled, now);
-    advance(operation);
+    nodes_.begin_event(now);
+    submit(operation);
+    advance_lines(now);
   }
   void abandon(const Ref<Operation>& operation, Errc why, Time now) {
-    now_ = now;
-    if (operation->done()) return;
-    operation->abandon(why, now, *this);
-    operations_.settle(operation, now_);
+    nodes_.begin_event(now);
+    abandon(operation, why);
+    advance_lines(now);
   }
 
   /// Starts renewing the lease. This ends when the lease is over or its release is submitted.
@@ -83,83 +72,87 @@ class Engine final : public Outbox {
   void shut_down(const std::vector<std::shared_ptr<LeaseState>>& leases, Time now) {
     is_shut_down_ = true;
     for (const std::shared_ptr<LeaseState>& lease : leases) lease->lose(Loss::shut_down, now);
+    nodes_.begin_event(now);
     for (const Ref<Operation>& operation : operations_.all())
-      if (operation->wants_grants()) abandon(operation, Errc::cancelled, now);
+      if (operation->wants_grants()) abandon(operation, Errc::cancelled);
+    advance_lines(now);
   }
 
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
-  [[nodiscard]] std::size_t nodes() const noexcept { return sessions_.size(); }
+  [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
   /// The number of connections: first one for commands to each node, then one listener to each node.
   [[nodiscard]] std::size_t connections() const noexcept { return 2 * nodes(); }
   /// For its state, its unsent bytes and its errands. Report events through the calls below.
   [[nodiscard]] Session& session(ConnectionIndex connection) noexcept {
-    return is_listener(connection) ? key_watcher_.listener(connection - nodes()) : sessions_[connection];
+    return is_listener(connection) ? listeners_.session(connection - nodes()) : nodes_.session(connection);
   }
   [[nodiscard]] const Session& session(ConnectionIndex connection) const noexcept {
-    return is_listener(connection) ? key_watcher_.listener(connection - nodes()) : sessions_[connection];
+    return is_listener(connection) ? listeners_.session(connection - nodes()) : nodes_.session(connection);
   }
 
   void connected(ConnectionIndex connection) { session(connection).connected(); }
   void answered(ConnectionIndex connection, const Reply& reply, Time now) {
-    if (is_listener(connection)) return key_watcher_.received(connection - nodes(), reply, now);
-    now_ = now;
-    Session& session = sessions_[connection];
-    const Session::State before = session.state();
-    if (const auto slot = session.answered(reply, now)) return deliver(connection, *slot, reply);
-    if (session.state() != before) changed(connection);
+    nodes_.begin_event(now);
+    if (is_listener(connection))
+      listeners_.received(connection - nodes(), reply, now);
+    else
+      node_answered(connection, reply, now);
+    advance_lines(now);
   }
   void disconnected(ConnectionIndex connection, Trouble trouble, Time now) {
-    if (is_listener(connection))
-      return key_watcher_.listener_disconnected(connection - nodes(), std::move(trouble), now);
-    now_ = now;
-    sessions_[connection].disconnected(std::move(trouble), now);
-    changed(connection);
+    nodes_.begin_event(now);
+    if (is_listener(connection)) {
+      listeners_.disconnected(connection - nodes(), std::move(trouble), now);
+    } else {
+      nodes_.session(connection).disconnected(std::move(trouble), now);
+      changed(connection, now);
+    }
+    advance_lines(now);
   }
   /// Call only after reading every readable connection.
   void on_time(Time now) {
-    now_ = now;
+    nodes_.begin_event(now);
     for (NodeIndex node = 0; node < nodes(); ++node)
-      if (sessions_[node].on_time(now)) changed(node);
-    if (guard_ && now >= guard_->deadline()) {
-      guard_->timed_out(now, *this);
-      start_waiting();
-    }
+      if (nodes_.session(node).on_time(now)) changed(node, now);
+    if (nodes_.on_guard_time()) start_waiting(now);
     if (now >= operations_.timer())
-      operations_.on_time(now, *this, [this](const Ref<Operation>& operation) { advance(operation); });
+      operations_.on_time(now, *this,
+                          [this, now](const Ref<Operation>& operation) { advance(operation, now); });
     for (const auto& [due, lease] : renewals_.take_due(now))
-      submit(Ref<Operation>{new Extension{lease, nodes(), due}}, now);
+      submit(Ref<Operation>{new Extension{lease, nodes(), due}});
+    listeners_.on_time(now);
     key_watcher_.on_time(now, *this);
+    advance_lines(now);
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
-    Time first = std::min({operations_.timer(), renewals_.timer(), key_watcher_.timer(), guard_timer()});
-    for (const Session& session : sessions_) first = std::min(first, session.timer());
-    return first;
+    return std::min({operations_.timer(), renewals_.timer(), listeners_.timer(), key_watcher_.timer(),
+                     nodes_.timer(), line_nodes_.lines().timer()});
   }
   /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
   /// A warning for the user; at most one in a client's life.
-  std::optional<std::string> take_warning() noexcept { return key_watcher_.take_warning(); }
+  std::optional<std::string> take_warning() noexcept {
+    std::optional<std::string> warning = listeners_.take_warning();
+    return warning ? warning : line_nodes_.lines().take_warning();
+  }
 
   /// Something must be sent or received even if no caller waits for it.
   [[nodiscard]] bool needs_attention() const noexcept {
-    return operations_.size() > 0 || key_watcher_.needs_attention() ||
-           std::any_of(sessions_.begin(), sessions_.end(), [](const Session& each) {
-             return each.has_errand() || each.is_dialling() || each.must_read() || !each.unsent().empty();
-           });
+    return active() > 0 || listeners_.needs_attention() || nodes_.needs_attention();
   }
   /// When something must be done even if no caller waits: redialling, renewing, watching, guarding.
   [[nodiscard]] Time background_timer() const noexcept {
-    Time first = std::min({renewals_.timer(), key_watcher_.timer(), guard_timer()});
-    for (const Session& session : sessions_)
-      if (session.state() == Session::State::down) first = std::min(first, session.timer());
-    return first;
+    return std::min({renewals_.timer(), listeners_.timer(), key_watcher_.timer(), nodes_.background_timer(),
+                     line_nodes_.lines().timer()});
   }
   /// While these are in force, the end of a connection must be noticed soon, to mark the node. Null without a guard.
-  [[nodiscard]] HeldLeases* held_leases() noexcept { return guard_ ? &held_leases_ : nullptr; }
-  /// The number of operations that are not done.
-  [[nodiscard]] std::size_t active() const noexcept { return operations_.size(); }
+  [[nodiscard]] HeldLeases* held_leases() noexcept { return nodes_.held_leases(); }
+  /// No flag of a line is left that this client may have to take down.
+  [[nodiscard]] bool has_left_lines() const noexcept { return line_nodes_.lines().all_left(); }
+  /// The number of operations that send commands and are not done.
+  [[nodiscard]] std::size_t active() const noexcept { return operations_.senders(); }
   /// The number of leases whose keys are watched.
   [[nodiscard]] std::size_t watched() const noexcept { return key_watcher_.size(); }
   /// How many replies arrived after their operation was done.
@@ -169,130 +162,107 @@ class Engine final : public Outbox {
 
   const Trouble* send(NodeIndex node, std::string_view command, Operation& sender,
                       SendOptions options) override {
-    const Trouble* const objection = options.grants ? grant_objection(node, sender.wanted_ttl()) : nullptr;
-    if (objection) return objection;
-    return sessions_[node].send(command,
-                                {Ref<Operation>{&sender}, options.step, options.is_release,
-                                 options.always_read, options.grants, options.lacks_marker},
-                                options.send_by, now_, rest_of(node, options.lacks_marker));
+    const Trouble* const refused = nodes_.send(node, command, sender, options);
+    if (!line_nodes_.lines().empty()) line_nodes_.lines().written(node, sender.written_key());
+    return refused;
   }
-  void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
-  [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override {
-    return guard_ ? &guard_->keys() : nullptr;
+  void submit(const Ref<Operation>& operation) override {
+    const Time now = nodes_.now();
+    if (operation->sends()) nodes_.prepare_for(*operation);
+    operations_.add(operation, now);
+    if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled);
+    advance(operation, now);
   }
+  void abandon(const Ref<Operation>& operation, Errc why) override {
+    if (!operation->done()) operation->abandon(why, nodes_.now(), *this);
+    operations_.settle(*operation, nodes_.now(), *this);
+  }
+  [[nodiscard]] Lines* lines() noexcept override { return &line_nodes_.lines(); }
+  [[nodiscard]] Observer* observer() noexcept override { return operations_.observer(); }
+  void released(std::string_view key) override { line_nodes_.lines().released(key); }
+  void granted(Time deadline) noexcept override { nodes_.granted(deadline); }
+  [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override { return nodes_.marker_keys(); }
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node) const noexcept override {
-    return guard_ ? guard_->required_marker(node) : RequiredMarker{};
+    return nodes_.required_marker(node);
   }
   [[nodiscard]] std::string_view run_id(NodeIndex node) const noexcept override {
-    return sessions_[node].run_id();
+    return nodes_.run_id(node);
   }
-  void give_up(NodeIndex node, const Trouble& why) override { sessions_[node].disconnected(why, now_); }
-  [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
-    return guard_ ? guard_->caveat(node, now_) : nullptr;
-  }
+  void give_up(NodeIndex node, const Trouble& why) override { nodes_.give_up(node, why); }
+  [[nodiscard]] const Trouble* caveat(NodeIndex node) override { return nodes_.caveat(node); }
 
  private:
   [[nodiscard]] bool is_listener(ConnectionIndex connection) const noexcept { return connection >= nodes(); }
 
-  void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply) {
+  void node_answered(NodeIndex node, const Reply& reply, Time now) {
+    Session& session = nodes_.session(node);
+    const Session::State before = session.state();
+    if (const auto slot = session.answered(reply, now)) return deliver(node, *slot, reply, now);
+    if (session.state() != before) changed(node, now);
+  }
+  /// Does what follows from the event for calls that stand in line.
+  void advance_lines(Time now) {
+    if (now >= line_nodes_.lines().timer()) line_nodes_.lines().advance(now, *this);
+  }
+
+  void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply, Time now) {
     if (!slot.operation) return;
     late_replies_ += slot.operation->done() ? 1 : 0;
-    slot.operation->answered(node, slot.step, reply, now_, *this);
-    operations_.settle(slot.operation, now_);
+    slot.operation->answered(node, slot.step, reply, now, *this);
+    operations_.settle(*slot.operation, now, *this);
     operations_.wake_by(slot.operation->deadline());
     if (!key_watcher_.lost().empty()) release_lost();
-    if (guard_ && is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
-    if (guard_ && slot.operation.get() == guard_.get()) start_waiting();
-    if (!sessions_[node].ready()) changed(node);
+    if (nodes_.answered(node, *slot.operation, reply)) start_waiting(now);
+    if (!nodes_.session(node).ready()) changed(node, now);
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
   void release_lost() {
     for (const std::shared_ptr<LeaseState>& lease : std::exchange(key_watcher_.lost(), {}))
-      submit(Ref<Operation>{new ReleaseOperation{lease, nodes()}}, now_);
+      submit(Ref<Operation>{new ReleaseOperation{lease, nodes()}});
   }
 
   /// A session has become ready or has failed.
-  void changed(NodeIndex node) {
-    const Session& session = sessions_[node];
-    if (const NodeIndex second = refuse_second_name(node, sessions_, guard_.get(), now_); second != node)
-      failed(second);
-    if (session.ready()) open(node);
-    if (!session.ready()) failed(node);
-    if (session.ready()) key_watcher_.connected(node, true, now_);
-    start_waiting();
+  void changed(NodeIndex node, Time now) {
+    const Session& session = nodes_.session(node);
+    if (const NodeIndex second = nodes_.refuse_second_name(node); second != node) failed(second, now);
+    if (session.ready())
+      for (const Session::Slot& dropped : nodes_.open(node))
+        operations_.settle(*dropped.operation, now, *this);
+    if (!session.ready()) failed(node, now);
+    if (session.ready()) listeners_.node_connected(node, true, now);
+    start_waiting(now);
   }
-  void failed(NodeIndex node) {
-    if (guard_) guard_->disconnected(node, sessions_[node].trouble(), now_, *this);
-    key_watcher_.connected(node, false, now_);
-    operations_.disconnected(node, sessions_[node].trouble(), now_, *this);
-  }
-
-  /// Sends what was waiting for the connection.
-  void open(NodeIndex node) {
-    Session& session = sessions_[node];
-    if (guard_) guard_->connected(node, session.marker(), now_, *this);
-    if (!session.ready()) return;
-    const auto rest = [&](const Session::Slot& slot) -> std::optional<std::string> {
-      if (slot.grants && grant_objection(node, slot.operation->wanted_ttl())) return std::nullopt;
-      return rest_of(node, slot.lacks_marker);
-    };
-    for (const Session::Slot& refused : session.send_waiting(rest, now_)) {
-      const Trouble* const objection = grant_objection(node, refused.operation->wanted_ttl());
-      refused.operation->disconnected(node, objection ? Trouble{*objection} : Trouble{}, now_, *this);
-      operations_.settle(refused.operation, now_);
-    }
-  }
-  /// The end of a command for a grant.
-  [[nodiscard]] std::string rest_of(NodeIndex node, bool lacks_marker) const {
-    return lacks_marker ? required_marker(node).arguments() : std::string{};
-  }
-  /// Why the node must not be asked to grant a lock with this ttl. Null if there is no known reason.
-  [[nodiscard]] const Trouble* grant_objection(NodeIndex node, std::chrono::milliseconds ttl) {
-    return guard_ && sessions_[node].ready() ? guard_->objection(node, now_, ttl) : nullptr;
-  }
-  [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
-
-  void report_nodes() {
-    if (!observer_) return;
-    for (NodeIndex node = 0; node < nodes(); ++node) {
-      if (!guard_ || !guard_->is_deciding(node)) node_changes_.check(node, sessions_[node], caveat(node));
-    }
+  void failed(NodeIndex node, Time now) {
+    nodes_.failed(node);
+    listeners_.node_connected(node, false, now);
+    operations_.disconnected(node, nodes_.session(node).trouble(), now, *this);
+    line_nodes_.lines().disconnected(node, nodes_.session(node).trouble(), now, *this);
   }
 
   /// A node may vote now: starts the operations that waited for it.
-  void start_waiting() {
-    report_nodes();
-    for (const Ref<Operation>& operation : operations_.all()) advance(operation);
+  void start_waiting(Time now) {
+    nodes_.report();
+    line_nodes_.lines().node_changed();
+    for (const Ref<Operation>& operation : operations_.all()) advance(operation, now);
   }
 
   /// Starts the operation if enough nodes are ready.
-  void advance(const Ref<Operation>& operation) {
+  void advance(const Ref<Operation>& operation, Time now) {
     if (!OperationList::was_started(*operation) && !operation->done()) {
-      const Time start_at = start_time(*operation);
-      if (now_ < start_at) return operations_.wake_by(start_at);
-      operations_.start(*operation, now_, *this);
+      const Time start_at = nodes_.start_time(*operation, OperationList::submitted_at(*operation));
+      if (now < start_at) return operations_.wake_by(start_at);
+      operations_.start(*operation, now, *this);
     }
-    operations_.settle(operation, now_);
+    operations_.settle(*operation, now, *this);
   }
 
-  [[nodiscard]] Time start_time(const Operation& operation) const {
-    const Readiness readiness{sessions_, operation.wants_grants() ? guard_.get() : nullptr,
-                              operation.wanted_ttl()};
-    return readiness.start_time(operation.connections_wanted(nodes()), OperationList::submitted_at(operation),
-                                connect_timeout_, now_);
-  }
-
-  std::vector<Session> sessions_;
-  Span connect_timeout_;
+  Nodes nodes_;
+  Listeners listeners_;
+  LineNodes line_nodes_;
   Renewals renewals_;
-  HeldLeases held_leases_;
   KeyWatcher key_watcher_;
-  Observer* const observer_;
-  NodeChanges node_changes_;
-  Ref<RestartGuard> guard_;  // null: restarts are not guarded
   OperationList operations_;
-  Time now_{};  // of the event being handled
   std::size_t late_replies_ = 0;
   bool is_shut_down_ = false;
 };

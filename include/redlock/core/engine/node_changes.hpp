@@ -19,6 +19,7 @@ class NodeChanges {
   /// `observer`: may be null; then this object does nothing.
   NodeChanges(Observer* observer, std::size_t nodes) : observer_{observer}, reports_(observer ? nodes : 0) {}
 
+  [[nodiscard]] bool are_observed() const noexcept { return observer_ != nullptr; }
   /// Reports the node if its state has changed. `bar`: why it does not vote although it is connected; null if it votes.
   void check(NodeIndex node, const Session& session, const Trouble* bar = nullptr) {
     if (!observer_ || session.state() == Session::State::idle) return;

@@ -23,6 +23,7 @@ class OperationList {
     operation->submitted_at_ = now;
     operation->position_ = active_.size();
     active_.push_back(operation);
+    senders_ += operation->sends() ? 1 : 0;
     wake_by(operation->give_up_at);
   }
   /// Starts an operation. Precondition: it was not started before.
@@ -31,18 +32,24 @@ class OperationList {
     operation.start(now, outbox);
     wake_by(operation.deadline());
   }
-  /// Moves an operation that is done to `finished`. Does nothing if it was moved before.
-  void settle(const Ref<Operation>& operation, Time now) {
-    const std::size_t position = operation->position_;
-    if (!operation->done() || position >= active_.size() || active_[position].get() != operation.get())
-      return;
-    finished_.push_back(operation);
+  /// Takes an operation that is done off the list. If a caller submitted it, moves it to `finished`; otherwise tells its
+  /// parent. Does nothing if that was done before.
+  void settle(const Operation& operation, Time now, Outbox& outbox) {
+    const std::size_t position = operation.position_;
+    if (!operation.done() || position >= active_.size() || active_[position].get() != &operation) return;
+    Ref<Operation> ended = std::move(active_[position]);
     if (position + 1 != active_.size()) {
       active_[position] = std::move(active_.back());
       active_[position]->position_ = position;
     }
     active_.pop_back();
-    if (observer_) finished_.back()->tell(*observer_, now);
+    senders_ -= ended->sends() ? 1 : 0;
+    if (observer_) ended->tell(*observer_, now);
+    Operation* const parent = ended->parent;
+    if (!parent) return finished_.push_back(std::move(ended));
+    parent->child_ended(*ended, now, outbox);
+    wake_by(parent->deadline());
+    settle(*parent, now, outbox);
   }
 
   /// Tells all operations that were started.
@@ -71,16 +78,19 @@ class OperationList {
 
   /// A copy, because the list changes while its operations are handled.
   [[nodiscard]] std::vector<Ref<Operation>> all() const { return active_; }
-  [[nodiscard]] std::size_t size() const noexcept { return active_.size(); }
+  /// The number of operations that send commands themselves.
+  [[nodiscard]] std::size_t senders() const noexcept { return senders_; }
   [[nodiscard]] static bool was_started(const Operation& operation) noexcept { return operation.started_; }
   [[nodiscard]] static Time submitted_at(const Operation& operation) noexcept {
     return operation.submitted_at_;
   }
+  [[nodiscard]] Observer* observer() const noexcept { return observer_; }
   [[nodiscard]] std::vector<Ref<Operation>>& finished() noexcept { return finished_; }
 
  private:
   std::vector<Ref<Operation>> active_;
   std::vector<Ref<Operation>> finished_;
+  std::size_t senders_ = 0;
   Time timer_ = never;
   Observer* const observer_;
 };

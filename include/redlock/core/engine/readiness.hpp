@@ -28,9 +28,10 @@ class Readiness {
   /// When an operation that wants `wanted` connections may start. It may start at once if the result is not after
   /// `now`.
   [[nodiscard]] Time start_time(std::size_t wanted, Time submitted_at, Span connect_timeout, Time now) const {
+    if (wanted == 0) return now;
     std::size_t expected = 0;
     for (NodeIndex node = 0; node < sessions_.size(); ++node) expected += is_expected(node) ? 1 : 0;
-    if (wanted == 0 || expected == 0) return now;
+    if (expected == 0) return now;
     std::vector<Time> ready;
     for (NodeIndex node = 0; node < sessions_.size(); ++node)
       if (const Time since = usable_since(node); since != never)

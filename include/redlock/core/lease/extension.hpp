@@ -71,6 +71,7 @@ class Extension final : public ScriptedOperation {
 
   /// Does not wait for connections, because the old deadline comes closer meanwhile.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
+  [[nodiscard]] std::string_view written_key() const noexcept override { return claim().key; }
   /// Once done.
   [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }

@@ -41,6 +41,7 @@ class ReleaseOperation final : public ScriptedOperation {
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused = outbox.send(node, release_, *this, options(now)))
         tally_.mark(node, Tally::Mark::unknown, *refused);
+    outbox.released(claim().key);
     decide();
   }
 
@@ -59,6 +60,7 @@ class ReleaseOperation final : public ScriptedOperation {
   /// Ends the wait only: the releases stay queued, so the lock is freed nevertheless.
   void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
 
+  [[nodiscard]] std::string_view written_key() const noexcept override { return claim().key; }
   /// Does not wait for connections: releases stay queued until there is one.
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
   /// Valid once done.

@@ -10,6 +10,7 @@
 
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/watch/listeners.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
@@ -22,45 +23,44 @@ namespace redlock::inline v1::core {
 class WatchedLease final : public Operation {
  public:
   /// Decides when to read which node. Implemented by `KeyWatcher`.
-  class Watcher {
+  class Keeper {
    public:
-    virtual ~Watcher() = default;
-    /// This client has sent a command that writes the key to the node.
-    virtual void written(WatchedLease&, NodeIndex, Outbox&) = 0;
-    /// The server refused to send invalidation messages.
-    virtual void tracking_refused(NodeIndex, const Trouble&, Time now) = 0;
+    virtual ~Keeper() = default;
+    /// The key is to be read on this node at `when`.
+    virtual void read_soon(WatchedLease&, NodeIndex, Time when) = 0;
     /// The lease has just been lost.
     virtual void lost(WatchedLease&) = 0;
     /// Stops watching the lease. May destroy the `WatchedLease`.
     virtual void stop(WatchedLease&) noexcept = 0;
   };
 
-  WatchedLease(std::shared_ptr<LeaseState> lease, std::size_t nodes, Watcher& watcher)
-      : watcher_{watcher}, lease_{std::move(lease)}, nodes_{nodes} {}
+  WatchedLease(std::shared_ptr<LeaseState> lease, Listeners& listeners, Keeper& keeper)
+      : lease_{std::move(lease)}, listeners_{listeners}, keeper_{keeper} {}
 
   /// To be called after every command that writes the lease's key, because the server then stops tracking the key for
   /// this client.
   static void written(const LeaseState& lease, NodeIndex node, Outbox& outbox) {
-    if (WatchedLease* const watch = lease.watch) watch->watcher_.written(*watch, node, outbox);
+    WatchedLease* const watch = lease.watch;
+    if (watch && !watch->read(node, outbox)) watch->keeper_.read_soon(*watch, node, Time{});
   }
   /// Stops watching the lease, which is over or about to be released.
   static void stop(LeaseState& lease) noexcept {
-    if (WatchedLease* const watch = std::exchange(lease.watch, nullptr)) watch->watcher_.stop(*watch);
+    if (WatchedLease* const watch = std::exchange(lease.watch, nullptr)) watch->keeper_.stop(*watch);
   }
 
-  enum : Step { tracking, caching, value };
-  /// Returns false if the command cannot be sent now.
-  bool send(NodeIndex node, Step step, std::string_view command, Outbox& outbox) {
-    return !outbox.send(node, command, *this,
-                        {.step = step, .send_by = Time{}, .always_read = step == value});
-  }
-  [[nodiscard]] std::string read_command() const {
-    return command({"GETRANGE", lease_->claim.key, "0", std::to_string(lease_->claim.owner.size())});
+  /// Reads the key on one node and arms it there. Returns false if the commands cannot be sent now; then the caller tries
+  /// again later. Does nothing for a node that is not connected: it is read when it connects.
+  bool read(NodeIndex node, Outbox& outbox) {
+    if (!listeners_.is_connected(node)) return true;
+    if (!listeners_.arm(node, *this, tracking, caching, outbox)) return false;
+    const std::string& owner = lease_->claim.owner;
+    return !outbox.send(node, command({"GETRANGE", lease_->claim.key, "0", std::to_string(owner.size())}),
+                        *this, {.step = value, .send_by = Time{}, .always_read = true});
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox&) override {
     if (step != value) {
-      if (reply.is(Reply::Kind::error)) watcher_.tracking_refused(node, trouble_of_error(reply.text), now);
+      if (reply.is(Reply::Kind::error)) listeners_.tracking_refused(node, trouble_of_error(reply.text), now);
       return;
     }
     if (lease_->watch != this) return;
@@ -84,16 +84,18 @@ class WatchedLease final : public Operation {
   Time due = never;
 
  private:
+  enum : Step { tracking, caching, value };
+
   void note(NodeIndex node, bool is_ours, bool is_there, Time now) {
     gone_ = is_ours ? gone_ & ~set_of(node) : gone_ | set_of(node);
     taken_ = is_there && !is_ours ? taken_ | set_of(node) : taken_ & ~set_of(node);
-    if (static_cast<std::size_t>(std::popcount(gone_)) <= tolerated(nodes_)) return;
-    if (lease_->lose(taken_ != 0 ? Loss::taken : Loss::deleted, now)) watcher_.lost(*this);
+    if (static_cast<std::size_t>(std::popcount(gone_)) <= tolerated(listeners_.size())) return;
+    if (lease_->lose(taken_ != 0 ? Loss::taken : Loss::deleted, now)) keeper_.lost(*this);
   }
 
-  Watcher& watcher_;
   const std::shared_ptr<LeaseState> lease_;
-  const std::size_t nodes_;
+  Listeners& listeners_;
+  Keeper& keeper_;
   NodeSet gone_ = 0;   // nodes that do not have our value
   NodeSet taken_ = 0;  // those of them that have another value instead
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -92,12 +93,14 @@ class Acquisition final : public ScriptedOperation {
   }
 
   [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.ttl; }
+  [[nodiscard]] std::string_view written_key() const noexcept override { return claim_.key; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Why it failed; none if it was granted. Valid once done.
   [[nodiscard]] std::optional<Errc> failure() const noexcept { return failure_; }
   /// Returns true if a node was asked to confirm the token.
   [[nodiscard]] bool had_second_round() const noexcept { return second_round_; }
   [[nodiscard]] Time begun() const noexcept { return begun_; }
+  [[nodiscard]] const Claim& claim() const noexcept { return claim_; }
   [[nodiscard]] Time valid_until() const noexcept {
     return core::valid_until(begun_, claim_.ttl, claim_.drift);
   }

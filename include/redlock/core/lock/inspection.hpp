@@ -1,13 +1,16 @@
-// Reads from all nodes who holds a lock.
+// Reads from all nodes who holds a lock, and who waits for it.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "redlock/core/line/line_view.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
@@ -15,31 +18,32 @@
 
 namespace redlock::inline v1::core {
 
-/// Reads the beginning of the key's value, its PTTL and the fencing counter on every node. Done when every node has
+/// Reads the beginning of the key's value, its PTTL, the fencing counter and the line on every node. Done when every node has
 /// answered or cannot answer any more. Uses GETRANGE, because GET could transfer a huge value of a data key with the
-/// same name, over a connection that other operations share.
+/// same name, over a connection that other operations share. A node that refuses to show the line shows the rest.
 class Inspection final : public Operation {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
-      : key_{std::move(key)}, node_timeout_{node_timeout}, tally_{nodes} {}
+      : key_{std::move(key)}, node_timeout_{node_timeout}, tally_{nodes}, seen_(nodes) {}
 
   void start(Time now, Outbox& outbox) override {
     set_deadline(later(now, node_timeout_));
-    const std::string beginning = command({"GETRANGE", key_, "0", longest_owner});
-    const std::string ttl = command({"PTTL", key_});
-    const std::string count = command({"GETRANGE", counter_key(key_), "0", "16"});
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
-      const Trouble* refused = outbox.send(node, count, *this, {.step = counter, .send_by = deadline()});
-      if (!refused) refused = outbox.send(node, beginning, *this, {.step = owner, .send_by = deadline()});
-      if (!refused) refused = outbox.send(node, ttl, *this, {.step = life, .send_by = deadline()});
-      if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
-    }
+    const LineKeys line{key_};
+    // Those that decide whether the node has told come last.
+    const Question questions[] = {{time, command({"TIME"})},
+                                  {order, read_order_command(line)},
+                                  {alive, read_alive_command(line)},
+                                  {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
+                                  {owner, command({"GETRANGE", key_, "0", longest_owner})},
+                                  {life, command({"PTTL", key_})}};
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, questions, outbox);
     decide(outbox);
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     if (step == counter) return note_counter(node, reply);
+    if (step == time || step == order || step == alive) return note_line(node, step, reply);
     if (step == owner) {
       if (reply.is(Reply::Kind::string))
         tally_[node].owner = reply.text;
@@ -75,11 +79,37 @@ class Inspection final : public Operation {
   [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
   /// Valid once done: yes means free, no means held.
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  /// Who stands in line on this node, in order. Valid once done.
+  [[nodiscard]] std::vector<StandingMember> line(NodeIndex node) const {
+    const Seen& seen = seen_[node];
+    return read_line(seen.order, seen.alive, seen.time);
+  }
 
  private:
-  enum : Step { owner, life, counter };
+  enum : Step { owner, life, counter, time, order, alive };
+  struct Question {
+    Step step;
+    std::string command;
+  };
+  struct Seen {  // replies about the line
+    Reply time;
+    Reply order;
+    Reply alive;
+  };
   static constexpr std::string_view longest_owner = "1023";
 
+  void ask(NodeIndex node, std::span<const Question> questions, Outbox& outbox) {
+    for (const Question& question : questions) {
+      const SendOptions options{.step = question.step, .send_by = deadline()};
+      if (const Trouble* const refused = outbox.send(node, question.command, *this, options))
+        return tally_.mark(node, Tally::Mark::unknown, *refused);
+    }
+  }
+
+  void note_line(NodeIndex node, Step step, const Reply& reply) {
+    Seen& seen = seen_[node];
+    (step == time ? seen.time : step == order ? seen.order : seen.alive) = reply;
+  }
   /// Ignores a value that is not a number. Acquisitions report such a counter.
   void note_counter(NodeIndex node, const Reply& reply) {
     std::uint64_t value = 0;
@@ -105,6 +135,7 @@ class Inspection final : public Operation {
   std::string key_;
   Span node_timeout_;
   Tally tally_;
+  std::vector<Seen> seen_;  // by node
 };
 
 }  // namespace redlock::inline v1::core

@@ -3,135 +3,286 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 
+#include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/line/lines.hpp"
 #include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/lock/claim.hpp"
+#include "redlock/core/lock/owner_values.hpp"
 #include "redlock/core/lock/retry.hpp"
+#include "redlock/core/lock/stay_in_line.hpp"
+#include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 
-/// Decides what a call for a lock does next. The caller makes the attempts and sleeps. Used by the library and by the
-/// simulator.
+/// Tries to get a lock once, or again and again until the call's time is over:
 ///
 ///     attempt ── failed ──▶ pause ── over ──▶ attempt …
 ///        │                    │
-///        │ granted            └─ the call's time is over ─▶ end
+///        │ granted            └─ the call's time is over ─▶ done: failed
 ///        ▼
-///     the lease            attempt ── failed, and there is no other one ─▶ end
+///     done: granted        attempt ── failed, and there is no other one ─▶ done: failed
 ///
-/// At the end `code()` and `tally()` give the reason why there is no lease. They describe the last attempt that ran to
-/// completion: in an attempt that was cut short by the end of the call, some nodes had no time to answer.
-class Pursuit {
+/// A call that is fair stands in line (`Lines`) while another client holds the lock, and makes its next attempt when it is
+/// the first one there. Only its attempts outside of the line heed the flag, which keeps them behind those who stand there.
+///
+/// Each attempt is an `Acquisition`, which it submits. It sends nothing itself, and nothing is under way in a pause.
+class Pursuit : public Operation, public Waiter {
  public:
   /// A call for one attempt, or one that tries again until `give_up_at`.
   enum class Attempts : bool { one, until_time };
-  enum class Next : std::uint8_t { attempt, pause, end };
 
-  /// `claim`: without owner value and proposal, which every attempt gets anew. An adoption names the owner value and the
-  /// token of the lock that it takes over.
-  ///
-  /// `node_wait`: how long the call waits for nodes that have said when they vote again. None: a call for one attempt does
-  /// not wait for them, and one that tries again waits until `give_up_at`.
-  Pursuit(Claim claim, Attempts attempts, Time give_up_at, std::optional<Span> node_wait = std::nullopt,
-          std::uint64_t adopted_token = 0)
-      : attempts_{attempts},
-        is_fenced_{claim.fence.has_value()},
-        is_adoption_{!claim.adopted_owner.empty()},
-        adopted_token_{adopted_token},
-        node_wait_{node_wait},
-        retry_{give_up_at},
-        claim_{std::move(claim)} {
-    give_up_at_ = attempts == Attempts::one ? never : give_up_at;
-  }
+  struct Call {
+    Claim claim;  ///< Without owner value and proposal. An adoption names the owner value that it takes over,
+    std::uint64_t adopted_token = 0;  ///< and the token of that lock.
+    Attempts attempts = Attempts::one;
+    Time give_up_at = never;
+    /// How long the call waits for nodes that have said when they vote again. None: a call for one attempt does not wait
+    /// for them, and one that tries again waits until `give_up_at`.
+    std::optional<Span> node_wait{};
+    bool is_fair = false;           ///< Stands in line. Then the claim names the flag.
+    bool insists_on_order = false;  ///< Fails if the nodes do not let it stand in line or heed the flag.
+    OwnerValues owner_values;
+    std::chrono::microseconds
+        time_of_day{};       ///< At the call. Proposed as fencing counter, later with the time since.
+    std::uint64_t seed = 0;  ///< For the jitter of pauses.
 
-  /// What the next attempt claims. `owner`: fresh for each. `proposal`: for the fencing counter.
-  [[nodiscard]] Claim claim(std::string owner, std::uint64_t proposal) {
-    const bool is_only_attempt = !waits() && !node_wait_;
-    Claim claim = is_only_attempt ? std::move(claim_) : Claim{claim_};
-    claim.owner = std::move(owner);
-    if (claim.fence) claim.fence->proposal = is_adoption_ ? std::max(proposal, adopted_token_ + 1) : proposal;
-    return claim;
-  }
-  /// Whether attempts need a proposal.
-  [[nodiscard]] bool is_fenced() const noexcept { return is_fenced_; }
-  [[nodiscard]] bool waits() const noexcept { return attempts_ == Attempts::until_time; }
-  [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
-    return waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
-  }
-  /// When an attempt is to be given up.
-  [[nodiscard]] Time give_up_at() const noexcept { return give_up_at_; }
-
-  /// After an attempt that took from `begun` to `now` and ended without a lease. `random` is used by calls that wait.
-  [[nodiscard]] Next failed(Errc why, Tally tally, Time begun, Time now, std::uint64_t random) {
-    const std::optional<Time> again = next_attempt(why, tally, begun, now, random);
-    if (why != Errc::timed_out || !last_) last_ = Failure{why, std::move(tally)};
-    if (!again) return end();
-    pause_until_ = *again;
-    return Next::pause;
-  }
-  [[nodiscard]] Time pause_until() const noexcept { return pause_until_; }
-  /// After a pause, whatever ended it.
-  [[nodiscard]] Next pause_over(Time now) { return retry_.over(now) ? end() : Next::attempt; }
-
-  // ── at the end ───────────────────────────────────────────────────────────────────────────────────────────
-
-  [[nodiscard]] Errc code() const noexcept { return last_->code; }
-  [[nodiscard]] const Tally& tally() const noexcept { return last_->tally; }
-
- private:
-  struct Failure {
-    Errc code;
-    Tally tally;
+    [[nodiscard]] bool waits() const noexcept { return attempts == Attempts::until_time; }
   };
 
+  /// Why there is no lease. Describes the last attempt that ran to completion: in an attempt that was cut short by the end
+  /// of the call, some nodes had no time to answer.
+  struct Failure {
+    Errc code;
+    std::optional<Tally>
+        tally;  ///< None: no attempt ran to completion. The call was cancelled, or stood in line.
+  };
+
+  Pursuit(Call&& call, std::size_t nodes)
+      : nodes_{nodes},
+        is_adoption_{!call.claim.adopted_owner.empty()},
+        call_{std::move(call)},
+        retry_{call_.give_up_at} {
+    if (call_.waits()) give_up_at = call_.give_up_at;
+  }
+
+  void start(Time now, Outbox& outbox) override {
+    begun_ = now;
+    if (!stands_in_line(outbox)) return attempt(now, outbox);
+    terms_ = {call_.claim.key, now, call_.claim.ttl, call_.claim.node_timeout};
+    if (!outbox.lines()->wants_to_join(terms_.key, now)) return attempt(now, outbox);
+    stand(retry_.last_call_of_any(now, call_.claim.node_timeout), now, outbox);
+  }
+  void answered(NodeIndex, Step, const Reply&, Time, Outbox&) override {}
+  void disconnected(NodeIndex, const Trouble&, Time, Outbox&) override {}
+  /// A pause is over, or the time in line.
+  void timed_out(Time now, Outbox& outbox) override {
+    set_deadline(never);
+    if (done() || attempt_.operation) return;
+    // There was a majority to wait for, even if the time left is too short to ask it.
+    if (is_standing_ && !failure_) failure_ = Failure{Errc::timed_out, std::nullopt};
+    leave_line(now, outbox);
+    attempt(now, outbox);
+  }
+  void child_ended(Operation& /*child*/, Time now, Outbox& outbox) override {
+    if (attempt_.acquisition->granted()) {
+      if (is_standing_) outbox.lines()->attempt_succeeded(*this);
+      stay_.end(terms_.key, StayInLine::Step::granted, now, outbox.observer());
+      return finish();
+    }
+    const Attempt ended = std::exchange(attempt_, {});
+    failed(*ended.acquisition, now, outbox);
+  }
+  void abandon(Errc why, Time now, Outbox& outbox) override {
+    if (done()) return;
+    if (attempt_.operation) outbox.abandon(attempt_.operation, why);
+    if (done()) return;  // with that attempt
+    if (!failure_ || (why != Errc::timed_out && why != failure_->code)) failure_ = Failure{why, std::nullopt};
+    end(now, outbox);
+  }
+
+  // ── from the line ────────────────────────────────────────────────────────────────────────────────────────
+
+  void attempt_in_line(Time now, Outbox& outbox) override { attempt(now, outbox); }
+  void placed(std::size_t position, std::size_t length, Time now, Outbox& outbox) override {
+    stay_.placed(terms_.key, position, length, now, outbox.observer());
+  }
+  void turned_away(Time now, Outbox& outbox) override {
+    is_standing_ = false;
+    stay_.end(terms_.key, StayInLine::Step::left, now, outbox.observer());
+    set_deadline(never);
+    attempt(now, outbox);
+  }
+  void refused(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
+    call_.is_fair = false;
+    stay_.refused(terms_.key, now, outbox.observer());
+    if (!call_.insists_on_order) {
+      outbox.lines()->warn_of_refusal(trouble.message);
+      return turned_away(now, outbox);
+    }
+    is_standing_ = false;
+    failure_ = Failure{Errc::misconfigured, Tally{nodes_}};
+    failure_->tally->mark(node, Tally::Mark::unknown, trouble);
+    outbox.abandon(Ref<Operation>{this}, Errc::misconfigured);
+  }
+
+  [[nodiscard]] bool sends() const noexcept override { return false; }
+  [[nodiscard]] Time pauses_until() const noexcept override {
+    return attempt_.operation || is_standing_ || done() ? Time::min() : deadline();
+  }
+  [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
+  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return call_.claim.ttl; }
+
+  // ── once done ────────────────────────────────────────────────────────────────────────────────────────────
+
+  /// The attempt that got the lock; null if none did. It lives as long as this operation.
+  [[nodiscard]] Acquisition* granted() const noexcept { return attempt_.acquisition; }
+  /// Call it at most once, if no attempt got the lock.
+  [[nodiscard]] Failure take_failure() noexcept { return std::move(*failure_); }
+
+ protected:
+  struct Attempt {
+    Ref<Operation> operation;            // the acquisition, or one that wraps it
+    Acquisition* acquisition = nullptr;  // lives as long as the operation
+  };
+  /// Tests change claims and wrap acquisitions here.
+  [[nodiscard]] virtual Attempt make_attempt(Claim claim) {
+    auto* const acquisition = new Acquisition{std::move(claim), nodes_, purpose()};
+    return {Ref<Operation>{acquisition}, acquisition};
+  }
+  [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
+  [[nodiscard]] bool is_standing() const noexcept { return is_standing_; }
+  [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
+    return call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+  }
+
+ private:
+  [[nodiscard]] bool stands_in_line(Outbox& outbox) const noexcept {
+    return call_.is_fair && call_.waits() && outbox.lines();
+  }
+  void stand(Time until, Time now, Outbox& outbox) {
+    is_standing_ = true;
+    stay_.begin(now);
+    set_deadline(until);
+    outbox.lines()->join(*this);
+  }
+  void leave_line(Time now, Outbox& outbox) {
+    if (!std::exchange(is_standing_, false)) return;
+    outbox.lines()->leave(*this);
+    stay_.end(terms_.key, StayInLine::Step::left, now, outbox.observer());
+  }
+
+  void attempt(Time now, Outbox& outbox) {
+    Claim claim = next_claim(now);
+    if (is_standing_ || (outbox.lines() && !outbox.lines()->heeds_flag() && !call_.insists_on_order))
+      claim.flag_key.clear();
+    attempt_ = make_attempt(std::move(claim));
+    attempt_.operation->parent = this;
+    outbox.submit(attempt_.operation);
+  }
+  [[nodiscard]] Claim next_claim(Time now) {
+    const auto time_of_day =
+        call_.time_of_day + std::chrono::duration_cast<std::chrono::microseconds>(now - begun_);
+    const bool is_only_attempt = !call_.waits() && !call_.node_wait;
+    Claim claim = is_only_attempt ? std::move(call_.claim) : Claim{call_.claim};
+    claim.owner = call_.owner_values.next(time_of_day);
+    if (claim.fence) claim.fence->proposal = proposal(time_of_day);
+    return claim;
+  }
+  /// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
+  /// were lost continue near their old value. Safety does not depend on it.
+  [[nodiscard]] std::uint64_t proposal(std::chrono::microseconds time_of_day) const noexcept {
+    const auto since_epoch = static_cast<std::uint64_t>(std::max<std::int64_t>(time_of_day.count(), 0));
+    return std::max(since_epoch, call_.adopted_token + 1);
+  }
+
+  void failed(Acquisition& attempt, Time now, Outbox& outbox) {
+    const Errc why = *attempt.failure();
+    if (is_refused_flag(attempt) && outbox.lines()) return attempt_without_flag(attempt, now, outbox);
+    const std::optional<Time> again = next_attempt(why, attempt.tally(), attempt.begun(), now);
+    const std::string* const holder = attempt.tally().owner_of_majority();
+    const bool is_split = attempt.tally().count(Tally::Mark::yes) > 0 && !holder;
+    if (is_standing_ && holder) stay_.denied_by(terms_.key, *holder, now, outbox.observer());
+    if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
+    if (!again) return end(now, outbox);
+    const Time last_call = retry_.last_call(attempt.begun(), now);
+    if (why == Errc::held && now < last_call && stands_in_line(outbox)) {
+      if (!is_standing_) return stand(last_call, now, outbox);
+      set_deadline(last_call);
+      return outbox.lines()->attempt_failed(*this, is_split, now);
+    }
+    leave_line(now, outbox);
+    set_deadline(*again);
+  }
+  /// The user's ACL may forbid the flag's key. Then other rights may be missing as well, which the next attempt shows.
+  [[nodiscard]] bool is_refused_flag(const Acquisition& attempt) const {
+    const Tally& tally = attempt.tally();
+    bool lacks_right = false;
+    for (NodeIndex node = 0; node < tally.nodes(); ++node)
+      lacks_right |=
+          tally.is(node, Tally::Mark::unknown) && tally[node].trouble.status == NodeStatus::no_permission;
+    return attempt.failure() == Errc::misconfigured && lacks_right && !attempt.claim().flag_key.empty() &&
+           !call_.insists_on_order;
+  }
+  void attempt_without_flag(const Acquisition& refused, Time now, Outbox& outbox) {
+    const Tally& tally = refused.tally();
+    for (NodeIndex node = 0; node < tally.nodes() && outbox.lines()->heeds_flag(); ++node)
+      if (tally[node].trouble.status == NodeStatus::no_permission)
+        outbox.lines()->ignore_flag(tally[node].trouble.message);
+    stay_.refused(refused.claim().key, now, outbox.observer());
+    call_.claim = refused.claim();
+    call_.claim.flag_key.clear();
+    attempt(now, outbox);
+  }
   /// When to try again. None: the call ends.
-  [[nodiscard]] std::optional<Time> next_attempt(Errc why, const Tally& tally, Time begun, Time now,
-                                                 std::uint64_t random) {
-    const std::optional<Time> again = waits() ? retry_.after(why, tally, begun, now, random) : std::nullopt;
+  [[nodiscard]] std::optional<Time> next_attempt(Errc why, const Tally& tally, Time begun, Time now) {
+    const std::optional<Time> again =
+        call_.waits() ? retry_.after(why, tally, begun, now, next_random(call_.seed)) : std::nullopt;
     const std::optional<Span> votes_in =
-        node_wait_ && why == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
+        call_.node_wait && why == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
     if (!votes_in) {
       nodes_awaited_until_ = never;
       return again;
     }
-    if (nodes_awaited_until_ == never) nodes_awaited_until_ = later(now, *node_wait_);
-    if (now >= nodes_awaited_until_ || (waits() && !again)) return std::nullopt;
+    if (nodes_awaited_until_ == never) nodes_awaited_until_ = later(now, *call_.node_wait);
+    if (now >= nodes_awaited_until_ || (call_.waits() && !again)) return std::nullopt;
     return std::min(again.value_or(later(now, std::clamp(*votes_in, shortest_pause, longest_pause))),
                     nodes_awaited_until_);
   }
 
-  Next end() {
-    Errc& code = last_->code;
-    const Tally& tally = last_->tally;
+  void end(Time now, Outbox& outbox) {
+    leave_line(now, outbox);
+    finish();
+    if (!failure_->tally) return;
+    Errc& code = failure_->code;
+    const Tally& tally = *failure_->tally;
     if (code == Errc::timed_out && tally.votes() < quorum(tally.nodes())) code = Errc::no_quorum;
     // As long as a lock may be on its way to several adopters, or back to its owner, it is not lost.
     if (code == Errc::held && is_adoption_)
       code = tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
-    if (code == Errc::held && waits()) code = Errc::timed_out;
-    return Next::end;
+    if (code == Errc::held && call_.waits()) code = Errc::timed_out;
   }
 
   static constexpr Span shortest_pause = std::chrono::milliseconds{10};
   static constexpr Span longest_pause = std::chrono::milliseconds{500};
 
-  Attempts attempts_;
-  bool is_fenced_;
+  std::size_t nodes_;
   bool is_adoption_;
-  std::uint64_t adopted_token_;
-  std::optional<Span> node_wait_;
-  Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
-  Time give_up_at_ = never;
+  Call call_;  // its claim is moved to the attempt of a call that has only one
   Retry retry_;
-  Time pause_until_{};
-  std::optional<Failure> last_;
-  Claim claim_;  // moved to the attempt of a call that has only one
+  Time begun_{};
+  Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
+  Attempt attempt_;                   // in a pause there is none
+  bool is_standing_ = false;          // in line
+  StayInLine stay_;
+  std::optional<Failure> failure_;
 };
 
 }  // namespace redlock::inline v1::core

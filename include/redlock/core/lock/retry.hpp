@@ -41,13 +41,22 @@ class Retry {
     if (why == Errc::held && free_in > Span::zero() && free_in < pause)
       pause = std::min(pause, free_in + jitter(random >> 32U));
     const Time next = later(now, pause);
-    const Time last_call = give_up_at_ - 2 * std::max(now - begun, Span{std::chrono::milliseconds{1}});
-    if (next <= last_call || give_up_at_ == never) return next;
-    return now < last_call ? last_call : give_up_at_;
+    const Time latest = last_call(begun, now);
+    if (next <= latest || give_up_at_ == never) return next;
+    return now < latest ? latest : give_up_at_;
   }
 
-  /// Returns true if the call's time is over. Then there is no further attempt, even if `after` returned a time.
-  [[nodiscard]] bool over(Time now) const noexcept { return now >= give_up_at_; }
+  /// When the last attempt has to begin, to finish before the call's time is over as an attempt did that lasted from `begun`
+  /// to `now`.
+  [[nodiscard]] Time last_call(Time begun, Time now) const noexcept {
+    if (give_up_at_ == never) return never;
+    return give_up_at_ - 2 * std::max(now - begun, Span{std::chrono::milliseconds{1}});
+  }
+  /// The same if no attempt was made yet.
+  [[nodiscard]] Time last_call_of_any(Time now, Span node_timeout) const noexcept {
+    if (give_up_at_ == never) return never;
+    return give_up_at_ - std::min(node_timeout, (give_up_at_ - now) / 4);
+  }
 
  private:
   static Span jitter(std::uint64_t random) noexcept {

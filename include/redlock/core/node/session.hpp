@@ -202,11 +202,12 @@ class Session {
     return state_ == State::dialling || state_ == State::handshake;
   }
   [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
-  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  [[nodiscard]] const std::string& run_id() const noexcept { return greeting_.run_id; }
   /// The server's ID of the connection; only for a listener.
-  [[nodiscard]] long long client_id() const noexcept { return client_id_; }
+  [[nodiscard]] long long client_id() const noexcept { return greeting_.client_id; }
+  [[nodiscard]] bool hears_turns() const noexcept { return state_ == State::ready && greeting_.hears_turns; }
   /// The reply of `mark_script` in the handshake; only with a restart guard.
-  [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
+  [[nodiscard]] const Reply& marker() const noexcept { return greeting_.marker; }
   [[nodiscard]] Time ready_at() const noexcept { return ready_at_; }
   /// Replies are due that must be read even if no operation waits for them: to releases and to extensions.
   [[nodiscard]] bool must_read() const noexcept { return pending_.must_read(); }
@@ -234,9 +235,7 @@ class Session {
     state_ = State::ready;
     ready_at_ = now;
     used_at_ = now;
-    run_id_ = handshake_->run_id();
-    client_id_ = handshake_->client_id();
-    marker_ = handshake_->marker();
+    greeting_ = handshake_->greeting();
     handshake_.reset();
   }
 
@@ -278,9 +277,7 @@ class Session {
   Trouble trouble_;
   Trouble overloaded_;
   std::optional<Handshake> handshake_;
-  std::string run_id_;
-  long long client_id_ = 0;
-  Reply marker_;
+  Greeting greeting_;
 
   SendBuffer out_;
   PendingReplies pending_;

@@ -46,6 +46,7 @@ class Tally {
   void mark(NodeIndex node, Vote vote) {
     if (vote.kind == Vote::Kind::unknown) return mark(node, Mark::unknown, std::move(vote.trouble));
     mark(node, vote.kind == Vote::Kind::yes ? Mark::yes : Mark::no);
+    if (!vote.trouble.message.empty()) ballots_[node].trouble = std::move(vote.trouble);
   }
   /// Marks all nodes that have not answered as unknown.
   void close(const Trouble& trouble) {
@@ -67,16 +68,18 @@ class Tally {
   /// So many nodes have this mark that no majority can get another one.
   [[nodiscard]] bool prevents_majority(Mark mark) const noexcept { return count(mark) > tolerated(nodes()); }
 
-  /// A majority said no and named the same owner value, which may be empty (no owner).
-  [[nodiscard]] bool majority_has_one_owner() const {
-    return std::any_of(ballots_.begin(), ballots_.end(), [this](const Ballot& one) {
+  /// The owner value, which may be empty (no owner), that a majority named when it said no. Null if there is none.
+  [[nodiscard]] const std::string* owner_of_majority() const {
+    for (const Ballot& one : ballots_) {
       const auto names_the_same = [&one](const Ballot& other) {
         return other.mark == Mark::no && other.owner == one.owner;
       };
-      return one.owner && static_cast<std::size_t>(std::count_if(ballots_.begin(), ballots_.end(),
-                                                                 names_the_same)) >= quorum(nodes());
-    });
+      const auto count = std::count_if(ballots_.begin(), ballots_.end(), names_the_same);
+      if (one.owner && static_cast<std::size_t>(count) >= quorum(nodes())) return &*one.owner;
+    }
+    return nullptr;
   }
+  [[nodiscard]] bool majority_has_one_owner() const { return owner_of_majority() != nullptr; }
 
   [[nodiscard]] std::size_t misconfigured() const noexcept {
     std::size_t sum = 0;

@@ -23,7 +23,19 @@ struct Login {
   std::string password = {};
   unsigned db = 0;
   std::string connection_name = {};  // for people who look at the server; empty for none
+  std::string turn_channel = {};     // the channel on which this client hears of its turn; empty for none
 };
+
+/// What a server says in a handshake.
+struct Greeting {
+  std::string run_id;        // empty if the server does not report it; only for commands
+  Reply marker;              // the reply of `mark_script`; only for commands, with a restart guard
+  long long client_id = 0;   // of the connection; only for listening
+  bool hears_turns = false;  // the listener hears when it is this client's turn
+};
+
+/// Where a listener receives invalidation messages.
+inline constexpr std::string_view invalidation_channel = "__redis__:invalidate";
 
 /// What a connection is for: sending commands, or receiving invalidation messages (the listener).
 enum class Purpose : std::uint8_t { commands, listening };
@@ -31,7 +43,7 @@ enum class Purpose : std::uint8_t { commands, listening };
 /// The handshake of one connection. All commands are written at once and take one round trip; their replies are
 /// checked one by one. Every handshake begins with AUTH, if there are credentials. Then follow:
 /// - for commands: SELECT, ROLE, INFO, SCRIPT LOAD and, with a restart guard, a read of the node's marker;
-/// - for listening: CLIENT ID and SUBSCRIBE.
+/// - for listening: CLIENT ID and SUBSCRIBE. An ACL may forbid the channel on which the client hears of its turn.
 /// The name of the connection is set, where the server lets us.
 class Handshake {
  public:
@@ -45,13 +57,14 @@ class Handshake {
     if (!login.connection_name.empty()) say(Topic::name, {"CLIENT", "SETNAME", login.connection_name});
     if (purpose == Purpose::listening) {
       say(Topic::identity, {"CLIENT", "ID"});
-      say(Topic::subscription, {"SUBSCRIBE", "__redis__:invalidate"});
+      say(Topic::subscription, {"SUBSCRIBE", invalidation_channel});
+      if (!login.turn_channel.empty()) say(Topic::turn, {"SUBSCRIBE", login.turn_channel});
       return;
     }
     if (login.db != 0) say(Topic::select, {"SELECT", std::to_string(login.db)});
     say(Topic::role, {"ROLE"});
     say(Topic::info, {"INFO", "server"});
-    for (const Script* const script : all_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
+    for (const Script* const script : loaded_scripts) say(Topic::load, {"SCRIPT", "LOAD", script->source});
     if (look.empty()) return;
     topics_.push_back(Topic::look);
     bytes_ += look;
@@ -59,20 +72,18 @@ class Handshake {
 
   [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
-  /// The server's run_id; empty if the server does not report it. Valid once complete.
-  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
-  /// The server's ID of a listener's connection. Valid once complete.
-  [[nodiscard]] long long client_id() const noexcept { return client_id_; }
-  /// The reply of `mark_script`. Valid once complete, and only with a restart guard.
-  [[nodiscard]] const Reply& marker() const noexcept { return marker_; }
+  /// Valid once complete.
+  [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
 
   /// Checks the next reply. If it returns a trouble, the handshake has failed and the server cannot vote.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
     const Topic topic = topics_[next_++];
     if (topic == Topic::name) return std::nullopt;  // an ACL may forbid it
+    if (topic == Topic::turn) return note_turn_subscription(reply);
     if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
     switch (topic) {
       case Topic::name:
+      case Topic::turn:
       case Topic::auth:
       case Topic::select:
         return expect_ok(reply);
@@ -81,20 +92,31 @@ class Handshake {
       case Topic::info:
         return note_run_id(reply);
       case Topic::load:
-        return expect_sha(reply, *all_scripts[loaded_++]);
+        return expect_sha(reply, *loaded_scripts[loaded_++]);
       case Topic::identity:
         return note_client_id(reply);
       case Topic::subscription:
         return expect_subscription(reply);
       case Topic::look:
-        marker_ = reply;
+        greeting_.marker = reply;
         return std::nullopt;
     }
     return std::nullopt;
   }
 
  private:
-  enum class Topic : std::uint8_t { auth, name, select, role, info, load, look, identity, subscription };
+  enum class Topic : std::uint8_t {
+    auth,
+    name,
+    select,
+    role,
+    info,
+    load,
+    look,
+    identity,
+    subscription,
+    turn
+  };
 
   void say(Topic topic, std::initializer_list<std::string_view> arguments) {
     topics_.push_back(topic);
@@ -124,18 +146,22 @@ class Handshake {
     constexpr std::string_view field = "run_id:";
     if (const auto at = reply.text.find(field); at != std::string::npos) {
       const auto begin = at + field.size();
-      run_id_ = reply.text.substr(begin, reply.text.find_first_of("\r\n", begin) - begin);
+      greeting_.run_id = reply.text.substr(begin, reply.text.find_first_of("\r\n", begin) - begin);
     }
     return std::nullopt;
   }
   std::optional<Trouble> note_client_id(const Reply& reply) {
     if (!reply.is(Reply::Kind::integer)) return trouble_of(reply, "a valid answer to CLIENT ID");
-    client_id_ = reply.integer;
+    greeting_.client_id = reply.integer;
     return std::nullopt;
   }
   static std::optional<Trouble> expect_subscription(const Reply& reply) {
     if (reply.is(Reply::Kind::array)) return std::nullopt;
     return trouble_of(reply, "a valid answer to SUBSCRIBE");
+  }
+  std::optional<Trouble> note_turn_subscription(const Reply& reply) noexcept {
+    greeting_.hears_turns = reply.is(Reply::Kind::array);
+    return std::nullopt;
   }
   static std::optional<Trouble> expect_sha(const Reply& reply, const Script& script) {
     if (reply.text == script.sha1) return std::nullopt;
@@ -146,9 +172,7 @@ class Handshake {
   std::vector<Topic> topics_;
   std::size_t next_ = 0;
   std::size_t loaded_ = 0;
-  std::string run_id_;
-  long long client_id_ = 0;
-  Reply marker_;
+  Greeting greeting_;
 };
 
 }  // namespace redlock::inline v1::core

@@ -30,4 +30,7 @@ namespace redlock::inline v1::core {
   return companion_key("f", lock_key);
 }
 
+/// The flag that keeps newcomers behind those who wait for the lock. On all nodes.
+[[nodiscard]] inline std::string flag_key(std::string_view lock_key) { return companion_key("qw", lock_key); }
+
 }  // namespace redlock::inline v1::core

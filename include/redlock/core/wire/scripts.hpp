@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -23,15 +24,18 @@ struct Script {
   std::string_view source;
   std::string_view sha1;  // of the source, for EVALSHA; the handshake compares it with the server's
 
-  /// `marker_keys`: two further keys, unless null; then a `RequiredMarker` is to be appended.
+  /// `marker_keys`: two further keys, unless null; then a `RequiredMarker` is to be appended. `flag`: the last key, unless
+  /// empty.
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest,
-                                 const MarkerKeys* marker_keys = nullptr) const {
+                                 const MarkerKeys* marker_keys = nullptr, std::string_view flag = {}) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
+    const std::size_t key_count = keys.size() + (marker_keys ? 2 : 0) + (flag.empty() ? 0 : 1);
     std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
-                                           digits.substr(keys.size() + (marker_keys ? 2 : 0), 1)};
+                                           digits.substr(key_count, 1)};
     auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
     if (marker_keys) *end++ = marker_keys->marker, *end++ = marker_keys->quarantine;
+    if (!flag.empty()) *end++ = flag;
     end = std::copy(values.begin(), values.end(), end);
     std::string out;
     append_command(out, std::span{words.begin(), end}, marker_keys ? 2 : 0);
@@ -68,13 +72,22 @@ inline constexpr Script extend_script{
 ///
 /// With a marker's key KEYS[3] and a quarantine's key KEYS[4], grants only if the marker begins with ARGV[6] and contains
 /// ARGV[7], and there is no quarantine. If ARGV[5] is not empty, the lock is adopted: the key must have that value.
+///
+/// If the number of keys is odd, the last key is the flag of the waiting line: while it exists, replies as if the key
+/// existed. If the key does not exist, the value is empty and the PTTL is the flag's.
 inline constexpr Script grant_script{
     "local call,try=redis.call,redis.pcall "
-    "local left=KEYS[3] and call('PTTL',KEYS[4]) "
-    "local marker=left and call('GETRANGE',KEYS[3],0,511) "
-    "if left and (left~=-2 or string.sub(marker,1,#ARGV[6])~=ARGV[6] or not "
-    "string.find(marker,ARGV[7],1,true)) then "
-    "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
+    "local flag=#KEYS%2==1 and KEYS[#KEYS] "
+    "local guard=KEYS[4] "
+    "local marker=guard and call('GETRANGE',KEYS[3],0,511) "
+    "local foreign=guard and (string.sub(marker,1,#ARGV[6])~=ARGV[6] or not "
+    "string.find(marker,ARGV[7],1,true)) "
+    "if foreign or (guard or flag) and call('EXISTS',guard or flag,flag or guard)>0 then "
+    "local left=guard and call('PTTL',guard) or -2 "
+    "if foreign or left~=-2 then return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') "
+    "end "
+    "local value=call('GETRANGE',KEYS[1],0,1023) "
+    "return {value,call('PTTL',value~='' and KEYS[1] or flag)} end "
     "local text=try('GET',KEYS[2]) "
     "local counter=tonumber(text or 0) "
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
@@ -96,17 +109,21 @@ inline constexpr Script grant_script{
     "if adopted then call('SET',KEYS[1],adopted,'PX',call('PTTL',KEYS[1])) else call('DEL',KEYS[1]) end "
     "return set end "
     "return tonumber(raised)",
-    "b1826147a5e7a311949975fe469e3f80909647d4"};
+    "3177d3400bc08308ebf074d1536d94d6b3b970a4"};
 
-/// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and contains ARGV[4], and there is no quarantine KEYS[3].
+/// `SET NX PX` if the marker KEYS[2] begins with ARGV[3] and contains ARGV[4], and there is no quarantine KEYS[3]. While
+/// there is a flag KEYS[4], replies as if the key existed.
 inline constexpr Script set_script{
     "local call=redis.call "
-    "local left=call('PTTL',KEYS[3]) "
     "local marker=call('GETRANGE',KEYS[2],0,511) "
-    "if left~=-2 or string.sub(marker,1,#ARGV[3])~=ARGV[3] or not string.find(marker,ARGV[4],1,true) then "
-    "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end "
+    "local foreign=string.sub(marker,1,#ARGV[3])~=ARGV[3] or not string.find(marker,ARGV[4],1,true) "
+    "if foreign or call('EXISTS',KEYS[3],KEYS[4] or KEYS[3])>0 then "
+    "local left=call('PTTL',KEYS[3]) "
+    "if foreign or left~=-2 then return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') "
+    "end "
+    "return false end "
     "return call('SET',KEYS[1],ARGV[1],'NX','PX',ARGV[2])",
-    "2d6784e6030ac49d5ddced64fb84b9842eb3c891"};
+    "856900c7a91bde85d3183e54b769e72deb029efd"};
 
 /// Raises the counter from ARGV[2], which this owner was granted, to ARGV[3] and returns 1. Changes nothing and returns 0
 /// if the key is no longer ours or the counter has changed since.
@@ -163,8 +180,63 @@ inline constexpr Script swap_script{
     "return {call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1])}",
     "0e9ee4dbb58956fcd519da92fbf3009b201d8cec"};
 
-/// All scripts; the handshake loads them.
-inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,   &grant_script, &set_script,
-                                                &confirm_script, &put_back_script, &swap_script};
+/// Stands in the waiting line of a lock, or leaves it: KEYS[1] is the order of the line (a sorted set of members by the
+/// time of their calls), KEYS[2] says until when a member counts as alive, KEYS[3] when the line was formed. All times are
+/// microseconds of the server's clock. ARGV[1] is the member, ARGV[2] how long its call has waited, or empty to leave.
+/// Members count as alive for ARGV[3] ms. The place of a member that stands there already is kept, unless ARGV[4] is 1.
+/// Members that are not alive are removed, and all of them if the clock was set: each returns to its place at its next look.
+///
+/// Publishes a message to the member that became the first one, and to the member that it displaced. With ARGV[5]=1, also
+/// publishes an empty message to this member, to find out whether its user may publish. Returns the member's rank from 0
+/// on, or -1; the length of the line; for how many ms any member before it still counts as alive, -1 if none is there; 1 if
+/// publishing worked, else 0; and the text that names the line since it was formed. More than half of ARGV[3] is not exact:
+/// who looks comes back before. So mostly only the next member is asked for, which has looked not long ago.
+inline constexpr Script line_script{
+    "local call,try=redis.call,redis.pcall "
+    "local order,alive,me,life=KEYS[1],KEYS[2],ARGV[1],ARGV[3]*1000 "
+    "local time=call('TIME') "
+    "local now=time[1]*1000000+time[2] "
+    "local can_publish=1 "
+    "local function tell(member,text) "
+    "local sent=try('PUBLISH','redlock:turn:'..string.sub(member,1,16),text) "
+    "if type(sent)=='table' then can_publish=0 end end "
+    "local function first() return call('ZRANGE',order,0,0)[1] end "
+    "local before=first() "
+    "local function remove(from,to) "
+    "for _,member in ipairs(call('ZRANGEBYSCORE',alive,from,to,'LIMIT',0,100)) do "
+    "call('ZREM',order,member) call('ZREM',alive,member) end end "
+    "remove('-inf',now) "
+    "remove(now+life*1.25,'+inf') "
+    "local line=call('GETRANGE',KEYS[3],0,99) "
+    "if ARGV[2]=='' then "
+    "call('ZREM',order,me) call('ZREM',alive,me) "
+    "if not first() then call('DEL',KEYS[3]) end "
+    "else "
+    "if line=='' or not first() then line=string.format('%.0f',now)..'.'..string.sub(me,1,16) end "
+    "if ARGV[4]=='1' or not call('ZSCORE',order,me) then call('ZADD',order,now-ARGV[2],me) end "
+    "call('ZADD',alive,now+life,me) "
+    "call('PEXPIRE',order,ARGV[3]*2) call('PEXPIRE',alive,ARGV[3]*2) call('SET',KEYS[3],line,'PX',ARGV[3]*2) "
+    "if ARGV[5]=='1' then tell(me,'') end end "
+    "local head=first() "
+    "if head~=before then "
+    "if head and head~=me then tell(head,order) end "
+    "if before and before~=me then tell(before,order) end end "
+    "local rank=call('ZRANK',order,me) or -1 "
+    "local left=-1 "
+    "for place=rank-1,0,-1 do "
+    "local member=call('ZRANGE',order,place,place)[1] "
+    "left=math.max(left,math.min((call('ZSCORE',alive,member) or now)-now,life)/1000) "
+    "if left*2000>life then break end end "
+    "return {rank,call('ZCARD',order),left,can_publish,line}",
+    "7bb196677dc3b18c08c73928ed4bdf57149de0ac"};
+
+/// The scripts that the handshake loads.
+inline constexpr const Script* loaded_scripts[] = {&release_script, &extend_script,  &grant_script,
+                                                   &set_script,     &confirm_script, &put_back_script,
+                                                   &swap_script};
+/// All scripts. A server learns the line's script when somebody waits (`ScriptedOperation`).
+inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,  &grant_script,
+                                                &set_script,     &confirm_script, &put_back_script,
+                                                &swap_script,    &line_script};
 
 }  // namespace redlock::inline v1::core

@@ -47,6 +47,11 @@ struct Grant {
   } else if (reply.is(Reply::Kind::array) && parts.size() == 2 && parts[0].is(Reply::Kind::string) &&
              parts[1].is(Reply::Kind::integer)) {
     grant.vote.kind = Vote::Kind::no;
+    // Without an owner, the ttl is that of the flag.
+    if (parts[0].text.empty() && parts[1].integer >= 0) {
+      grant.vote.trouble.message = "others stand in line for it";
+      return grant;
+    }
     grant.owner = parts[0].text;
     if (parts[1].integer >= 0) grant.ttl = span_of(std::chrono::milliseconds{parts[1].integer});
   } else {

@@ -13,25 +13,25 @@ namespace redlock::inline v1::core {
 class LookLimit {
  public:
   /// Returns false if the node has asked for too many looks within the current second: more than two at each watched
-  /// lease and 1000 others. An honest server reports at most one change for each read of a key, and one FLUSHALL for all
+  /// key and 1000 others. An honest server reports at most one change for each read of a key, and one FLUSHALL for all
   /// keys.
-  [[nodiscard]] bool allows(std::size_t looks, std::size_t leases, Time now) noexcept {
+  [[nodiscard]] bool allows(std::size_t looks, std::size_t keys, Time now) noexcept {
     if (now - began_ >= std::chrono::seconds{1}) {
       began_ = now;
       asked_ = 0;
-      leases_ = 0;
+      keys_ = 0;
     }
     asked_ += looks;
-    leases_ = std::max(leases_, leases);
-    return asked_ <= spare + 2 * leases_;
+    keys_ = std::max(keys_, keys);
+    return asked_ <= spare + 2 * keys_;
   }
 
  private:
   static constexpr std::size_t spare = 1000;
 
   Time began_{};
-  std::size_t asked_ = 0;   // looks
-  std::size_t leases_ = 0;  // the most that were watched
+  std::size_t asked_ = 0;  // looks
+  std::size_t keys_ = 0;   // the most that were watched
 };
 
 }  // namespace redlock::inline v1::core

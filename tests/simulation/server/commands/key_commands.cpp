@@ -1,4 +1,4 @@
-#include "simulation/server/key_commands.hpp"
+#include "simulation/server/commands/key_commands.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -120,7 +120,15 @@ void ttl(const Call& call) {
 
 void type(const Call& call) {
   const Entry* const entry = call.find(call.words[1]);
-  call.answer.status(!entry ? "none" : entry->is_list ? "list" : "string");
+  if (!entry) return call.answer.status("none");
+  switch (entry->type) {
+    case Entry::Type::string:
+      return call.answer.status("string");
+    case Entry::Type::list:
+      return call.answer.status("list");
+    case Entry::Type::sorted_set:
+      return call.answer.status("zset");
+  }
 }
 
 }  // namespace redlock::simulation::key_commands

@@ -1,4 +1,4 @@
-#include "simulation/server/string_commands.hpp"
+#include "simulation/server/commands/string_commands.hpp"
 
 #include <limits>
 
@@ -57,7 +57,8 @@ void store(const Call& call, Entry* found, std::string_view value, std::int64_t 
   Entry& entry = found ? *found : call.keys.emplace(call.words[1], Entry{}).first->second;
   entry.value = value;
   entry.expires_ms = expires_ms;
-  entry.is_list = false;
+  entry.type = Entry::Type::string;
+  entry.members = {};
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ void store(const Call& call, Entry* found, std::string_view value, std::int64_t 
 void get(const Call& call) {
   const Entry* const entry = call.find(call.words[1]);
   if (!entry) return call.answer.nil();
-  if (entry->is_list) return call.answer.wrong_type();
+  if (!entry->is(Entry::Type::string)) return call.answer.wrong_type();
   call.answer.string(entry->value);
 }
 
@@ -75,7 +76,7 @@ void getrange(const Call& call) {
   if (!first || !last) return call.answer.not_an_integer();
   const Entry* const entry = call.find(call.words[1]);
   if (!entry) return call.answer.string({});
-  if (entry->is_list) return call.answer.wrong_type();
+  if (!entry->is(Entry::Type::string)) return call.answer.wrong_type();
   const auto size = static_cast<std::int64_t>(entry->value.size());
   const auto from_start = [size](std::int64_t index) {
     return index >= 0 ? index : std::max<std::int64_t>(index + size, 0);
@@ -90,7 +91,7 @@ void getrange(const Call& call) {
 
 void incr(const Call& call) {
   Entry* const entry = call.find(call.words[1]);
-  if (entry && entry->is_list) return call.answer.wrong_type();
+  if (entry && !entry->is(Entry::Type::string)) return call.answer.wrong_type();
   const auto number = entry ? parse_integer(entry->value) : 0;
   if (!number) return call.answer.not_an_integer();
   if (*number == std::numeric_limits<std::int64_t>::max())
@@ -101,9 +102,9 @@ void incr(const Call& call) {
 
 void rpush(const Call& call) {
   Entry* entry = call.find(call.words[1]);
-  if (entry && !entry->is_list) return call.answer.wrong_type();
+  if (entry && !entry->is(Entry::Type::list)) return call.answer.wrong_type();
   if (!entry) entry = &call.keys.emplace(call.words[1], Entry{}).first->second;
-  entry->is_list = true;
+  entry->type = Entry::Type::list;
   entry->value.append(call.words.size() - 2, '.');
   call.answer.integer(static_cast<long long>(entry->value.size()));
 }
@@ -114,7 +115,7 @@ void set(const Call& call) {
   auto expires_ms = expiry_of(*options, call);
   if (!expires_ms) return;
   Entry* const found = call.find(call.words[1]);
-  if (options->answer_old && found && found->is_list) return call.answer.wrong_type();
+  if (options->answer_old && found && !found->is(Entry::Type::string)) return call.answer.wrong_type();
   if (options->answer_old && found)
     call.answer.string(found->value);
   else

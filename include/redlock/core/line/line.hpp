@@ -1,0 +1,300 @@
+// The line of the calls of one client that wait for one lock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/ref.hpp"
+#include "redlock/core/line/gates.hpp"
+#include "redlock/core/line/line_context.hpp"
+#include "redlock/core/line/line_head.hpp"
+#include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/line/local_queue.hpp"
+#include "redlock/core/line/waiter.hpp"
+#include "redlock/core/operation/scripted_operation.hpp"
+
+namespace redlock::inline v1::core {
+
+/// The calls of one client that wait for one lock. The first of them stands in the line of all clients, for as long as it
+/// has waited. One node, the *gate*, orders that line. The line only brings order: a lock still takes a majority of the
+/// nodes, so nothing that goes wrong here gives it to two.
+///
+///     out ─ a call joins ─▶ queued ─ the gate says: first ─▶ head ─ a majority may be free ─▶ an attempt
+///      ▲                      ▲ ▲                             │                                  │
+///      │                      │ └── the gate says: not first ─┘ ◀──── held by another one ───────┤
+///      └── the last one left ─┴── granted, or the first call was cancelled: the next one looks ◀─┘
+///
+/// The members look at the gate every 1 to 1.5 s, and whenever the gate tells them that they became the first one. So a
+/// lost message costs no more than that, and a member that does not look for 4 s is stepped over.
+///
+/// It is an operation only so that replies reach it: it is never started and never done. All events only note what has
+/// changed; `advance` acts.
+class Line final : public ScriptedOperation {
+ public:
+  /// `touched`: where the line enters itself when `advance` has something to do.
+  Line(std::string_view key, const std::string& member, std::size_t nodes, LineContext& context,
+       std::vector<Ref<Line>>& touched)
+      : key_{key},
+        keys_{key},
+        member_{member},
+        context_{context},
+        touched_{touched},
+        gates_{nodes},
+        nodes_{nodes},
+        head_{key_, keys_, nodes, context} {}
+
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  void touch() {
+    if (!std::exchange(is_touched_, true)) touched_.emplace_back(this);
+  }
+  void untouch() noexcept { is_touched_ = false; }
+
+  // ── from the waiting calls ───────────────────────────────────────────────────────────────────────────────
+
+  void add(Waiter& waiter) {
+    touch();
+    if (waiters_.add(waiter)) change_first();
+  }
+  /// The call has ended, with or without a lock, or waits outside.
+  void remove(Waiter& waiter) {
+    touch();
+    if (waiters_.remove(waiter)) change_first();
+  }
+  /// Another client has the lock. `is_split`: this one got some nodes and no other one a majority, so several are asking at once.
+  void attempt_failed(bool is_split, Time now) {
+    touch();
+    waiters_.attempt_ended();
+    head_.attempt_failed();
+    if (is_split) head_.split_vote(now);
+  }
+  void attempt_succeeded() noexcept { head_.attempt_succeeded(); }
+
+  // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
+
+  /// The gate may have changed the order.
+  void message(NodeIndex node) {
+    touch();
+    look_wanted_ = look_wanted_ || node == gate_;
+  }
+  void key_changed(NodeIndex node) {
+    touch();
+    head_.key_changed(node);
+  }
+  /// This client has written the key, which is not armed on this node any more.
+  void disarmed(NodeIndex node) {
+    touch();
+    if (!waiters_.is_asking()) head_.disarmed(node);
+  }
+  /// No key is armed on this node any more, and messages of it may be lost: one of its connections has changed.
+  void unheard(NodeIndex node) {
+    disarmed(node);
+    look_wanted_ = look_wanted_ || node == gate_;
+  }
+  /// The releases of this client's own lease were sent to all nodes: an attempt can follow them at once.
+  void released() {
+    touch();
+    if (head_.is_head() && !waiters_.is_asking()) head_.released();
+    was_released_ = !head_.is_head();
+  }
+  void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
+    touch();
+    const bool owes_leave = gates_[node].leaves > 0;
+    gates_[node] = {};
+    head_.disconnected(node);
+    if (owes_leave) send_leave(node, now, outbox);
+    if (node != gate_) return;
+    is_looking_ = false;
+    look_wanted_ = true;
+  }
+
+  /// Does what is due.
+  void advance(Time now, Outbox& outbox) {
+    act(now, outbox);
+    if (waiters_.empty() != is_listening_) return;
+    is_listening_ = !is_listening_;
+    is_listening_ ? context_.begin_listening() : context_.end_listening();
+  }
+  [[nodiscard]] Time timer() const noexcept {
+    if (waiters_.empty()) return never;
+    return std::min(is_looking_ ? answer_due() : look_at_, waiters_.is_asking() ? never : head_.timer());
+  }
+  [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
+  /// No node has yet to answer whether this client left the line as the last one.
+  [[nodiscard]] bool has_left() const noexcept { return !stands_ && !gates_.await_leaves(); }
+  /// Nothing on the nodes depends on this object any more.
+  [[nodiscard]] bool is_over() const noexcept { return waiters_.empty() && has_left(); }
+  /// When the last call left the line, unless nobody else was there.
+  [[nodiscard]] Time left_at() const noexcept { return left_at_; }
+
+  void start(Time, Outbox&) override {}
+  void timed_out(Time, Outbox&) override {}
+  void abandon(Errc, Time, Outbox&) override {}
+
+ private:
+  enum : Step { stood = LineHead::steps, left, lowered };
+
+  [[nodiscard]] std::chrono::milliseconds life() const noexcept { return context_.times().life; }
+  void act(Time now, Outbox& outbox) {
+    if (waiters_.empty()) return leave(now, outbox);
+    if (is_looking_ && now >= answer_due()) give_up_gate();
+    const std::optional<NodeIndex> gate = gates_.best(key_, context_);
+    if (!gate) return send_away([&](Waiter& waiter) { waiter.turned_away(now, outbox); }, now, outbox);
+    if (gate != gate_) {
+      leave(now, outbox);
+      gate_ = gate;
+      look_wanted_ = is_anew_ = true;
+    }
+    if ((look_wanted_ || now >= look_at_) && (!is_looking_ || is_anew_)) look(now, outbox);
+    if (waiters_.is_asking() || !head_.advance(waiters_.first().terms().ttl, *this, now, outbox)) return;
+    waiters_.let_ask().attempt_in_line(now, outbox);
+  }
+  /// Another call is the first one now: the gate has to hear of it before anybody acts.
+  void change_first() {
+    head_.step_back();
+    was_released_ = false;
+    look_wanted_ = is_anew_ = true;
+  }
+
+  // ── the gate ─────────────────────────────────────────────────────────────────────────────────────────────
+
+  void give_up_gate() {
+    gates_[*gate_].is_deaf = true;
+    is_looking_ = false;
+  }
+  template <class Tell>
+  void send_away(const Tell& tell, Time now, Outbox& outbox) {
+    leave(now, outbox);
+    const std::vector<Waiter*> others = waiters_.take_idle();
+    gates_.try_all_again();
+    for (Waiter* const waiter : others) tell(*waiter);
+  }
+  [[nodiscard]] Time answer_due() const { return looked_at_ + waiters_.first().terms().node_timeout; }
+
+  void look(Time now, Outbox& outbox) {
+    context_.wake_listeners(now);
+    Gates::Node& node = gates_[*gate_];
+    const std::string command = stand_command(Form::digest, is_anew_, now);
+    look_wanted_ = is_anew_ = false;
+    stands_ = is_looking_ = true;
+    looked_at_ = now;
+    look_at_ = never;
+    ++node.looks;
+    if (!outbox.send(*gate_, command, *this, {.step = stood})) return;
+    --node.looks;
+    give_up_gate();
+    look_at_ = now;
+  }
+  [[nodiscard]] std::string stand_command(Form form, bool anew, Time now) const {
+    return core::stand_command(keys_, member_, now - waiters_.first().terms().called_at, anew,
+                               !gates_[*gate_].tested_publishing, life(), form);
+  }
+  void leave(Time now, Outbox& outbox) {
+    head_.step_back();
+    is_looking_ = false;
+    look_at_ = never;
+    const std::optional<NodeIndex> gate = std::exchange(gate_, std::nullopt);
+    if (!std::exchange(stands_, false)) return;
+    left_at_ = now;
+    send_leave(*gate, now, outbox);
+  }
+  /// A node without a connection gets it later, and its reply is ignored, also if that is NOSCRIPT.
+  void send_leave(NodeIndex node, Time now, Outbox& outbox) {
+    const Form form = context_.is_ready(node) ? Form::digest : Form::source;
+    if (!outbox.send(node, leave_command(keys_, member_, life(), form), *this, kept(left, now)))
+      ++gates_[node].leaves;
+  }
+  [[nodiscard]] SendOptions kept(Step step, Time now) const noexcept {
+    return {.step = step, .send_by = later(now, life()), .is_release = true};
+  }
+
+  void note_place(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
+    gates_[node].is_deaf = false;
+    if (gates_[node].looks > 0) --gates_[node].looks;
+    const std::optional<LinePlace> place = read_place(reply, life());
+    if (place) gates_[node].tested_publishing = true;
+    can_publish_ = can_publish_ && (!place || place->can_publish);
+    if (node != gate_ || gates_[node].looks > 0 || !is_looking_) return;
+    is_looking_ = false;
+    if (!place) {
+      const Trouble refusal = trouble_of(reply, "a valid answer of the line's script");
+      if (!is_misconfiguration(refusal.status)) return give_up_gate();
+      return send_away([&](Waiter& waiter) { waiter.refused(node, refusal, now, outbox); }, now, outbox);
+    }
+    const LineTimes& times = context_.times();
+    const bool hears = can_publish_ && context_.hears(node);
+    look_at_ = now + jittered(hears ? times.look_pause : times.blind_pause, context_.random());
+    if (place->ahead_left)
+      look_at_ = std::min(look_at_, now + *place->ahead_left + std::chrono::milliseconds{1});
+    if (is_anew_) return;  // the place of a call that is not the first one any more
+    if (place->rank >= 0) tell_places(*place, now, outbox);
+    const bool was_released = std::exchange(was_released_, false);
+    if (place->rank != 0) return head_.step_back();
+    head_.confirm(place->line, looked_at_ + life());
+    if (was_released) head_.released();
+  }
+  /// The others of this client stand at least so far behind the first one.
+  void tell_places(const LinePlace& first, Time now, Outbox& outbox) const {
+    const auto ahead = static_cast<std::size_t>(first.rank);
+    const std::size_t length = static_cast<std::size_t>(first.length) + waiters_.all().size() - 1;
+    for (std::size_t at = 0; at < waiters_.all().size(); ++at)
+      waiters_.all()[at]->placed(ahead + at + 1, length, now, outbox);
+  }
+  /// This client was the last one in the line with this name: takes its flag down.
+  void lower(const std::string& line, Time now, Outbox& outbox) {
+    lowered_line_ = line;
+    for (NodeIndex node = 0; node < nodes_; ++node)
+      outbox.send(node, release_script.call({keys_.flag}, {line}), *this, kept(lowered, now));
+  }
+
+  void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    touch();
+    if (step == stood) return note_place(node, reply, now, outbox);
+    if (step != left) return head_.answered(node, step, reply, now);
+    if (gates_[node].leaves > 0) --gates_[node].leaves;
+    const std::optional<LinePlace> place = read_place(reply, life());
+    if (!place || place->length > 0) return;
+    if (!stands_) left_at_ = {};      // nobody is there whom the next call could overtake
+    lower(place->line, now, outbox);  // a newer line has another name
+  }
+  [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex node, Time now,
+                                                         const Outbox&) const override {
+    const bool stands_here = stands_ && node == gate_;
+    if (step == stood && stands_here && !waiters_.empty())
+      return Command{stand_command(Form::source, true, now), {.step = stood}};
+    if (step == left && !stands_here)
+      return Command{leave_command(keys_, member_, life(), Form::source), kept(left, now)};
+    if (step == lowered)
+      return Command{release_script.call({keys_.flag}, {lowered_line_}, Form::source), kept(lowered, now)};
+    return {};
+  }
+
+  const std::string key_;
+  const LineKeys keys_;
+  const std::string& member_;
+  LineContext& context_;
+  std::vector<Ref<Line>>& touched_;
+  bool is_touched_ = false;
+  Gates gates_;
+  const std::size_t nodes_;
+  LineHead head_;
+  LocalQueue waiters_;
+  std::optional<NodeIndex> gate_;
+  bool is_listening_ = false;
+  bool stands_ = false;      // at the gate
+  bool is_looking_ = false;  // waits for the gate's answer
+  bool look_wanted_ = false;
+  bool is_anew_ = false;  // the gate does not know the first call yet
+  bool can_publish_ = true;
+  bool was_released_ = false;  // this client released the lock while the gate was asked
+  std::string lowered_line_;
+  Time looked_at_{};
+  Time look_at_ = never;
+  Time left_at_{};
+};
+
+}  // namespace redlock::inline v1::core

@@ -1,0 +1,90 @@
+// Who stands in line, as a node tells whoever looks from outside.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/resp.hpp"
+
+namespace redlock::inline v1::core {
+
+/// How many members of a line are shown: the first ones.
+inline constexpr std::size_t most_shown_members = 100;
+
+/// Read the members with their scores: of the order, and of those that were heard of least recently. Among the latter are
+/// all dead members, unless they are very many.
+[[nodiscard]] inline std::string read_order_command(const LineKeys& keys) {
+  return command({"ZRANGE", keys.order, "0", std::to_string(most_shown_members - 1), "WITHSCORES"});
+}
+[[nodiscard]] inline std::string read_alive_command(const LineKeys& keys) {
+  return command({"ZRANGE", keys.alive, "0", std::to_string(most_shown_members - 1), "WITHSCORES"});
+}
+
+/// The time of a node, in microseconds since 1970, as its reply to TIME says; none for another reply.
+[[nodiscard]] inline std::optional<double> read_time(const Reply& reply) {
+  if (!reply.is(Reply::Kind::array) || reply.elements.size() != 2) return std::nullopt;
+  double parts[2] = {};
+  for (std::size_t at = 0; at < 2; ++at) {
+    const std::string& text = reply.elements[at].text;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), parts[at]);
+    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
+  }
+  return parts[0] * 1e6 + parts[1];
+}
+
+/// A member of a sorted set. The scores of lines are microseconds since 1970.
+using ScoredMember = std::pair<std::string_view, double>;
+
+/// Refers to the reply. Empty for another reply than ZRANGE gives; leaves out what is no number.
+[[nodiscard]] inline std::vector<ScoredMember> read_members(const Reply& reply) {
+  std::vector<ScoredMember> members;
+  if (!reply.is(Reply::Kind::array)) return members;
+  for (std::size_t at = 0; at + 1 < reply.elements.size(); at += 2) {
+    const std::string& text = reply.elements[at + 1].text;
+    double score = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), score);
+    if (parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && std::isfinite(score))
+      members.emplace_back(reply.elements[at].text, score);
+  }
+  return members;
+}
+
+/// A member of a line that counts as alive.
+struct StandingMember {
+  std::string name;  // 16 hex digits, a dot and a label, unless another program wrote it
+  Span waited{};
+};
+
+/// The line that a node has, from its replies to the two commands above and to TIME. Empty if there is none, or if the node
+/// did not tell.
+[[nodiscard]] inline std::vector<StandingMember> read_line(const Reply& order, const Reply& alive,
+                                                           const Reply& time) {
+  std::vector<StandingMember> line;
+  const std::optional<double> now = read_time(time);
+  if (!now) return line;
+  const std::vector<ScoredMember> alive_until = read_members(alive);
+  for (const auto& [name, score] : read_members(order)) {
+    const auto is_dead = [&, member = name](const ScoredMember& each) {
+      return each.first == member && each.second <= *now;
+    };
+    if (std::any_of(alive_until.begin(), alive_until.end(), is_dead)) continue;
+    constexpr double longest = 1e15;  // microseconds: a clock that was set
+    const std::chrono::duration<double, std::micro> waited{std::clamp(*now - score, 0.0, longest)};
+    line.push_back({std::string{name}, std::chrono::duration_cast<Span>(waited)});
+  }
+  return line;
+}
+
+}  // namespace redlock::inline v1::core

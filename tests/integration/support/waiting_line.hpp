@@ -1,0 +1,86 @@
+// The line of those who wait for a lock, as the servers store it.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/line/line_messages.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/network/raw_client.hpp"
+
+namespace redlock::testing {
+
+/// The line of one lock. It stands at one node, the *gate*; after a failure parts of it may be at several nodes.
+class WaitingLine {
+ public:
+  WaitingLine(const LocalNodes& nodes, std::string resource)
+      : keys_{resource}, resource_{std::move(resource)} {
+    for (int node = 0; node < nodes.size(); ++node) servers_.emplace_back(nodes.port(node));
+  }
+
+  /// To be called before a node hangs or dies: it is not asked from then on.
+  void leave_out(int node) { left_out_.push_back(node); }
+
+  [[nodiscard]] int length() { return length_at(gate()); }
+  /// Of the part of the line at this node.
+  [[nodiscard]] int length_at(int node) { return std::stoi(at(node).command({"ZCARD", keys_.order})); }
+  /// The node with the longest part of the line.
+  [[nodiscard]] int gate() {
+    int best = -1;
+    for (int node = 0; node < static_cast<int>(servers_.size()); ++node)
+      if (is_asked(node) && (best < 0 || length_at(node) > length_at(best))) best = node;
+    return best;
+  }
+  /// The place of the member with these words in its name, from 0 on; none if it does not stand there.
+  [[nodiscard]] std::optional<int> place_of(std::string_view words) {
+    RawClient& server = at(gate());
+    for (int place = 0;; ++place) {
+      const std::string text = std::to_string(place);
+      const std::string member = server.command({"ZRANGE", keys_.order, text, text});
+      if (member == "[]") return std::nullopt;
+      if (member.find(words) != std::string::npos) return place;
+    }
+  }
+  /// Number of nodes on which newcomers are told that somebody stands in line.
+  [[nodiscard]] int flags() {
+    int sum = 0;
+    for (int node = 0; node < static_cast<int>(servers_.size()); ++node)
+      sum += is_asked(node) && at(node).command({"EXISTS", keys_.flag}) == "1" ? 1 : 0;
+    return sum;
+  }
+  /// All keys that the line has on the nodes.
+  [[nodiscard]] std::vector<std::string> keys() {
+    std::vector<std::string> all;
+    for (int node = 0; node < static_cast<int>(servers_.size()); ++node) {
+      if (!is_asked(node)) continue;
+      for (std::string& key : at(node).keys("redlock:q*"))
+        if (key != "redlock:quarantine") all.push_back(std::move(key));
+    }
+    return all;
+  }
+
+  /// Sets or deletes the lock's key on all nodes, as another program that knows nothing of lines.
+  void take(std::string_view owner) {
+    for (RawClient& server : servers_) server.command({"SET", resource_, std::string{owner}});
+  }
+  void free() {
+    for (RawClient& server : servers_) server.del(resource_);
+  }
+
+ private:
+  [[nodiscard]] RawClient& at(int node) { return servers_.at(static_cast<std::size_t>(node)); }
+  [[nodiscard]] bool is_asked(int node) const {
+    return std::find(left_out_.begin(), left_out_.end(), node) == left_out_.end();
+  }
+
+  core::LineKeys keys_;
+  std::string resource_;
+  std::vector<RawClient> servers_;
+  std::vector<int> left_out_;
+};
+
+}  // namespace redlock::testing

@@ -1,0 +1,186 @@
+#include "simulation/judge/line_judge.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "simulation/timeline/words.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+/// Whether the fault concerns clients that may be the first ones in line. The others wait until these count as dead.
+bool silences_members(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::stall:
+    case Fault::Kind::crash:
+    case Fault::Kind::crash_empty:
+    case Fault::Kind::cut:
+    case Fault::Kind::cut_listener:
+    case Fault::Kind::flush_scripts:
+    case Fault::Kind::no_publish:
+    case Fault::Kind::foreign_take:
+    case Fault::Kind::foreign_delete:
+    case Fault::Kind::flush_all:
+      return false;
+    default:
+      return true;
+  }
+}
+/// Whether the gate, or the way to it, may differ between clients all the time.
+bool lasts(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::partition:
+    case Fault::Kind::deaf_node:
+    case Fault::Kind::deaf_client:
+    case Fault::Kind::slow:
+      return true;
+    default:
+      return false;
+  }
+}
+/// Whether the fault does not keep other clients from what the gate tells them.
+bool pauses(const Fault& fault) {
+  return fault.kind == Fault::Kind::pause || fault.kind == Fault::Kind::pause_mid_step ||
+         fault.kind == Fault::Kind::client_crash;
+}
+/// Clients that reach the node again may have another gate than those that have not yet redialled it.
+bool ends_connections(const Fault& fault) {
+  switch (fault.kind) {
+    case Fault::Kind::crash:
+    case Fault::Kind::crash_empty:
+    case Fault::Kind::stall:
+    case Fault::Kind::slow:
+    case Fault::Kind::cut:
+    case Fault::Kind::partition:
+    case Fault::Kind::deaf_node:
+    case Fault::Kind::deaf_client:
+      return true;
+    default:
+      return false;
+  }
+}
+Instant longest_look(const Schedule& schedule) { return schedule.line_times.look_pause.count() * 4 / 3; }
+
+}  // namespace
+
+LineJudge::LineJudge(const Schedule& schedule, Report report)
+    : schedule_{schedule}, report_{std::move(report)}, there_{schedule.delay + schedule.jitter} {}
+
+void LineJudge::disturbed(const Fault& fault, Instant now) {
+  const Instant life = schedule_.line_times.life.count() * millisecond;
+  const Instant timeout = schedule_.node_timeout.count() * millisecond;
+  // Everybody looks at the gate, finds out that it does not answer, and stands in line at another one.
+  Instant recovered = now + longest_look(schedule_) + 2 * timeout;
+  if (lasts(fault)) recovered += fault.length;
+  if (fault.kind == Fault::Kind::slow) recovered += 4 * fault.amount;
+  // The pauses before a client redials a node have grown for as long as nodes were away, to a second at most.
+  Instant redialled = recovered;
+  if (ends_connections(fault)) {
+    if (now == fault.at) away_ += fault.length;
+    redialled += std::clamp(away_, 50 * millisecond, second);
+    recovered += 50 * millisecond;
+  }
+  order_excused_until_ =
+      std::max(order_excused_until_, redialled + (now < fault.at + fault.length ? fault.length : 0));
+  if (pauses(fault))
+    paused_[fault.client] = now;
+  else
+    told_excused_until_ = std::max(told_excused_until_, order_excused_until_);
+  flag_excused_until_ = std::max(flag_excused_until_, recovered + 2 * life);
+  if (silences_members(fault)) {
+    // The flag outlives one dead head, but not the dead one behind it, who never raised it.
+    if (now == fault.at && now < silent_until_)
+      order_excused_until_ = std::max(order_excused_until_, now + fault.length + 2 * life);
+    silent_until_ = std::max(silent_until_, now + 2 * life);
+    recovered += life;
+  }
+  if (fault.kind == Fault::Kind::node_jump)
+    recovered += life / 4;  // so much longer may the dead count as alive
+  wake_up_excused_until_ = std::max(wake_up_excused_until_, recovered);
+}
+
+/// It has no connections yet, and stands in line where it can.
+void LineJudge::client_began(Instant now) {
+  order_excused_until_ = std::max(order_excused_until_, now + longest_look(schedule_));
+  wake_up_excused_until_ = std::max(wake_up_excused_until_, now + longest_look(schedule_));
+}
+
+void LineJudge::called(Caller caller, int resource, bool flag_stands, Instant now) {
+  calls_[caller] = {.resource = resource, .called = now, .flag_stood = flag_stands};
+}
+
+void LineJudge::stands(Caller caller, bool stands, Instant now) {
+  Call& call = calls_.at(caller);
+  if (std::exchange(call.stands, stands) == stands) return;
+  call.stands_since = now;
+  call.enqueued = 0;
+  call.gate = -1;
+}
+
+void LineJudge::enqueued(int client, int resource, int node, Instant now) {
+  for (auto& [caller, call] : calls_) {
+    if (caller.first != client || call.resource != resource || !call.stands) continue;
+    if (call.stands_since + there_ >= now) continue;  // the gate may not know of it yet
+    if (call.enqueued == 0) call.enqueued = now;
+    call.gate = node;
+  }
+}
+
+/// The order is certain if one call was enqueued before the other one began. The places of calls are as exact as messages are
+/// fast.
+bool LineJudge::is_bypassed(const Call& earlier, const Call& granted) const {
+  return earlier.stands && earlier.resource == granted.resource && earlier.enqueued > 0 &&
+         earlier.enqueued < granted.called && earlier.called + there_ < granted.called;
+}
+
+void LineJudge::granted(Caller caller, Instant now) {
+  const Call& call = calls_.at(caller);
+  busy_at_ = now;  // a short hold may end before the next look
+  for (const auto& [other, earlier] : calls_) {
+    if (other == caller || !is_bypassed(earlier, call)) continue;
+    ++bypasses_;
+    const bool is_same_line = call.gate >= 0 ? earlier.gate == call.gate : call.flag_stood;
+    if (schedule_.is_about_lines && is_same_line && order_excused_until_ < call.called)
+      report_(Rule::order, now,
+              "a call of " + milliseconds(call.called, 3) + " was served before one of client " +
+                  static_cast<char>('A' + other.first) + " of " + milliseconds(earlier.called, 3));
+  }
+}
+
+void LineJudge::is_first(int client, int resource, int node, Instant now) {
+  First& first = first_[{resource, node}];
+  if (first.client != client) first = {client, now};
+}
+
+/// Whoever was displaced hears of it from the gate, and looks. Who hears nothing looks soon.
+void LineJudge::asks(Caller caller, Instant now) {
+  const Call& call = calls_.at(caller);
+  if (!schedule_.is_about_lines || call.gate < 0) return;
+  const First& first = first_.at({call.resource, call.gate});
+  const Instant told = 4 * there_ + schedule_.line_times.blind_pause.count() * 4 / 3 + millisecond;
+  if (first.client != caller.first &&
+      now > std::max({first.since, told_excused_until_, paused_[caller.first]}) + told)
+    report_(Rule::order, now,
+            "client " + std::string(1, static_cast<char>('A' + caller.first)) + " asks, but client " +
+                static_cast<char>('A' + first.client) + " is the first one in line");
+}
+
+void LineJudge::died(int client) {
+  std::erase_if(calls_, [client](const auto& each) { return each.first.first == client; });
+}
+
+/// A message tells the next one, who looks, reads the lock and asks for it. One that hears no messages looks soon.
+Instant LineJudge::soon() const {
+  return 14 * there_ + 2 * schedule_.line_times.blind_pause.count() * 4 / 3 + 3 * millisecond;
+}
+
+void LineJudge::look(bool is_idle, bool is_left, Instant now) {
+  if (!is_idle) busy_at_ = now;
+  if (!is_left) in_order_at_ = now;
+  if (now > std::max(busy_at_, wake_up_excused_until_) + soon())
+    report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
+  if (now > std::max(in_order_at_, flag_excused_until_) + soon())
+    report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
+}
+
+}  // namespace redlock::simulation

@@ -1,0 +1,97 @@
+// Checks what must hold for those who wait in line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "simulation/judge/rule.hpp"
+#include "simulation/scenario/schedule.hpp"
+
+namespace redlock::simulation {
+
+/// Knows which calls stand in line, and when faults may have disturbed the lines. A fault excuses what happens until a time
+/// that depends on its kind; after that everything must be as if there had been none.
+class LineJudge {
+ public:
+  using Report = std::function<void(Rule, Instant now, std::string text)>;
+
+  LineJudge(const Schedule& schedule, Report report);
+
+  // ── faults ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /// Called at the begin of a fault and at its end.
+  void disturbed(const Fault& fault, Instant now);
+  void client_began(Instant now);
+
+  // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /// A thread of a client.
+  using Caller = std::pair<int, int>;
+  /// `flag_stands`: on so many nodes that no newcomer gets a majority.
+  void called(Caller caller, int resource, bool flag_stands, Instant now);
+  /// The call stands in line from now on, or does not any more.
+  void stands(Caller caller, bool stands, Instant now);
+  /// A node has put the client into the line.
+  void enqueued(int client, int resource, int node, Instant now);
+  /// This client is the first one in the line of this node.
+  void is_first(int client, int resource, int node, Instant now);
+  /// The call, which stands in line, makes an attempt.
+  void asks(Caller caller, Instant now);
+  void granted(Caller caller, Instant now);
+  void ended(Caller caller) { calls_.erase(caller); }
+  void died(int client);
+
+  // ── the state of a lock ────────────────────────────────────────────────────────────────────────────────────
+
+  /// Whether somebody stands in line for whom this is true.
+  template <class Can>
+  [[nodiscard]] bool any_standing(const Can& can) const {
+    for (const auto& [caller, call] : calls_)
+      if (call.stands && can(caller.first)) return true;
+    return false;
+  }
+  /// To be called often. `is_idle`: the lock is free, and somebody in line could take it. `is_left`: the flag is up although
+  /// nobody stands in line.
+  void look(bool is_idle, bool is_left, Instant now);
+
+  [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }
+
+ private:
+  struct Call {
+    int resource;
+    Instant called;
+    bool flag_stood;  // when it was called
+    bool stands = false;
+    Instant stands_since = 0;
+    Instant enqueued = 0;  // 0: not yet
+    int gate = -1;
+  };
+  struct First {
+    int client = -1;
+    Instant since = 0;
+  };
+  [[nodiscard]] Instant soon() const;
+  [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
+
+  const Schedule& schedule_;
+  Report report_;
+  const Instant there_;  // the longest way of a message
+  std::map<Caller, Call> calls_;
+  std::map<std::pair<int, int>, First> first_;  // by resource and node
+  Instant wake_up_excused_until_ = 0;
+  Instant order_excused_until_ = 0;
+  Instant told_excused_until_ = 0;
+  Instant flag_excused_until_ = 0;
+  std::map<int, Instant> paused_;  // when a pause of this client began or ended last
+  Instant away_ = 0;               // the length of all faults that end connections
+  Instant silent_until_ = 0;       // somebody who died or was paused may stand in line
+  Instant busy_at_ = 0;            // when the lock was not idle
+  Instant in_order_at_ = 0;        // when no flag was left
+  std::uint64_t bypasses_ = 0;
+};
+
+}  // namespace redlock::simulation

@@ -1,0 +1,93 @@
+// Each rule of the judge of waiting lines, kept and broken.
+#include "simulation/judge/line_judge.hpp"
+
+#include <optional>
+#include <string>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace redlock::simulation;
+
+/// A world about lines whose clients have begun long ago.
+struct LineFixture {
+  LineFixture() { schedule.is_about_lines = true; }
+
+  /// A call that joins its line at once.
+  void stand(int client, Instant now) {
+    judge.called({client, 0}, 0, true, now);
+    judge.stands({client, 0}, true, now);
+  }
+  Schedule schedule;
+  std::optional<Rule> broken;
+  LineJudge judge{schedule, [this](Rule rule, Instant, const std::string&) { broken = rule; }};
+};
+
+}  // namespace
+
+TEST_CASE("a_call_must_not_be_served_before_one_that_stood_in_line_when_it_began") {
+  for (const bool was_enqueued : {false, true}) {
+    LineFixture fixture;
+    fixture.stand(0, 100 * millisecond);
+    if (was_enqueued) fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+    fixture.judge.called({1, 0}, 0, true, 120 * millisecond);
+    fixture.judge.granted({1, 0}, 130 * millisecond);
+    CHECK(fixture.broken == (was_enqueued ? std::optional{Rule::order} : std::nullopt));
+    CHECK(fixture.judge.bypasses() == (was_enqueued ? 1 : 0));
+  }
+}
+
+TEST_CASE("a_bypass_after_a_fault_is_only_counted") {
+  LineFixture fixture;
+  fixture.stand(0, 100 * millisecond);
+  fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+  fixture.judge.disturbed({.kind = Fault::Kind::stall, .at = 115 * millisecond}, 115 * millisecond);
+  fixture.judge.called({1, 0}, 0, true, 120 * millisecond);
+  fixture.judge.granted({1, 0}, 130 * millisecond);
+  CHECK_FALSE(fixture.broken);
+  CHECK(fixture.judge.bypasses() == 1);
+}
+
+TEST_CASE("only_the_first_one_in_line_asks_and_one_that_was_displaced_hears_of_it_soon") {
+  for (const Instant since_displaced : {millisecond, second}) {
+    for (const bool was_paused : {false, true}) {
+      LineFixture fixture;
+      for (const int client : {0, 1}) {
+        fixture.stand(client, 100 * millisecond);
+        fixture.judge.enqueued(client, 0, 2, 110 * millisecond);
+      }
+      fixture.judge.is_first(1, 0, 2, 110 * millisecond);
+      fixture.judge.asks({1, 0}, 200 * millisecond);
+      REQUIRE_FALSE(fixture.broken);
+      fixture.judge.is_first(0, 0, 2, 200 * millisecond);
+      const Instant now = 200 * millisecond + since_displaced;
+      if (was_paused)
+        fixture.judge.disturbed({.kind = Fault::Kind::pause, .at = 0, .length = now, .client = 1}, now);
+      fixture.judge.asks({1, 0}, now);
+      const bool had_time = since_displaced > millisecond && !was_paused;
+      CHECK(fixture.broken == (had_time ? std::optional{Rule::order} : std::nullopt));
+    }
+  }
+}
+
+TEST_CASE("a_free_lock_must_be_taken_soon_and_after_the_death_of_a_member_within_its_life") {
+  for (const bool somebody_died : {false, true}) {
+    LineFixture fixture;
+    fixture.judge.look(false, false, 0);
+    if (somebody_died) fixture.judge.disturbed({.kind = Fault::Kind::client_crash, .at = 0}, 0);
+    fixture.judge.look(true, false, second);
+    CHECK(fixture.broken == (somebody_died ? std::nullopt : std::optional{Rule::wake_up}));
+    fixture.judge.look(true, false, 7 * second);
+    CHECK(fixture.broken == Rule::wake_up);
+  }
+}
+
+TEST_CASE("a_flag_must_not_stand_for_nobody") {
+  LineFixture fixture;
+  fixture.judge.look(false, false, 0);
+  fixture.judge.look(false, true, millisecond);
+  CHECK_FALSE(fixture.broken);
+  fixture.judge.look(false, true, second);
+  CHECK(fixture.broken == Rule::quiescence);
+}

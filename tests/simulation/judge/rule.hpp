@@ -1,0 +1,31 @@
+// What must hold in every history.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "simulation/judge/history.hpp"
+
+namespace redlock::simulation {
+
+enum class Rule : std::uint8_t {
+  exclusion,   // no two holders at once
+  honesty,     // a majority has the value of a lease until its deadline
+  tokens,      // tokens are unique and increase
+  fence,       // a fenced store loses no accepted write
+  ownership,   // a copy is removed or extended only by its owner, or expires
+  liveness,    // after all faults are over, a client gets the lock
+  quiescence,  // no copy outlives its ttl, and nothing is left over at the end
+  order,       // who has stood in line before another one called is served first
+  wake_up,     // a free lock is taken by those who stand in line
+};
+[[nodiscard]] std::string_view name_of(Rule rule);
+
+struct Violation {
+  Rule rule;
+  Instant at;
+  std::string text;
+};
+
+}  // namespace redlock::simulation

@@ -1,0 +1,394 @@
+// The line of one client's calls: when it looks, asks, moves and leaves.
+#include <chrono>
+#include <string>
+
+#include "support/catch.hpp"
+#include "unit/support/standing_client.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::core::NodeIndex;
+
+TEST_CASE("a_call_that_joins_stands_at_the_gate_and_sends_nothing_else") {
+  StandingClient client{5};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(1ms));
+  CHECK(client.sent() == std::vector{std::to_string(client.gate()) + " stand"});
+  CHECK(client.nodes.listening == 1);
+  CHECK(call.attempts == 0);
+}
+
+TEST_CASE("the_first_one_in_line_raises_the_flag_and_reads_the_key_on_all_nodes") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(1ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1, "the line"), at(2ms));
+  CHECK(client.count("SET") == 3);
+  for (const auto& [sent, sender] : client.under_way)
+    if (StandingClient::kind_of(sent.command) == "SET")
+      CHECK(words_of(sent.command) ==
+            std::vector<std::string>{"SET", "redlock:qw:{key}", "the line", "PX", "5000"});
+  CHECK(call.attempts == 0);
+}
+
+TEST_CASE("one_behind_the_first_one_raises_no_flag_and_looks_again_when_that_one_may_be_dead") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(1ms));
+  static_cast<void>(client.sent());
+  client.answer(client.gate(), "stand", place_reply(1, 2, "line", 300), at(2ms));
+  CHECK(client.sent().empty());
+  CHECK(client.lines.timer() == at(303ms));
+  client.advance(at(303ms));
+  CHECK(client.count("stand") == 1);
+}
+
+TEST_CASE("everybody_looks_again_after_a_second_and_at_once_after_a_message_of_the_gate") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(2, 3), at(0ms));
+  static_cast<void>(client.sent());
+  CHECK(client.lines.timer() == at(1125ms));
+  client.lines.message((client.gate() + 1) % 3, "redlock:qo:{key}");
+  client.advance(at(1ms));
+  CHECK(client.sent().empty());
+  client.lines.message(client.gate(), "redlock:qo:{key}");
+  client.advance(at(1ms));
+  CHECK(client.count("stand") == 1);
+  // A message that comes before the answer is not lost.
+  client.lines.message(client.gate(), "redlock:qo:{key}");
+  client.advance(at(2ms));
+  CHECK(client.sent().empty());
+  client.answer(client.gate(), "stand", place_reply(1, 3), at(3ms));
+  CHECK(client.count("stand") == 1);
+}
+
+TEST_CASE("a_gate_that_publishes_no_messages_is_looked_at_more_often") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  const bool may_publish = GENERATE(true, false);
+  if (may_publish) client.nodes.hearing.assign(3, false);
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(2, 3, "line", -1, may_publish), at(0ms));
+  CHECK(client.lines.timer() == at(75ms));
+}
+
+TEST_CASE("the_first_one_asks_when_a_majority_may_be_free") {
+  StandingClient client{5};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  SECTION("because the nodes reported changes") {
+    client.lines.key_changed(0, "key");
+    client.lines.key_changed(1, "key");
+    client.lines.key_changed(2, "another key");
+    client.advance(at(2ms));
+    CHECK(call.attempts == 0);
+    client.lines.key_changed(4, "key");
+    client.advance(at(2ms));
+    CHECK(call.attempts == 1);
+  }
+  SECTION("because the ttl that it read is over") {
+    CHECK(client.lines.timer() == at(1002ms));
+    client.nodes.granting = {true, true, false, false, false};
+    client.advance(at(1002ms));
+    CHECK(call.attempts == 0);  // the restart guard admits too few of them
+    client.nodes.granting.assign(5, true);
+    client.lines.node_changed();
+    client.advance(at(1003ms));
+    CHECK(call.attempts == 1);
+  }
+  SECTION("because this client has released the lock itself") {
+    client.lines.released("key");
+    client.advance(at(2ms));
+    CHECK(call.attempts == 1);
+  }
+}
+
+TEST_CASE("a_message_that_overtakes_the_reply_of_a_read_is_not_lost") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(1ms));
+  for (NodeIndex node = 0; node < 2; ++node) client.lines.key_changed(node, "key");
+  client.advance(at(1ms));
+  CHECK(call.attempts == 1);
+  for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(1000), at(2ms));
+  client.lines.attempt_failed(call, false, at(2ms));
+  client.advance(at(2ms));
+  CHECK(call.attempts == 1);
+  CHECK(client.count("PTTL") == 6);  // read again after the attempt
+}
+
+TEST_CASE("after_an_attempt_that_some_nodes_granted_the_next_one_waits_a_little") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(0ms));
+  for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(0ms));
+  REQUIRE(call.attempts == 1);
+  client.lines.attempt_failed(call, true, at(1ms));
+  client.advance(at(1ms));
+  for (NodeIndex node = 0; node < 3; ++node) client.answer(node, "PTTL", number(-2), at(1ms));
+  CHECK(call.attempts == 1);
+  CHECK(client.lines.timer() == at(2ms));
+  client.advance(at(2ms));
+  CHECK(call.attempts == 2);
+}
+
+TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
+  StandingClient client{3};
+  TestWaiter first{at(0ms)};
+  TestWaiter second{at(1ms)};
+  client.join(first, at(1ms));
+  client.join(second, at(1ms));
+  client.become_head(at(2ms));
+  client.lines.released("key");
+  client.advance(at(3ms));
+  REQUIRE(first.attempts == 1);
+  const bool is_granted = GENERATE(true, false);
+  if (is_granted)
+    client.lines.attempt_succeeded(first);
+  else
+    client.lines.leave(first);
+  client.advance(at(4ms));
+  const auto sent = client.sent();
+  CHECK(sent == std::vector{std::to_string(client.gate()) + " stand"});
+  client.lines.key_changed(0, "key");
+  client.lines.key_changed(1, "key");
+  client.advance(at(5ms));
+  CHECK(second.attempts == 0);
+  SECTION("then it is queued or the head") {
+    client.answer(client.gate(), "stand", place_reply(1, 2), at(6ms));
+    CHECK(client.sent().empty());
+  }
+  SECTION("and asks at once if this client released the lock meanwhile") {
+    client.lines.released("key");
+    client.advance(at(5ms));
+    client.answer(client.gate(), "stand", place_reply(0, 2), at(6ms));
+    CHECK(second.attempts == 1);
+  }
+}
+
+TEST_CASE("the_answer_about_a_call_that_is_not_the_first_one_any_more_does_not_count") {
+  StandingClient client{3};
+  TestWaiter first{at(0ms)};
+  TestWaiter second{at(1ms)};
+  client.join(first, at(1ms));
+  client.join(second, at(1ms));
+  client.lines.leave(first);
+  client.advance(at(2ms));
+  static_cast<void>(client.sent());
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(3ms));
+  CHECK(client.sent().empty());
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(4ms));
+  CHECK(client.count("PTTL") == 3);
+}
+
+TEST_CASE("a_call_that_waited_elsewhere_comes_before_later_ones") {
+  StandingClient client{3};
+  TestWaiter late{at(10ms)};
+  TestWaiter early{at(0ms)};
+  client.join(late, at(10ms));
+  client.become_head(at(10ms));
+  client.join(early, at(20ms));
+  client.lines.key_changed(0, "key");
+  client.lines.key_changed(1, "key");
+  client.advance(at(20ms));
+  CHECK(late.attempts == 0);
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(21ms));
+  for (NodeIndex node = 0; node < 3; ++node) client.answer(node, "PTTL", number(-2), at(21ms));
+  CHECK(early.attempts == 1);
+  CHECK(late.attempts == 0);
+}
+
+TEST_CASE("a_gate_that_does_not_answer_is_left_for_the_next_one_and_taken_again_when_it_answers") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex first = client.gate();
+  static_cast<void>(client.sent());
+  CHECK(client.lines.timer() == at(50ms));
+  client.advance(at(50ms));
+  const auto moved = client.sent();
+  REQUIRE(moved.size() == 2);
+  CHECK(moved[0] == std::to_string(first) + " leave");
+  CHECK(moved[1] != std::to_string(first) + " stand");
+  client.answer(first, "stand", place_reply(0, 1), at(60ms));  // too late to count, but it is alive
+  CHECK(client.count("stand") == 1);
+  CHECK(call.times_turned_away == 0);
+}
+
+TEST_CASE("calls_are_turned_away_if_too_few_nodes_are_ready_or_none_answers") {
+  StandingClient client{3};
+  TestWaiter first{at(0ms)};
+  TestWaiter second{at(0ms)};
+  client.join(first, at(0ms));
+  client.join(second, at(0ms));
+  SECTION("too few are ready") {
+    client.become_head(at(1ms));
+    client.nodes.ready = {true, false, false};
+    client.lines.node_changed();
+    client.advance(at(2ms));
+  }
+  SECTION("none answers") {
+    for (int gate = 1; gate <= 3; ++gate) client.advance(at(gate * 50ms));
+  }
+  CHECK(first.times_turned_away == 1);
+  CHECK(second.times_turned_away == 1);
+  CHECK(client.count("leave") > 0);
+  CHECK(client.nodes.listening == 0);
+}
+
+TEST_CASE("a_call_whose_attempt_is_under_way_is_not_turned_away") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  client.lines.released("key");
+  client.advance(at(2ms));
+  REQUIRE(call.attempts == 1);
+  client.nodes.ready = {true, false, false};
+  client.lines.node_changed();
+  client.advance(at(3ms));
+  CHECK(call.times_turned_away == 0);
+  client.lines.attempt_succeeded(call);
+  client.advance(at(4ms));
+  CHECK(client.nodes.listening == 0);
+}
+
+TEST_CASE("a_gate_that_cannot_order_the_line_for_now_is_left_for_the_next_one") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  static_cast<void>(client.sent());
+  client.answer(gate, "stand", GENERATE(loading(), number(1)), at(1ms));
+  const auto sent = client.sent();
+  REQUIRE(sent.size() == 2);
+  CHECK(sent[0] == std::to_string(gate) + " leave");
+  CHECK(sent[1] != std::to_string(gate) + " stand");
+  CHECK(call.refusal.empty());
+  CHECK(call.times_turned_away == 0);
+}
+
+TEST_CASE("a_node_that_refuses_the_line_is_named_to_all_calls") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", error_reply("NOPERM no rights"), at(1ms));
+  CHECK(call.refusal == "NOPERM no rights");
+}
+
+TEST_CASE("whoever_leaves_the_line_as_the_last_one_takes_the_flag_down") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  const NodeIndex gate = client.gate();
+  client.lines.leave(call);
+  client.advance(at(2ms));
+  CHECK(client.sent() == std::vector{std::to_string(gate) + " leave"});
+  CHECK(client.nodes.listening == 0);
+  SECTION("others stand there") {
+    client.answer(gate, "leave", place_reply(-1, 2), at(3ms));
+    CHECK(client.sent().empty());
+  }
+  SECTION("nobody stands there") {
+    client.answer(gate, "leave", place_reply(-1, 0, "line 1"), at(3ms));
+    CHECK(client.count("lower") == 3);
+    const std::vector<std::string> words = words_of(client.under_way.back().first.command);
+    CHECK(words.at(3) == "redlock:qw:{key}");
+    CHECK(words.at(4) == "line 1");
+  }
+  SECTION("another call of this client stands there again, in a line with another name") {
+    TestWaiter next{at(3ms)};
+    client.join(next, at(3ms));
+    client.answer(gate, "leave", place_reply(-1, 0, "line 1"), at(4ms));
+    CHECK(client.count("lower") == 3);
+    CHECK(words_of(client.under_way.back().first.command).at(4) == "line 1");
+  }
+}
+
+TEST_CASE(
+    "a_server_that_lost_the_script_gets_its_source_but_not_to_leave_a_line_in_which_the_client_stands") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  client.answer(gate, "stand", noscript(), at(1ms));
+  CHECK(client.count("stand") == 2);
+  client.answer(gate, "stand", place_reply(1, 2), at(2ms));
+  client.lines.leave(call);
+  client.advance(at(3ms));
+  const bool stands_again = GENERATE(false, true);
+  TestWaiter next{at(4ms)};
+  if (stands_again) client.join(next, at(4ms));
+  static_cast<void>(client.sent());
+  client.answer(gate, "leave", noscript(), at(5ms));
+  CHECK(client.count("leave") == (stands_again ? 0 : 1));
+}
+
+TEST_CASE("a_lost_connection_to_the_gate_moves_the_line_and_an_unanswered_leave_is_sent_again") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  const NodeIndex gate = client.gate();
+  const bool had_left = GENERATE(false, true);
+  if (had_left) client.lines.leave(call);
+  client.advance(at(2ms));
+  static_cast<void>(client.sent());
+  client.nodes.ready[gate] = false;
+  client.lines.disconnected(gate, lost_connection(), at(3ms), client.outbox);
+  client.advance(at(3ms));
+  const auto sent = client.sent();
+  // The connection that comes may lead to a server that has restarted, and nobody reads its reply.
+  const Sent& leave = std::next(client.under_way.rbegin(), had_left ? 0 : 1)->first;
+  CHECK(words_of(leave.command).front() == "EVAL");
+  if (had_left)
+    CHECK(sent == std::vector{std::to_string(gate) + " leave"});
+  else
+    CHECK(sent == std::vector{std::to_string(gate) + " leave", std::to_string(client.gate()) + " stand"});
+}
+
+TEST_CASE("the_first_one_reads_blind_nodes_again_and_again") {
+  StandingClient client{3};
+  client.nodes.blind.assign(3, true);
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(0ms));
+  CHECK(client.lines.timer() == at(75ms));
+  client.advance(at(75ms));
+  CHECK(client.count("PTTL") == 3);
+}
+
+TEST_CASE("an_own_write_of_the_key_is_followed_by_a_read") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  client.lines.written(1, "key");
+  client.lines.written(2, "another key");
+  client.advance(at(2ms));
+  CHECK(client.sent() == std::vector<std::string>{"1 CLIENT", "1 PTTL"});
+}
+
+TEST_CASE("new_calls_join_until_the_others_have_looked_after_the_last_one_left_and_then_nothing_is_left") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  CHECK_FALSE(client.lines.wants_to_join("key", at(0ms)));
+  client.join(call, at(0ms));
+  CHECK(client.lines.wants_to_join("key", at(0ms)));
+  client.answer(client.gate(), "stand", place_reply(1, 2), at(1ms));
+  client.lines.leave(call);
+  client.advance(at(2ms));
+  client.answer(client.gate(), "leave", place_reply(-1, 1), at(3ms));
+  CHECK(client.lines.wants_to_join("key", at(1126ms)));
+  CHECK_FALSE(client.lines.wants_to_join("key", at(1127ms)));
+  CHECK(client.lines.timer() == at(1127ms));
+  client.advance(at(1127ms));
+  CHECK(client.lines.empty());
+  CHECK(client.lines.timer() == redlock::core::never);
+}

@@ -1,0 +1,38 @@
+#include "redlock/core/lock/owner_values.hpp"
+
+#include <chrono>
+#include <string>
+
+#include "support/catch.hpp"
+
+using redlock::core::OwnerValues;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string beginning = "0123456789abcdef0123456789abcdef";
+
+/// The digits of the next attempt's owner value.
+std::string next_digits(OwnerValues& values) { return values.next(0s).substr(0, 40); }
+
+}  // namespace
+
+TEST_CASE("the_first_owner_value_is_the_drawn_one_with_label_and_time") {
+  OwnerValues values{beginning + "12345678", "web3:4711 backup"};
+  CHECK(values.next(1795442531999999us) == beginning + "12345678 web3:4711 backup @1795442531");
+  CHECK(values.next(1795442532s) == beginning + "12345679 web3:4711 backup @1795442532");
+}
+
+TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_and_to_no_other") {
+  const auto [drawn, second, third] = GENERATE(table<std::string, std::string, std::string>({
+      {"00000000", "00000001", "00000002"},
+      {"00000008", "00000009", "0000000a"},
+      {"0000000f", "00000010", "00000011"},
+      {"99ffffff", "9a000000", "9a000001"},
+      {"ffffffff", "00000000", "00000001"},
+  }));
+  OwnerValues values{beginning + drawn, "7 @f"};
+  CHECK(next_digits(values) == beginning + drawn);
+  CHECK(next_digits(values) == beginning + second);
+  CHECK(next_digits(values) == beginning + third);
+}
