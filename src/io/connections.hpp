@@ -19,7 +19,6 @@ namespace redlock::inline v1::detail {
 /// the client's mutex.
 class Connections {
  public:
-  /// Throws `Error` (invalid_argument) if the TLS options of a node cannot be used.
   Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints);
   void close_in_child() const noexcept;
 
@@ -65,7 +64,6 @@ class Connections {
   void run_errands(core::Time now);
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
-  [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
   void handle_one(core::ConnectionIndex, core::Time now);
   void read(core::ConnectionIndex, core::Time now);
   void flush_one(core::ConnectionIndex, core::Time now);

@@ -47,8 +47,6 @@ std::string remedy(const NodeReport& report) {
       return "List independent masters only.";
     case NodeStatus::same_node:
       return "List each server once.";
-    case NodeStatus::tls_failed:
-      return "Mend the server's certificate, or the options --cacert, --cert and --key.";
     case NodeStatus::other_deployment:
       return "Configure all clients alike; docs/safety.md says how to change the nodes.";
     case NodeStatus::quarantined:
