@@ -155,7 +155,7 @@ Reply FakeNode::line(const Call& call) {
                         ? std::count_if(line.members.begin(), line.members.end(), stands_before)
                         : -1;
   Reply reply = array({integer(rank), integer(static_cast<long long>(line.members.size())),
-                       integer(rank == 1 ? life.count() : -1), integer(1), string(line.name)});
+                       integer(rank > 0 ? life.count() : -1), integer(1), string(line.name)});
   if (line.members.empty()) lines_.erase(call.keys[0]);
   return reply;
 }

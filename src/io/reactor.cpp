@@ -77,7 +77,6 @@ void Reactor::leave_lines(Time until) {
     connections_.handle(polls_, Clock::now());
     engine_.on_time(Clock::now());
   }
-  connections_.update(Clock::now());
 }
 
 // ── callers ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -42,7 +42,7 @@ class Reactor {
           core::Span connect_timeout, std::uint64_t seed,
           const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, std::string member,
           Warn warn);
-  /// Sends what is queued and reads to the end, for at most 250 ms.
+  /// Leaves all lines, sends what is queued and reads to the end, for at most 250 ms.
   ~Reactor();
   /// Closes all descriptors without sending anything.
   void close_in_child() const noexcept;

@@ -1,16 +1,12 @@
 // Who waits for a lock gets it in the order of the calls, also while nodes and connections fail.
 #include <sys/types.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <list>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "integration/support/calls_in_turn.hpp"
@@ -55,6 +51,9 @@ struct Fixture {
     REQUIRE(eventually([&] { return line.length() == before + 1; }));
     std::this_thread::sleep_for(apart);
   }
+  void call_all() {
+    for (int client = 0; client < all; ++client) call_next();
+  }
   void serve_first(int count) {
     lease.release();
     calls.allow_releases(count - 1);
@@ -78,14 +77,8 @@ void wait_until_asleep(pid_t thread) {
 /// The gate that the client chooses while it reaches all nodes.
 int chosen_gate(const InspectableLock& client) {
   return client.look([](const redlock::core::Engine& engine) {
-    int best = 0;
-    std::uint64_t greatest = 0;
-    for (int node = 0; node < static_cast<int>(engine.nodes()); ++node) {
-      const std::string_view server = engine.session(static_cast<std::size_t>(node)).run_id();
-      const std::uint64_t number = redlock::core::suitability(server, "r");
-      if (std::exchange(greatest, std::max(greatest, number)) < number) best = node;
-    }
-    return best;
+    const auto run_id = [&](redlock::core::NodeIndex node) { return engine.session(node).run_id(); };
+    return static_cast<int>(redlock::core::best_suited(engine.nodes(), "r", run_id).value());
   });
 }
 
@@ -120,7 +113,7 @@ TEST_CASE("calls_of_one_client_and_of_others_are_served_in_their_common_order") 
 
 TEST_CASE("the_order_outlives_the_node_that_keeps_it") {
   Fixture f;
-  for (int client = 0; client < all; ++client) f.call_next();
+  f.call_all();
   f.serve_first(3);
   const int gate = f.line.gate();
   f.line.leave_out(gate);
@@ -134,7 +127,7 @@ TEST_CASE("the_order_outlives_the_node_that_keeps_it") {
 // Some clients redial the node later than others. Until all have, there are two lines.
 TEST_CASE("the_order_outlives_a_restart_of_the_node_that_keeps_it") {
   Fixture f;
-  for (int client = 0; client < all; ++client) f.call_next();
+  f.call_all();
   f.serve_first(3);
   f.nodes.restart_empty(f.line.gate());
   WaitingLine after{f.nodes, "r"};
@@ -147,7 +140,7 @@ TEST_CASE("the_order_outlives_a_restart_of_the_node_that_keeps_it") {
 
 TEST_CASE("nobody_waits_for_ever_while_the_node_that_keeps_the_order_fails") {
   Fixture f;
-  for (int client = 0; client < all; ++client) f.call_next();
+  f.call_all();
   f.lease.release();
   f.calls.allow_releases(all);
   const bool dies = GENERATE(true, false);

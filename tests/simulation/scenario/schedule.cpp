@@ -450,14 +450,8 @@ constexpr std::array faults_of_gates_beyond{Likely{Kind::node_jump, 4}, Likely{K
 
 /// The node that orders the line as long as all nodes are well.
 int gate_of(const Schedule& schedule) {
-  int gate = 0;
-  std::uint64_t greatest = 0;
-  for (int node = 0; node < schedule.nodes; ++node) {
-    const std::uint64_t number = core::suitability("run-" + std::to_string(node) + "-0", "r0");
-    if (number > greatest) gate = node;
-    greatest = std::max(greatest, number);
-  }
-  return gate;
+  const auto run_id = [](core::NodeIndex node) { return "run-" + std::to_string(node) + "-0"; };
+  return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
 }
 
 Fault draw_fault_of_line(const Schedule& schedule, Random& random) {

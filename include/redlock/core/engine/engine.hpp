@@ -37,8 +37,7 @@ using ConnectionIndex = std::size_t;
 class Engine final : public Outbox {
  public:
   /// `guard`: none disables the restart guard. `observer`: receives events during the calls below; may be null. `member`:
-  /// the client's name in lines (`Lines`), whose
-  /// times only tests choose.
+  /// the client's name in lines (`Lines`), whose times only tests choose.
   Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed,
          const std::optional<RestartGuard::Settings>& guard = std::nullopt, Observer* observer = nullptr,
          std::string member = "0000000000000000.", const LineTimes& line_times = {})
@@ -132,7 +131,7 @@ class Engine final : public Outbox {
   }
   /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
-  /// A warning for the user; at most one in a client's life.
+  /// A warning for the user; in a client's life at most one about listening and one about lines.
   std::optional<std::string> take_warning() noexcept {
     std::optional<std::string> warning = listeners_.take_warning();
     return warning ? warning : line_nodes_.lines().take_warning();

@@ -23,6 +23,21 @@ namespace redlock::inline v1::core {
   return next_random(hash);  // FNV-1a alone mixes the last bytes badly
 }
 
+/// The best suited of so many nodes. `server_of(node)` names its server; a node without a name is left out.
+template <class ServerOf>
+[[nodiscard]] std::optional<NodeIndex> best_suited(std::size_t nodes, std::string_view key,
+                                                   const ServerOf& server_of) {
+  std::optional<NodeIndex> best;
+  std::uint64_t greatest = 0;
+  for (NodeIndex node = 0; node < nodes; ++node) {
+    const auto& server = server_of(node);
+    const std::uint64_t number = server.empty() ? 0 : suitability(server, key);
+    if (number > greatest) best = node;
+    greatest = std::max(greatest, number);
+  }
+  return best;
+}
+
 /// The nodes as possible gates of one line, and the commands of the line that they have not answered.
 class Gates {
  public:
@@ -46,17 +61,12 @@ class Gates {
 
   /// None if too few nodes are ready for a majority: who stands in line without one keeps others waiting.
   [[nodiscard]] std::optional<NodeIndex> best(std::string_view key, const LineContext& context) const {
-    std::optional<NodeIndex> best;
-    std::uint64_t greatest = 0;
     std::size_t ready = 0;
-    for (NodeIndex node = 0; node < nodes_.size(); ++node) {
-      if (!context.is_ready(node)) continue;
-      ++ready;
-      const std::uint64_t number = nodes_[node].is_deaf ? 0 : suitability(context.server(node), key);
-      if (number > greatest) best = node;
-      greatest = std::max(greatest, number);
-    }
-    return ready >= quorum(nodes_.size()) ? best : std::nullopt;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) ready += context.is_ready(node) ? 1 : 0;
+    if (ready < quorum(nodes_.size())) return std::nullopt;
+    return best_suited(nodes_.size(), key, [&](NodeIndex node) {
+      return context.is_ready(node) && !nodes_[node].is_deaf ? context.server(node) : std::string_view{};
+    });
   }
 
  private:
