@@ -29,7 +29,9 @@ CampaignResult run(const Campaign& campaign) {
     Figures figures;
     for (std::uint64_t index = next++; index < end; index = next++) {
       const std::uint64_t seed = campaign.first_seed + index;
-      Outcome outcome = run_one(draw_schedule(seed, campaign.profile_of(seed)), interpreter, campaign.mutant);
+      const Schedule schedule = draw_schedule(seed, campaign.profile_of(seed));
+      if (campaign.mutant && !campaign.mutant->matters_in(schedule)) continue;
+      Outcome outcome = run_one(schedule, interpreter, campaign.mutant);
       figures.add(outcome.figures);
       if (!outcome.violation) continue;
       const std::lock_guard lock{mutex};

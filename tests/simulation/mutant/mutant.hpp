@@ -26,6 +26,8 @@ namespace redlock::simulation {
 /// servers. Functions that it does not override behave correctly.
 class Mutant {
  public:
+  /// A kind of world.
+  using Worlds = bool (*)(const Schedule&);
   struct Patch {
     const core::Script* original;
     std::string source;
@@ -36,6 +38,9 @@ class Mutant {
 
   virtual ~Mutant() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Whether the mistake can show in this world. A search for it leaves out the others.
+  [[nodiscard]] bool matters_in(const Schedule& schedule) const { return !worlds_ || worlds_(schedule); }
+  void only_matters_in(Worlds worlds) noexcept { worlds_ = worlds; }
   [[nodiscard]] virtual std::vector<Patch> patches() const { return {}; }
   /// Called if the clients of the world use the restart guard.
   virtual void before_start(core::RestartGuard::Settings& guard) const { static_cast<void>(guard); }
@@ -83,6 +88,9 @@ class Mutant {
     static_cast<void>(now);
     return deadline;
   }
+
+ private:
+  Worlds worlds_ = nullptr;  // null: all
 };
 
 /// All mutants.

@@ -337,9 +337,20 @@ Mutant::Patch marking_over_anything() {
 /// Servers report that they have been running for an hour longer.
 Mutant::Patch marking_with_false_uptime() { return marking_with({{"tonumber(uptime or 0)", "3600"}}); }
 
+bool with_guard(const Schedule& schedule) { return schedule.guarded; }
+bool with_new_nodes(const Schedule& schedule) { return schedule.guarded && !schedule.deployed; }
+bool of_raises(const Schedule& schedule) { return schedule.one_node_is_steady; }
+bool with_foreign_markers(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.faults,
+                             [](const Fault& fault) { return fault.kind == Fault::Kind::foreign_marker; });
+}
+bool with_lines(const Schedule& schedule) { return schedule.stands_in_line; }
+bool about_lines(const Schedule& schedule) { return schedule.is_about_lines; }
+
 std::vector<std::unique_ptr<Mutant>> make() {
   std::vector<std::unique_ptr<Mutant>> all;
-  const auto add = [&all](auto mutant) {
+  const auto add = [&all](auto mutant, Mutant::Worlds worlds = nullptr) {
+    mutant.only_matters_in(worlds);
     all.push_back(std::make_unique<decltype(mutant)>(std::move(mutant)));
   };
   add(WrappingMutant<Acquisition, HalfSuffices>{"half-suffices"});
@@ -374,49 +385,57 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(WrappingMutant<Extension, RepairsAfterFailure>{"repair-after-failure"});
   add(RenewsAfterRelease{"renewal-after-release"});
-  add(IgnoresRunId{"marker-without-run-id"});
-  add(EndsQuarantineEarly{"quarantine-ends-early"});
-  add(WrappingMutant<Acquisition, TakesAnyNodesMarker>{"any-nodes-marker-counts"});
-  add(HoldersDoNotLook{"holders-do-not-look"});
-  add(LooksOnce{"nobody-looks-again"});
-  add(IgnoresPrefix{"one-marker-for-all-teams"});
-  add(Patched{"quarantine-starts-over", {marking_that_starts_over()}});
-  add(Patched{"late-marks-count", {marking_late()}});
-  add(Patched{"names-stay", {marking_that_keeps_names()}});
-  add(Patched{"raise-in-one-phase", {marking_in_one_phase()}});
-  add(Patched{"quarantine-by-own-option", {marking_by_own_option()}});
-  add(Patched{"uptime-is-exaggerated", {marking_with_false_uptime()}});
-  add(Patched{"foreign-texts-are-replaced", {marking_over_anything()}});
+  add(IgnoresRunId{"marker-without-run-id"}, with_guard);
+  add(EndsQuarantineEarly{"quarantine-ends-early"}, with_guard);
+  add(WrappingMutant<Acquisition, TakesAnyNodesMarker>{"any-nodes-marker-counts"}, with_guard);
+  add(HoldersDoNotLook{"holders-do-not-look"}, with_guard);
+  add(LooksOnce{"nobody-looks-again"}, with_guard);
+  add(IgnoresPrefix{"one-marker-for-all-teams"}, with_guard);
+  add(Patched{"quarantine-starts-over", {marking_that_starts_over()}}, with_guard);
+  add(Patched{"late-marks-count", {marking_late()}}, with_new_nodes);
+  add(Patched{"names-stay", {marking_that_keeps_names()}}, with_guard);
+  add(Patched{"raise-in-one-phase", {marking_in_one_phase()}}, of_raises);
+  add(Patched{"quarantine-by-own-option", {marking_by_own_option()}}, of_raises);
+  add(Patched{"uptime-is-exaggerated", {marking_with_false_uptime()}}, with_guard);
+  add(Patched{"foreign-texts-are-replaced", {marking_over_anything()}}, with_foreign_markers);
   add(WrappingMutant<Acquisition, LostGrantsCount>{"lost-grants-count"});
   add(WrappingMutant<Extension, LostGrantsCount>{"lost-extensions-count"});
-  add(IgnoresFlag{"no-flag"});
-  add(FlagBindsHeads{"flag-binds-heads"});
+  add(IgnoresFlag{"no-flag"}, about_lines);
+  add(FlagBindsHeads{"flag-binds-heads"}, about_lines);
   add(Patched{"nobody-is-told",
               {line_with({{"local function tell(member,text) ",
-                           "local function tell() end local function ask(member,text) "}})}});
-  add(Patched{"dead-members-stay", {line_with({{"remove('-inf',now)", ""}})}});
+                           "local function tell() end local function ask(member,text) "}})}},
+      about_lines);
+  add(Patched{"dead-members-stay", {line_with({{"remove('-inf',now)", ""}})}}, about_lines);
   add(Patched{"place-by-clients-clock",
-              {line_with({{"now-ARGV[2]", "now-ARGV[2]+string.byte(me,16)*1000000"}})}});
-  add(Patched{"place-by-arrival", {line_with({{"now-ARGV[2]", "now"}})}});
-  add(Patched{"nobody-leaves", {line_with({{"call('ZREM',order,me) call('ZREM',alive,me) if", "if"}})}});
+              {line_with({{"now-ARGV[2]", "now-ARGV[2]+string.byte(me,16)*1000000"}})}},
+      about_lines);
+  add(Patched{"place-by-arrival", {line_with({{"now-ARGV[2]", "now"}})}}, about_lines);
+  add(Patched{"nobody-leaves", {line_with({{"call('ZREM',order,me) call('ZREM',alive,me) if", "if"}})}},
+      about_lines);
   add(Patched{"flag-is-not-taken-down",
-              {line_with({{"return {rank,call('ZCARD',order)", "return {rank,call('ZCARD',order)+1"}})}});
-  add(Patched{"everybody-is-first", {line_with({{"return {rank,", "return {math.min(rank,0),"}})}});
-  add(Patched{"right-is-inherited", {line_with({{"ARGV[4]=='1' or not", "not"}})}});
+              {line_with({{"return {rank,call('ZCARD',order)", "return {rank,call('ZCARD',order)+1"}})}},
+      about_lines);
+  add(Patched{"everybody-is-first", {line_with({{"return {rank,", "return {math.min(rank,0),"}})}},
+      about_lines);
+  add(Patched{"right-is-inherited", {line_with({{"ARGV[4]=='1' or not", "not"}})}}, about_lines);
   add(Patched{"displaced-is-untold",
-              {line_with({{"if before and before~=me then tell(before,order) end", ""}})}});
-  add(Patched{
-      "dead-head-stays",
-      {line_with({{"call('ZREM',order,member) call('ZREM',alive,member)",
-                   "if member~=before then call('ZREM',order,member) call('ZREM',alive,member) end"}})}});
-  add(ArmsWithoutReading{"no-read-when-arming"});
-  add(ArmsFirstConnection{"no-rearm-after-reconnect"});
-  add(RepliesCountLast{"replies-count-behind-changes"});
-  add(FlagOfOtherLife{"flag-stays", 0});
-  add(FlagOfOtherLife{"flag-ends-early", 50});
-  add(LeavesByDigest{"leave-by-digest-only"});
-  add(LooksRarely{"members-only-listen"});
-  add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}});
+              {line_with({{"if before and before~=me then tell(before,order) end", ""}})}},
+      about_lines);
+  add(
+      Patched{
+          "dead-head-stays",
+          {line_with({{"call('ZREM',order,member) call('ZREM',alive,member)",
+                       "if member~=before then call('ZREM',order,member) call('ZREM',alive,member) end"}})}},
+      about_lines);
+  add(ArmsWithoutReading{"no-read-when-arming"}, about_lines);
+  add(ArmsFirstConnection{"no-rearm-after-reconnect"}, about_lines);
+  add(RepliesCountLast{"replies-count-behind-changes"}, about_lines);
+  add(FlagOfOtherLife{"flag-stays", 0}, with_lines);
+  add(FlagOfOtherLife{"flag-ends-early", 50}, about_lines);
+  add(LeavesByDigest{"leave-by-digest-only"}, with_lines);
+  add(LooksRarely{"members-only-listen"}, with_lines);
+  add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }
 
