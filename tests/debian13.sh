@@ -5,15 +5,15 @@
 # Valkey 8 the comparison with the simulated server. With --full it also runs all tests that use servers with Valkey 8,
 # tests the package, runs the tests of the simulation, and builds the examples.
 set -euo pipefail
-valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset joined -L '$1'"; }
+valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset tests-only -L '$1'"; }
 
-commands=('.ci/install ccache' 'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset joined')
+commands=('.ci/install ccache' 'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset tests-only')
 case "$#:${1:-}" in
   0:) commands+=("$(valkey conformance)") ;;
   1:--full) commands+=("$(valkey 'tool-tests|integration-tests|conformance')"
     'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/package/run.sh'
-    'cmake --preset joined -DREDLOCK_BUILD_SIMULATION=ON -DREDLOCK_BUILD_EXAMPLES=ON >/dev/null &&
-      cmake --build --preset joined --parallel "$(nproc)" && ctest --preset joined -L simulation-tests') ;;
+    'cmake --preset tests-only -DREDLOCK_BUILD_SIMULATION=ON -DREDLOCK_BUILD_EXAMPLES=ON >/dev/null &&
+      cmake --build --preset tests-only --parallel "$(nproc)" && ctest --preset tests-only -L simulation-tests') ;;
   *) echo "usage: $0 [--full]" >&2; exit 2 ;;
 esac
 exec "$(dirname "${BASH_SOURCE[0]}")/fresh_machine.sh" trixie "${commands[@]}"
