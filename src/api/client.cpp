@@ -140,7 +140,7 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
   if (options.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
                               .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
-  if (options.order.value_or(Order::fifo) == Order::fifo) claim.flag_key = core::flag_key(claim.key);
+  claim.heeds_flag = options.order.value_or(Order::fifo) == Order::fifo;
   return claim;
 }
 
@@ -188,7 +188,7 @@ LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
   check_adoption(handover, options);
   core::Pursuit::Call call = call_of(handover.resource, options, Attempts::one, core::never);
   call.claim.adopted_owner = handover.owner_value;
-  call.claim.flag_key.clear();  // it takes over a lock that is held
+  call.claim.heeds_flag = false;  // it takes over a lock that is held
   call.adopted_token = handover.token.value();
   return *run(std::move(call), handover.resource, options, {});
 }

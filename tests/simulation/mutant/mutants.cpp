@@ -155,16 +155,14 @@ class AdoptWithoutSwap final : public NamedMutant {
 class IgnoresFlag final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
-  void before_attempt(Claim& claim, const std::string&) const override { claim.flag_key.clear(); }
+  void before_attempt(Claim& claim, const std::string&) const override { claim.heeds_flag = false; }
 };
 
 /// The flag binds those for whom it stands.
 class FlagBindsHeads final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
-  void before_attempt(Claim& claim, const std::string&) const override {
-    claim.flag_key = core::flag_key(claim.key);
-  }
+  void before_attempt(Claim& claim, const std::string&) const override { claim.heeds_flag = true; }
 };
 
 /// Nothing tells the head of a line that a node is free but messages and its looks.

@@ -120,7 +120,7 @@ void Process::pursue(Thread& thread, Time now) {
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
   const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
-  if (is_fair) claim.flag_key = core::flag_key(claim.key);
+  claim.heeds_flag = is_fair;
   const bool waits = now < thread.gives_up_at;
   thread.state = Thread::State::asking;
   auto pursuit = std::make_unique<ObservedPursuit>(
@@ -142,7 +142,7 @@ void Process::pursue(Thread& thread, Time now) {
 Process::ObservedPursuit::ObservedPursuit(Call call, Thread& thread)
     : Pursuit{std::move(call), thread.process.engine_.nodes()}, thread_{thread} {}
 
-Pursuit::Attempt Process::ObservedPursuit::make_attempt(core::Claim claim) {
+Pursuit::Attempt Process::ObservedPursuit::make_attempt(core::Claim&& claim) {
   thread_.process.attempt_begins(thread_, claim);
   auto acquisition = std::make_unique<Acquisition>(std::move(claim), nodes(), purpose());
   Acquisition* const inner = acquisition.get();

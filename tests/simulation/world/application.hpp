@@ -28,7 +28,7 @@ class Process::ObservedPursuit final : public core::Pursuit {
   using Pursuit::is_standing;
 
  private:
-  Attempt make_attempt(core::Claim claim) override;
+  Attempt make_attempt(core::Claim&& claim) override;
   void child_ended(core::Operation& child, core::Time now, core::Outbox& outbox) override;
 
   Thread& thread_;

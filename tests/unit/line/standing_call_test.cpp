@@ -22,7 +22,7 @@ Pursuit::Call fair_call() {
                      .give_up_at = at(1h),
                      .is_fair = true,
                      .owner_values = {std::string(40, '0'), "label"}};
-  call.claim.flag_key = flag_key(call.claim.key);
+  call.claim.heeds_flag = true;
   return call;
 }
 Reply held_by(const std::string& owner) { return array_reply({string_reply(owner), number(700)}); }

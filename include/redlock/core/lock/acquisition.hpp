@@ -46,7 +46,7 @@ class Acquisition final : public ScriptedOperation {
     wait
   };  ///< A waiting caller also needs the PTTL of the holder's copies.
 
-  Acquisition(Claim claim, std::size_t nodes, Purpose purpose)
+  Acquisition(Claim&& claim, std::size_t nodes, Purpose purpose)
       : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, agreement_{claim_.fence ? nodes : 0} {}
 
   void start(Time now, Outbox& outbox) override {

@@ -28,7 +28,7 @@ struct Claim {
   std::string
       adopted_owner{};  // for an adoption, the current owner value; else empty, and the key must not exist
   const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
-  std::string flag_key{};  // while it exists, nodes do not grant; empty: they grant whatever it is
+  bool heeds_flag = false;                  // while there is one, nodes do not grant
 
   /// Returns true if the reply to `set_command` contains the owner and ttl of a key that exists already. Only the replies
   /// of some scripts do.
@@ -42,10 +42,10 @@ struct Claim {
       return kind->grant.call(
           {key, fence->counter_key},
           {owner, ttl_text(), std::to_string(fence->proposal), memory_text(), adopted_owner}, form,
-          marker_keys, flag_key);
+          marker_keys, flag());
     if (!adopted_owner.empty())
       return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form, marker_keys);
-    if (marker_keys) return kind->set.call({key}, {owner, ttl_text()}, form, marker_keys, flag_key);
+    if (marker_keys) return kind->set.call({key}, {owner, ttl_text()}, form, marker_keys, flag());
     return command({"SET", key, owner, "NX", "PX", ttl_text()});
   }
   /// Undoes `set_command`. To be sent after it on the same connection.
@@ -74,6 +74,7 @@ struct Claim {
   }
 
  private:
+  [[nodiscard]] std::string flag() const { return heeds_flag ? flag_key(key) : std::string{}; }
   [[nodiscard]] std::string ttl_text() const { return std::to_string(ttl.count()); }
   [[nodiscard]] std::string memory_text() const { return std::to_string(fence->memory.count()); }
 };

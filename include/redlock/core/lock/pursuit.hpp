@@ -153,7 +153,7 @@ class Pursuit : public Operation, public Waiter {
     Acquisition* acquisition = nullptr;  // lives as long as the operation
   };
   /// Tests change claims and wrap acquisitions here.
-  [[nodiscard]] virtual Attempt make_attempt(Claim claim) {
+  [[nodiscard]] virtual Attempt make_attempt(Claim&& claim) {
     auto* const acquisition = new Acquisition{std::move(claim), nodes_, purpose()};
     return {Ref<Operation>{acquisition}, acquisition};
   }
@@ -182,7 +182,7 @@ class Pursuit : public Operation, public Waiter {
   void attempt(Time now, Outbox& outbox) {
     Claim claim = next_claim(now);
     if (is_standing_ || (outbox.lines() && !outbox.lines()->heeds_flag() && !call_.insists_on_order))
-      claim.flag_key.clear();
+      claim.heeds_flag = false;
     attempt_ = make_attempt(std::move(claim));
     attempt_.operation->parent = this;
     outbox.submit(attempt_.operation);
@@ -228,7 +228,7 @@ class Pursuit : public Operation, public Waiter {
     for (NodeIndex node = 0; node < tally.nodes(); ++node)
       lacks_right |=
           tally.is(node, Tally::Mark::unknown) && tally[node].trouble.status == NodeStatus::no_permission;
-    return attempt.failure() == Errc::misconfigured && lacks_right && !attempt.claim().flag_key.empty() &&
+    return attempt.failure() == Errc::misconfigured && lacks_right && attempt.claim().heeds_flag &&
            !call_.insists_on_order;
   }
   void attempt_without_flag(const Acquisition& refused, Time now, Outbox& outbox) {
@@ -238,7 +238,7 @@ class Pursuit : public Operation, public Waiter {
         outbox.lines()->ignore_flag(tally[node].trouble.message);
     stay_.refused(refused.claim().key, now, outbox.observer());
     call_.claim = refused.claim();
-    call_.claim.flag_key.clear();
+    call_.claim.heeds_flag = false;
     attempt(now, outbox);
   }
   /// When to try again. None: the call ends.

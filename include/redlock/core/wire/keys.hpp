@@ -19,10 +19,14 @@ namespace redlock::inline v1::core {
 /// companion. Redis Cluster keeps both in one slot. Exception: a key with a `}` and no hash tag, for which no companion
 /// in the same slot exists.
 [[nodiscard]] inline std::string companion_key(std::string_view kind, std::string_view key) {
-  std::string companion{"redlock:"};
-  companion.append(kind);
-  if (has_hash_tag(key)) return companion.append("t:").append(key);
-  return companion.append(":{").append(key).append("}");
+  constexpr std::string_view prefix = "redlock:";
+  std::string companion;
+  companion.reserve(prefix.size() + kind.size() + key.size() + 3);
+  const bool is_tagged = has_hash_tag(key);
+  const std::string_view opening = is_tagged ? "t:" : ":{";
+  companion.append(prefix).append(kind).append(opening).append(key);
+  if (!is_tagged) companion += '}';
+  return companion;
 }
 
 /// The key of a lock's fencing counter.

@@ -40,9 +40,9 @@ struct RequiredMarker {
 
   /// The two arguments, encoded.
   [[nodiscard]] std::string arguments() const {
-    std::string out;
-    append_argument(out, beginning);
-    append_argument(out, ending);
+    std::string out(beginning.size() + ending.size() + 2 * framing, '\0');
+    const char* const end = write_argument(write_argument(out.data(), beginning), ending);
+    out.resize(static_cast<std::size_t>(end - out.data()));
     return out;
   }
 };

@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstddef>
 #include <initializer_list>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,37 +12,36 @@
 
 namespace redlock::inline v1::core {
 
-/// Appends `before`, a length in decimal digits, and a line end.
-inline void append_length(std::string& out, std::string_view before, std::size_t length) {
-  char text[32];
-  char* end = std::copy(before.begin(), before.end(), text);
-  end = std::to_chars(end, std::end(text) - 2, length).ptr;
-  *end++ = '\r';
-  *end++ = '\n';
-  out.append(text, static_cast<std::size_t>(end - text));
+/// How many bytes surround an argument at most: the `$`, the digits of its length and two line ends.
+inline constexpr std::size_t framing = 32;
+
+/// Writes a kind of element, its length in decimal digits, and a line end. Returns the position behind them.
+inline char* write_length(char* to, char kind, std::size_t length) noexcept {
+  *to++ = kind;
+  to = std::to_chars(to, to + framing, length).ptr;
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
+}
+/// Writes one argument, which may contain any bytes. Returns the position behind it.
+inline char* write_argument(char* to, std::string_view argument) noexcept {
+  to = write_length(to, '$', argument.size());
+  to = std::copy(argument.begin(), argument.end(), to);
+  *to++ = '\r';
+  *to++ = '\n';
+  return to;
 }
 
-/// Appends one command. Arguments may contain any bytes. `to_follow`: how many arguments the caller appends.
+/// Appends one command. `to_follow`: how many arguments the caller appends.
 inline void append_command(std::string& out, std::span<const std::string_view> arguments,
                            std::size_t to_follow = 0) {
-  constexpr std::size_t framing = 16;  // per argument: the `$`, the digits of its length and two line ends
-  std::size_t size = out.size() + framing;
+  const std::size_t begin = out.size();
+  std::size_t size = begin + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
-  out.reserve(size);
-  append_length(out, "*", arguments.size() + to_follow);
-  std::string_view before = "$";
-  for (const std::string_view argument : arguments) {
-    append_length(out, before, argument.size());
-    out += argument;
-    before = "\r\n$";
-  }
-  if (!arguments.empty()) out.append("\r\n", 2);
-}
-
-/// Appends one more argument to a command whose number of arguments includes it.
-inline void append_argument(std::string& out, std::string_view argument) {
-  append_length(out, "$", argument.size());
-  out.append(argument).append("\r\n", 2);
+  out.resize(size);
+  char* end = write_length(out.data() + begin, '*', arguments.size() + to_follow);
+  for (const std::string_view argument : arguments) end = write_argument(end, argument);
+  out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
 inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
