@@ -45,7 +45,66 @@ void answer_all(EngineHarness& harness, Time now) {
   }
 }
 
+/// Nodes on which the heads of other gates ask at the same time: one node grants, each other one has the value of another
+/// head, and all are free again at once. Returns how many commands of these kinds were sent to the first node.
+struct Counted {
+  int grants = 0;
+  int leaves = 0;
+};
+Counted split_vote(EngineHarness& harness, Time now) {
+  Counted sent;
+  std::vector<std::string>
+      bytes_for;  // taken before any answer, so that the first node is the first one to vote
+  for (NodeIndex node = 0; node < harness.engine.nodes(); ++node)
+    bytes_for.push_back(harness.take_bytes(node));
+  for (NodeIndex node = 0; node < harness.engine.nodes(); ++node) {
+    std::vector<std::string_view> words;
+    for (std::string_view rest = bytes_for[node]; !rest.empty();) {
+      take_command(rest, words);
+      Reply reply = number(1);
+      if (words[0] == "PTTL") reply = number(-2);
+      if (words[1] == grant_script.sha1) {
+        if (node > 0) reply = held_by("head " + std::to_string(node));
+        sent.grants += node == 0 ? 1 : 0;
+      }
+      if (words[1] == line_script.sha1) {
+        reply = place_reply(0, 1);
+        sent.leaves += words[7].empty() ? 1 : 0;
+      }
+      harness.engine.answered(node, reply, now);
+    }
+  }
+  return sent;
+}
+
 }  // namespace
+
+TEST_CASE("heads_that_split_the_vote_keep_their_places_and_pause_longer_each_time") {
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
+  const Ref<Operation> call{new Pursuit{fair_call(), 3}};
+  harness.engine.submit(call, at(0ms));
+  Time now = at(0ms);
+  std::vector<Time> attempts;
+  while (attempts.size() < 8 && now < at(5s)) {
+    for (int round = 0; round < 5; ++round) {
+      const Counted sent = split_vote(harness, now);
+      if (sent.grants > 0) attempts.push_back(now);
+      CHECK(sent.leaves == 0);
+    }
+    REQUIRE(harness.engine.lines()->waited_for() == 1);
+    now = harness.engine.timer();
+    harness.engine.on_time(now);
+  }
+  REQUIRE(attempts.size() == 8);
+  CHECK(attempts[1] == attempts[0]);  // the first one was made outside of the line
+  for (std::size_t at = 2; at < attempts.size(); ++at) {
+    const Span window = std::chrono::milliseconds{1LL << (at - 1)};
+    const Span pause = attempts[at] - attempts[at - 1];
+    CAPTURE(at, pause.count());
+    CHECK((pause >= window / 2 && pause <= window));
+  }
+}
 
 TEST_CASE("replies_that_come_after_a_line_is_over_leave_nothing_to_do") {
   EngineHarness harness{3};
