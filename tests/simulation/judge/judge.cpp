@@ -16,8 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 9> names{"exclusion", "honesty",    "tokens", "fence",  "ownership",
-                                                  "liveness",  "quiescence", "order",  "wake-up"};
+  constexpr std::array<std::string_view, 10> names{"exclusion", "honesty",  "tokens",     "fence",
+                                                   "ownership", "liveness", "quiescence", "order",
+                                                   "wake-up",   "traffic"};
   return names[static_cast<std::size_t>(rule)];
 }
 

@@ -59,12 +59,22 @@ bool ends_connections(const Fault& fault) {
       return false;
   }
 }
+Instant longest_way(const Schedule& schedule) {
+  const auto& fixed = schedule.link_delays;
+  return schedule.delay + schedule.jitter + (fixed.empty() ? 0 : *std::ranges::max_element(fixed));
+}
 Instant longest_look(const Schedule& schedule) { return schedule.line_times.look_pause.count() * 4 / 3; }
 
 }  // namespace
 
 LineJudge::LineJudge(const Schedule& schedule, Report report)
-    : schedule_{schedule}, report_{std::move(report)}, there_{schedule.delay + schedule.jitter} {}
+    : schedule_{schedule},
+      report_{std::move(report)},
+      there_{longest_way(schedule)},
+      only_cripples_{std::ranges::all_of(schedule.faults, [&](const Fault& fault) {
+        return fault.kind == Fault::Kind::partition && fault.node != Fault::all &&
+               fault.node != gate_of(schedule);
+      })} {}
 
 void LineJudge::disturbed(const Fault& fault, Instant now) {
   const Instant life = schedule_.line_times.life.count() * millisecond;
@@ -96,6 +106,8 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   }
   if (fault.kind == Fault::Kind::node_jump)
     recovered += life / 4;  // so much longer may the dead count as alive
+  // Such a client finds out when it raises the flag again, and leaves the line.
+  if (only_cripples_) recovered = now + life / 5 + 4 * timeout + longest_look(schedule_);
   wake_up_excused_until_ = std::max(wake_up_excused_until_, recovered);
 }
 
@@ -135,6 +147,7 @@ bool LineJudge::is_bypassed(const Call& earlier, const Call& granted) const {
 
 void LineJudge::granted(Caller caller, Instant now) {
   const Call& call = calls_.at(caller);
+  grants_ += call.stands ? 1 : 0;
   busy_at_ = now;  // a short hold may end before the next look
   for (const auto& [other, earlier] : calls_) {
     if (other == caller || !is_bypassed(earlier, call)) continue;
@@ -149,12 +162,40 @@ void LineJudge::granted(Caller caller, Instant now) {
 
 void LineJudge::is_first(int client, int resource, int node, Instant now) {
   First& first = first_[{resource, node}];
-  if (first.client != client) first = {client, now};
+  if (first.client != client) first = {client, now, first.client, now};
+}
+
+void LineJudge::emptied(int resource, int node, Instant now) {
+  First& first = first_[{resource, node}];
+  first.before = first.client;
+  first.changed_at = now;
+}
+
+/// Only the new first one has something to do, and the one whom it displaced.
+void LineJudge::told(int client, int resource, int node, Instant now) {
+  const First& first = first_[{resource, node}];
+  const bool is_concerned = client == first.client || client == first.before;
+  const bool has_changed = first.changed_at == now || died_.contains(client);
+  if (schedule_.is_about_lines && !(has_changed && is_concerned))
+    report_(Rule::traffic, now,
+            "client " + std::string(1, static_cast<char>('A' + client)) +
+                " is told of a change that does not concern it");
+}
+
+/// An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a holder
+/// that keeps the lock for less than their way takes.
+void LineJudge::judge_attempts(std::uint64_t extensions, Instant now) {
+  if (!schedule_.is_about_lines || !schedule_.faults.empty()) return;
+  constexpr std::uint64_t at_the_start = 5;
+  if (attempts_ > grants_ + grants_ / 2 + extensions + at_the_start)
+    report_(Rule::traffic, now,
+            std::to_string(attempts_) + " attempts in line for " + std::to_string(grants_) + " grants");
 }
 
 /// Whoever was displaced hears of it from the gate, and looks. Who hears nothing looks soon.
 void LineJudge::asks(Caller caller, Instant now) {
   const Call& call = calls_.at(caller);
+  ++attempts_;
   if (!schedule_.is_about_lines || call.gate < 0) return;
   const First& first = first_.at({call.resource, call.gate});
   const Instant told = 4 * there_ + schedule_.line_times.blind_pause.count() * 4 / 3 + millisecond;
@@ -167,6 +208,7 @@ void LineJudge::asks(Caller caller, Instant now) {
 
 void LineJudge::died(int client) {
   std::erase_if(calls_, [client](const auto& each) { return each.first.first == client; });
+  died_.insert(client);
 }
 
 /// A message tells the next one, who looks, reads the lock and asks for it. One that hears no messages looks soon.
@@ -174,13 +216,23 @@ Instant LineJudge::soon() const {
   return 14 * there_ + 2 * schedule_.line_times.blind_pause.count() * 4 / 3 + 3 * millisecond;
 }
 
-void LineJudge::look(bool is_idle, bool is_left, Instant now) {
+bool LineJudge::any_settled(Instant now) const {
+  return std::ranges::any_of(calls_, [&](const auto& each) {
+    const Call& call = each.second;
+    return call.stands && call.enqueued > 0 && call.enqueued + soon() < now;
+  });
+}
+
+void LineJudge::look(bool is_idle, bool is_left, bool is_up, Instant now) {
   if (!is_idle) busy_at_ = now;
   if (!is_left) in_order_at_ = now;
+  if (is_up || !any_settled(now)) guarded_at_ = now;
   if (now > std::max(busy_at_, wake_up_excused_until_) + soon())
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
   if (now > std::max(in_order_at_, flag_excused_until_) + soon())
     report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
+  if (now > std::max(guarded_at_, order_excused_until_) + soon())
+    report_(Rule::order, now, "calls stand in line, and no flag keeps newcomers behind them");
 }
 
 }  // namespace redlock::simulation

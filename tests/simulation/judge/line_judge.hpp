@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,10 @@ class LineJudge {
   void enqueued(int client, int resource, int node, Instant now);
   /// This client is the first one in the line of this node.
   void is_first(int client, int resource, int node, Instant now);
+  /// Nobody is left in the line of this node.
+  void emptied(int resource, int node, Instant now);
+  /// The node tells the client that the order of its line has changed.
+  void told(int client, int resource, int node, Instant now);
   /// The call, which stands in line, makes an attempt.
   void asks(Caller caller, Instant now);
   void granted(Caller caller, Instant now);
@@ -55,8 +60,11 @@ class LineJudge {
     return false;
   }
   /// To be called often. `is_idle`: the lock is free, and somebody in line could take it. `is_left`: the flag is up although
-  /// nobody stands in line.
-  void look(bool is_idle, bool is_left, Instant now);
+  /// nobody stands in line. `is_up`: the flag keeps newcomers from a majority.
+  void look(bool is_idle, bool is_left, bool is_up, Instant now);
+
+  /// At the end. `extensions`: each of them changes the key, so the first one in line asks in vain.
+  void judge_attempts(std::uint64_t extensions, Instant now);
 
   [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }
 
@@ -73,24 +81,33 @@ class LineJudge {
   struct First {
     int client = -1;
     Instant since = 0;
+    int before = -1;         // who was the first one until the last change,
+    Instant changed_at = 0;  // which may have left nobody there
   };
   [[nodiscard]] Instant soon() const;
+  /// Whether a call has stood in line for so long that the first one has raised the flag.
+  [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
 
   const Schedule& schedule_;
   Report report_;
-  const Instant there_;  // the longest way of a message
+  const Instant there_;       // the longest way of a message
+  const bool only_cripples_;  // all faults keep clients from nodes that do not order the line
   std::map<Caller, Call> calls_;
   std::map<std::pair<int, int>, First> first_;  // by resource and node
   Instant wake_up_excused_until_ = 0;
   Instant order_excused_until_ = 0;
   Instant told_excused_until_ = 0;
   Instant flag_excused_until_ = 0;
+  std::set<int> died_;             // their successors have other names in lines
   std::map<int, Instant> paused_;  // when a pause of this client began or ended last
   Instant away_ = 0;               // the length of all faults that end connections
   Instant silent_until_ = 0;       // somebody who died or was paused may stand in line
   Instant busy_at_ = 0;            // when the lock was not idle
+  Instant guarded_at_ = 0;         // when the flag was up, or nobody needed it
   Instant in_order_at_ = 0;        // when no flag was left
+  std::uint64_t attempts_ = 0;     // by calls in line
+  std::uint64_t grants_ = 0;       // to calls in line
   std::uint64_t bypasses_ = 0;
 };
 

@@ -74,20 +74,55 @@ TEST_CASE("only_the_first_one_in_line_asks_and_one_that_was_displaced_hears_of_i
 TEST_CASE("a_free_lock_must_be_taken_soon_and_after_the_death_of_a_member_within_its_life") {
   for (const bool somebody_died : {false, true}) {
     LineFixture fixture;
-    fixture.judge.look(false, false, 0);
+    fixture.judge.look(false, false, true, 0);
     if (somebody_died) fixture.judge.disturbed({.kind = Fault::Kind::client_crash, .at = 0}, 0);
-    fixture.judge.look(true, false, second);
+    fixture.judge.look(true, false, true, second);
     CHECK(fixture.broken == (somebody_died ? std::nullopt : std::optional{Rule::wake_up}));
-    fixture.judge.look(true, false, 7 * second);
+    fixture.judge.look(true, false, true, 7 * second);
     CHECK(fixture.broken == Rule::wake_up);
   }
 }
 
 TEST_CASE("a_flag_must_not_stand_for_nobody") {
   LineFixture fixture;
-  fixture.judge.look(false, false, 0);
-  fixture.judge.look(false, true, millisecond);
+  fixture.judge.look(false, false, true, 0);
+  fixture.judge.look(false, true, true, millisecond);
   CHECK_FALSE(fixture.broken);
-  fixture.judge.look(false, true, second);
+  fixture.judge.look(false, true, true, second);
   CHECK(fixture.broken == Rule::quiescence);
+}
+
+TEST_CASE("a_node_tells_only_those_whom_a_change_concerns") {
+  LineFixture fixture;
+  fixture.judge.is_first(0, 0, 2, millisecond);
+  fixture.judge.is_first(1, 0, 2, 2 * millisecond);
+  for (const int displaced_or_first : {0, 1}) fixture.judge.told(displaced_or_first, 0, 2, 2 * millisecond);
+  CHECK_FALSE(fixture.broken);
+  SECTION("another member") { fixture.judge.told(2, 0, 2, 2 * millisecond); }
+  SECTION("nothing has changed") { fixture.judge.told(1, 0, 2, 3 * millisecond); }
+  CHECK(fixture.broken == Rule::traffic);
+}
+
+TEST_CASE("a_grant_to_a_call_in_line_takes_about_one_attempt") {
+  for (const int attempts : {15, 30}) {
+    LineFixture fixture;
+    fixture.stand(0, 0);
+    for (int attempt = 0; attempt < attempts; ++attempt) fixture.judge.asks({0, 0}, millisecond);
+    for (int grant = 0; grant < 10; ++grant) fixture.judge.granted({0, 0}, millisecond);
+    fixture.judge.judge_attempts(5, second);
+    CHECK(fixture.broken == (attempts > 15 ? std::optional{Rule::traffic} : std::nullopt));
+  }
+}
+
+TEST_CASE("a_flag_must_stand_for_those_in_line") {
+  for (const bool is_up : {true, false}) {
+    LineFixture fixture;
+    fixture.stand(0, 100 * millisecond);
+    fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+    fixture.judge.look(false, false, is_up, 120 * millisecond);
+    CHECK_FALSE(fixture.broken);
+    fixture.judge.look(false, false, is_up, second);
+    fixture.judge.look(false, false, is_up, 2 * second);
+    CHECK(fixture.broken == (is_up ? std::nullopt : std::optional{Rule::order}));
+  }
 }

@@ -19,6 +19,7 @@ enum class Rule : std::uint8_t {
   quiescence,  // no copy outlives its ttl, and nothing is left over at the end
   order,       // who has stood in line before another one called is served first
   wake_up,     // a free lock is taken by those who stand in line
+  traffic,     // a grant wakes one of those who stand in line, and takes about one attempt
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 

@@ -74,6 +74,16 @@ class Mutant {
   [[nodiscard]] virtual bool reads_when_arming() const { return true; }
   /// Whether a change counts that is reported before the reply of the read that armed the key.
   [[nodiscard]] virtual bool heeds_overtaking_changes() const { return true; }
+  /// Whether a reported change counts only for the node that reports it.
+  [[nodiscard]] virtual bool counts_changes_by_node() const { return true; }
+  /// Whether a client asks the nodes if the lock is free, although it has released it once.
+  [[nodiscard]] virtual bool forgets_own_release() const { return true; }
+  /// Whether a client that does not reach a majority leaves its line.
+  [[nodiscard]] virtual bool leaves_if_crippled() const { return true; }
+  /// Whether a client gives up nodes that do not answer.
+  [[nodiscard]] virtual bool gives_up_deaf_nodes() const { return true; }
+  /// Whether a node orders a client's lines again after the client has connected to it again.
+  [[nodiscard]] virtual bool returns_to_gates() const { return true; }
   /// How many ms a line's flag lives; 0: for ever.
   [[nodiscard]] virtual std::int64_t flag_life(std::int64_t intended) const { return intended; }
   /// Whether the client sends the whole script to a node that does not know the digest, to leave a line.

@@ -185,6 +185,37 @@ class RepliesCountLast final : public NamedMutant {
   [[nodiscard]] bool heeds_overtaking_changes() const override { return false; }
 };
 
+/// The head of a line asks as soon as one node reports a change, not when a majority may be free.
+class AsksAtFirstPush final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool counts_changes_by_node() const override { return false; }
+};
+
+class RemembersOwnRelease final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool forgets_own_release() const override { return false; }
+};
+
+class StaysCrippled final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool leaves_if_crippled() const override { return false; }
+};
+
+class KeepsDeafGates final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool gives_up_deaf_nodes() const override { return false; }
+};
+
+class NeverMovesBack final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool returns_to_gates() const override { return false; }
+};
+
 /// The flag lives for this percentage of the time that it should.
 class FlagOfOtherLife final : public NamedMutant {
  public:
@@ -426,11 +457,23 @@ std::vector<std::unique_ptr<Mutant>> make() {
           {line_with({{"call('ZREM',order,member) call('ZREM',alive,member)",
                        "if member~=before then call('ZREM',order,member) call('ZREM',alive,member) end"}})}},
       about_lines);
+  add(Patched{"everybody-is-told",
+              {line_with({{"if head~=before then ",
+                           "if head~=before then for _,member in ipairs(call('ZRANGE',order,0,-1)) do "
+                           "if member~=me then tell(member,order) end end "}})}},
+      about_lines);
+  add(Patched{"members-of-the-future-stay", {line_with({{"remove(now+life*1.25,'+inf')", ""}})}},
+      about_lines);
+  add(AsksAtFirstPush{"first-change-counts"}, about_lines);
+  add(RemembersOwnRelease{"own-release-is-remembered"}, about_lines);
+  add(StaysCrippled{"crippled-head-stays"}, about_lines);
+  add(KeepsDeafGates{"deaf-gate-is-kept"}, about_lines);
+  add(NeverMovesBack{"nobody-moves-back"}, about_lines);
   add(ArmsWithoutReading{"no-read-when-arming"}, about_lines);
   add(ArmsFirstConnection{"no-rearm-after-reconnect"}, about_lines);
   add(RepliesCountLast{"replies-count-behind-changes"}, about_lines);
   add(FlagOfOtherLife{"flag-stays", 0}, with_lines);
-  add(FlagOfOtherLife{"flag-ends-early", 50}, about_lines);
+  add(FlagOfOtherLife{"flag-ends-early", 20}, about_lines);
   add(LeavesByDigest{"leave-by-digest-only"}, with_lines);
   add(LooksRarely{"members-only-listen"}, with_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);

@@ -448,12 +448,6 @@ constexpr std::array faults_of_gates{Likely{Kind::stall, 4},         Likely{Kind
 constexpr std::array faults_of_gates_beyond{Likely{Kind::node_jump, 4}, Likely{Kind::flush_all, 2},
                                             Likely{Kind::foreign_delete, 2}};
 
-/// The node that orders the line as long as all nodes are well.
-int gate_of(const Schedule& schedule) {
-  const auto run_id = [](core::NodeIndex node) { return "run-" + std::to_string(node) + "-0"; };
-  return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
-}
-
 Fault draw_fault_of_line(const Schedule& schedule, Random& random) {
   const Instant life = schedule.line_times.life.count() * millisecond;
   Fault fault{};
@@ -477,6 +471,26 @@ Fault draw_fault_of_line(const Schedule& schedule, Random& random) {
   // A smaller step is not noticed: who stands in line already keeps the place.
   if (fault.kind == Kind::node_jump) fault.amount += fault.amount < 0 ? -2 * life : 2 * life;
   return fault;
+}
+
+/// The only faults are that some clients reach the gate and no other node for a while.
+void cripple(Schedule& schedule, Random& random) {
+  schedule.faults.clear();
+  const Instant life = schedule.line_times.life.count() * millisecond;
+  for (auto left = random.between(1, 3); left > 0; --left) {
+    Fault fault{.kind = Kind::partition, .at = random.between(life, schedule.heals - life)};
+    fault.client = static_cast<int>(random.between(0, schedule.clients - 1));
+    fault.length = std::min(random.between(life, 2 * life), schedule.heals - fault.at);
+    for (fault.node = 0; fault.node < schedule.nodes; ++fault.node)
+      if (fault.node != gate_of(schedule)) schedule.faults.push_back(fault);
+  }
+}
+
+/// Each client is near to some nodes and far from others.
+void draw_distances(Schedule& schedule, Random& random) {
+  const Instant farthest = schedule.node_timeout.count() * millisecond / 4;
+  for (int link = 0; link < schedule.clients * schedule.nodes; ++link)
+    schedule.link_delays.push_back(random.skewed(0, farthest));
 }
 
 /// In the proportions of the library's.
@@ -514,6 +528,8 @@ void make_line(Schedule& schedule, Random& random) {
   schedule.open_for = 2 * life.count() * millisecond;
   for (auto left = random.between(0, 4); left > 0; --left)
     schedule.faults.push_back(draw_fault_of_line(schedule, random));
+  if (random.chance(10)) cripple(schedule, random);
+  if (schedule.faults.empty()) draw_distances(schedule, random);
 }
 
 std::int64_t draw_wall_offset(Random& random) {
@@ -609,6 +625,11 @@ std::string describe(const Fault& fault) {
   if (restores_old_data(fault)) text += " (" + milliseconds(fault.amount) + " old)";
   if (fault.kind == Kind::slow) text += " (+" + milliseconds(fault.amount) + ")";
   return text;
+}
+
+int gate_of(const Schedule& schedule) {
+  const auto run_id = [](core::NodeIndex node) { return "run-" + std::to_string(node) + "-0"; };
+  return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
 }
 
 Schedule draw_schedule(std::uint64_t seed, Profile profile) {

@@ -175,6 +175,9 @@ struct Schedule {
   return index < drawn.size() ? drawn[index] : 0;
 }
 
+/// The node that orders the line of the first resource as long as all nodes are well.
+[[nodiscard]] int gate_of(const Schedule& schedule);
+
 [[nodiscard]] Schedule draw_schedule(std::uint64_t seed, Profile profile);
 
 }  // namespace redlock::simulation

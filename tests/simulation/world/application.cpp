@@ -123,6 +123,7 @@ void Process::pursue(Thread& thread, Time now) {
   claim.heeds_flag = is_fair;
   const bool waits = now < thread.gives_up_at;
   thread.state = Thread::State::asking;
+  if (mutant_ && !mutant_->gives_up_deaf_nodes()) claim.node_timeout = std::chrono::hours{1};
   auto pursuit = std::make_unique<ObservedPursuit>(
       Pursuit::Call{.claim = std::move(claim),
                     .adopted_token = thread.adopted.token,
@@ -155,7 +156,10 @@ void Process::ObservedPursuit::child_ended(core::Operation& child, Time now, cor
 }
 
 void Process::attempt_begins(Thread& thread, core::Claim& claim) {
-  if (mutant_) mutant_->before_attempt(claim, thread.claim.owner);
+  if (mutant_) {
+    claim.node_timeout = schedule_.node_timeout;  // that of the call may be another one
+    mutant_->before_attempt(claim, thread.claim.owner);
+  }
   thread.claim = claim;
   ++judge_.figures().attempts;
   world_.asked(claim.owner);

@@ -23,13 +23,15 @@ std::string member_of(int client, Instant begun) {
 }
 
 std::vector<core::Session::Settings> settings_of(int client, const Schedule& schedule,
-                                                 const std::string& member, Random& random) {
+                                                 const std::string& member, const Mutant* mutant,
+                                                 Random& random) {
+  const bool gives_up = !mutant || mutant->gives_up_deaf_nodes();
   std::vector<core::Session::Settings> settings;
   for (int node = 0; node < nodes_of(client, schedule); ++node)
     settings.push_back({.name = "node " + std::to_string(node + 1),
                         .login = {.turn_channel = core::turn_channel(member)},
                         .connect_timeout = Process::connect_timeout,
-                        .silence = 4 * Span{schedule.node_timeout},
+                        .silence = (gives_up ? 4 : 100) * Span{schedule.node_timeout},
                         .seed = random.next()});
   return settings;
 }
@@ -66,7 +68,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
       random_{random},
       world_{world},
       judge_{judge},
-      engine_{settings_of(index, schedule, member_of(index, world.now()), random_),
+      engine_{settings_of(index, schedule, member_of(index, world.now()), mutant, random_),
               connect_timeout,
               random_.next(),
               guard_of(index, schedule, mutant),

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "redlock/core/line/line_messages.hpp"
 #include "simulation/server/command.hpp"
 #include "simulation/world/world.hpp"
 
@@ -34,6 +35,8 @@ Reply array_of(std::vector<Reply> elements) {
 void World::deliver_messages(int node) {
   Server& server = nodes_[static_cast<std::size_t>(node)].server;
   for (const Channels::Message& message : server.take_messages()) {
+    if (message.reply.elements[2].text == core::LineKeys{key_of(0)}.order)
+      judge_.lines().told(connections_[static_cast<std::size_t>(message.subscriber)].client, 0, node, now_);
     if (connections_[static_cast<std::size_t>(message.subscriber)].client_open)
       answer(message.subscriber, {now_, 0, {message.reply}, {"a message"}});
     else

@@ -135,6 +135,17 @@ bool World::is_unheeded_change(const Connection& listener, const Connection::Ans
   return commands >= 0 && waits_for_reply(connections_[static_cast<std::size_t>(commands)]);
 }
 
+/// Under a mutant, a client takes a report of one node for a report of every node.
+void World::repeat_change(int client, int heard, const Connection::Answers& answers) {
+  for (std::size_t index = 0; index < connections_.size(); ++index) {
+    const Connection& other = connections_[index];
+    if (other.client == client && listens(other) && static_cast<int>(index) != heard && other.client_open &&
+        other.made_is_known && !waits_for_reply(other))
+      clients_[static_cast<std::size_t>(client)].process->answered(
+          other.line, answers.replies, time_of(clients_[static_cast<std::size_t>(client)]));
+  }
+}
+
 void World::pump_answers(int index) {
   const int client_index = connections_[static_cast<std::size_t>(index)].client;
   Client& client = clients_[static_cast<std::size_t>(client_index)];
@@ -158,6 +169,8 @@ void World::pump_answers(int index) {
       if (is_unheeded_change(connection, answers)) continue;
       note_answers(connection, answers, Event::Kind::reply);
       client.process->answered(connection.line, answers.replies, time_of(client));
+      if (answers.is_change && mutant_ && !mutant_->counts_changes_by_node())
+        repeat_change(client_index, index, answers);
     } else if (connection.closing) {
       connection.client_open = false;
       client.connections[static_cast<std::size_t>(connection.line)] = -1;
@@ -210,6 +223,7 @@ core::Reply World::welcome(const Connection& connection, const std::vector<std::
   const std::size_t at = found + std::string_view{"run_id:"}.size();
   if (mutant_ && !mutant_->recognises_servers())
     reply.text.insert(at, std::to_string(connection.line % schedule_.nodes) + "-");
+  if (mutant_ && !mutant_->returns_to_gates() && !connection.is_first) reply.text.insert(at, "again-");
   return reply;
 }
 
@@ -229,6 +243,10 @@ bool World::execute_otherwise(int index, const std::vector<std::string_view>& wo
     otherwise[0] = "EVALSHA";
     otherwise[1] = core::line_script.sha1;
   }
+  if (words.size() > 9 && is_call_of(core::line_script, words) && words[7].empty() &&
+      !mutant_->leaves_if_crippled() &&
+      !reaches_majority(connections_[static_cast<std::size_t>(index)].client))
+    otherwise[7] = otherwise[9] = "0";
   if (otherwise == words) return false;
   node.server.execute(index, otherwise, clock_us(node), replies);
   deliver_messages(connections_[static_cast<std::size_t>(index)].node);
@@ -251,6 +269,8 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (mutant_ && execute_otherwise(index, words, replies)) return;
   node.server.execute(index, words, at, replies);
   if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
+  if (mutant_ && words.front() == "PTTL" && !mutant_->forgets_own_release() && !connection.released.empty())
+    replies.back().integer = -2;
   if (is_call_of(core::line_script, words) && replies.back().is(core::Reply::Kind::array))
     judge_line(connection, words);
   deliver_messages(connection.node);
@@ -282,6 +302,8 @@ void World::judge_line(const Connection& connection, const std::vector<std::stri
     if (const Entry* const line = node.server.find(order, clock_us(node)))
       judge_.lines().is_first(client_of(line->members.members().front().name), resource, connection.node,
                               now_);
+    else
+      judge_.lines().emptied(resource, connection.node, now_);
   }
 }
 

@@ -93,6 +93,7 @@ Outcome World::run() {
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
+  judge_.lines().judge_attempts(judge_.figures().extensions, now_);
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
   Figures& figures = judge_.figures();
@@ -400,6 +401,16 @@ bool World::is_usable(const Node& node) const {
   return node.down == 0 && node.stopped == 0 && node.modes == std::array<int, 3>{};
 }
 
+bool World::reaches_majority(int client) const {
+  int reached = 0;
+  for (int node = 0; node < schedule_.nodes; ++node)
+    reached += network_.passes(client, node, Network::Direction::to_node) &&
+                       network_.passes(client, node, Network::Direction::to_client)
+                   ? 1
+                   : 0;
+  return reached >= static_cast<int>(core::quorum(nodes_.size()));
+}
+
 int World::nodes_with(std::string_view key) const {
   return static_cast<int>(std::count_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
     return node.server.find(key, clock_us(node)) != nullptr;
@@ -426,7 +437,7 @@ void World::look_at_line() {
   };
   LineJudge& lines = judge_.lines();
   const bool is_left = nodes_with(core::flag_key(key)) > 0 && !lines.any_standing([](int) { return true; });
-  lines.look(!judge_.any_in_force() && lines.any_standing(can_take), is_left, now_);
+  lines.look(!judge_.any_in_force() && lines.any_standing(can_take), is_left, flag_stands(0), now_);
   if (is_open_ || lines.any_standing([](int) { return true; }))
     post(now_ + 2 * millisecond, Due::Kind::look_at_line);
 }

@@ -154,6 +154,8 @@ class World final : private Surroundings {
   // ── nodes ──────────────────────────────────────────────────────────────────────────────────────────────────
   void serve(int connection, const Connection::Request& request);
   void answer(int connection, Connection::Answers answers);
+  [[nodiscard]] bool reaches_majority(int client) const;
+  void repeat_change(int client, int heard, const Connection::Answers& answers);
   [[nodiscard]] bool is_unheeded_change(const Connection& listener, const Connection::Answers& answers) const;
   void execute(int connection, const std::vector<std::string_view>& words, std::vector<core::Reply>& replies);
   [[nodiscard]] bool execute_otherwise(int connection, const std::vector<std::string_view>& words,
