@@ -92,6 +92,9 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   }
   order_excused_until_ =
       std::max(order_excused_until_, redialled + (now < fault.at + fault.length ? fault.length : 0));
+  // Who stood in another line meanwhile may have taken the flag down with it, and the next one in line may be dead.
+  flag_missed_until_ = std::max(flag_missed_until_, order_excused_until_ + 2 * life);
+  if (only_cripples_) crippled_until_[fault.client] = fault.at + fault.length;
   if (pauses(fault))
     paused_[fault.client] = now;
   else
@@ -162,7 +165,12 @@ void LineJudge::granted(Caller caller, Instant now) {
 
 void LineJudge::is_first(int client, int resource, int node, Instant now) {
   First& first = first_[{resource, node}];
-  if (first.client != client) first = {client, now, first.client, now};
+  if (first.client == client) return;
+  first = {client, now, first.client, now};
+  // It leaves when it has noticed that too few nodes answer.
+  if (now < crippled_until_[client])
+    wake_up_excused_until_ =
+        std::max(wake_up_excused_until_, now + 5 * schedule_.node_timeout.count() * millisecond);
 }
 
 void LineJudge::emptied(int resource, int node, Instant now) {
@@ -231,7 +239,7 @@ void LineJudge::look(bool is_idle, bool is_left, bool is_up, Instant now) {
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
   if (now > std::max(in_order_at_, flag_excused_until_) + soon())
     report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
-  if (now > std::max(guarded_at_, order_excused_until_) + soon())
+  if (now > std::max(guarded_at_, flag_missed_until_) + soon())
     report_(Rule::order, now, "calls stand in line, and no flag keeps newcomers behind them");
 }
 

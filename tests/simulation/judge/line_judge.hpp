@@ -99,6 +99,8 @@ class LineJudge {
   Instant order_excused_until_ = 0;
   Instant told_excused_until_ = 0;
   Instant flag_excused_until_ = 0;
+  Instant flag_missed_until_ = 0;
+  std::map<int, Instant> crippled_until_;
   std::set<int> died_;             // their successors have other names in lines
   std::map<int, Instant> paused_;  // when a pause of this client began or ended last
   Instant away_ = 0;               // the length of all faults that end connections

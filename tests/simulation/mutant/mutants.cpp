@@ -474,7 +474,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RepliesCountLast{"replies-count-behind-changes"}, about_lines);
   add(FlagOfOtherLife{"flag-stays", 0}, with_lines);
   add(FlagOfOtherLife{"flag-ends-early", 20}, about_lines);
-  add(LeavesByDigest{"leave-by-digest-only"}, with_lines);
+  add(LeavesByDigest{"leave-by-digest-only"}, about_lines);
   add(LooksRarely{"members-only-listen"}, with_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;

@@ -249,6 +249,8 @@ bool World::execute_otherwise(int index, const std::vector<std::string_view>& wo
     otherwise[7] = otherwise[9] = "0";
   if (otherwise == words) return false;
   node.server.execute(index, otherwise, clock_us(node), replies);
+  if (is_call_of(core::line_script, otherwise) && replies.back().is(core::Reply::Kind::array))
+    judge_line(connections_[static_cast<std::size_t>(index)], otherwise);
   deliver_messages(connections_[static_cast<std::size_t>(index)].node);
   return true;
 }
