@@ -92,8 +92,6 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   }
   order_excused_until_ =
       std::max(order_excused_until_, redialled + (now < fault.at + fault.length ? fault.length : 0));
-  // Who stood in another line meanwhile may have taken the flag down with it, and the next one in line may be dead.
-  flag_missed_until_ = std::max(flag_missed_until_, order_excused_until_ + 2 * life);
   if (only_cripples_) crippled_until_[fault.client] = fault.at + fault.length;
   if (pauses(fault))
     paused_[fault.client] = now;
@@ -239,7 +237,8 @@ void LineJudge::look(bool is_idle, bool is_left, bool is_up, Instant now) {
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
   if (now > std::max(in_order_at_, flag_excused_until_) + soon())
     report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
-  if (now > std::max(guarded_at_, flag_missed_until_) + soon())
+  // After a fault, who stood in another line may take the flag down with it, and the next one in line may be dead.
+  if (schedule_.faults.empty() && now > guarded_at_ + soon())
     report_(Rule::order, now, "calls stand in line, and no flag keeps newcomers behind them");
 }
 

@@ -99,7 +99,6 @@ class LineJudge {
   Instant order_excused_until_ = 0;
   Instant told_excused_until_ = 0;
   Instant flag_excused_until_ = 0;
-  Instant flag_missed_until_ = 0;
   std::map<int, Instant> crippled_until_;
   std::set<int> died_;             // their successors have other names in lines
   std::map<int, Instant> paused_;  // when a pause of this client began or ended last
