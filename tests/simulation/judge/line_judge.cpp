@@ -237,8 +237,8 @@ void LineJudge::look(bool is_idle, bool is_left, bool is_up, Instant now) {
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
   if (now > std::max(in_order_at_, flag_excused_until_) + soon())
     report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
-  // After a fault, who stood in another line may take the flag down with it, and the next one in line may be dead.
-  if (schedule_.faults.empty() && now > guarded_at_ + soon())
+  // After a fault, and at the start, who leaves another line as the last one takes the flag down.
+  if (schedule_.faults.empty() && now > std::max(guarded_at_, order_excused_until_) + soon())
     report_(Rule::order, now, "calls stand in line, and no flag keeps newcomers behind them");
 }
 
