@@ -83,11 +83,15 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   Instant recovered = now + longest_look(schedule_) + 2 * timeout;
   if (lasts(fault)) recovered += fault.length;
   if (fault.kind == Fault::Kind::slow) recovered += 4 * fault.amount;
-  // The pauses before a client redials a node have grown for as long as nodes were away, to a second at most.
+  // The pauses before a client redials a node are up to twice as long as it was away, twice as long again after each further
+  // fault, and a second at most.
   Instant redialled = recovered;
   if (ends_connections(fault)) {
-    if (now == fault.at) away_ += fault.length;
-    redialled += std::clamp(away_, 50 * millisecond, second);
+    if (now == fault.at) {
+      away_ += fault.length;
+      longest_pause_ = std::min(2 * std::max(longest_pause_, away_ + 25 * millisecond), second);
+    }
+    redialled += longest_pause_;
     recovered += 50 * millisecond;
   }
   order_excused_until_ =

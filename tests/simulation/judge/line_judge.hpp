@@ -103,6 +103,7 @@ class LineJudge {
   std::set<int> died_;             // their successors have other names in lines
   std::map<int, Instant> paused_;  // when a pause of this client began or ended last
   Instant away_ = 0;               // the length of all faults that end connections
+  Instant longest_pause_ = 0;      // before a client redials a node after them
   Instant silent_until_ = 0;       // somebody who died or was paused may stand in line
   Instant busy_at_ = 0;            // when the lock was not idle
   Instant guarded_at_ = 0;         // when the flag was up, or nobody needed it
