@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,8 +18,7 @@
 namespace redlock::benchmark {
 namespace {
 
-/// Longer than a round trip, as most holds are.
-constexpr std::chrono::milliseconds hold_time{2};
+constexpr std::chrono::milliseconds shortest_hold{2};
 constexpr std::size_t floor_cycles = 1000;
 
 /// The servers, behind proxies if they are to be far away.
@@ -146,6 +147,9 @@ Contention contention(const ContentionSetup& setup) {
                     .by_deletion = wake_ups_by_deletion(site.servers, locks),
                     .by_expiry = wake_ups_by_expiry(site.servers, locks),
                     .rows = {}};
+  // The next one in line needs two round trips to be ready, and most holds are longer than that.
+  const std::chrono::microseconds three_trips{static_cast<std::int64_t>(3 * result.round_trip_us)};
+  const std::chrono::microseconds hold_time = std::max<std::chrono::microseconds>(shortest_hold, three_trips);
   for (const unsigned count : setup.waiters)
     for (const Order order : {Order::fifo, Order::none}) {
       const std::string name = "bench/" + std::to_string(count) + "/" + std::string{to_string(order)};

@@ -38,9 +38,10 @@ struct Fixture {
   Lease hold(redlock::Renewal renewal = redlock::Renewal::none) {
     return locks.lock("r", {.ttl = 60s, .renewal = renewal, .on_lost = recorder.callback()}).value();
   }
-  /// Whether all nodes will report the next change.
+  /// Whether all nodes will report the next change, and no write of the client is under way.
   [[nodiscard]] bool is_armed() {
     return eventually([&] {
+      if (locks.pending() > 0) return false;
       for (RawClient& server : servers)
         if (server.info("tracking_total_keys") != "1") return false;
       return true;
