@@ -17,7 +17,6 @@ struct ServerPlan {
   std::string program;
   std::vector<std::string> arguments;
   std::string password;
-  bool speaks_tls = false;
   pid_t group = 0;
 };
 
