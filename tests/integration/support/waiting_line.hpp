@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,15 +64,28 @@ class WaitingLine {
     return all;
   }
 
-  /// Sets or deletes the lock's key on all nodes, as another program that knows nothing of lines.
+  /// Sets the lock's key on all nodes, as another program that knows nothing of lines.
   void take(std::string_view owner) {
     for (RawClient& server : servers_) server.command({"SET", resource_, std::string{owner}});
   }
+  /// Deletes the copies of the owner who has most of them. The next one may get the lock meanwhile, and keeps its copies.
   void free() {
-    for (RawClient& server : servers_) server.del(resource_);
+    std::map<std::string, int> copies;
+    for (RawClient& server : servers_) ++copies[owner_at(server)];
+    copies.erase("");
+    if (copies.empty()) return;
+    const auto most = std::max_element(copies.begin(), copies.end(), [](const auto& one, const auto& other) {
+      return one.second < other.second;
+    });
+    for (RawClient& server : servers_)
+      if (owner_at(server) == most->first) server.del(resource_);
   }
 
  private:
+  /// Empty if the key does not exist.
+  [[nodiscard]] std::string owner_at(RawClient& server) const {
+    return server.command({"GETRANGE", resource_, "0", "-1"});
+  }
   [[nodiscard]] RawClient& at(int node) { return servers_.at(static_cast<std::size_t>(node)); }
   [[nodiscard]] bool is_asked(int node) const {
     return std::find(left_out_.begin(), left_out_.end(), node) == left_out_.end();
