@@ -628,7 +628,7 @@ std::string describe(const Fault& fault) {
 }
 
 int gate_of(const Schedule& schedule) {
-  const auto run_id = [](core::NodeIndex node) { return "run-" + std::to_string(node) + "-0"; };
+  const auto run_id = [](core::NodeIndex node) { return run_id_of(static_cast<int>(node), 0); };
   return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
 }
 

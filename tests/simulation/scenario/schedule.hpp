@@ -175,6 +175,11 @@ struct Schedule {
   return index < drawn.size() ? drawn[index] : 0;
 }
 
+/// The run_id of a node that was started again `starts` times.
+[[nodiscard]] inline std::string run_id_of(int node, int starts) {
+  return "run-" + std::to_string(node) + "-" + std::to_string(starts);
+}
+
 /// The node that orders the line of the first resource as long as all nodes are well.
 [[nodiscard]] int gate_of(const Schedule& schedule);
 

@@ -240,7 +240,7 @@ void World::restart(const Fault& fault, int index) {
   audit_all();
   if (--node.down > 0 || fault.kind == Kind::roll_back) return;
   ++node.starts;
-  const std::string run_id = "run-" + std::to_string(fault.node) + "-" + std::to_string(node.starts);
+  const std::string run_id = run_id_of(fault.node, node.starts);
   node.server.restart(Keyspace{node.server.keys()}, run_id, clock_us(node));
   node.modes = {};
 }

@@ -62,6 +62,10 @@ class Network {
   [[nodiscard]] bool passes(int client, int node, Direction direction) const {
     return link(client, node).blocked[direction == Direction::to_client ? 1 : 0] == 0;
   }
+  /// Whether messages pass in both directions.
+  [[nodiscard]] bool connects(int client, int node) const {
+    return passes(client, node, Direction::to_node) && passes(client, node, Direction::to_client);
+  }
   /// `by`: 1 when the fault begins, -1 when it ends.
   void block(const Fault& fault, int by);
   void slow_down(const Fault& fault, int by);

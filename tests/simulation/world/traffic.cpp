@@ -63,11 +63,9 @@ void World::dial(int client, int line) {
 void World::dialled(int index) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
   if (!connection.client_open) return;
-  const int client = connection.client;
-  const bool passes = network_.passes(client, connection.node, to_node) &&
-                      network_.passes(client, connection.node, to_client);
+  const bool connects = network_.connects(connection.client, connection.node);
   Node& node = nodes_[static_cast<std::size_t>(connection.node)];
-  if (!passes || (node.down > 0 && node.host_is_dead))
+  if (!connects || (node.down > 0 && node.host_is_dead))
     return post(now_ + 20 * millisecond, Due::Kind::dialled, index);  // retransmission
   if (node.down > 0) return post(now_, Due::Kind::closed, index);
   connection.made = true;

@@ -61,7 +61,7 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
 
       foreign_(schedule.faults.size()) {
   for (std::size_t node = 0; node < static_cast<std::size_t>(schedule.nodes); ++node) {
-    const std::string run_id = "run-" + std::to_string(node) + "-0";
+    const std::string run_id = run_id_of(static_cast<int>(node), 0);
     nodes_.push_back({Server{interpreter, run_id}, SkewedClock{drawn_for(node, schedule.node_offsets),
                                                                drawn_for(node, schedule.node_ppm)}});
     if (schedule.deployed)
@@ -403,11 +403,7 @@ bool World::is_usable(const Node& node) const {
 
 bool World::reaches_majority(int client) const {
   int reached = 0;
-  for (int node = 0; node < schedule_.nodes; ++node)
-    reached += network_.passes(client, node, Network::Direction::to_node) &&
-                       network_.passes(client, node, Network::Direction::to_client)
-                   ? 1
-                   : 0;
+  for (int node = 0; node < schedule_.nodes; ++node) reached += network_.connects(client, node) ? 1 : 0;
   return reached >= static_cast<int>(core::quorum(nodes_.size()));
 }
 
@@ -427,9 +423,7 @@ void World::look_at_line() {
   const auto can_take = [&](int client) {
     const auto is_free_for = [&](const Node& node) {
       const int which = static_cast<int>(&node - nodes_.data());
-      return is_usable(node) && network_.passes(client, which, Network::Direction::to_node) &&
-             network_.passes(client, which, Network::Direction::to_client) &&
-             !node.server.find(key, clock_us(node));
+      return is_usable(node) && network_.connects(client, which) && !node.server.find(key, clock_us(node));
     };
     return is_running(clients_[static_cast<std::size_t>(client)]) &&
            std::count_if(nodes_.begin(), nodes_.end(), is_free_for) >=
