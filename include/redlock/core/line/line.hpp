@@ -99,7 +99,7 @@ class Line final : public ScriptedOperation {
   void released() {
     touch();
     if (head_.is_head() && !waiters_.is_asking()) head_.released();
-    was_released_ = !head_.is_head();
+    was_released_ = !head_.is_head() && (look_wanted_ || is_looking_);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
     touch();
