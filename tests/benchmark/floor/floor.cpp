@@ -1,6 +1,7 @@
 #include "benchmark/floor/floor.hpp"
 
 #include <stdexcept>
+#include <thread>
 
 namespace redlock::benchmark {
 
@@ -23,6 +24,19 @@ void Floor::run(std::size_t cycles, Samples& samples) {
     samples.add(Stopwatch::now() - cycle_begun);
   }
   samples.add_elapsed(Stopwatch::now() - begun);
+}
+
+void Floor::run_idly(std::size_t cycles, std::chrono::microseconds pause, Samples& round_trips) {
+  const auto time_trip = [&](std::string_view command) {
+    std::this_thread::sleep_for(pause);
+    const auto begun = Stopwatch::now();
+    ask_all(command);
+    round_trips.add(Stopwatch::now() - begun);
+  };
+  for (std::size_t i = 0; i < cycles; ++i) {
+    time_trip(commands_.lock(resource_.next()));
+    time_trip(commands_.release());
+  }
 }
 
 void Floor::ask_all(std::string_view command) {

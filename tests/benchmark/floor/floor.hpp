@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class Floor {
   /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these
   /// servers.
   void run(std::size_t cycles, Samples& samples);
+  /// The same, but each sample is one round trip after a pause, in which the servers fall asleep.
+  void run_idly(std::size_t cycles, std::chrono::microseconds pause, Samples& round_trips);
 
  private:
   struct Node {

@@ -54,6 +54,7 @@ void print_json(std::ostream& out, const Contention& table) {
                     {"attempts_per_hold", rounded(row.attempts_per_hold, 1000)},
                     {"idle_commands_per_s", rounded(row.idle_commands_per_s, 10)}});
   out << nlohmann::ordered_json{{"round_trip_us", rounded(table.round_trip_us, 10)},
+                                {"busy_round_trip_us", rounded(table.busy_round_trip_us, 10)},
                                 {"held_after_deletion", both(table.by_deletion)},
                                 {"held_after_expiry", both(table.by_expiry)},
                                 {"rows", rows}}
@@ -66,7 +67,8 @@ void print_table(std::ostream& out, const Contention& table) {
     return out << std::left << std::setw(10) << waiters << std::setw(6) << order << std::right << std::setw(6)
                << count;
   };
-  out << std::fixed << std::setprecision(1) << "majority round trip: " << table.round_trip_us << " us\n";
+  out << std::fixed << std::setprecision(1) << "majority round trip: " << table.round_trip_us
+      << " us after a pause as long as a hold, " << table.busy_round_trip_us << " us without a pause\n";
   const auto wake_ups = [&out](const char* event, const WakeUps& times) {
     out << "held after " << event << ": p50 " << times.p50_us << " us, at most " << times.most_us << " us\n";
   };

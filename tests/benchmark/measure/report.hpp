@@ -61,7 +61,8 @@ struct WakeUps {
   double most_us;
 };
 struct Contention {
-  double round_trip_us;  // to a majority of the nodes
+  double round_trip_us;  // to a majority of the nodes, which were idle as long as somebody holds the lock
+  double busy_round_trip_us;  // the same without a pause before
   WakeUps by_deletion;
   WakeUps by_expiry;
   std::vector<ContentionRow> rows;

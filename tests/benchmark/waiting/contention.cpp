@@ -142,14 +142,18 @@ Contention contention(const ContentionSetup& setup) {
   Floor floor{site.ports(), 'f', mark(locks, site.servers)};
   Samples cycles;
   floor.run(floor_cycles, cycles);
-  // A cycle is two round trips.
-  Contention result{.round_trip_us = cycles.percentile_us(0.5) / 2,
+  const double busy_round_trip_us = cycles.percentile_us(0.5) / 2;
+  // The next one in line needs two round trips to be ready, and most holds are longer than that.
+  const std::chrono::microseconds three_trips{static_cast<std::int64_t>(3 * busy_round_trip_us)};
+  const std::chrono::microseconds hold_time = std::max<std::chrono::microseconds>(shortest_hold, three_trips);
+  // Before a hand-over, everybody was idle for as long.
+  Samples round_trips;
+  floor.run_idly(floor_cycles / 2, hold_time, round_trips);
+  Contention result{.round_trip_us = round_trips.percentile_us(0.5),
+                    .busy_round_trip_us = busy_round_trip_us,
                     .by_deletion = wake_ups_by_deletion(site.servers, locks),
                     .by_expiry = wake_ups_by_expiry(site.servers, locks),
                     .rows = {}};
-  // The next one in line needs two round trips to be ready, and most holds are longer than that.
-  const std::chrono::microseconds three_trips{static_cast<std::int64_t>(3 * result.round_trip_us)};
-  const std::chrono::microseconds hold_time = std::max<std::chrono::microseconds>(shortest_hold, three_trips);
   for (const unsigned count : setup.waiters)
     for (const Order order : {Order::fifo, Order::none}) {
       const std::string name = "bench/" + std::to_string(count) + "/" + std::string{to_string(order)};
