@@ -55,6 +55,8 @@ void print_json(std::ostream& out, const Contention& table) {
                     {"idle_commands_per_s", rounded(row.idle_commands_per_s, 10)}});
   out << nlohmann::ordered_json{{"round_trip_us", rounded(table.round_trip_us, 10)},
                                 {"busy_round_trip_us", rounded(table.busy_round_trip_us, 10)},
+                                {"fifo_cycle_us", rounded(table.fifo_cycle_us, 10)},
+                                {"none_cycle_us", rounded(table.none_cycle_us, 10)},
                                 {"held_after_deletion", both(table.by_deletion)},
                                 {"held_after_expiry", both(table.by_expiry)},
                                 {"rows", rows}}
@@ -68,7 +70,9 @@ void print_table(std::ostream& out, const Contention& table) {
                << count;
   };
   out << std::fixed << std::setprecision(1) << "majority round trip: " << table.round_trip_us
-      << " us after a pause as long as a hold, " << table.busy_round_trip_us << " us without a pause\n";
+      << " us after a pause as long as a hold, " << table.busy_round_trip_us << " us without a pause\n"
+      << "lock and release that nobody else wants: " << table.fifo_cycle_us << " us in order, "
+      << table.none_cycle_us << " us with Order::none\n";
   const auto wake_ups = [&out](const char* event, const WakeUps& times) {
     out << "held after " << event << ": p50 " << times.p50_us << " us, at most " << times.most_us << " us\n";
   };

@@ -63,6 +63,8 @@ struct WakeUps {
 struct Contention {
   double round_trip_us;  // to a majority of the nodes, which were idle as long as somebody holds the lock
   double busy_round_trip_us;  // the same without a pause before
+  double fifo_cycle_us;       // lock and release of a lock that nobody else wants
+  double none_cycle_us;
   WakeUps by_deletion;
   WakeUps by_expiry;
   std::vector<ContentionRow> rows;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "benchmark/floor/floor.hpp"
+#include "benchmark/library_cycle.hpp"
 #include "benchmark/measure/measurements.hpp"
 #include "benchmark/measure/servers.hpp"
 #include "benchmark/waiting/waiters.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds shortest_hold{2};
 constexpr std::size_t floor_cycles = 1000;
+constexpr std::size_t order_cycles = 5000;
 
 /// The servers, behind proxies if they are to be far away.
 class Site {
@@ -98,6 +100,21 @@ double commands_while_idle(Counters& servers, unsigned nodes, std::chrono::secon
   return commands / elapsed.count() / nodes;
 }
 
+/// Both cycles by turns, so that they see the same machine.
+void measure_order(LockClient& locks, Contention& result) {
+  const LockOptions fifo{.fencing = false, .order = Order::fifo};
+  const LockOptions none{.fencing = false, .order = Order::none};
+  ResourceName resource{'o', 0};
+  Samples in_order;
+  Samples in_any;
+  for (std::size_t i = 0; i < order_cycles; ++i) {
+    measure_cycle(locks, fifo, resource, in_order);
+    measure_cycle(locks, none, resource, in_any);
+  }
+  result.fifo_cycle_us = in_order.percentile_us(0.5);
+  result.none_cycle_us = in_any.percentile_us(0.5);
+}
+
 /// `free_at`: before, nobody could get the lock.
 void add_holds(std::vector<Hold> holds, Stopwatch::time_point free_at, ContentionRow& row) {
   std::sort(holds.begin(), holds.end(),
@@ -151,9 +168,12 @@ Contention contention(const ContentionSetup& setup) {
   floor.run_idly(floor_cycles / 2, hold_time, round_trips);
   Contention result{.round_trip_us = round_trips.percentile_us(0.5),
                     .busy_round_trip_us = busy_round_trip_us,
+                    .fifo_cycle_us = 0,
+                    .none_cycle_us = 0,
                     .by_deletion = wake_ups_by_deletion(site.servers, locks),
                     .by_expiry = wake_ups_by_expiry(site.servers, locks),
                     .rows = {}};
+  measure_order(locks, result);
   for (const unsigned count : setup.waiters)
     for (const Order order : {Order::fifo, Order::none}) {
       const std::string name = "bench/" + std::to_string(count) + "/" + std::string{to_string(order)};
