@@ -171,6 +171,20 @@ TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
   }
 }
 
+TEST_CASE("a_release_while_another_client_is_the_first_one_does_not_count_when_this_one_becomes_it") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(1, 2), at(1ms));
+  client.lines.released("key");
+  client.advance(at(2ms));
+  client.lines.message(client.gate(), "redlock:qo:{key}");
+  client.advance(at(3ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(4ms));
+  CHECK(call.attempts == 0);  // the other one has the lock by now
+  CHECK(client.count("PTTL") == 3);
+}
+
 TEST_CASE("the_answer_about_a_call_that_is_not_the_first_one_any_more_does_not_count") {
   StandingClient client{3};
   TestWaiter first{at(0ms)};
