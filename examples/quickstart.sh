@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*"; }
 export -f say
 
-.ci/install g++ make cmake libhiredis-dev libcli11-dev nlohmann-json3-dev redis-server
+.ci/install g++ make cmake libhiredis-dev libssl-dev libcli11-dev nlohmann-json3-dev redis-server
 
 say "Building the command redlock and examples/quick_start.cpp"
 [ -f build/CMakeCache.txt ] || cmake --preset release -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF

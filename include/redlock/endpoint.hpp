@@ -1,9 +1,10 @@
-// The address of a node, with its credentials.
+// The address of a node, with its credentials and how connections to it are secured.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,50 @@
 namespace redlock {
 inline namespace v1 {
 
+/// The oldest version of TLS that is accepted.
+enum class TlsVersion : std::uint8_t { tls_1_2, tls_1_3 };
+
+/// Returns the version as people write it: `"1.2"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(TlsVersion) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, TlsVersion);
+
+/// How connections to the nodes `rediss://…` are secured. Without effect for other nodes.
+///
+/// The certificate of a server must be valid, be from a CA that is trusted, and name the host or the IP address of the
+/// endpoint among its subject alternative names. Files are in PEM format and are read when the client is made, which throws
+/// `Error` (invalid_argument) if one of them cannot be used. Files that are replaced later are taken by the next connection
+/// that is made.
+struct TlsOptions {
+  /// The certificates of the CAs that are trusted, in one file. Default, if `ca_path` is empty too: the CAs that the
+  /// system trusts.
+  std::string ca_file = {};
+  /// A folder with such certificates, one a file, as `openssl rehash` names them.
+  std::string ca_path = {};
+
+  /// The client's certificate, with those between it and its CA behind it, for servers that ask for one
+  /// (`tls-auth-clients`). Needs `key_file`.
+  std::string cert_file = {};
+  /// The private key of that certificate, without a passphrase.
+  std::string key_file = {};
+
+  /// The host name or IP address that the certificate must be for, and that the server is told (SNI). Default: the host
+  /// of the endpoint.
+  std::string server_name = {};
+
+  TlsVersion min_version = TlsVersion::tls_1_2;
+  /// The ciphers that are allowed with TLS 1.2, as OpenSSL names them: `"ECDHE+AESGCM"`. Default: those of the system.
+  std::string ciphers = {};
+  /// The ciphers that are allowed with TLS 1.3: `"TLS_AES_256_GCM_SHA384"`. Default: those of the system.
+  std::string ciphersuites = {};
+
+  /// Accepts every certificate. Whoever is between the client and a node can then read and change everything, the
+  /// password too. For trying things out; the client warns of it (`Options::on_warning`).
+  bool insecure_skip_verify = false;
+
+  friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
+};
+
 /// The address of one Redis node, with its credentials. Text converts implicitly, so a list of strings can be
 /// used as a list of endpoints:
 ///
@@ -22,7 +67,7 @@ inline namespace v1 {
 /// |---------------------------------------------------|----------------------------------------------------|
 /// | `redis://[[user]:password@]host[:port][/db]`      | TCP; default port 6379, default db 0                |
 /// | `redis://:password@host`                           | TCP with a password for the default user            |
-/// | `rediss://…`                                      | the same over TLS; parsed, but refused by clients  |
+/// | `rediss://…`                                      | the same over TLS: see `TlsOptions`                |
 /// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
@@ -43,6 +88,7 @@ class REDLOCK_EXPORT Endpoint {
     std::string password = {};  ///< Any bytes; empty for none.
     unsigned db = 0;
     bool tls = false;
+    std::optional<TlsOptions> tls_options = {};  ///< Instead of `Options::tls`, for this node.
   };
 
   Endpoint(std::string_view text);    // NOLINT(google-explicit-constructor)
@@ -65,6 +111,11 @@ class REDLOCK_EXPORT Endpoint {
   [[nodiscard]] unsigned db() const noexcept { return db_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
   [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Do not log.
+  /// None: those of the client (`Options::tls`).
+  [[nodiscard]] const std::optional<TlsOptions>& tls_options() const noexcept { return tls_options_; }
+
+  /// Returns the same address with TLS options of its own. They have no effect unless it is `rediss://…`.
+  [[nodiscard]] Endpoint with(TlsOptions options) const;
 
   /// Returns the full address without user and password, such as `redis://[::1]:6379/2`. Safe to log.
   [[nodiscard]] std::string to_string() const;
@@ -79,6 +130,7 @@ class REDLOCK_EXPORT Endpoint {
   std::string path_;
   std::string user_;
   std::string password_;
+  std::optional<TlsOptions> tls_options_;
 };
 
 /// Returns the enumerator's name, such as `"unix_socket"`. Never fails.
@@ -102,6 +154,8 @@ namespace detail {
 }  // namespace redlock
 
 #ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::TlsVersion> : redlock::detail::NameFormatter<redlock::TlsVersion> {};
 template <>
 struct std::formatter<redlock::Endpoint::Transport>
     : redlock::detail::NameFormatter<redlock::Endpoint::Transport> {};

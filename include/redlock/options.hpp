@@ -80,6 +80,9 @@ struct Options {
   /// and replaced.
   std::optional<Duration> node_timeout = std::nullopt;
 
+  /// How connections to `rediss://…` are secured. `Endpoint::with` gives a node options of its own.
+  TlsOptions tls = {};
+
   /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from
   /// every validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.
   std::optional<Duration> drift = std::nullopt;
@@ -191,6 +194,12 @@ struct Configuration {
   /// | `REDLOCK_DURABLE_NODES` | `1` or `0`                                                                        |
   /// | `REDLOCK_MAX_TTL`       | a time: `60`, `90s`, `5m` or `1h`                                                  |
   /// | `REDLOCK_KEY_PREFIX`    | the key prefix, taken as it is                                                    |
+  /// | `REDLOCK_TLS_CACERT`    | `Options::tls.ca_file`                                                              |
+  /// | `REDLOCK_TLS_CACERTDIR` | `Options::tls.ca_path`                                                              |
+  /// | `REDLOCK_TLS_CERT`      | `Options::tls.cert_file`                                                            |
+  /// | `REDLOCK_TLS_KEY`       | `Options::tls.key_file`                                                             |
+  /// | `REDLOCK_TLS_SERVER_NAME` | `Options::tls.server_name`                                                        |
+  /// | `REDLOCK_TLS_INSECURE_SKIP_VERIFY` | `1` or `0`: `Options::tls.insecure_skip_verify`                          |
   ///
   /// `REDLOCK_NODES` comes before any file. Of the two default files, the first one that can be read and names nodes
   /// counts. If nothing names nodes, there are none in the result. A file with a

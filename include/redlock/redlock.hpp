@@ -58,10 +58,10 @@ template <class Nodes>
 /// the calls.
 class REDLOCK_EXPORT Redlock : public LockClient {
  public:
-  /// Checks its arguments; does no I/O and starts no thread. The nodes must be independent masters, not
-  /// replicas of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given only once;
-  /// `rediss://` is not allowed. Throws `Error` (invalid_argument), or `std::system_error` if the system cannot
-  /// provide a descriptor or random numbers.
+  /// Checks its arguments and reads the files of `Options::tls`; contacts no node and starts no thread. The nodes must be
+  /// independent masters, not replicas of each other. Use 3, 5 or 7 nodes; 1 to 31 are allowed. Each address must be given
+  /// only once. Throws `Error` (invalid_argument), or `std::system_error` if the system cannot provide a descriptor or
+  /// random numbers.
   explicit Redlock(std::vector<Endpoint> nodes, Options options = {});
   /// As above, for any range of endpoints or of their texts. An error says which entry it is.
   template <detail::EndpointRange Nodes>

@@ -37,9 +37,6 @@ const std::vector<Endpoint>& checked(const std::vector<Endpoint>& nodes) {
     throw Error{Errc::invalid_argument, std::to_string(nodes.size()) + " nodes were given; allowed: 1 to 31"};
   std::set<std::string> seen;
   for (const Endpoint& node : nodes) {
-    if (node.transport() == Endpoint::Transport::tls)
-      throw Error{Errc::invalid_argument,
-                  node.to_string() + ": this build has no TLS; use redis:// or unix://"};
     if (!seen.insert(node.to_string()).second)
       throw Error{Errc::invalid_argument,
                   node.to_string() + " was given twice; every node must be a different server"};
@@ -52,16 +49,37 @@ Options checked(Options options) {
   return options;
 }
 
-void warn(const Options& options, std::size_t nodes) {
-  if (nodes % 2 != 0 || !options.on_warning) return;
-  options.on_warning(std::to_string(nodes) + " nodes tolerate no more failures than " +
-                     std::to_string(nodes - 1) + "; use an odd number of nodes");
+void warn(const Options& options, const std::vector<Endpoint>& nodes) {
+  if (!options.on_warning) return;
+  if (nodes.size() % 2 == 0)
+    options.on_warning(std::to_string(nodes.size()) + " nodes tolerate no more failures than " +
+                       std::to_string(nodes.size() - 1) + "; use an odd number of nodes");
+  for (const Endpoint& node : nodes)
+    if (node.transport() == Endpoint::Transport::tls &&
+        node.tls_options().value_or(options.tls).insecure_skip_verify)
+      options.on_warning(node.to_string() +
+                         ": the certificate is not verified (insecure_skip_verify), so whoever is on the way "
+                         "can read and change everything");
+}
+
+/// The nodes, each with its TLS options.
+std::vector<Endpoint> with_tls_options(std::vector<Endpoint> nodes, const Options& options) {
+  for (Endpoint& node : nodes)
+    if (!node.tls_options()) node = node.with(options.tls);
+  return nodes;
 }
 
 std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
   std::vector<std::string> names;
   for (const Endpoint& node : nodes) names.push_back(node.to_string());
   return names;
+}
+
+/// What a node's report says if no connection was made in time. Redis without TLS does not answer the first message of TLS.
+std::string late_message(const Endpoint& node) {
+  const std::string late = "no connection within the connect timeout";
+  if (node.transport() != Endpoint::Transport::tls) return late;
+  return late + "; the server may not speak TLS at this port";
 }
 
 std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options,
@@ -72,7 +90,8 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
                         .login = {node.user(), node.password(), node.db(), connection_name(), turn_channel},
                         .connect_timeout = options.connect_timeout,
                         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
-                        .seed = random_number()});
+                        .seed = random_number(),
+                        .late = late_message(node)});
   return settings;
 }
 
@@ -111,7 +130,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
       events_{options_.observer
                   ? new EventQueue{options_.observer, options_.key_prefix.size(), options_.on_warning}
                   : nullptr},
-      shell_{make_shell({.nodes = nodes,
+      shell_{make_shell({.nodes = with_tls_options(nodes, options_),
                          .sessions = settings_of(nodes, options_, core::turn_channel(member_)),
                          .connect_timeout = options_.connect_timeout,
                          .guard = guard_of(nodes.size(), options_),
@@ -119,7 +138,7 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
                          .member = member_,
                          .report = options_.on_warning})} {
   pin_module();  // for name lookups, and for callbacks that destroy their client
-  warn(options_, nodes.size());
+  warn(options_, nodes);
 }
 
 void Client::check_process() const {

@@ -27,8 +27,8 @@ core::Time ClosingSockets::timer() const noexcept {
 
 void ClosingSockets::append_to(std::vector<pollfd>& polls) const {
   for (const Leaving& leaving : leaving_) {
-    const bool has_unsent = leaving.sent < leaving.unsent.size();
-    polls.push_back({leaving.transport->fd(), static_cast<short>(has_unsent ? POLLIN | POLLOUT : POLLIN), 0});
+    const int events = leaving.has_unsent() ? POLLIN | POLLOUT : POLLIN;
+    polls.push_back({leaving.transport->fd(), static_cast<short>(events), 0});
   }
 }
 
@@ -48,21 +48,23 @@ void ClosingSockets::finish(core::Time until) {
 }
 
 bool ClosingSockets::is_finished(Leaving& leaving) {
-  if (leaving.sent < leaving.unsent.size()) send_rest(leaving);
-  std::array<char, 16384> ignored;
-  for (int part = 0; part < 4; ++part) {
+  if (leaving.has_unsent()) send_rest(leaving);
+  std::array<char, Transport::receive_size> ignored;
+  for (int part = 0; part < 2; ++part) {
     const Transport::Received got = leaving.transport->receive(ignored.data(), ignored.size());
     leaving.read += got.size;
     if (got.ended || leaving.read > most_read) return true;
-    if (got.size == 0) return false;
+    if (!got.more) return false;
   }
   return false;
 }
 
 void ClosingSockets::send_rest(Leaving& leaving) {
   const std::string_view rest = std::string_view{leaving.unsent}.substr(leaving.sent);
-  if (!rest.empty()) leaving.sent += leaving.transport->send(rest).value_or(0);
-  if (leaving.sent == leaving.unsent.size()) leaving.transport->end_output();
+  if (leaving.has_unsent()) leaving.sent += leaving.transport->send(rest).value_or(0);
+  if (leaving.sent < leaving.unsent.size() || leaving.has_ended) return;
+  leaving.transport->end_output();
+  leaving.has_ended = true;
 }
 
 }  // namespace redlock::inline v1::detail

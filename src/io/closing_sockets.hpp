@@ -35,6 +35,9 @@ class ClosingSockets {
     std::size_t sent = 0;
     std::size_t read = 0;
     core::Time until{};
+    bool has_ended = false;  // our direction
+
+    [[nodiscard]] bool has_unsent() const noexcept { return sent < unsent.size() || transport->has_unsent(); }
   };
   static bool is_finished(Leaving&);
   static void send_rest(Leaving&);

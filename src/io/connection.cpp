@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "os/system_error.hpp"
+#include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -34,10 +35,13 @@ void probe_when_idle(int fd) {
 
 short Connection::events(bool has_unsent) const noexcept {
   if (state_ == State::connecting) return POLLOUT;
-  return static_cast<short>(has_unsent && state_ == State::open ? POLLIN | POLLOUT : POLLIN);
+  const bool has_output = this->has_unsent() || (has_unsent && state_ == State::open);
+  return static_cast<short>(has_output ? POLLIN | POLLOUT : POLLIN);
 }
 
 Connection::Dial Connection::dial() try {
+  if (endpoint_.transport() == Endpoint::Transport::tls && !tls_)
+    tls_ = TlsContext::make(endpoint_.tls_options().value_or(TlsOptions{}));
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
     addresses_ = unix_address();
     next_address_ = 0;
@@ -45,10 +49,13 @@ Connection::Dial Connection::dial() try {
   }
   state_ = State::resolving;
   // If an earlier query was not answered in time, keep waiting for it instead of starting a second one.
-  if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port());
+  std::function<void()> refresh;
+  if (tls_) refresh = [tls = tls_] { tls->refresh(); };
+  if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port(), std::move(refresh));
   return proceed();
+} catch (const Error& error) {  // of the TLS options
+  return fail({NodeStatus::tls_failed, error.details()});
 } catch (const std::system_error& error) {  // no thread or descriptor
-  state_ = State::closed;
   return fail({NodeStatus::unreachable, error.what()});
 }
 
@@ -63,11 +70,12 @@ Connection::Dial Connection::proceed() {
       return fail({NodeStatus::unreachable, "cannot resolve the host name: " + answer.error});
     return connect_next();
   }
+  if (state_ == State::securing) return shake_hands();
   if (state_ != State::connecting) return Dial::failed;
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error == 0) return open();
+  if (error == 0) return secure();
   trouble_ = {NodeStatus::unreachable, error_text(error)};
   return connect_next();
 }
@@ -86,15 +94,31 @@ Connection::Dial Connection::connect_next() {
     reader_ = std::make_unique<Reader>(limits_);
     state_ = State::connecting;
     if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address.storage), address.size) == 0)
-      return open();
+      return secure();
     if (errno == EINPROGRESS || errno == EINTR) return Dial::pending;
     trouble_ = {NodeStatus::unreachable, error_text(errno)};
   }
   return fail(trouble_);
 }
 
-Connection::Dial Connection::open() {
-  transport_ = std::make_unique<PlainTransport>(std::exchange(socket_, Descriptor{}));
+Connection::Dial Connection::secure() {
+  Descriptor socket = std::exchange(socket_, Descriptor{});
+  if (tls_)
+    transport_ = tls_->secure(std::move(socket), endpoint_);
+  else
+    transport_ = std::make_unique<PlainTransport>(std::move(socket));
+  state_ = State::securing;
+  return shake_hands();
+}
+
+Connection::Dial Connection::shake_hands() {
+  const Transport::Handshake progress = transport_->shake_hands();
+  if (progress == Transport::Handshake::pending) return Dial::pending;
+  if (progress == Transport::Handshake::failed) {
+    take_trouble();
+    transport_.reset();
+    return connect_next();
+  }
   state_ = State::open;
   next_address_ = 0;
   return Dial::connected;
@@ -120,18 +144,30 @@ std::vector<Address> Connection::unix_address() const {
 
 std::optional<std::size_t> Connection::send(std::string_view bytes) {
   const auto sent = transport_->send(bytes);
-  if (!sent) trouble_ = transport_->trouble();
+  if (!sent) take_trouble();
   return sent;
+}
+
+/// Why the transport failed. A server may refuse the client's certificate after the handshake, too.
+void Connection::take_trouble() {
+  trouble_ = transport_->trouble();
+  if (!tls_ || trouble_.status != NodeStatus::tls_failed) return;
+  if (const std::string why = tls_->why_old(); !why.empty()) trouble_.message += "; not used: " + why;
 }
 
 bool Connection::is_understood() {
   const char* const error = reader_->error();
-  if (error) trouble_ = {NodeStatus::protocol_error, error};
-  return error == nullptr;
+  if (!error) return true;
+  // What begins so is an alert of TLS.
+  const bool is_tls = std::string_view{error}.find("got \"\\x15\"") != std::string_view::npos;
+  trouble_ = {NodeStatus::protocol_error,
+              is_tls ? "the server speaks TLS at this port: use rediss://" : error};
+  return false;
 }
 
 std::unique_ptr<Transport> Connection::release() noexcept {
   if (state_ != State::resolving) resolution_.reset();
+  if (state_ != State::open) transport_.reset();
   state_ = State::closed;
   socket_ = Descriptor{};
   return std::exchange(transport_, nullptr);

@@ -1,6 +1,7 @@
 // The socket of one connection: resolving, connecting, sending, receiving.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "io/reader.hpp"
 #include "io/resolver.hpp"
+#include "io/tls/tls_context.hpp"
 #include "io/transport.hpp"
 #include "os/descriptor.hpp"
 #include "redlock/core/wire/trouble.hpp"
@@ -21,9 +23,9 @@ namespace redlock::inline v1::detail {
 /// caller reports failures to the session, which decides what to do.
 class Connection {
  public:
-  /// `limits`: of each reply.
-  explicit Connection(Endpoint endpoint, ReplyLimits limits = {})
-      : endpoint_{std::move(endpoint)}, limits_{limits} {}
+  /// `limits`: of each reply. `tls`: made by the first dial if it is null, and the endpoint needs it.
+  explicit Connection(Endpoint endpoint, ReplyLimits limits = {}, std::shared_ptr<TlsContext> tls = nullptr)
+      : endpoint_{std::move(endpoint)}, limits_{limits}, tls_{std::move(tls)} {}
 
   /// The descriptor to poll; -1 if there is none.
   [[nodiscard]] int fd() const noexcept {
@@ -32,14 +34,21 @@ class Connection {
   }
   [[nodiscard]] short events(bool has_unsent) const noexcept;
   [[nodiscard]] bool is_open() const noexcept { return state_ == State::open; }
+  /// Bytes that were taken have yet to be sent: call `send` again, with nothing if need be.
+  [[nodiscard]] bool has_unsent() const noexcept { return transport_ && transport_->has_unsent(); }
 
   enum class Dial { pending, connected, failed };
-  /// Starts: looks up the name, then tries one address after the other.
+  /// Starts: looks up the name, then tries one address after the other, with the handshake of TLS if it is to be used.
   Dial dial();
   /// Continues dialling once `fd()` is ready.
   Dial proceed();
   /// Why it failed: after `Dial::failed`, or after sending or receiving found the connection broken.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
+
+  /// When the server's certificate ends; none without TLS. Precondition: open.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const {
+    return transport_->certificate_end();
+  }
 
   /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken. Precondition:
   /// open, as for `receive`.
@@ -50,15 +59,15 @@ class Connection {
   /// more may be readable, and `failed` if the connection is broken, or what came is not understood.
   template <class Each>
   Received receive(Each&& each) {
-    for (int part = 0; part < 4; ++part) {
-      char bytes[16384];
+    for (int part = 0; part < 2; ++part) {
+      char bytes[Transport::receive_size];
       const Transport::Received got = transport_->receive(bytes, sizeof bytes);
       if (got.size > 0) reader_->feed(bytes, got.size);
       while (const core::Reply* reply = got.size > 0 ? reader_->next() : nullptr) each(*reply);
       if (got.size > 0 && !is_understood()) return Received::failed;
-      if (got.ended) trouble_ = transport_->trouble();
+      if (got.ended) take_trouble();
       if (got.ended) return Received::failed;
-      if (got.size < sizeof bytes) return Received::all;
+      if (!got.more) return Received::all;
     }
     return Received::part;
   }
@@ -73,11 +82,13 @@ class Connection {
   }
 
  private:
-  enum class State { closed, resolving, connecting, open };
+  enum class State { closed, resolving, connecting, securing, open };
 
   Dial connect_next();
-  Dial open();
+  Dial secure();
+  Dial shake_hands();
   Dial fail(core::Trouble trouble);
+  void take_trouble();
   [[nodiscard]] std::vector<Address> unix_address() const;
   bool is_understood();
 
@@ -87,8 +98,9 @@ class Connection {
   std::shared_ptr<Resolution> resolution_;
   std::vector<Address> addresses_;
   std::size_t next_address_ = 0;
-  Descriptor socket_;                     // while connecting
-  std::unique_ptr<Transport> transport_;  // while open
+  Descriptor socket_;  // while connecting
+  std::shared_ptr<TlsContext> tls_;
+  std::unique_ptr<Transport> transport_;  // while securing and open
   std::unique_ptr<Reader> reader_;
   core::Trouble trouble_;
 };

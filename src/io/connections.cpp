@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "redlock/error.hpp"
+
 namespace redlock::inline v1::detail {
 namespace {
 
@@ -17,13 +19,31 @@ using core::Time;
 /// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
 
+/// One for each node; null for those without TLS. Nodes with equal options share theirs.
+std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint>& endpoints) {
+  std::vector<std::shared_ptr<TlsContext>> contexts(endpoints.size());
+  for (NodeIndex node = 0; node < endpoints.size(); ++node) {
+    const Endpoint& endpoint = endpoints[node];
+    if (endpoint.transport() != Endpoint::Transport::tls) continue;
+    for (NodeIndex earlier = 0; earlier < node && !contexts[node]; ++earlier)
+      if (endpoints[earlier].tls_options() == endpoint.tls_options()) contexts[node] = contexts[earlier];
+    if (!contexts[node]) try {
+        contexts[node] = TlsContext::make(endpoint.tls_options().value_or(TlsOptions{}));
+      } catch (const Error& error) {
+        throw Error{error.code(), endpoint.to_string() + ": " + error.details()};
+      }
+  }
+  return contexts;
+}
+
 }  // namespace
 
 Connections::Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints)
-    : engine_{engine}, polled_for_output_(engine.connections(), false) {
+    : engine_{engine}, polled_for_output_(engine.connections(), false), certificates_{engine.nodes()} {
   all_.reserve(engine.connections());
+  const std::vector<std::shared_ptr<TlsContext>> tls = tls_contexts(endpoints);
   for (ConnectionIndex each = 0; each < engine.connections(); ++each)
-    all_.emplace_back(endpoints[each % endpoints.size()]);
+    all_.emplace_back(endpoints[each % endpoints.size()], ReplyLimits{}, tls[each % endpoints.size()]);
 }
 
 void Connections::close_in_child() const noexcept {
@@ -39,7 +59,7 @@ void Connections::update(Time now) {
 void Connections::finish(Time until) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
-    if (all_[node].is_open() && (session.pending() > 0 || !session.unsent().empty()))
+    if (all_[node].is_open() && (session.pending() > 0 || has_unsent(node)))
       closing_.add(all_[node].release(), std::string{session.unsent()}, until);
   }
   closing_.finish(until);
@@ -49,17 +69,20 @@ void Connections::finish(Time until) {
 
 void Connections::append_to(std::vector<pollfd>& polls) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    const bool has_unsent = !engine_.session(each).unsent().empty();
-    polled_for_output_[each] = has_unsent;
-    polls.push_back({all_[each].fd(), all_[each].events(has_unsent), 0});
+    polled_for_output_[each] = has_unsent(each);
+    polls.push_back({all_[each].fd(), all_[each].events(polled_for_output_[each]), 0});
   }
   closing_.append_to(polls);
+}
+
+bool Connections::has_unsent(ConnectionIndex which) const noexcept {
+  return !engine_.session(which).unsent().empty() || all_[which].has_unsent();
 }
 
 bool Connections::need_more_than_polled() const noexcept {
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
     const core::Session& session = engine_.session(each);
-    if (session.has_errand() || (!polled_for_output_[each] && !session.unsent().empty())) return true;
+    if (session.has_errand() || (!polled_for_output_[each] && has_unsent(each))) return true;
   }
   return false;
 }
@@ -82,6 +105,7 @@ void Connections::handle(const std::vector<pollfd>& polls, Time now) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each)
     if (polls[each].revents != 0 || (is_timer_due && all_[each].is_open())) handle_one(each, now);
   if (!closing_.empty()) closing_.proceed(now);
+  if (engine_.observer()) certificates_.on_time(now, *engine_.observer());
 }
 
 void Connections::handle_one(ConnectionIndex which, Time now) {
@@ -111,7 +135,7 @@ void Connections::read_stale(Time now) {
 
 void Connections::flush(Time now) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (all_[each].is_open() && !engine_.session(each).unsent().empty()) flush_one(each, now);
+    if (all_[each].is_open() && has_unsent(each)) flush_one(each, now);
 }
 
 void Connections::flush_one(ConnectionIndex which, Time now) {
@@ -138,8 +162,19 @@ void Connections::run_errands(Time now) {
 
 void Connections::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
   note_change(which);
-  if (outcome == Connection::Dial::connected) engine_.connected(which);
+  if (outcome == Connection::Dial::connected) {
+    engine_.connected(which);
+    note_certificate(which, now);
+  }
   if (outcome == Connection::Dial::failed) engine_.disconnected(which, all_[which].trouble(), now);
+}
+
+void Connections::note_certificate(ConnectionIndex which, Time now) {
+  const std::optional<std::chrono::sys_seconds> end = all_[which].certificate_end();
+  if (!end || !engine_.observer()) return;
+  const auto wall_now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  certificates_.note(which % engine_.nodes(), engine_.session(which).name(), *end, now, wall_now,
+                     *engine_.observer());
 }
 
 void Connections::note_change(ConnectionIndex which) noexcept {

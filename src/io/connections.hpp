@@ -9,6 +9,7 @@
 
 #include "io/closing_sockets.hpp"
 #include "io/connection.hpp"
+#include "io/tls/certificate_ends.hpp"
 #include "redlock/core/engine/engine.hpp"
 #include "redlock/endpoint.hpp"
 
@@ -19,6 +20,7 @@ namespace redlock::inline v1::detail {
 /// the client's mutex.
 class Connections {
  public:
+  /// Throws `Error` (invalid_argument) if the TLS options of a node cannot be used.
   Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints);
   void close_in_child() const noexcept;
 
@@ -63,7 +65,9 @@ class Connections {
  private:
   void run_errands(core::Time now);
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
+  void note_certificate(core::ConnectionIndex, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
+  [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
   void handle_one(core::ConnectionIndex, core::Time now);
   void read(core::ConnectionIndex, core::Time now);
   void flush_one(core::ConnectionIndex, core::Time now);
@@ -71,6 +75,7 @@ class Connections {
   core::Engine& engine_;
   std::vector<Connection> all_;
   std::vector<bool> polled_for_output_;  // by connection: the poll ends when the socket has room again
+  CertificateEnds certificates_;
   ClosingSockets closing_;
   Changes changes_;
 };

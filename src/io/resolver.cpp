@@ -34,13 +34,15 @@ Lookup look_up(const std::string& host, std::uint16_t port, int flags) {
 
 }  // namespace
 
-std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t port) {
+std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t port,
+                                              std::function<void()> first) {
   auto resolution = std::make_shared<Resolution>();
-  if (Lookup numeric = look_up(host, port, AI_NUMERICHOST); numeric.status == 0) {
+  if (Lookup numeric; !first && (numeric = look_up(host, port, AI_NUMERICHOST)).status == 0) {
     resolution->answer_ = {true, std::move(numeric.addresses), {}};
     return resolution;
   }
-  std::thread thread = quiet_thread([resolution, host = std::move(host), port] {
+  std::thread thread = quiet_thread([resolution, host = std::move(host), port, first = std::move(first)] {
+    if (first) first();
     Lookup lookup = look_up(host, port, 0);
     const std::string error = lookup.status == 0 ? "" : gai_strerror(lookup.status);
     const std::lock_guard lock{resolution->mutex_};

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,9 +23,10 @@ struct Address {
 /// that is never joined. To give up on a query, drop the shared pointer.
 class Resolution {
  public:
-  /// Starts a query. Numeric addresses are resolved at once, without a thread. Throws std::system_error if the system has
-  /// no thread for it.
-  static std::shared_ptr<Resolution> start(std::string host, std::uint16_t port);
+  /// Starts a query. Numeric addresses are resolved at once, without a thread, unless the thread has something to do
+  /// `first`. Throws std::system_error if the system has no thread for it.
+  static std::shared_ptr<Resolution> start(std::string host, std::uint16_t port,
+                                           std::function<void()> first = nullptr);
 
   /// Readable once the thread has the answer.
   [[nodiscard]] int fd() const noexcept { return answered_.fd(); }

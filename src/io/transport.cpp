@@ -23,10 +23,10 @@ std::optional<std::size_t> PlainTransport::send(std::string_view bytes) {
 
 Transport::Received PlainTransport::receive(char* bytes, std::size_t size) {
   const ssize_t got = ::recv(fd(), bytes, size, MSG_DONTWAIT);
-  if (got > 0) return {static_cast<std::size_t>(got), false};
+  if (got > 0) return {static_cast<std::size_t>(got), false, static_cast<std::size_t>(got) == size};
   if (got < 0 && would_block(errno)) return {};
   fail({NodeStatus::connection_lost, got == 0 ? "the server closed the connection" : error_text(errno)});
-  return {0, true};
+  return {0, true, false};
 }
 
 void PlainTransport::end_output() noexcept { ::shutdown(fd(), SHUT_WR); }

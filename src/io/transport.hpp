@@ -1,6 +1,7 @@
 // How bytes travel over a connection that was made.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace redlock::inline v1::detail {
 
 /// A connected socket, and the layer between it and the bytes of the protocol. Owns the socket and closes it. No call
-/// blocks.
+/// blocks. Poll the socket for input always, and for output while `has_unsent()`.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -22,18 +23,34 @@ class Transport {
   /// The descriptor to poll.
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
+  enum class Handshake { pending, done, failed };
+  /// Does what must be done before `send` and `receive`, in steps: call it again when the socket is ready.
+  virtual Handshake shake_hands() { return Handshake::done; }
+
   /// Returns how many bytes were taken: fewer than given if there is no room now. Returns none if the connection is
   /// broken.
   virtual std::optional<std::size_t> send(std::string_view bytes) = 0;
 
+  /// Bytes that were taken have yet to be written to the socket: call `send` again, with nothing if need be.
+  [[nodiscard]] virtual bool has_unsent() const noexcept { return false; }
+
   struct Received {
     std::size_t size = 0;  ///< 0: nothing has arrived.
     bool ended = false;    ///< The connection is broken, or the peer closed it.
+    bool more = false;     ///< There may be more to receive now.
   };
+  /// Room for what one call of `receive` may return. It keeps nothing back that a poll of the socket does not see.
+  static constexpr std::size_t receive_size = 32768;
+  /// Precondition: `size` is at least `receive_size`.
   virtual Received receive(char* bytes, std::size_t size) = 0;
 
   /// Nothing will be sent any more: the peer sees the end after the last byte.
   virtual void end_output() noexcept = 0;
+
+  /// After the handshake: when the server's certificate ends. None without TLS.
+  [[nodiscard]] virtual std::optional<std::chrono::sys_seconds> certificate_end() const {
+    return std::nullopt;
+  }
 
   /// Why `send` or `receive` failed.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
@@ -49,7 +66,7 @@ class Transport {
 };
 
 /// The bytes as they are.
-class PlainTransport final : public Transport {
+class PlainTransport : public Transport {
  public:
   explicit PlainTransport(Descriptor socket) noexcept : Transport{std::move(socket)} {}
   std::optional<std::size_t> send(std::string_view bytes) override;

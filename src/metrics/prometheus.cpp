@@ -114,6 +114,7 @@ struct Prometheus::Counts {
   Counter ready;
   Counter troubles;
   Counter reconnects;
+  Counter certificate_ends;
   Counter dropped;
 };
 
@@ -144,6 +145,8 @@ std::string Prometheus::text() const {
   all.add("redlock_node_ready", "1 if the node votes, else 0.", counts_->ready, "gauge");
   all.add("redlock_node_troubles_total", "How often a node stopped voting or failed.", counts_->troubles);
   all.add("redlock_node_reconnects_total", "Connections to a node after the first one.", counts_->reconnects);
+  all.add("redlock_node_certificate_end_seconds",
+          "When the certificate of a node ends, in seconds since 1970.", counts_->certificate_ends, "gauge");
   all.add("redlock_observer_dropped_total", "Events dropped because they came too fast.", counts_->dropped);
   return all.take();
 }
@@ -204,6 +207,12 @@ void Prometheus::node_changed(const Node& event) {
   counts_->ready.set(node, event.state == NodeState::ready ? 1 : 0);
   counts_->reconnects.add(node, event.reconnected ? 1 : 0);
   if (event.trouble) counts_->troubles.add(node + "," + label("status", name_of(*event.trouble)));
+}
+
+void Prometheus::certificate_seen(const Certificate& event) {
+  const std::lock_guard lock{counts_->mutex};
+  const auto end = std::max(event.end.time_since_epoch(), std::chrono::seconds{0});
+  counts_->certificate_ends.set(label("node", event.node), static_cast<std::uint64_t>(end.count()));
 }
 
 void Prometheus::dropped(std::uint64_t events) {

@@ -34,6 +34,7 @@ class EventQueue final : public Observer {
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;
+  void certificate_seen(const Certificate&) override;
 
   /// How many events may wait.
   static constexpr std::size_t capacity = 8192;

@@ -43,7 +43,8 @@ std::uint16_t LocalNodes::port(int node) const { return servers_->at(node).port(
 std::string LocalNodes::url(int node) const {
   const std::string& password = servers_->options().password;
   const std::string login = password.empty() ? "" : ":" + percent_encoded(password) + "@";
-  return "redis://" + login + "127.0.0.1:" + std::to_string(port(node));
+  const std::string scheme = servers_->options().tls ? "rediss://" : "redis://";
+  return scheme + login + "127.0.0.1:" + std::to_string(port(node));
 }
 
 std::vector<std::string> LocalNodes::urls() const {
@@ -58,6 +59,8 @@ std::string LocalNodes::url_list() const {
   for (const std::string& each : urls()) list += (list.empty() ? "" : ",") + each;
   return list;
 }
+
+TlsOptions LocalNodes::tls_options() const { return servers_->tls_options(); }
 
 std::string LocalNodes::socket_path(int node) const { return servers_->at(node).socket_path(); }
 

@@ -84,9 +84,10 @@ void LocalServer::start(const ServerPlan& plan) {
     write_password(arguments.back(), plan.password);
   }
   const auto add = [&](const auto& more) { arguments.insert(arguments.end(), more.begin(), more.end()); };
-  add(std::initializer_list<std::string>{"--port", std::to_string(port()), "--bind", "127.0.0.1", "--dir",
-                                         folder_, "--unixsocket", socket_path(), "--daemonize", "no",
-                                         "--logfile", ""});
+  if (plan.speaks_tls) add(std::initializer_list<std::string>{"--port", "0"});
+  add(std::initializer_list<std::string>{plan.speaks_tls ? "--tls-port" : "--port", std::to_string(port()),
+                                         "--bind", "127.0.0.1", "--dir", folder_, "--unixsocket",
+                                         socket_path(), "--daemonize", "no", "--logfile", ""});
   add(plan.arguments);
   pid_ = launch({.arguments = std::move(arguments), .output = log_path(), .group = plan.group});
 }

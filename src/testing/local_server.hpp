@@ -17,6 +17,7 @@ struct ServerPlan {
   std::string program;
   std::vector<std::string> arguments;
   std::string password;
+  bool speaks_tls = false;
   pid_t group = 0;
 };
 

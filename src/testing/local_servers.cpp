@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "testing/certificates.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::testing::detail {
@@ -50,7 +51,6 @@ std::vector<std::string> server_arguments(const LocalNodesOptions& options, int 
   if (options.persist) add({"--appendfsync", "always", "--auto-aof-rewrite-percentage", "0"});
   // Older servers always have DEBUG, and do not start with an option they do not know.
   if (version >= 7) add({"--enable-debug-command", "yes"});
-  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   return arguments;
 }
 
@@ -59,6 +59,12 @@ std::vector<std::string> server_arguments(const LocalNodesOptions& options, int 
 LocalServers::LocalServers(int count, LocalNodesOptions options) : options_{std::move(options)} {
   plan_.program = find_server(options_.server);
   plan_.arguments = server_arguments(options_, major_version(plan_.program, group_.folder()));
+  if (options_.tls) {
+    plan_.speaks_tls = true;
+    const std::vector<std::string> more = make_certificates();
+    plan_.arguments.insert(plan_.arguments.end(), more.begin(), more.end());
+  }
+  plan_.arguments.insert(plan_.arguments.end(), options_.arguments.begin(), options_.arguments.end());
   plan_.password = options_.password;
   plan_.group = group_.id();
   for (int i = 0; i < count; ++i) servers_.emplace_back(group_.folder() + "/" + std::to_string(i));
@@ -78,6 +84,17 @@ LocalServer& LocalServers::at(int node) {
   if (node < 0 || node >= size())
     throw std::out_of_range{"there is no Redis server number " + std::to_string(node)};
   return servers_[static_cast<std::size_t>(node)];
+}
+
+/// Makes those of the servers and of a client. Returns the servers' arguments.
+std::vector<std::string> LocalServers::make_certificates() {
+  const CertificateAuthority authority{group_.folder() + "/certificates"};
+  const Certificate server = authority.issue("server");
+  const Certificate client = authority.issue("client", {.names = "DNS:client"});
+  const std::string ca_file = authority.own().cert_file;
+  tls_options_ = {.ca_file = ca_file, .cert_file = client.cert_file, .key_file = client.key_file};
+  return {"--tls-cert-file",    server.cert_file, "--tls-key-file",     server.key_file,
+          "--tls-ca-cert-file", ca_file,          "--tls-auth-clients", "optional"};
 }
 
 void LocalServers::start_all() {

@@ -24,12 +24,14 @@ class LocalServers {
   LocalServer& at(int node);  ///< Throws std::out_of_range.
   [[nodiscard]] int size() const noexcept { return static_cast<int>(servers_.size()); }
   [[nodiscard]] const LocalNodesOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const TlsOptions& tls_options() const noexcept { return tls_options_; }
   /// Hold it while you use a server. Ports and paths need no lock, as they never change.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
   void restart(LocalServer&, bool with_data);
 
  private:
+  std::vector<std::string> make_certificates();
   void start_all();
   void kill_all() noexcept;
   void await(LocalServer&, std::chrono::steady_clock::time_point deadline);
@@ -39,6 +41,7 @@ class LocalServers {
   std::mutex mutex_;
   ProcessGroup group_;
   ServerPlan plan_;
+  TlsOptions tls_options_;
   std::vector<LocalServer> servers_;
 };
 

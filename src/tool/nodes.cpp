@@ -41,6 +41,12 @@ Options options_of(const NodeChoice& choice) {
     if (name == "REDLOCK_DURABLE_NODES" && choice.durable_nodes) return "1";
     if (name == "REDLOCK_MAX_TTL" && choice.max_ttl) return std::nullopt;
     if (name == "REDLOCK_KEY_PREFIX" && choice.key_prefix) return choice.key_prefix;
+    if (name == "REDLOCK_TLS_CACERT" && choice.ca_file) return choice.ca_file;
+    if (name == "REDLOCK_TLS_CACERTDIR" && choice.ca_path) return choice.ca_path;
+    if (name == "REDLOCK_TLS_CERT" && choice.cert_file) return choice.cert_file;
+    if (name == "REDLOCK_TLS_KEY" && choice.key_file) return choice.key_file;
+    if (name == "REDLOCK_TLS_SERVER_NAME" && choice.server_name) return choice.server_name;
+    if (name == "REDLOCK_TLS_INSECURE_SKIP_VERIFY" && choice.insecure_skip_verify) return "1";
     return detail::process_variable(std::string{name}.c_str());
   };
   Options options = detail::options_of(variable, {});
@@ -60,6 +66,9 @@ Nodes choose_nodes(const NodeChoice& choice) {
         "write one "
         "node per line to a file for --nodes-file or REDLOCK_NODES_FILE, or to ~/.config/redlock/nodes or "
         "/etc/redlock/nodes; to try it out, --local 5 starts private servers");
+  // Not all connections are made by a client with these options.
+  for (Endpoint& node : nodes.endpoints)
+    if (!node.tls_options()) node = node.with(nodes.options.tls);
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   // Keeps passwords out of core dumps, and from other processes of this user.
   if (std::ranges::any_of(nodes.endpoints, has_password)) ::prctl(PR_SET_DUMPABLE, 0);

@@ -23,6 +23,13 @@ struct NodeChoice {
   bool durable_nodes = false;                            ///< `--durable-nodes`
   std::optional<std::chrono::nanoseconds> max_ttl = {};  ///< `--max-ttl`
   std::optional<std::string> key_prefix = {};            ///< `--key-prefix`
+
+  std::optional<std::string> ca_file = {};      ///< `--cacert`
+  std::optional<std::string> ca_path = {};      ///< `--cacertdir`
+  std::optional<std::string> cert_file = {};    ///< `--cert`
+  std::optional<std::string> key_file = {};     ///< `--key`
+  std::optional<std::string> server_name = {};  ///< `--server-name`
+  bool insecure_skip_verify = false;            ///< `--insecure-skip-verify`
 };
 
 /// The nodes, the options on which all their users must agree, and the private servers started for them, if any. The

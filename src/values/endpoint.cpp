@@ -290,6 +290,7 @@ Endpoint::Endpoint(Fields fields) {
   path_ = std::move(fields.path);
   user_ = std::move(fields.user);
   password_ = std::move(fields.password);
+  tls_options_ = std::move(fields.tls_options);
 }
 
 Endpoint::Endpoint(std::string_view text) : Endpoint{parse(text)} {}
@@ -315,6 +316,12 @@ std::vector<Endpoint> Endpoint::list(std::string_view text) {
   return endpoints;
 }
 
+Endpoint Endpoint::with(TlsOptions options) const {
+  Endpoint endpoint = *this;
+  endpoint.tls_options_ = std::move(options);
+  return endpoint;
+}
+
 std::string Endpoint::to_string() const {
   if (transport_ == Transport::unix_socket) {
     return "unix://" + encode(path_, '/') + (db_ == 0 ? "" : "?db=" + std::to_string(db_));
@@ -337,6 +344,17 @@ std::string_view to_string(Endpoint::Transport transport) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(TlsVersion version) noexcept {
+  switch (version) {
+    case TlsVersion::tls_1_2:
+      return "1.2";
+    case TlsVersion::tls_1_3:
+      return "1.3";
+  }
+  return "unknown";
+}
+
+std::ostream& operator<<(std::ostream& out, TlsVersion value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Endpoint::Transport value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, const Endpoint& endpoint) { return out << endpoint.to_string(); }
 

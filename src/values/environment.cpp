@@ -55,15 +55,25 @@ RestartGuard parse_guard(const std::string& name) {
   reject("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
 }
 
-bool parse_switch(const std::string& value) {
+bool parse_switch(const std::string& name, const std::string& value) {
   if (value == "1" || value == "0") return value == "1";
-  reject("REDLOCK_DURABLE_NODES is " + value + "; allowed: 1, 0");
+  reject(name + " is " + value + "; allowed: 1, 0");
 }
 
 Duration parse_max_ttl(const std::string& text) try {
   return parse_time(text);
 } catch (const std::invalid_argument& error) {
   reject("REDLOCK_MAX_TTL: " + std::string{error.what()});
+}
+
+void read_tls(const Variables& variables, TlsOptions& tls) {
+  if (auto path = word(variables, "REDLOCK_TLS_CACERT")) tls.ca_file = std::move(*path);
+  if (auto path = word(variables, "REDLOCK_TLS_CACERTDIR")) tls.ca_path = std::move(*path);
+  if (auto path = word(variables, "REDLOCK_TLS_CERT")) tls.cert_file = std::move(*path);
+  if (auto path = word(variables, "REDLOCK_TLS_KEY")) tls.key_file = std::move(*path);
+  if (auto name = word(variables, "REDLOCK_TLS_SERVER_NAME")) tls.server_name = std::move(*name);
+  constexpr const char* skip = "REDLOCK_TLS_INSECURE_SKIP_VERIFY";
+  if (const auto value = word(variables, skip)) tls.insecure_skip_verify = parse_switch(skip, *value);
 }
 
 }  // namespace
@@ -96,10 +106,11 @@ std::vector<Endpoint> nodes_of(const Variables& variables) {
 Options options_of(const Variables& variables, Options options) {
   if (const auto name = word(variables, "REDLOCK_RESTART_GUARD")) options.restart_guard = parse_guard(*name);
   if (const auto value = word(variables, "REDLOCK_DURABLE_NODES"))
-    options.durable_nodes = parse_switch(*value);
+    options.durable_nodes = parse_switch("REDLOCK_DURABLE_NODES", *value);
   if (const auto text = word(variables, "REDLOCK_MAX_TTL")) options.max_ttl = parse_max_ttl(*text);
   if (auto prefix = variables("REDLOCK_KEY_PREFIX").value_or(""); !prefix.empty())
     options.key_prefix = std::move(prefix);
+  read_tls(variables, options.tls);
   return options;
 }
 

@@ -60,6 +60,8 @@ std::string_view remedy(NodeStatus status) {
       return "check the nodes' clocks, and set the counter as docs/fencing.md says";
     case NodeStatus::same_node:
       return "list each server once";
+    case NodeStatus::tls_failed:
+      return "mend the certificate, or the TLS options of the client";
     default:
       return {};
   }

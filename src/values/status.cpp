@@ -187,6 +187,8 @@ std::string_view to_string(NodeStatus status) noexcept {
       return "other deployment";
     case NodeStatus::ttl_too_long:
       return "ttl too long";
+    case NodeStatus::tls_failed:
+      return "tls failed";
   }
   return "unknown status";
 }
@@ -244,6 +246,7 @@ bool is_misconfiguration(NodeStatus status) noexcept {
     case NodeStatus::same_node:
     case NodeStatus::other_deployment:
     case NodeStatus::ttl_too_long:
+    case NodeStatus::tls_failed:
       return true;
     default:
       return false;

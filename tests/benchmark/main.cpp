@@ -36,6 +36,7 @@ struct Arguments {
   std::vector<double> delays;
   std::string svg;
   bench::Flood flood = bench::Flood::invalidations;
+  bool tls = false;
   bool json = false;
 };
 
@@ -133,9 +134,14 @@ void add_contention(CLI::App& app, Arguments& arguments, AnyReport& report) {
 }
 
 void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
-  add_measurement(app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one",
-                  20'000, arguments)
-      ->callback([&] { report = bench::latency(arguments.nodes, arguments.cycles); });
+  CLI::App* latency = add_measurement(
+      app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one", 20'000,
+      arguments);
+  latency->add_flag("--tls", arguments.tls, "with TLS, compared with the same without");
+  latency->callback([&] {
+    const auto measure = arguments.tls ? bench::latency_with_tls : bench::latency;
+    report = measure(arguments.nodes, arguments.cycles);
+  });
 
   CLI::App* throughput = add_measurement(
       app, "throughput", "Throughput of many callers on one client, compared with pipelined raw hiredis",
@@ -145,9 +151,10 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   throughput->callback(
       [&] { report = bench::throughput(arguments.nodes, arguments.callers, arguments.cycles); });
 
-  add_measurement(app, "start", "Run time of the command redlock, and of the first lock of a new client", 200,
-                  arguments)
-      ->callback([&] { report = bench::start(arguments.nodes, arguments.cycles); });
+  CLI::App* start = add_measurement(
+      app, "start", "Run time of the command redlock, and of the first lock of a new client", 200, arguments);
+  start->add_flag("--tls", arguments.tls, "also the first lock over TLS");
+  start->callback([&] { report = bench::start(arguments.nodes, arguments.tls, arguments.cycles); });
 
   CLI::App* loss = add_measurement(
       app, "loss", "Delay of loss notifications, compared with a thread that sleeps until the deadline", 100,

@@ -3,7 +3,7 @@
 # and as part of a project, through add_subdirectory and FetchContent. Works in a temporary folder.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev catch2 libcli11-dev nlohmann-json3-dev \
+"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev libssl-dev catch2 libcli11-dev nlohmann-json3-dev \
   redis-server
 
 work=$(mktemp -d)
@@ -39,7 +39,8 @@ use_pkgconfig() {
 
 make_hiredis
 install_redlock static -DBUILD_SHARED_LIBS=OFF
-install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON
+install_redlock shared -DBUILD_SHARED_LIBS=ON -Dhiredis_DIR="$work/hiredis-config" -DREDLOCK_BUILD_TOOL=ON \
+  -DREDLOCK_TLS=OFF
 for kind in static shared; do
   say "$kind: find_package"
   build_consumer "$work/find-$kind" -DCMAKE_PREFIX_PATH="$work/$kind" -DREDLOCK_VERSION=0.2
@@ -58,6 +59,10 @@ refuse_consumer 'its component testing was not installed. Build and install redl
 
 say "The command, from wherever it is installed"
 quietly "$work/shared/bin/redlock" run --local 3 -n invoice/42 -- true
+
+say "A build without TLS says how to get it"
+said=$("$work/shared/bin/redlock" status --node rediss://127.0.0.1:1 r 2>&1 || true)
+grep -q 'rediss://127.0.0.1:1: this build of redlock has no TLS: install OpenSSL 3.0' <<<"$said" || fail "said: $said"
 
 check_finder "$work/static/lib/cmake/redlock" "$work/shared/lib/cmake/redlock"
 

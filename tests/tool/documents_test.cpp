@@ -70,6 +70,7 @@ Metrics all_metrics() {
     metrics.lined_up({.step = step});
   metrics.node_changed(
       {.node = "redis://a:1", .trouble = redlock::NodeStatus::timed_out, .reconnected = true});
+  metrics.certificate_seen({.node = "redis://a:1"});
   metrics.dropped(1);
 
   Metrics all;

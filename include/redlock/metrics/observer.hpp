@@ -1,6 +1,7 @@
 // Events for metrics and logs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -105,6 +106,15 @@ class REDLOCK_EXPORT Observer {
     bool reconnected = false;                ///< There is a new connection, and it is not the first one.
   };
   virtual void node_changed(const Node&) {}
+
+  /// The certificate of a node's server. Reported when it is first seen, and if it did not end soon then, once more when it
+  /// does. A client that is not used reports nothing.
+  struct Certificate {
+    std::string node = {};           ///< The endpoint, without credentials.
+    std::chrono::sys_seconds end{};  ///< From then on the server is refused.
+    bool ends_soon = false;          ///< Within 30 days.
+  };
+  virtual void certificate_seen(const Certificate&) {}
 
   /// Called with the number of events that were dropped just before the next event.
   virtual void dropped(std::uint64_t /*events*/) {}

@@ -32,6 +32,7 @@ inline namespace v1 {
 /// | redlock_node_ready                   | gauge     | node         | 1 if the node votes, else 0                        |
 /// | redlock_node_troubles_total          | counter   | node, status | how often the node stopped voting or failed        |
 /// | redlock_node_reconnects_total        | counter   | node         | connections after the first                        |
+/// | redlock_node_certificate_end_seconds | gauge     | node         | when the node's certificate ends, since 1970       |
 /// | redlock_observer_dropped_total       | counter   |              | events dropped because they came too fast          |
 ///
 /// There is no label for the resource, because each name would add dozens of lines that never go away. To
@@ -60,6 +61,7 @@ class REDLOCK_EXPORT Prometheus final : public Observer {
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;
+  void certificate_seen(const Certificate&) override;
   void dropped(std::uint64_t events) override;
 
  private:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "redlock/endpoint.hpp"
 #include "redlock/export.hpp"
 
 namespace redlock::testing {
@@ -32,6 +33,13 @@ struct LocalNodesOptions {
   /// If true, the servers write every change to disk before they answer (`appendfsync always`), so that data
   /// survives `kill()` followed by `restart_with_data()`. Otherwise they write nothing to disk.
   bool persist = false;
+
+  /// If true, the servers speak TLS at their ports, with a certificate for 127.0.0.1 and localhost, and accept clients
+  /// without a certificate. Needs the program `openssl`. Connect with `tls_options()`:
+  ///
+  ///     redlock::testing::LocalNodes nodes{5, {.tls = true}};
+  ///     redlock::Redlock locks{nodes.urls(), {.tls = nodes.tls_options()}};
+  bool tls = false;
 
   /// How long servers may take to start. After that, starting fails.
   std::chrono::milliseconds start_timeout = std::chrono::seconds{30};
@@ -72,10 +80,13 @@ class REDLOCK_EXPORT LocalNodes {
 
   [[nodiscard]] int size() const noexcept;
   [[nodiscard]] std::uint16_t port(int node) const;
-  [[nodiscard]] std::string url(int node) const;  ///< `redis://127.0.0.1:PORT`
+  [[nodiscard]] std::string url(int node) const;  ///< `redis://127.0.0.1:PORT`, or `rediss://…`
   [[nodiscard]] std::vector<std::string> urls() const;
   /// All URLs as one text, for `REDLOCK_NODES` in the environment of another process.
   [[nodiscard]] std::string url_list() const;
+  /// Trusts the servers' certificates, and has one for the client. Files of it are there as long as this object. Empty
+  /// without `LocalNodesOptions::tls`.
+  [[nodiscard]] TlsOptions tls_options() const;
   [[nodiscard]] std::string socket_path(int node) const;  ///< The path of its unix socket.
   [[nodiscard]] bool running(int node) const;             ///< True unless it is dead; true if paused.
   [[nodiscard]] pid_t pid(int node) const;                ///< Throws `std::logic_error` if dead.

@@ -2,6 +2,29 @@
 
 namespace redlock::tool {
 
+namespace {
+
+void add_tls(CLI::App& command, NodeChoice& nodes) {
+  const auto add = [&command](const char* name, std::optional<std::string>& value, const char* type,
+                              const char* text) { command.add_option(name, value, text)->type_name(type); };
+  add("--cacert", nodes.ca_file, "FILE",
+      "the CAs that are trusted with nodes rediss://… (default: REDLOCK_TLS_CACERT, else those of\nthe "
+      "system)");
+  add("--cacertdir", nodes.ca_path, "DIR",
+      "a folder with such CAs, as openssl rehash names them (default: REDLOCK_TLS_CACERTDIR)");
+  add("--cert", nodes.cert_file, "FILE",
+      "the client's certificate, for nodes that ask for one (default: REDLOCK_TLS_CERT)");
+  add("--key", nodes.key_file, "FILE", "the private key of --cert (default: REDLOCK_TLS_KEY)");
+  add("--server-name", nodes.server_name, "NAME",
+      "the name that the nodes' certificates are for (default: REDLOCK_TLS_SERVER_NAME, else the\nhost of "
+      "each node)");
+  command.add_flag("--insecure-skip-verify", nodes.insecure_skip_verify,
+                   "accept any certificate, so whoever is on the way can read and change everything (also\n"
+                   "set by REDLOCK_TLS_INSECURE_SKIP_VERIFY=1)");
+}
+
+}  // namespace
+
 void add_nodes(CLI::App& command, NodeChoice& nodes) {
   command
       .add_option("--node", nodes.urls,
@@ -41,6 +64,7 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
           "prefix of every key; each prefix has its own locks and its own record of which nodes lost\n"
           "their data, so all users of a lock need the same one (default: REDLOCK_KEY_PREFIX, else none)")
       ->type_name("PREFIX");
+  add_tls(command, nodes);
 }
 
 }  // namespace redlock::tool

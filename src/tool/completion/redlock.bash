@@ -14,7 +14,7 @@ _redlock() {
     fi
   done
   case $previous in
-    --metrics | --nodes-file)
+    --metrics | --nodes-file | --cacert | --cacertdir | --cert | --key)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return
       ;;
@@ -26,9 +26,9 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'fifo none' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource) return ;;
+    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource) return ;;
   esac
-  local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix'
+  local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
     status) words="$nodes --json --help" ;;

@@ -47,6 +47,8 @@ std::string remedy(const NodeReport& report) {
       return "List independent masters only.";
     case NodeStatus::same_node:
       return "List each server once.";
+    case NodeStatus::tls_failed:
+      return "Mend the server's certificate, or the options --cacert, --cert and --key.";
     case NodeStatus::other_deployment:
       return "Configure all clients alike; docs/safety.md says how to change the nodes.";
     case NodeStatus::quarantined:
@@ -120,6 +122,18 @@ class Examination {
           "Set appendonly yes and appendfsync always on the server, or take durable_nodes back.");
   }
 
+  void certificate() {
+    if (!facts_.certificate_end) return;
+    const auto left = *facts_.certificate_end - std::chrono::system_clock::now();
+    const auto days = std::chrono::floor<std::chrono::days>(left);
+    if (days >= std::chrono::days{30}) return;
+    add(Severity::degraded, "certificate",
+        left < left.zero()
+            ? "its certificate has ended"
+            : "its certificate ends in less than " + std::to_string(days.count() + 1) + " days",
+        "Give the server a new certificate. Without a valid one, no client connects to it.");
+  }
+
   void mode() {
     if (facts_.mode == "cluster")
       add(Severity::unsafe, "cluster",
@@ -169,6 +183,7 @@ void examine(const NodeView& node, const Survey& all, std::vector<Finding>& to) 
   examination.notices();
   examination.memory();
   examination.durability();
+  examination.certificate();
   examination.mode();
   examination.clock();
   examination.speed();

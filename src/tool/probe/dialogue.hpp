@@ -1,7 +1,9 @@
 // A conversation with one server over a connection of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +62,10 @@ class Dialogue {
   /// Has a message only after a failure.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
   [[nodiscard]] bool has_failed() const noexcept { return !trouble_.message.empty(); }
+  /// When the server's certificate ends; none without TLS. Precondition: connected.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const {
+    return connection_.certificate_end();
+  }
   /// The IP address of the server; empty for a unix socket.
   [[nodiscard]] std::string address() const;
 

@@ -38,6 +38,7 @@ struct ClockFacts {
 struct NodeFacts {
   std::string trouble = {};  ///< Why the server did not answer to the end; empty if it did.
   std::string address = {};  ///< The IP address that the connection leads to; empty for a unix socket.
+  std::optional<std::chrono::sys_seconds> certificate_end = {};  ///< Of the server's certificate.
   std::optional<std::string> version = {};
   std::optional<std::string> run_id = {};
   std::optional<std::string> mode = {};  ///< `standalone`, `cluster` or `sentinel`.

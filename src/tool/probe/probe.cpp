@@ -102,6 +102,7 @@ NodeFacts facts_of(const Endpoint& node, const ProbeOptions& options) {
                      .exchange = options.answer_timeout}};
   if (dialogue.connect()) {
     facts.address = dialogue.address();
+    facts.certificate_end = dialogue.certificate_end();
     ask(dialogue, all_questions(node, options), facts);
     if (!facts.trouble.empty()) return {.trouble = facts.trouble, .address = facts.address};
     if (!dialogue.has_failed()) measure(dialogue, options, facts);

@@ -30,6 +30,7 @@ class MetricsFile::Counter : public Observer {
   }
   void extended(const Extension& event) override { counts_->extended(event); }
   void node_changed(const Node& event) override { counts_->node_changed(event); }
+  void certificate_seen(const Certificate& event) override { counts_->certificate_seen(event); }
   void dropped(std::uint64_t events) override { counts_->dropped(events); }
 
  private:

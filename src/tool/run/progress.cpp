@@ -91,6 +91,9 @@ void Progress::extended(const Extension& event) {
 void Progress::node_changed(const Node& event) {
   if (next_) next_->node_changed(event);
 }
+void Progress::certificate_seen(const Certificate& event) {
+  if (next_) next_->certificate_seen(event);
+}
 void Progress::dropped(std::uint64_t events) {
   if (next_) next_->dropped(events);
 }

@@ -43,6 +43,7 @@ class Progress final : public Observer {
   void ended(const Hold&) override;
   void extended(const Extension&) override;
   void node_changed(const Node&) override;
+  void certificate_seen(const Certificate&) override;
   void dropped(std::uint64_t events) override;
 
  private:

@@ -29,6 +29,19 @@ using std::chrono::milliseconds;
 
 void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
 
+/// What the command line says about TLS.
+void add_tls(const NodeChoice& nodes, std::vector<std::string>& environment) {
+  const auto add = [&](const std::string& variable, const std::optional<std::string>& path) {
+    if (path) environment.push_back(variable + '=' + std::filesystem::absolute(*path).string());
+  };
+  add("REDLOCK_TLS_CACERT", nodes.ca_file);
+  add("REDLOCK_TLS_CACERTDIR", nodes.ca_path);
+  add("REDLOCK_TLS_CERT", nodes.cert_file);
+  add("REDLOCK_TLS_KEY", nodes.key_file);
+  if (nodes.server_name) environment.push_back("REDLOCK_TLS_SERVER_NAME=" + *nodes.server_name);
+  if (nodes.insecure_skip_verify) environment.emplace_back("REDLOCK_TLS_INSECURE_SKIP_VERIFY=1");
+}
+
 std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
                                         const RunArguments& arguments) {
   const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
@@ -47,6 +60,7 @@ std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
     environment.insert(environment.end(),
                        {"REDLOCK_NODES", "REDLOCK_NODES_FILE=" + std::filesystem::absolute(*file).string()});
   if (nodes.servers) environment.push_back("REDLOCK_NODES=" + nodes.servers->url_list());
+  add_tls(arguments.nodes, environment);
   return environment;
 }
 

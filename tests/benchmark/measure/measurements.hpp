@@ -11,6 +11,9 @@ namespace redlock::benchmark {
 /// The cycle time of one caller compared with raw hiredis, on all nodes and on one.
 Report latency(unsigned nodes, std::size_t cycles);
 
+/// The cycle time of one caller with TLS, compared with that without.
+Report latency_with_tls(unsigned nodes, std::size_t cycles);
+
 /// The cycle rate of many callers compared with raw hiredis.
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles);
 
@@ -39,8 +42,8 @@ struct ContentionSetup {
 Contention contention(const ContentionSetup& setup);
 
 /// The run time of `redlock run -n x -- true` compared with a process that does nothing, and the time of the
-/// first lock and release of a new client.
-Report start(unsigned nodes, std::size_t cycles);
+/// first lock and release of a new client; `with_tls`: also over TLS.
+Report start(unsigned nodes, bool with_tls, std::size_t cycles);
 
 /// The time from the deadline of a lease with automatic renewal to the notification of its loss when a
 /// majority hangs, compared with a thread that sleeps until the deadline, while `busy` threads compete for

@@ -164,13 +164,11 @@ TEST_CASE("bad_options_and_node_lists_are_refused_at_construction") {
   CHECK_THAT(refusal({}), contains("0 nodes were given; allowed: 1 to 31"));
   CHECK_THAT(refusal(std::vector<Endpoint>(32, node)), contains("32 nodes were given; allowed: 1 to 31"));
   CHECK_THAT(refusal({node, "127.0.0.1:1"}), contains("redis://127.0.0.1:1 was given twice"));
-  CHECK_THAT(refusal({"rediss://127.0.0.1:1"}), contains("this build has no TLS"));
   CHECK_THAT(refusal({node}, {.connect_timeout = 0s}), contains("connect_timeout is 0 s; allowed:"));
   CHECK_THAT(refusal({node}, {.node_timeout = 61s}), contains("node_timeout is 61 s; allowed: 1 ms to 60 s"));
   CHECK_THAT(refusal({node}, {.drift = -1ms}), contains("drift is -1 ms; allowed:"));
   CHECK_THAT(refusal({node}, {.key_prefix = std::string(1025, 'x')}), contains("key_prefix has 1025 bytes"));
   CHECK_THAT(refusal({node}, {.key_prefix = "redlock:"}), contains("key_prefix starts with"));
-  CHECK_THAT(error_of([] { SingleNodeLock{"rediss://127.0.0.1:1"}; }).what(), contains("no TLS"));
 }
 
 TEST_CASE("a_drift_as_long_as_the_ttl_is_refused_by_the_call") {

@@ -83,7 +83,7 @@ TEST_CASE("an_answer_that_is_not_valid_resp_is_a_protocol_error") {
       InvalidAnswer{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", "Protocol error"},
       InvalidAnswer{"SSH-2.0-OpenSSH_9.2\r\n", "Protocol error"},
       InvalidAnswer{"\0\0\0\0"s, "Protocol error"},
-      InvalidAnswer{"\x15\x03\x01\0\x02\x02\x50"s, "Protocol error"},  // a TLS alert
+      InvalidAnswer{"\x15\x03\x01\0\x02\x02\x50"s, "the server speaks TLS at this port"},
       InvalidAnswer{"*1000000000\r\n", ""}, InvalidAnswer{"*5000\r\n", ""}, InvalidAnswer{"$-2\r\n", ""},
       InvalidAnswer{":12x\r\n", ""}, InvalidAnswer{"+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n", ""},
       InvalidAnswer{":1\r\n", "the reply is not"}, InvalidAnswer{"$-1\r\n", "the reply is not"},

@@ -56,6 +56,11 @@ TEST_CASE("the_parts_of_an_endpoint_are_taken_as_they_are") {
   CHECK(Endpoint{Endpoint::Fields{.host = "fe80::1%eth0", .port = 7}} ==
         Endpoint{"redis://[fe80::1%25eth0]:7"});
   CHECK(Endpoint{Endpoint::Fields{.host = "h", .tls = true}} == Endpoint{"rediss://h"});
+  const redlock::TlsOptions options{.ca_file = "f"};
+  const Endpoint::Fields fields{.host = "h", .tls = true, .tls_options = options};
+  CHECK(Endpoint{fields} == Endpoint{"rediss://h"}.with(options));
+  CHECK(Endpoint{fields}.tls_options() == options);
+  CHECK(Endpoint{fields} != Endpoint{"rediss://h"});
   CHECK(Endpoint{Endpoint::Fields{.path = "/run/a b", .db = 1}} == Endpoint{"unix:///run/a%20b?db=1"});
 }
 

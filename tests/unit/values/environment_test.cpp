@@ -64,7 +64,29 @@ TEST_CASE("variables_replace_the_options_that_they_name") {
   CHECK_FALSE(configuration({{"REDLOCK_DURABLE_NODES", "0"}}, given).options.durable_nodes);
 }
 
+TEST_CASE("the_environment_says_how_connections_are_secured") {
+  const Options given{.tls = {.ca_file = "own", .ciphers = "c"}};
+  CHECK(configuration({}, given).options.tls == given.tls);
+  const redlock::TlsOptions tls = configuration({{"REDLOCK_TLS_CACERT", "a"},
+                                                 {"REDLOCK_TLS_CACERTDIR", "b"},
+                                                 {"REDLOCK_TLS_CERT", "c"},
+                                                 {"REDLOCK_TLS_KEY", "d"},
+                                                 {"REDLOCK_TLS_SERVER_NAME", "e"},
+                                                 {"REDLOCK_TLS_INSECURE_SKIP_VERIFY", "1"}},
+                                                given)
+                                      .options.tls;
+  CHECK(tls == redlock::TlsOptions{.ca_file = "a",
+                                   .ca_path = "b",
+                                   .cert_file = "c",
+                                   .key_file = "d",
+                                   .server_name = "e",
+                                   .ciphers = "c",
+                                   .insecure_skip_verify = true});
+}
+
 TEST_CASE("a_bad_variable_is_refused_with_its_name_and_what_is_allowed") {
+  CHECK_THAT(refusal({{"REDLOCK_TLS_INSECURE_SKIP_VERIFY", "yes"}}),
+             contains("REDLOCK_TLS_INSECURE_SKIP_VERIFY is yes; allowed: 1, 0"));
   CHECK_THAT(refusal({{"REDLOCK_RESTART_GUARD", "on"}}),
              contains("REDLOCK_RESTART_GUARD is on; allowed: automatic, strict, off"));
   CHECK_THAT(refusal({{"REDLOCK_DURABLE_NODES", "yes"}}),

@@ -47,5 +47,7 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::FakeNodeState::hanging) == "hanging");
   CHECK(written(redlock::Endpoint::Transport::tcp) == "tcp");
   CHECK(written(redlock::Endpoint::Transport::tls) == "tls");
+  CHECK(written(redlock::TlsVersion::tls_1_2) == "1.2");
+  CHECK(written(redlock::TlsVersion::tls_1_3) == "1.3");
   CHECK(written(redlock::Endpoint::Transport::unix_socket) == "unix_socket");
 }

@@ -60,6 +60,7 @@ const std::vector<Row> all_statuses{
     {NodeStatus::quarantined, "quarantined", false},
     {NodeStatus::other_deployment, "other deployment", true},
     {NodeStatus::ttl_too_long, "ttl too long", true},
+    {NodeStatus::tls_failed, "tls failed", true},
 };
 
 }  // namespace

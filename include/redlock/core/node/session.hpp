@@ -39,6 +39,7 @@ class Session {
     Span silence{};  // give up the connection if a command stays unanswered for this long
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::commands;
+    std::string late = "no connection within the connect timeout";  // the message if none was made in time
     std::string look{};  // the command that reads the node's marker; empty if restarts are not guarded
   };
   using Slot = ReplySlot;
@@ -153,8 +154,7 @@ class Session {
     }
     const bool pending = state_ == State::ready;
     if (pending && has_unread_) return false;
-    fail({NodeStatus::timed_out,
-          pending ? "the connection stopped responding" : "no connection within the connect timeout"},
+    fail({NodeStatus::timed_out, pending ? "the connection stopped responding" : settings_.late},
          Leave::gracefully, now);
     return true;
   }

@@ -1,0 +1,63 @@
+// Bytes that travel encrypted.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "io/tls/tls_material.hpp"
+#include "io/transport.hpp"
+
+namespace redlock::inline v1::detail {
+
+/// TLS between a socket and the bytes of the protocol. OpenSSL reads and writes memory, never the socket: so nothing
+/// blocks, no signal is raised, and a record that the socket does not take as a whole waits here.
+class TlsTransport final : public PlainTransport {
+ public:
+  /// `address`: of the server, for its session. `name`: the host name or IP address that the certificate must be for, if
+  /// it `verifies`.
+  TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> material, const std::string& address,
+               const std::string& name, bool verifies);
+  /// OpenSSL calls this with each session that the server offers for later handshakes.
+  static int keep(SSL*, SSL_SESSION*) noexcept;
+
+  Handshake shake_hands() override;
+  std::optional<std::size_t> send(std::string_view bytes) override;
+  [[nodiscard]] bool has_unsent() const noexcept override { return !unsent_.empty(); }
+  Received receive(char* bytes, std::size_t size) override;
+  void end_output() noexcept override;
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const override;
+
+ private:
+  struct Free {
+    void operator()(SSL* ssl) const noexcept {
+      // Otherwise OpenSSL gives up the session of a connection that ended without the alert that ends TLS.
+      SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+      SSL_free(ssl);
+    }
+  };
+
+  void expect(const std::string& name);
+  void resume();
+  static int check(int is_good, X509_STORE_CTX* chain) noexcept;
+  bool flush();
+  Received fill(std::size_t most);
+  bool decrypt(char* bytes, std::size_t size, std::size_t& decrypted);
+  std::optional<std::size_t> explain_broken_output();
+
+  std::shared_ptr<TlsMaterial> material_;
+  TlsSession& session_;  // in material_
+  std::unique_ptr<SSL, Free> ssl_;
+  BIO* in_ = nullptr;   // from the socket; belongs to ssl_
+  BIO* out_ = nullptr;  // for the socket; belongs to ssl_
+  std::string name_;
+  std::string refusal_;  // why the certificate is not accepted
+  std::string unsent_;   // of what was encrypted
+  bool is_ending_ = false;
+};
+
+}  // namespace redlock::inline v1::detail
