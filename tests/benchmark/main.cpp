@@ -37,6 +37,7 @@ struct Arguments {
   std::string svg;
   bench::Flood flood = bench::Flood::invalidations;
   bool tls = false;
+  unsigned connections = 400;
   bool json = false;
 };
 
@@ -74,6 +75,16 @@ bench::Report measure_degraded(const Arguments& arguments) {
                                std::to_string(arguments.nodes)};
   const auto failure = arguments.stop > 0 ? bench::Failure::stop : bench::Failure::kill;
   return bench::degraded(arguments.nodes, failure, hit, arguments.cycles);
+}
+
+void add_handshakes(CLI::App& app, Arguments& arguments, AnyReport& report) {
+  CLI::App* handshakes = app.add_subcommand(
+      "handshakes", "Rate, CPU and memory of connections with and without TLS, to one server for each");
+  handshakes->add_flag("--json", arguments.json, "print JSON instead of a table");
+  handshakes
+      ->add_option("--connections", arguments.connections, "connections of each kind, 1 to 400 (default 400)")
+      ->check(CLI::Range(1, 400));
+  handshakes->callback([&] { report = bench::handshakes(arguments.connections); });
 }
 
 void add_outages(CLI::App& app, Arguments& arguments, AnyReport& report) {
@@ -137,11 +148,8 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   CLI::App* latency = add_measurement(
       app, "latency", "Latency of one caller, compared with raw hiredis, on all nodes and on one", 20'000,
       arguments);
-  latency->add_flag("--tls", arguments.tls, "with TLS, compared with the same without");
-  latency->callback([&] {
-    const auto measure = arguments.tls ? bench::latency_with_tls : bench::latency;
-    report = measure(arguments.nodes, arguments.cycles);
-  });
+  latency->add_flag("--tls", arguments.tls, "over TLS, compared with raw hiredis and OpenSSL");
+  latency->callback([&] { report = bench::latency(arguments.nodes, arguments.tls, arguments.cycles); });
 
   CLI::App* throughput = add_measurement(
       app, "throughput", "Throughput of many callers on one client, compared with pipelined raw hiredis",
@@ -184,6 +192,7 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   degraded->callback([&] { report = measure_degraded(arguments); });
   add_hostile(app, arguments, report);
   add_contention(app, arguments, report);
+  add_handshakes(app, arguments, report);
   add_outages(app, arguments, report);
 }
 

@@ -1,38 +1,18 @@
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "benchmark/measure/measurements.hpp"
+#include "benchmark/measure/own_process.hpp"
 #include "benchmark/measure/servers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/network/raw_client.hpp"
 
 namespace redlock::benchmark {
 namespace {
-
-double seconds_of_cpu() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double resident_bytes() {
-  std::ifstream file{"/proc/self/statm"};
-  double whole = 0;
-  double resident = 0;
-  file >> whole >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
-}
 
 /// Counters of one server: its reads from sockets, and the extensions that it executed.
 struct Traffic {

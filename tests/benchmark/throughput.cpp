@@ -9,7 +9,7 @@ namespace redlock::benchmark {
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock redlock{endpoints_of(servers)};
-  PipelinedFloor floor{ports_of(servers), callers, 'p', mark(redlock, servers)};
+  PipelinedFloor floor{addresses_of(servers), callers, 'p', mark(redlock, servers)};
   LockingThreads threads{redlock, plain, callers, 't'};
   LockingThreads fenced_threads{redlock, fenced, callers, 'T'};
   std::vector<Contestant> contestants{

@@ -5,9 +5,9 @@
 
 namespace redlock::benchmark {
 
-Floor::Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker)
-    : nodes_{ports.begin(), ports.end()},
-      quorum_{ports.size() / 2 + 1},
+Floor::Floor(const std::vector<RawAddress>& servers, char contestant, const std::string& marker)
+    : nodes_{servers.begin(), servers.end()},
+      quorum_{servers.size() / 2 + 1},
       commands_{nodes_.front().connection.release_sha(), marker},
       resource_{contestant, 0} {
   for (const Node& node : nodes_)

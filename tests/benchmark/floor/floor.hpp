@@ -22,7 +22,7 @@ namespace redlock::benchmark {
 class Floor {
  public:
   /// `marker`: see `CycleCommands`.
-  Floor(const std::vector<std::uint16_t>& ports, char contestant, const std::string& marker = {});
+  Floor(const std::vector<RawAddress>& servers, char contestant, const std::string& marker = {});
 
   /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these
   /// servers.
@@ -32,7 +32,7 @@ class Floor {
 
  private:
   struct Node {
-    explicit Node(std::uint16_t port) : connection{port} {}
+    explicit Node(const RawAddress& address) : connection{address} {}
     /// Reads once. Returns true if the current command is answered.
     bool catches_up();
 

@@ -16,49 +16,62 @@ namespace {
 
 constexpr timeval timeout{.tv_sec = timeout_ms / 1000, .tv_usec = 0};
 
-std::string load_release_script(redisContext& context) {
-  const std::string_view source = core::release_script.source;
-  auto* reply =
-      static_cast<redisReply*>(redisCommand(&context, "SCRIPT LOAD %b", source.data(), source.size()));
-  if (reply == nullptr) throw std::runtime_error{std::string{"loading the script: "} + context.errstr};
-  std::string text{reply->str, static_cast<std::size_t>(reply->len)};
-  const bool loaded = reply->type == REDIS_REPLY_STRING;
-  freeReplyObject(reply);
-  if (!loaded) throw std::runtime_error{"loading the script: " + text};
-  return text;
-}
-
 }  // namespace
 
-NodeConnection::NodeConnection(std::uint16_t port)
-    : port_{port}, context_{redisConnectWithTimeout("127.0.0.1", port, timeout)} {
+NodeConnection::NodeConnection(const RawAddress& address)
+    : port_{address.port}, context_{redisConnectWithTimeout("127.0.0.1", address.port, timeout)} {
   if (!context_) throw std::bad_alloc{};
   if (context_->err != 0) fail(context_->errstr);
   const int on = 1;
   if (::setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail(std::strerror(errno));
   if (redisSetTimeout(context_.get(), timeout) != REDIS_OK) fail(context_->errstr);
-  release_sha_ = load_release_script(*context_);
+  if (!address.ca_file.empty()) tls_.emplace(descriptor(), address.ca_file);
+  release_sha_ = ask({"SCRIPT", "LOAD", core::release_script.source}).value();
 }
 
 void NodeConnection::append(std::string_view command) {
+  if (tls_) return tls_->append(command);
   if (redisAppendFormattedCommand(context_.get(), command.data(), command.size()) != REDIS_OK)
     fail(context_->errstr);
 }
 
 void NodeConnection::flush() {
+  if (tls_) return tls_->flush();
   for (int done = 0; done == 0;)
     if (redisBufferWrite(context_.get(), &done) != REDIS_OK) fail(context_->errstr);
 }
 
 void NodeConnection::receive() {
+  if (tls_) return tls_->receive(*context_->reader);
   if (redisBufferRead(context_.get()) != REDIS_OK) fail(context_->errstr);
 }
 
+std::unique_ptr<redisReply, NodeConnection::Free> NodeConnection::next() {
+  void* reply = nullptr;
+  if (redisGetReplyFromReader(context_.get(), &reply) != REDIS_OK) fail(context_->errstr);
+  return std::unique_ptr<redisReply, Free>{static_cast<redisReply*>(reply)};
+}
+
+std::optional<std::string> NodeConnection::ask(std::initializer_list<std::string_view> words) {
+  std::string command = "*" + std::to_string(words.size()) + "\r\n";
+  for (const std::string_view word : words)
+    command.append("$" + std::to_string(word.size()) + "\r\n").append(word).append("\r\n");
+  append(command);
+  flush();
+  while (true) {
+    receive();
+    const auto reply = next();
+    if (!reply) continue;
+    if (reply->type == REDIS_REPLY_NIL) return std::nullopt;
+    std::string text{reply->str, static_cast<std::size_t>(reply->len)};
+    if (reply->type == REDIS_REPLY_ERROR) fail(text);
+    return text;
+  }
+}
+
 std::optional<bool> NodeConnection::next_vote() {
-  void* next = nullptr;
-  if (redisGetReplyFromReader(context_.get(), &next) != REDIS_OK) fail(context_->errstr);
-  if (next == nullptr) return std::nullopt;
-  const std::unique_ptr<redisReply, Free> reply{static_cast<redisReply*>(next)};
+  const auto reply = next();
+  if (!reply) return std::nullopt;
   switch (reply->type) {
     case REDIS_REPLY_STATUS:
       return true;

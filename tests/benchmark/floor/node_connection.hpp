@@ -5,16 +5,25 @@
 #include <poll.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "benchmark/floor/tls_wire.hpp"
+
 namespace redlock::benchmark {
 
 /// How long a raw contestant waits for an answer; far longer than any useful measurement.
 inline constexpr int timeout_ms = 5000;
+
+/// A server of this machine.
+struct RawAddress {
+  std::uint16_t port;
+  std::string ca_file{};  ///< Of its certificate, if it speaks TLS.
+};
 
 /// A connection to one server of this machine, with TCP_NODELAY. Takes formatted commands and returns votes.
 ///
@@ -23,7 +32,7 @@ inline constexpr int timeout_ms = 5000;
 class NodeConnection {
  public:
   /// Blocks until connected and the release script is loaded.
-  explicit NodeConnection(std::uint16_t port);
+  explicit NodeConnection(const RawAddress& address);
 
   [[nodiscard]] int descriptor() const noexcept { return context_->fd; }
   /// The digest of the release script for EVALSHA.
@@ -37,16 +46,20 @@ class NodeConnection {
   void receive();
   /// The next answer among the received bytes: `OK` and 1 are a yes, nil and 0 a no. Empty if none is left.
   std::optional<bool> next_vote();
+  /// Blocks until a command is answered. Returns the text of the answer; none if it is nil. No other answer may be owed.
+  std::optional<std::string> ask(std::initializer_list<std::string_view> words);
 
  private:
   struct Free {
     void operator()(redisContext* context) const noexcept { redisFree(context); }
     void operator()(redisReply* reply) const noexcept { freeReplyObject(reply); }
   };
+  std::unique_ptr<redisReply, Free> next();
   [[noreturn]] void fail(std::string_view what) const;
 
   std::uint16_t port_;
   std::unique_ptr<redisContext, Free> context_;
+  std::optional<TlsWire> tls_;
   std::string release_sha_;
 };
 

@@ -5,9 +5,9 @@
 
 namespace redlock::benchmark {
 
-PipelinedFloor::PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant,
+PipelinedFloor::PipelinedFloor(const std::vector<RawAddress>& servers, unsigned callers, char contestant,
                                const std::string& marker)
-    : nodes_{ports.begin(), ports.end()}, quorum_{ports.size() / 2 + 1} {
+    : nodes_{servers.begin(), servers.end()}, quorum_{servers.size() / 2 + 1} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = 0});
   const CycleCommands commands{nodes_.front().connection.release_sha(), marker};

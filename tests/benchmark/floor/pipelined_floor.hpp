@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,7 @@ namespace redlock::benchmark {
 class PipelinedFloor {
  public:
   /// `marker`: see `CycleCommands`.
-  PipelinedFloor(const std::vector<std::uint16_t>& ports, unsigned callers, char contestant,
+  PipelinedFloor(const std::vector<RawAddress>& servers, unsigned callers, char contestant,
                  const std::string& marker);
 
   /// Runs `cycles` cycles in total, all callers at once. Throws `std::runtime_error` if a node refuses.
@@ -28,7 +27,7 @@ class PipelinedFloor {
 
  private:
   struct Node {
-    explicit Node(std::uint16_t port) : connection{port} {}
+    explicit Node(const RawAddress& address) : connection{address} {}
     NodeConnection connection;
     std::size_t answered = 0;  // number of commands of the log
   };

@@ -8,11 +8,9 @@
 
 namespace redlock::benchmark {
 
-/// The cycle time of one caller compared with raw hiredis, on all nodes and on one.
-Report latency(unsigned nodes, std::size_t cycles);
-
-/// The cycle time of one caller with TLS, compared with that without.
-Report latency_with_tls(unsigned nodes, std::size_t cycles);
+/// The cycle time of one caller compared with raw hiredis, on all nodes and on one; `with_tls`: compared with raw hiredis
+/// and OpenSSL, over TLS.
+Report latency(unsigned nodes, bool with_tls, std::size_t cycles);
 
 /// The cycle rate of many callers compared with raw hiredis.
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles);
@@ -53,6 +51,10 @@ Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 /// For how long no lock can be had while people restart, flush and replace nodes: for three and five nodes, and each kind
 /// of persistence. Takes eight minutes with the default of 60 s.
 Outages outages(unsigned max_ttl_in_seconds);
+
+/// How many connections one thread makes in a second, without TLS, with full handshakes and with resumed sessions; the CPU
+/// time of this process for each; and the memory of `count` connections that are kept.
+Facts handshakes(unsigned count);
 
 /// The cost of holding `leases` leases with a ttl of 30 s for `seconds`: the CPU time of all threads of the
 /// client, its memory, and the traffic that one server sees.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmark/floor/node_connection.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -15,6 +16,14 @@ inline std::vector<std::uint16_t> ports_of(const testing::LocalNodes& servers) {
   std::vector<std::uint16_t> ports;
   for (int i = 0; i < servers.size(); ++i) ports.push_back(servers.port(i));
   return ports;
+}
+
+/// As raw contestants take them.
+inline std::vector<RawAddress> addresses_of(const testing::LocalNodes& servers) {
+  std::vector<RawAddress> addresses;
+  for (const std::uint16_t port : ports_of(servers))
+    addresses.push_back({port, servers.tls_options().ca_file});
+  return addresses;
 }
 
 /// Makes the restart guard of `client` mark all servers. Returns the beginning of their markers.

@@ -38,11 +38,11 @@ class Site {
   }
 
   [[nodiscard]] std::vector<std::string> urls() const { return proxies_ ? proxies_->urls() : servers.urls(); }
-  [[nodiscard]] std::vector<std::uint16_t> ports() {
-    if (!proxies_) return ports_of(servers);
-    std::vector<std::uint16_t> ports;
-    for (const auto& proxy : *proxies_) ports.push_back(proxy->port());
-    return ports;
+  [[nodiscard]] std::vector<RawAddress> addresses() {
+    if (!proxies_) return addresses_of(servers);
+    std::vector<RawAddress> addresses;
+    for (const auto& proxy : *proxies_) addresses.push_back({proxy->port()});
+    return addresses;
   }
 
   const testing::LocalNodes servers;
@@ -156,7 +156,7 @@ Contention contention(const ContentionSetup& setup) {
   Site site{setup};
   const std::vector<std::string> urls = site.urls();
   Redlock locks{std::vector<Endpoint>{urls.begin(), urls.end()}};
-  Floor floor{site.ports(), 'f', mark(locks, site.servers)};
+  Floor floor{site.addresses(), 'f', mark(locks, site.servers)};
   Samples cycles;
   floor.run(floor_cycles, cycles);
   const double busy_round_trip_us = cycles.percentile_us(0.5) / 2;
