@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "benchmark/floor/tls_wire.hpp"
+#include "benchmark/floor/tls/tls_wire.hpp"
 
 namespace redlock::benchmark {
 

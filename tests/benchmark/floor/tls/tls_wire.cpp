@@ -1,4 +1,4 @@
-#include "benchmark/floor/tls_wire.hpp"
+#include "benchmark/floor/tls/tls_wire.hpp"
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>

@@ -1,7 +1,7 @@
-// Instead of tls_wire.cpp in a build without OpenSSL. The library refuses TLS there before a contestant is made.
+// Instead of tls/tls_wire.cpp in a build without OpenSSL. The library refuses TLS there before a contestant is made.
 #include <stdexcept>
 
-#include "benchmark/floor/tls_wire.hpp"
+#include "benchmark/floor/tls/tls_wire.hpp"
 
 namespace redlock::benchmark {
 
