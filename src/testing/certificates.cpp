@@ -37,7 +37,7 @@ CertificateAuthority::CertificateAuthority(std::string folder) : folder_{std::mo
   if (!program) throw std::runtime_error{"TLS nodes need the program openssl: install openssl"};
   openssl_ = *program;
   std::filesystem::create_directories(folder_);
-  std::ofstream{folder_ + "/index"} << "";  // of the certificates that were issued: `openssl ca` wants the file
+  std::ofstream{folder_ + "/index"} << "";  // `openssl ca` lists there what it has issued
   std::ofstream{folder_ + "/config"} << configuration(folder_);
   run("req -x509 -days 3650 -subj /CN=redlock-test-ca -addext basicConstraints=critical,CA:TRUE" +
       with_key(folder_ + "/ca") + " -out " + folder_ + "/ca.crt");
