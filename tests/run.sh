@@ -13,8 +13,8 @@ if [ "${1:-}" = --preset ]; then
   shift 2
 fi
 
-.ci/install g++ make cmake libhiredis-dev libssl-dev openssl catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev liblua5.1-0-dev \
-  redis-server redis-tools
+.ci/install g++ make cmake libhiredis-dev libssl-dev openssl catch2 libcli11-dev nlohmann-json3-dev libsqlite3-dev \
+  liblua5.1-0-dev redis-server redis-tools
 case $preset in clang | asan | tsan | tsan-library) .ci/install clang libclang-rt-dev ;; esac
 
 echo "== Configuring ($preset)"

@@ -3,8 +3,8 @@
 # and as part of a project, through add_subdirectory and FetchContent. Works in a temporary folder.
 set -euo pipefail
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev libssl-dev catch2 libcli11-dev nlohmann-json3-dev \
-  redis-server
+"$source_dir/.ci/install" g++ make cmake pkg-config binutils libhiredis-dev libssl-dev catch2 libcli11-dev \
+  nlohmann-json3-dev redis-server
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
