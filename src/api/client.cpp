@@ -86,12 +86,13 @@ std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& no
                                                  const std::string& turn_channel) {
   std::vector<core::Session::Settings> settings;
   for (const Endpoint& node : nodes)
-    settings.push_back({.name = node.to_string(),
-                        .login = {node.user(), node.password(), node.db(), connection_name(), turn_channel},
-                        .connect_timeout = options.connect_timeout,
-                        .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
-                        .seed = random_number(),
-                        .late = late_message(node)});
+    settings.push_back(
+        {.name = node.to_string(),
+         .login = {node.user(), Secret{node.password()}, node.db(), connection_name(), turn_channel},
+         .connect_timeout = options.connect_timeout,
+         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
+         .seed = random_number(),
+         .late = late_message(node)});
   return settings;
 }
 

@@ -60,7 +60,7 @@ void Connections::finish(Time until) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
     if (all_[node].is_open() && (session.pending() > 0 || has_unsent(node)))
-      closing_.add(all_[node].release(), std::string{session.unsent()}, until);
+      closing_.add(all_[node].release(), WipedString{session.unsent()}, until);
   }
   closing_.finish(until);
 }

@@ -15,13 +15,16 @@ namespace redlock::inline v1 {
 namespace detail {
 namespace {
 
-/// The value without blanks around it; none if it is not set or blank.
+/// The value without blanks around it; none if it is not set or blank. Makes no copy of the value, which may contain
+/// passwords.
 std::optional<std::string> word(const Variables& variables, const char* name) {
-  const std::string value = variables(name).value_or("");
+  std::optional<std::string> value = variables(name);
+  if (!value) return value;
   constexpr const char* blank = " \t\r\n";
-  const std::size_t begin = value.find_first_not_of(blank);
-  if (begin == std::string::npos) return std::nullopt;
-  return value.substr(begin, value.find_last_not_of(blank) - begin + 1);
+  value->erase(value->find_last_not_of(blank) + 1);
+  value->erase(0, value->find_first_not_of(blank));
+  if (value->empty()) value.reset();
+  return value;
 }
 
 [[noreturn]] void reject(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
@@ -42,7 +45,7 @@ std::optional<FileContent> read(const std::string& path, bool is_optional = fals
 }
 
 std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path) {
-  std::vector<Endpoint> nodes = parse_list(path, file.text);
+  std::vector<Endpoint> nodes = parse_list(path, file.text.text());
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   if (file.is_public && std::ranges::any_of(nodes, has_password))
     reject(path + " contains a password, but every user may read it; run: chmod o-r " + path);
@@ -90,7 +93,8 @@ std::vector<Endpoint> nodes_in_file(const std::string& path) {
 }
 
 std::vector<Endpoint> nodes_of(const Variables& variables) {
-  if (const auto list = word(variables, "REDLOCK_NODES")) return parse_list("REDLOCK_NODES", *list);
+  if (auto list = word(variables, "REDLOCK_NODES"))
+    return parse_list("REDLOCK_NODES", Secret{std::move(*list)}.text());
   if (const auto path = word(variables, "REDLOCK_NODES_FILE")) return nodes_in_file(*path);
   std::vector<std::string> places{"/etc/redlock/nodes"};
   if (const auto home = word(variables, "HOME"))

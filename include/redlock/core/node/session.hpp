@@ -116,7 +116,7 @@ class Session {
     state_ = State::handshake;
     handshake_.emplace(settings_.login, settings_.purpose, settings_.look);
     out_.clear();
-    out_.add(handshake_->bytes(), false);
+    out_.add_secret(handshake_->bytes());
     has_unread_ = false;
   }
   /// The connection could not be made, was reset or closed by the server, or carries invalid data.
@@ -182,7 +182,7 @@ class Session {
   /// this before `take_dial`.
   struct Closing {
     bool graceful;
-    std::string unsent;
+    SendBuffer::Bytes unsent;
   };
   std::optional<Closing> take_closing() { return std::exchange(closing_, std::nullopt); }
   /// Returns true, once, if a new connection must be made now.
@@ -255,7 +255,7 @@ class Session {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
     const bool is_idle = state_ == State::dialling || (state_ == State::ready && pending_.empty());
     const bool graceful = leave == Leave::gracefully && !is_idle && settings_.purpose == Purpose::commands;
-    std::string releases = state_ == State::ready ? out_.take_releases() : std::string{};
+    SendBuffer::Bytes releases = state_ == State::ready ? out_.take_releases() : SendBuffer::Bytes{};
     if (!closing_) closing_ = Closing{graceful, std::move(releases)};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;

@@ -14,13 +14,14 @@
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
+#include "redlock/login/secret.hpp"
 
 namespace redlock::inline v1::core {
 
 /// How to log in at a node.
 struct Login {
   std::string user = {};
-  std::string password = {};
+  Secret password = {};
   unsigned db = 0;
   std::string connection_name = {};  // for people who look at the server; empty for none
   std::string turn_channel = {};     // the channel on which this client hears of its turn; empty for none
@@ -50,9 +51,9 @@ class Handshake {
   explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, std::string_view look = {}) {
     if (!login.user.empty() || !login.password.empty()) {
       if (login.user.empty())
-        say(Topic::auth, {"AUTH", login.password});
+        say(Topic::auth, {"AUTH", login.password.text()});
       else
-        say(Topic::auth, {"AUTH", login.user, login.password});
+        say(Topic::auth, {"AUTH", login.user, login.password.text()});
     }
     if (!login.connection_name.empty()) say(Topic::name, {"CLIENT", "SETNAME", login.connection_name});
     if (purpose == Purpose::listening) {
@@ -70,7 +71,7 @@ class Handshake {
     bytes_ += look;
   }
 
-  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
   /// Valid once complete.
   [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
@@ -168,7 +169,7 @@ class Handshake {
     return trouble_of(reply, "the digest of the script");
   }
 
-  std::string bytes_;
+  redlock::detail::WipedString bytes_;
   std::vector<Topic> topics_;
   std::size_t next_ = 0;
   std::size_t loaded_ = 0;
