@@ -151,6 +151,8 @@ void Connections::run_errands(Time now) {
     while (session.has_errand()) {
       note_change(each);
       if (auto closing = session.take_closing()) {
+        const NodeStatus why = session.trouble().status;
+        if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
         std::unique_ptr<Transport> transport = all_[each].release();
         if (closing->graceful && transport)
           closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);

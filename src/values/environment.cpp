@@ -9,6 +9,7 @@
 
 #include "os/files.hpp"
 #include "redlock/error.hpp"
+#include "redlock/login/credentials.hpp"
 #include "values/time_text.hpp"
 
 namespace redlock::inline v1 {
@@ -50,6 +51,25 @@ std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path)
   if (file.is_public && std::ranges::any_of(nodes, has_password))
     reject(path + " contains a password, but every user may read it; run: chmod o-r " + path);
   return nodes;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  reject("the password file " + path + ' ' + why);
+}
+
+Secret read_password(const std::string& path) {
+  std::optional<FileContent> file;
+  try {
+    file = read_file(path);
+  } catch (const std::system_error& error) {
+    refuse(path, "cannot be read: " + std::string{error.what()});
+  }
+  if (!file) refuse(path, "is missing");
+  std::string_view text = file->text.text();
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  if (text.empty()) refuse(path, "is empty");
+  return text;
 }
 
 RestartGuard parse_guard(const std::string& name) {
@@ -123,6 +143,13 @@ Options options_of(const Variables& variables, Options options) {
 Configuration Configuration::from_environment(Options options, const Variables& variables) {
   const Variables& lookup = variables ? variables : Variables{detail::process_variable};
   return {detail::nodes_of(lookup), detail::options_of(lookup, std::move(options))};
+}
+
+CredentialsSource password_file(std::string path) {
+  return [path = std::move(path)](const Endpoint& node) {
+    return Credentials{node.user(),
+                       node.password().empty() ? detail::read_password(path) : Secret{node.password()}};
+  };
 }
 
 }  // namespace redlock::inline v1

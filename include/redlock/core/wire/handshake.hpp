@@ -27,6 +27,24 @@ struct Login {
   std::string turn_channel = {};     // the channel on which this client hears of its turn; empty for none
 };
 
+/// Appends the command that logs in; nothing without credentials. Returns whether there are any.
+inline bool append_login(redlock::detail::WipedString& out, const Login& login) {
+  if (!login.user.empty())
+    append_command(out, {"AUTH", login.user, login.password.text()});
+  else if (!login.password.empty())
+    append_command(out, {"AUTH", login.password.text()});
+  return !login.user.empty() || !login.password.empty();
+}
+
+/// Why the server refuses AUTH.
+[[nodiscard]] inline Trouble trouble_of_login(std::string_view error) {
+  Trouble trouble = trouble_of_error(error);
+  if (trouble.status != NodeStatus::server_error) return trouble;
+  // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
+  // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
+  return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
+}
+
 /// What a server says in a handshake.
 struct Greeting {
   std::string run_id;        // empty if the server does not report it; only for commands
@@ -49,12 +67,7 @@ enum class Purpose : std::uint8_t { commands, listening };
 class Handshake {
  public:
   explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, std::string_view look = {}) {
-    if (!login.user.empty() || !login.password.empty()) {
-      if (login.user.empty())
-        say(Topic::auth, {"AUTH", login.password.text()});
-      else
-        say(Topic::auth, {"AUTH", login.user, login.password.text()});
-    }
+    if (append_login(bytes_, login)) topics_.push_back(Topic::auth);
     if (!login.connection_name.empty()) say(Topic::name, {"CLIENT", "SETNAME", login.connection_name});
     if (purpose == Purpose::listening) {
       say(Topic::identity, {"CLIENT", "ID"});
@@ -125,11 +138,7 @@ class Handshake {
   }
 
   static Trouble refused(Topic topic, std::string_view error) {
-    Trouble trouble = trouble_of_error(error);
-    if (topic != Topic::auth || trouble.status != NodeStatus::server_error) return trouble;
-    // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
-    // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
-    return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
+    return topic == Topic::auth ? trouble_of_login(error) : trouble_of_error(error);
   }
   static std::optional<Trouble> expect_ok(const Reply& reply) {
     if (reply.is(Reply::Kind::status)) return std::nullopt;
