@@ -11,7 +11,6 @@
 
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
-#include "redlock/login/secret.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock {
@@ -86,7 +85,7 @@ class REDLOCK_EXPORT Endpoint {
     std::uint16_t port = 6379;  ///< Without effect for a unix socket.
     std::string path = {};      ///< Of a unix socket: absolute; then `host` is empty.
     std::string user = {};      ///< Empty for the default user.
-    Secret password = {};       ///< Any bytes; empty for none.
+    std::string password = {};  ///< Any bytes; empty for none.
     unsigned db = 0;
     bool tls = false;
     std::optional<TlsOptions> tls_options = {};  ///< Instead of `Options::tls`, for this node.
@@ -111,8 +110,7 @@ class REDLOCK_EXPORT Endpoint {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] unsigned db() const noexcept { return db_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
-  /// Do not log. Valid as long as this object.
-  [[nodiscard]] std::string_view password() const noexcept { return password_.text(); }
+  [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Do not log.
   /// None: those of the client (`Options::tls`).
   [[nodiscard]] const std::optional<TlsOptions>& tls_options() const noexcept { return tls_options_; }
 
@@ -131,7 +129,7 @@ class REDLOCK_EXPORT Endpoint {
   std::string host_;
   std::string path_;
   std::string user_;
-  Secret password_;
+  std::string password_;
   std::optional<TlsOptions> tls_options_;
 };
 

@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "redlock/login/secret.hpp"
-
 namespace redlock::inline v1::detail {
 
 /// Replaces the file at once: a reader finds either the old content or all of the new. The content is first written to
@@ -15,7 +13,7 @@ namespace redlock::inline v1::detail {
 void replace_file(const std::string& path, std::string_view content);
 
 struct FileContent {
-  Secret text{};
+  std::string text{};
   bool is_public = false;  // every user of the machine may read it
 };
 

@@ -42,7 +42,6 @@ std::optional<std::uint32_t> number(std::string_view digits, int base = 10) {
 
 std::string decode(std::string_view text) {
   std::string bytes;
-  bytes.reserve(text.size());  // at once: memory that is given back may contain a password
   while (!text.empty()) {
     if (text.front() != '%') {
       bytes += text.front();
@@ -79,7 +78,7 @@ struct Address {
 
 struct Credentials {
   std::string user;
-  Secret password;
+  std::string password;
 };
 
 // ── what an endpoint may consist of ─────────────────────────────────────────────────────────────────────────
