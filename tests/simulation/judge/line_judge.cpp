@@ -157,7 +157,9 @@ void LineJudge::granted(Caller caller, Instant now) {
   for (const auto& [other, earlier] : calls_) {
     if (other == caller || !is_bypassed(earlier, call)) continue;
     ++bypasses_;
-    const bool is_same_line = call.gate >= 0 ? earlier.gate == call.gate : call.flag_stood;
+    // The flag that stood may have been that of an earlier line. That of a new one is up after two round trips.
+    const bool is_guarded = call.flag_stood && earlier.enqueued + 4 * there_ < call.called;
+    const bool is_same_line = call.gate >= 0 ? earlier.gate == call.gate : is_guarded;
     if (schedule_.is_about_lines && is_same_line && order_excused_until_ < call.called)
       report_(Rule::order, now,
               "a call of " + milliseconds(call.called, 3) + " was served before one of client " +
