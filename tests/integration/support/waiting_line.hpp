@@ -36,6 +36,14 @@ class WaitingLine {
       if (is_asked(node) && (best < 0 || length_at(node) > length_at(best))) best = node;
     return best;
   }
+  /// Until when a member counts as alive that looks now: microseconds of the gate's clock.
+  [[nodiscard]] std::string life_of_a_look() {
+    return at(gate()).command({"EVAL", "local t=redis.call('TIME') return t[1]*1000000+t[2]+4000000", "0"});
+  }
+  /// How many members have looked at the gate since then.
+  [[nodiscard]] int looked_since(const std::string& life) {
+    return std::stoi(at(gate()).command({"ZCOUNT", keys_.alive, life, "+inf"}));
+  }
   /// The place of the member with these words in its name, from 0 on; none if it does not stand there.
   [[nodiscard]] std::optional<int> place_of(std::string_view words) {
     RawClient& server = at(gate());

@@ -120,6 +120,9 @@ TEST_CASE("the_order_outlives_the_node_that_keeps_it") {
   const bool dies = GENERATE(true, false);
   dies ? f.nodes.kill(gate) : f.nodes.pause(gate);
   REQUIRE(eventually([&] { return f.line.length() == all - 3; }));
+  // Whoever came to the next gate before those that precede it has to learn that it is not the first one any more.
+  const std::string life = f.line.life_of_a_look();
+  REQUIRE(eventually([&] { return f.line.looked_since(life) == all - 3; }));
   f.serve_all();
   CHECK(f.calls.served() == numbers(all));
 }
