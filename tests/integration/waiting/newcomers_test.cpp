@@ -41,7 +41,7 @@ TEST_CASE("one_attempt_succeeds_soon_after_the_last_one_has_left_the_line") {
     CHECK(f.locks.try_lock_for("r", 1s).is_held());
   }
   f.line.free();
-  // The flag would live for 4 to 5 s more.
+  // The flag would live for 5.7 to 6.5 s more.
   CHECK(eventually([&] { return is_granted(f.others.try_lock("r")) && f.line.flags() == 0; }, 3s));
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("the_first_one_in_line_raises_the_flag_and_reads_the_key_on_all_nodes"
   for (const auto& [sent, sender] : client.under_way)
     if (StandingClient::kind_of(sent.command) == "SET")
       CHECK(words_of(sent.command) ==
-            std::vector<std::string>{"SET", "redlock:qw:{key}", "the line", "PX", "5000"});
+            std::vector<std::string>{"SET", "redlock:qw:{key}", "the line", "PX", "6500"});
   CHECK(call.attempts == 0);
 }
 
@@ -387,6 +387,61 @@ TEST_CASE("an_own_write_of_the_key_is_followed_by_a_read") {
   client.lines.written(2, "another key");
   client.advance(at(2ms));
   CHECK(client.sent() == std::vector<std::string>{"1 CLIENT", "1 PTTL"});
+}
+
+TEST_CASE("a_flag_that_a_slow_node_raises_late_is_taken_down_if_its_line_is_over") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.become_head(at(1ms));
+  const NodeIndex gate = client.gate();
+  const NodeIndex slow = (gate + 1) % 3;
+  client.answer(gate, "SET", ok(), at(1ms));
+  client.lines.leave(call);
+  client.advance(at(2ms));
+  CHECK(client.sent() == std::vector{std::to_string(gate) + " leave"});
+  SECTION("the client asks the gate once more") {
+    client.answer(slow, "SET", ok(), at(3ms));
+    CHECK(client.sent() == std::vector{std::to_string(gate) + " leave"});
+    client.answer(gate, "leave", place_reply(-1, 1), at(4ms));  // before the flag came up
+    CHECK(client.sent().empty());
+    SECTION("others stand there, and the last one of them will take it down") {
+      client.answer(gate, "leave", place_reply(-1, 1), at(5ms));
+      CHECK(client.sent().empty());
+    }
+    SECTION("nobody stands there") {
+      client.answer(gate, "leave", place_reply(-1, 0, ""), at(5ms));
+      CHECK(client.count("lower") == 3);
+      CHECK(words_of(client.under_way.back().first.command).at(4) == "line 1");
+    }
+    SECTION("others stand there in a newer line") {
+      client.answer(gate, "leave", place_reply(-1, 1, "line 2"), at(5ms));
+      CHECK(client.count("lower") == 3);
+      CHECK(words_of(client.under_way.back().first.command).at(4) == "line 1");
+    }
+  }
+  SECTION("the client stands in a line again: it finds out when it leaves") {
+    client.answer(gate, "leave", place_reply(-1, 1), at(3ms));
+    TestWaiter next{at(3ms)};
+    client.join(next, at(3ms));
+    client.answer(gate, "stand", place_reply(1, 2, "line 2"), at(4ms));
+    client.answer(slow, "SET", ok(), at(5ms));
+    CHECK(client.sent() == std::vector{std::to_string(gate) + " stand"});
+    client.lines.leave(next);
+    client.advance(at(6ms));
+    client.answer(gate, "leave", place_reply(-1, 1, "line 2"), at(7ms));
+    CHECK(client.count("lower") == 3);
+    CHECK(words_of(client.under_way.back().first.command).at(4) == "line 1");
+  }
+  SECTION("a client that closes waits for the answer") {
+    client.answer(gate, "leave", place_reply(-1, 1), at(3ms));
+    CHECK_FALSE(client.lines.all_left());
+    client.answer(slow, "SET", ok(), at(4ms));
+    client.answer(3 - gate - slow, "SET", ok(), at(4ms));
+    CHECK_FALSE(client.lines.all_left());
+    for (int reply = 0; reply < 2; ++reply) client.answer(gate, "leave", place_reply(-1, 1), at(5ms));
+    CHECK(client.lines.all_left());
+  }
 }
 
 TEST_CASE("new_calls_join_until_the_others_have_looked_after_the_last_one_left_and_then_nothing_is_left") {

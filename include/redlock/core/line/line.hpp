@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/line/gates.hpp"
 #include "redlock/core/line/line_context.hpp"
+#include "redlock/core/line/line_flag.hpp"
 #include "redlock/core/line/line_head.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/local_queue.hpp"
@@ -45,8 +45,8 @@ class Line final : public ScriptedOperation {
         context_{context},
         touched_{touched},
         gates_{nodes},
-        nodes_{nodes},
-        head_{key_, keys_, nodes, context} {}
+        flag_{keys_.flag, nodes, context},
+        head_{key_, flag_, nodes, context} {}
 
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   void touch() {
@@ -105,6 +105,7 @@ class Line final : public ScriptedOperation {
     touch();
     const bool owes_leave = gates_[node].leaves > 0;
     gates_[node] = {};
+    flag_.disconnected(node);
     head_.disconnected(node);
     if (owes_leave) send_leave(node, now, outbox);
     if (node != gate_) return;
@@ -124,9 +125,10 @@ class Line final : public ScriptedOperation {
     return std::min(is_looking_ ? answer_due() : look_at_, waiters_.is_asking() ? never : head_.timer());
   }
   [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
-  /// No node has yet to answer whether this client left the line as the last one.
-  [[nodiscard]] bool has_left() const noexcept { return !stands_ && !gates_.await_leaves(); }
-  /// Nothing on the nodes depends on this object any more.
+  /// Nothing on the nodes depends on this object any more, and none has yet to say whether this client was the last one.
+  [[nodiscard]] bool has_left() const noexcept {
+    return !stands_ && !gates_.await_leaves() && !flag_.awaits_answers();
+  }
   [[nodiscard]] bool is_over() const noexcept { return waiters_.empty() && has_left(); }
   /// When the last call left the line, unless nobody else was there.
   [[nodiscard]] Time left_at() const noexcept { return left_at_; }
@@ -136,7 +138,7 @@ class Line final : public ScriptedOperation {
   void abandon(Errc, Time, Outbox&) override {}
 
  private:
-  enum : Step { stood = LineHead::steps, left, lowered };
+  enum : Step { stood = LineHead::steps, left, left_in_doubt };
 
   [[nodiscard]] std::chrono::milliseconds life() const noexcept { return context_.times().life; }
   void act(Time now, Outbox& outbox) {
@@ -200,16 +202,16 @@ class Line final : public ScriptedOperation {
     const std::optional<NodeIndex> gate = std::exchange(gate_, std::nullopt);
     if (!std::exchange(stands_, false)) return;
     left_at_ = now;
+    left_gate_ = gate;
+    flag_.left();
     send_leave(*gate, now, outbox);
   }
   /// A node without a connection gets it later, and its reply is ignored, also if that is NOSCRIPT.
   void send_leave(NodeIndex node, Time now, Outbox& outbox) {
     const Form form = context_.is_ready(node) ? Form::digest : Form::source;
-    if (!outbox.send(node, leave_command(keys_, member_, life(), form), *this, kept(left, now)))
-      ++gates_[node].leaves;
-  }
-  [[nodiscard]] SendOptions kept(Step step, Time now) const noexcept {
-    return {.step = step, .send_by = later(now, life()), .is_release = true};
+    const Step step = std::exchange(doubts_flag_, false) ? left_in_doubt : left;
+    const std::string leave = leave_command(keys_, member_, life(), form);
+    if (!outbox.send(node, leave, *this, flag_.kept(step, now))) ++gates_[node].leaves;
   }
 
   void note_place(NodeIndex node, const Reply& reply, Time now, Outbox& outbox) {
@@ -231,45 +233,42 @@ class Line final : public ScriptedOperation {
     if (place->ahead_left)
       look_at_ = std::min(look_at_, now + *place->ahead_left + std::chrono::milliseconds{1});
     if (is_anew_) return;  // the place of a call that is not the first one any more
-    if (place->rank >= 0) tell_places(*place, now, outbox);
+    if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
     const bool was_released = std::exchange(was_released_, false);
     if (place->rank != 0) return head_.step_back();
     head_.confirm(place->line, looked_at_ + life());
     if (was_released) head_.released();
   }
-  /// The others of this client stand at least so far behind the first one.
-  void tell_places(const LinePlace& first, Time now, Outbox& outbox) const {
-    const auto ahead = static_cast<std::size_t>(first.rank);
-    const std::size_t length = static_cast<std::size_t>(first.length) + waiters_.all().size() - 1;
-    for (std::size_t at = 0; at < waiters_.all().size(); ++at)
-      waiters_.all()[at]->placed(ahead + at + 1, length, now, outbox);
+  void note_leave(const Reply& reply, bool doubts_flag, Time now, Outbox& outbox) {
+    const std::optional<LinePlace> place = read_place(reply, life());
+    if (!place) return;
+    if (doubts_flag && place->line != flag_.line()) flag_.lower(flag_.line(), *this, now, outbox);
+    if (place->length > 0) return;
+    if (!stands_) left_at_ = {};  // nobody is there whom the next call could overtake
+    if (!place->line.empty()) flag_.lower(place->line, *this, now, outbox);  // a newer line has another name
   }
-  /// This client was the last one in the line with this name: takes its flag down.
-  void lower(const std::string& line, Time now, Outbox& outbox) {
-    lowered_line_ = line;
-    for (NodeIndex node = 0; node < nodes_; ++node)
-      outbox.send(node, release_script.call({keys_.flag}, {line}), *this, kept(lowered, now));
+  void flag_raised(NodeIndex node, Time now, Outbox& outbox) {
+    if (!flag_.answered(node)) return;
+    doubts_flag_ = true;
+    if (!stands_) send_leave(*left_gate_, now, outbox);
   }
 
   void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
     touch();
     if (step == stood) return note_place(node, reply, now, outbox);
-    if (step != left) return head_.answered(node, step, reply, now);
+    if (step == LineFlag::raised) return flag_raised(node, now, outbox);
+    if (step != left && step != left_in_doubt) return head_.answered(node, step, reply, now);
     if (gates_[node].leaves > 0) --gates_[node].leaves;
-    const std::optional<LinePlace> place = read_place(reply, life());
-    if (!place || place->length > 0) return;
-    if (!stands_) left_at_ = {};      // nobody is there whom the next call could overtake
-    lower(place->line, now, outbox);  // a newer line has another name
+    note_leave(reply, step == left_in_doubt, now, outbox);
   }
   [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex node, Time now,
                                                          const Outbox&) const override {
     const bool stands_here = stands_ && node == gate_;
     if (step == stood && stands_here && !waiters_.empty())
       return Command{stand_command(Form::source, true, now), {.step = stood}};
-    if (step == left && !stands_here)
-      return Command{leave_command(keys_, member_, life(), Form::source), kept(left, now)};
-    if (step == lowered)
-      return Command{release_script.call({keys_.flag}, {lowered_line_}, Form::source), kept(lowered, now)};
+    if ((step == left || step == left_in_doubt) && !stands_here)
+      return Command{leave_command(keys_, member_, life(), Form::source), flag_.kept(step, now)};
+    if (step == LineFlag::lowered) return Command{flag_.lower_command(Form::source), flag_.kept(step, now)};
     return {};
   }
 
@@ -280,10 +279,11 @@ class Line final : public ScriptedOperation {
   std::vector<Ref<Line>>& touched_;
   bool is_touched_ = false;
   Gates gates_;
-  const std::size_t nodes_;
+  LineFlag flag_;
   LineHead head_;
   LocalQueue waiters_;
   std::optional<NodeIndex> gate_;
+  std::optional<NodeIndex> left_gate_;  // the last one
   bool is_listening_ = false;
   bool stands_ = false;      // at the gate
   bool is_looking_ = false;  // waits for the gate's answer
@@ -291,7 +291,7 @@ class Line final : public ScriptedOperation {
   bool is_anew_ = false;  // the gate does not know the first call yet
   bool can_publish_ = true;
   bool was_released_ = false;  // this client released the lock while the gate was asked
-  std::string lowered_line_;
+  bool doubts_flag_ = false;   // a late raise: the next leave finds out whether the flag is nobody's
   Time looked_at_{};
   Time look_at_ = never;
   Time left_at_{};

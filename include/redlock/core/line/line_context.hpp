@@ -16,8 +16,9 @@ namespace redlock::inline v1::core {
 struct LineTimes {
   /// How long a member counts as alive after it was last heard of.
   std::chrono::milliseconds life{4000};
-  /// The head may have raised the flag up to a fifth of `life` before the gate last heard of it.
-  [[nodiscard]] std::chrono::milliseconds flag_life() const noexcept { return life * 5 / 4; }
+  /// The head may have raised the flag up to a fifth of `life` before the gate last heard of it. Once it counts as dead, the
+  /// others may find that out only when they look the next time, after three eighths of `life` (`look_pause`) at most.
+  [[nodiscard]] std::chrono::milliseconds flag_life() const noexcept { return life * 13 / 8; }
   /// Between two looks of a member at the gate; up to a third is added at random.
   Span look_pause = std::chrono::milliseconds{1125};
   /// Likewise, between two looks at a node that sends no messages.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/waiter.hpp"
 
 namespace redlock::inline v1::core {
@@ -13,7 +15,6 @@ namespace redlock::inline v1::core {
 class LocalQueue {
  public:
   [[nodiscard]] bool empty() const noexcept { return waiters_.empty(); }
-  [[nodiscard]] const std::vector<Waiter*>& all() const noexcept { return waiters_; }
   /// Precondition: there is one.
   [[nodiscard]] Waiter& first() const noexcept { return *waiters_.front(); }
 
@@ -41,6 +42,14 @@ class LocalQueue {
     std::vector<Waiter*> idle = std::exchange(waiters_, {});
     if (asking_) std::erase(idle, waiters_.emplace_back(asking_));
     return idle;
+  }
+
+  /// `first` is the place of the first call in the line of all clients. The others stand at least so far behind it.
+  void tell_places(const LinePlace& first, Time now, Outbox& outbox) const {
+    const auto ahead = static_cast<std::size_t>(first.rank);
+    const std::size_t length = static_cast<std::size_t>(first.length) + waiters_.size() - 1;
+    for (std::size_t at = 0; at < waiters_.size(); ++at)
+      waiters_[at]->placed(ahead + at + 1, length, now, outbox);
   }
 
   [[nodiscard]] bool is_asking() const noexcept { return asking_ != nullptr; }
