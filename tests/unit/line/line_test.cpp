@@ -433,6 +433,35 @@ TEST_CASE("a_flag_that_a_slow_node_raises_late_is_taken_down_if_its_line_is_over
     CHECK(client.count("lower") == 3);
     CHECK(words_of(client.under_way.back().first.command).at(4) == "line 1");
   }
+  SECTION("the connection to the slow node is lost, which may still execute the command") {
+    client.lines.disconnected(slow, {redlock::NodeStatus::unreachable, "lost"}, at(3ms), client.outbox);
+    CHECK(client.sent() == std::vector{std::to_string(gate) + " leave"});
+    for (const char* const line : {"line 1", ""})
+      client.answer(gate, "leave", place_reply(-1, *line ? 1 : 0, line), at(5ms));
+    CHECK(client.count("lower") == 3);
+  }
+  SECTION("the client stands in another line at another gate") {
+    client.answer(gate, "leave", place_reply(-1, 1), at(3ms));
+    client.nodes.ready[gate] = false;
+    TestWaiter next{at(3ms)};
+    client.join(next, at(3ms));
+    const NodeIndex other_gate = client.gate();
+    client.answer(other_gate, "stand", place_reply(1, 2, "line 2"), at(4ms));
+    client.answer(slow, "SET", ok(), at(5ms));
+    CHECK(client.sent() ==
+          std::vector{std::to_string(other_gate) + " stand", std::to_string(gate) + " leave"});
+    client.answer(gate, "leave", place_reply(-1, 1), at(6ms));
+    CHECK(client.sent().empty());
+  }
+  SECTION("the client has raised the flag of another line since") {
+    client.answer(gate, "leave", place_reply(-1, 0), at(3ms));
+    TestWaiter next{at(3ms)};
+    client.join(next, at(3ms));
+    client.answer(gate, "stand", place_reply(0, 1, "line 2"), at(4ms));
+    static_cast<void>(client.sent());
+    client.answer(slow, "SET", ok(), at(5ms));
+    CHECK(client.sent().empty());
+  }
   SECTION("a client that closes waits for the answer") {
     client.answer(gate, "leave", place_reply(-1, 1), at(3ms));
     CHECK_FALSE(client.lines.all_left());

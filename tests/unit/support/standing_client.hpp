@@ -119,7 +119,7 @@ struct StandingClient {
   static std::string kind_of(const std::string& command) {
     const std::vector<std::string> words = words_of(command);
     if (words[0] != "EVALSHA" && words[0] != "EVAL") return words[0];
-    if (words[1] == core::release_script.sha1) return "lower";
+    if (words[1] == core::release_script.sha1 || words[1] == core::release_script.source) return "lower";
     return words.at(7).empty() ? "leave" : "stand";
   }
 

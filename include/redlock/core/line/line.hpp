@@ -107,7 +107,7 @@ class Line final : public ScriptedOperation {
     gates_[node] = {};
     flag_.disconnected(node);
     head_.disconnected(node);
-    if (owes_leave) send_leave(node, now, outbox);
+    owes_leave ? send_leave(node, now, outbox) : ask_about_flag(now, outbox);
     if (node != gate_) return;
     is_looking_ = false;
     look_wanted_ = true;
@@ -202,14 +202,13 @@ class Line final : public ScriptedOperation {
     const std::optional<NodeIndex> gate = std::exchange(gate_, std::nullopt);
     if (!std::exchange(stands_, false)) return;
     left_at_ = now;
-    left_gate_ = gate;
     flag_.left();
     send_leave(*gate, now, outbox);
   }
   /// A node without a connection gets it later, and its reply is ignored, also if that is NOSCRIPT.
   void send_leave(NodeIndex node, Time now, Outbox& outbox) {
     const Form form = context_.is_ready(node) ? Form::digest : Form::source;
-    const Step step = std::exchange(doubts_flag_, false) ? left_in_doubt : left;
+    const Step step = flag_.doubtful_at() == node ? left_in_doubt : left;
     const std::string leave = leave_command(keys_, member_, life(), form);
     if (!outbox.send(node, leave, *this, flag_.kept(step, now))) ++gates_[node].leaves;
   }
@@ -236,27 +235,30 @@ class Line final : public ScriptedOperation {
     if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
     const bool was_released = std::exchange(was_released_, false);
     if (place->rank != 0) return head_.step_back();
-    head_.confirm(place->line, looked_at_ + life());
+    head_.confirm(place->line, node, looked_at_ + life());
     if (was_released) head_.released();
   }
-  void note_leave(const Reply& reply, bool doubts_flag, Time now, Outbox& outbox) {
+  void note_leave(const Reply& reply, bool tells_doubt, Time now, Outbox& outbox) {
     const std::optional<LinePlace> place = read_place(reply, life());
     if (!place) return;
-    if (doubts_flag && place->line != flag_.line()) flag_.lower(flag_.line(), *this, now, outbox);
+    if (tells_doubt) flag_.resolve_doubt(place->line, *this, now, outbox);
     if (place->length > 0) return;
     if (!stands_) left_at_ = {};  // nobody is there whom the next call could overtake
     if (!place->line.empty()) flag_.lower(place->line, *this, now, outbox);  // a newer line has another name
   }
-  void flag_raised(NodeIndex node, Time now, Outbox& outbox) {
-    if (!flag_.answered(node)) return;
-    doubts_flag_ = true;
-    if (!stands_) send_leave(*left_gate_, now, outbox);
+  /// A client that stands there asks when it leaves.
+  void ask_about_flag(Time now, Outbox& outbox) {
+    const std::optional<NodeIndex> gate = flag_.doubtful_at();
+    if (gate && !(stands_ && gate == gate_)) send_leave(*gate, now, outbox);
   }
 
   void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
     touch();
     if (step == stood) return note_place(node, reply, now, outbox);
-    if (step == LineFlag::raised) return flag_raised(node, now, outbox);
+    if (step == LineFlag::raised) {
+      flag_.answered(node);
+      return ask_about_flag(now, outbox);
+    }
     if (step != left && step != left_in_doubt) return head_.answered(node, step, reply, now);
     if (gates_[node].leaves > 0) --gates_[node].leaves;
     note_leave(reply, step == left_in_doubt, now, outbox);
@@ -283,7 +285,6 @@ class Line final : public ScriptedOperation {
   LineHead head_;
   LocalQueue waiters_;
   std::optional<NodeIndex> gate_;
-  std::optional<NodeIndex> left_gate_;  // the last one
   bool is_listening_ = false;
   bool stands_ = false;      // at the gate
   bool is_looking_ = false;  // waits for the gate's answer
@@ -291,7 +292,6 @@ class Line final : public ScriptedOperation {
   bool is_anew_ = false;  // the gate does not know the first call yet
   bool can_publish_ = true;
   bool was_released_ = false;  // this client released the lock while the gate was asked
-  bool doubts_flag_ = false;   // a late raise: the next leave finds out whether the flag is nobody's
   Time looked_at_{};
   Time look_at_ = never;
   Time left_at_{};

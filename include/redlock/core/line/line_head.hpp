@@ -32,8 +32,8 @@ class LineHead {
       : key_{key}, flag_{flag}, context_{context}, nodes_{nodes}, view_{nodes} {}
 
   /// Becomes or remains the head of the line with this name.
-  void confirm(const std::string& line, Time until) {
-    flag_.belongs_to(line);
+  void confirm(const std::string& line, NodeIndex gate, Time until) {
+    flag_.belongs_to(line, gate);
     until_ = until;
     if (std::exchange(is_head_, true)) view_.refresh();
   }
