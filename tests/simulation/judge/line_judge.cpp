@@ -43,6 +43,10 @@ bool pauses(const Fault& fault) {
   return fault.kind == Fault::Kind::pause || fault.kind == Fault::Kind::pause_mid_step ||
          fault.kind == Fault::Kind::client_crash;
 }
+/// Whether the node answers nothing meanwhile, and knows its lines afterwards.
+bool freezes_lines(const Fault& fault) {
+  return fault.kind == Fault::Kind::stall || fault.kind == Fault::Kind::crash;
+}
 /// Clients that reach the node again may have another gate than those that have not yet redialled it.
 bool ends_connections(const Fault& fault) {
   switch (fault.kind) {
@@ -71,10 +75,11 @@ LineJudge::LineJudge(const Schedule& schedule, Report report)
     : schedule_{schedule},
       report_{std::move(report)},
       there_{longest_way(schedule)},
-      only_cripples_{std::ranges::all_of(schedule.faults, [&](const Fault& fault) {
-        return fault.kind == Fault::Kind::partition && fault.node != Fault::all &&
-               fault.node != gate_of(schedule);
-      })} {}
+      only_cripples_{!schedule.faults.empty() &&
+                     std::ranges::all_of(schedule.faults, [&](const Fault& fault) {
+                       return fault.kind == Fault::Kind::partition && fault.node != Fault::all &&
+                              fault.node != gate_of(schedule);
+                     })} {}
 
 void LineJudge::disturbed(const Fault& fault, Instant now) {
   const Instant life = schedule_.line_times.life.count() * millisecond;
@@ -93,26 +98,37 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
     }
     redialled += longest_pause_;
     recovered += 50 * millisecond;
+    // A member that has gone to another gate leaves its place at this one only then, or when it counts as dead.
+    if (fault.kind == Fault::Kind::cut || lasts(fault)) recovered += std::min(life, longest_pause_);
   }
+  // After a long pause, a client finds its commands overdue, and redials.
+  if (pauses(fault) && fault.length > 4 * timeout)
+    redialled += std::min(2 * std::max(longest_pause_, away_ + fault.length + 25 * millisecond), second);
   order_excused_until_ =
       std::max(order_excused_until_, redialled + (now < fault.at + fault.length ? fault.length : 0));
   if (only_cripples_) crippled_until_[fault.client] = fault.at + fault.length;
   if (pauses(fault))
-    paused_[fault.client] = now;
+    paused_[fault.client] = fault.length > 4 * timeout ? redialled : now;
   else
     told_excused_until_ = std::max(told_excused_until_, order_excused_until_);
   flag_excused_until_ = std::max(flag_excused_until_, recovered + 2 * life);
   if (silences_members(fault)) {
     // The flag outlives one dead head, but not the dead one behind it, who never raised it.
+    silences_end_ = std::max(silences_end_, fault.at + fault.length);
     if (now == fault.at && now < silent_until_)
-      order_excused_until_ = std::max(order_excused_until_, now + fault.length + 2 * life);
+      order_excused_until_ = std::max(order_excused_until_, silences_end_ + 2 * life);
     silent_until_ = std::max(silent_until_, now + 2 * life);
+    silenced_at_ = now;
     recovered += life;
   }
+  // The last commands of the dead are executed only then, and the clock of a node may have been set back.
+  if (freezes_lines(fault) && now > fault.at && silenced_at_ >= fault.at) recovered += life * 5 / 4;
   if (fault.kind == Fault::Kind::node_jump)
     recovered += life / 4;  // so much longer may the dead count as alive
   // Such a client finds out when it raises the flag again, and leaves the line.
   if (only_cripples_) recovered = now + life / 5 + 4 * timeout + longest_look(schedule_);
+  if (fault.kind == Fault::Kind::no_publish)
+    unheard_until_ = std::max(unheard_until_, fault.at + fault.length);
   wake_up_excused_until_ = std::max(wake_up_excused_until_, recovered);
 }
 
@@ -171,6 +187,8 @@ void LineJudge::is_first(int client, int resource, int node, Instant now) {
   First& first = first_[{resource, node}];
   if (first.client == client) return;
   first = {client, now, first.client, now};
+  // Each new first one finds it out only when it looks.
+  if (now < unheard_until_) wake_up_excused_until_ = std::max(wake_up_excused_until_, now);
   // It leaves when it has noticed that too few nodes answer.
   if (now < crippled_until_[client])
     wake_up_excused_until_ =

@@ -101,10 +101,13 @@ class LineJudge {
   Instant flag_excused_until_ = 0;
   std::map<int, Instant> crippled_until_;
   std::set<int> died_;             // their successors have other names in lines
-  std::map<int, Instant> paused_;  // when a pause of this client began or ended last
+  std::map<int, Instant> paused_;  // until when this client may not have redialled nodes after a pause
   Instant away_ = 0;               // the length of all faults that end connections
   Instant longest_pause_ = 0;      // before a client redials a node after them
   Instant silent_until_ = 0;       // somebody who died or was paused may stand in line
+  Instant silenced_at_ = -1;       // when that began or ended last
+  Instant silences_end_ = 0;       // the end of the last pause
+  Instant unheard_until_ = 0;      // a node may not publish
   Instant busy_at_ = 0;            // when the lock was not idle
   Instant guarded_at_ = 0;         // when the flag was up, or nobody needed it
   Instant in_order_at_ = 0;        // when no flag was left

@@ -83,6 +83,37 @@ TEST_CASE("a_free_lock_must_be_taken_soon_and_after_the_death_of_a_member_within
   }
 }
 
+TEST_CASE("a_member_that_dies_while_the_gate_is_stopped_counts_as_alive_for_its_life_after_that") {
+  for (const bool somebody_died : {false, true}) {
+    LineFixture fixture;
+    const Fault stop{.kind = Fault::Kind::stall, .at = 0, .length = second};
+    fixture.judge.disturbed(stop, 0);
+    if (somebody_died) {
+      const Instant now = 500 * millisecond;
+      fixture.judge.disturbed({.kind = Fault::Kind::client_crash, .at = now}, now);
+    }
+    fixture.judge.disturbed(stop, second);
+    fixture.judge.look(true, false, true, 7 * second);
+    CHECK(fixture.broken == (somebody_died ? std::nullopt : std::optional{Rule::wake_up}));
+    fixture.judge.look(true, false, true, 10 * second);
+    CHECK(fixture.broken == Rule::wake_up);
+  }
+}
+
+TEST_CASE("if_the_gate_may_not_publish_each_new_first_one_has_the_time_to_look") {
+  for (const bool may_publish : {false, true}) {
+    LineFixture fixture;
+    const Fault refusal{.kind = Fault::Kind::no_publish, .at = -9 * second, .length = 20 * second};
+    if (!may_publish) fixture.judge.disturbed(refusal, refusal.at);
+    fixture.judge.is_first(0, 0, 2, 0);
+    fixture.judge.is_first(1, 0, 2, 400 * millisecond);
+    fixture.judge.look(true, false, true, 500 * millisecond);
+    CHECK(fixture.broken == (may_publish ? std::optional{Rule::wake_up} : std::nullopt));
+    fixture.judge.look(true, false, true, second);
+    CHECK(fixture.broken == Rule::wake_up);
+  }
+}
+
 TEST_CASE("a_flag_must_not_stand_for_nobody") {
   LineFixture fixture;
   fixture.judge.look(false, false, true, 0);
