@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds the fuzzers and runs both at once: tests/fuzz/run.sh [SECONDS, default 30]
+# Installs missing packages, builds the fuzzers and runs all at once: tests/fuzz/run.sh [SECONDS, default 30]
 # A finding fails the run and is kept in build-fuzz/findings/. Once the error is fixed, the file goes to
 # tests/fuzz/corpus/ under a descriptive name, and every run of the tests checks it.
 set -euo pipefail
@@ -7,28 +7,32 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-30}
 
 .ci/install clang libclang-rt-dev make cmake libhiredis-dev
+subjects=(client endpoint vote)
 cmake --preset fuzz >/dev/null
-nice -n 19 cmake --build --preset fuzz --parallel "$(nproc)" --target endpoint-fuzzer vote-fuzzer
+nice -n 19 cmake --build --preset fuzz --parallel "$(nproc)" --target "${subjects[@]/%/-fuzzer}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p build-fuzz/findings
 export UBSAN_OPTIONS=print_stacktrace=1
 fuzz() {
-  local subject=$1
+  local subject=$1 words=()
   cp -R "tests/fuzz/corpus/$subject" "$work"  # a copy, as libFuzzer adds new inputs
+  if [ -e "tests/fuzz/$subject.dict" ]; then words=(-dict="tests/fuzz/$subject.dict"); fi
   # Short inputs suffice. An allocation above our limits is a finding, and so is an input that takes seconds.
-  build-fuzz/bin/$subject-fuzzer -max_total_time="$seconds" -dict=tests/fuzz/$subject.dict \
+  build-fuzz/bin/$subject-fuzzer -max_total_time="$seconds" "${words[@]}" \
     -max_len=1200 -malloc_limit_mb=16 -rss_limit_mb=1024 -timeout=10 -artifact_prefix=build-fuzz/findings/ \
     "$work/$subject" >"$work/$subject.log" 2>&1
 }
-echo "== endpoint and vote: $seconds s"
-fuzz endpoint &
-endpoint=$!
-fuzz vote &
-vote=$!
+echo "== ${subjects[*]}: $seconds s"
+declare -A running
+for subject in "${subjects[@]}"; do
+  fuzz "$subject" &
+  running[$subject]=$!
+done
 outcome=0
-wait $endpoint || { outcome=1; cat "$work/endpoint.log"; }
-wait $vote || { outcome=1; cat "$work/vote.log"; }
+for subject in "${subjects[@]}"; do
+  wait "${running[$subject]}" || { outcome=1; cat "$work/$subject.log"; }
+done
 tail -n 1 "$work"/*.log
 exit $outcome
