@@ -1,7 +1,7 @@
 # How redlock's own targets are built. Everything is set on targets: the flags of a project that includes redlock
 # stay as they are, and nothing but the include path, C++20 and the thread library reaches those who link it.
 
-# Warnings, sanitizers and the place of programs.
+# Warnings, hardening, sanitizers and the place of programs.
 function(redlock_configure target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
@@ -18,6 +18,8 @@ function(redlock_configure target)
   if(REDLOCK_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
+  target_compile_options(${target} PRIVATE ${redlock_hardening_options})
+  target_link_options(${target} PRIVATE ${redlock_hardening_link_options})
   if(REDLOCK_SANITIZE)
     # Not `vptr`: it needs a pipe when it meets a type, and fails in tests that leave a process no descriptor.
     target_compile_options(${target} PRIVATE

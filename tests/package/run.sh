@@ -79,6 +79,10 @@ for library in redlock:v1 redlock-testing:testing; do
   grep -q "SONAME  *lib${library%:*}.so.0.2$" <<<"$(objdump -p "$file")" || fail "the SONAME of $file"
 done
 
+say "Hardened libraries, which ask nothing of those who link them"
+"$here/hardening.sh" --unoptimised "$work"/static/lib/*.a "$work"/shared/lib/*.so "$work/shared/bin/redlock"
+not_hardened "$work"/{static,shared}/lib/{cmake/redlock,pkgconfig}/*
+
 say "The example with Catch2"
 quietly cmake -S "$source_dir/examples/testing" -B "$work/example" -DCMAKE_PREFIX_PATH="$work/shared"
 quietly cmake --build "$work/example"
@@ -88,6 +92,7 @@ say "add_subdirectory, with hiredis in the project as well"
 build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source" \
   -DCMAKE_UNITY_BUILD=ON
 grep -q "hiredis-include" "$work/subdirectory/redlock/CMakeFiles/redlock.dir/flags.make"
+not_hardened "$work"/subdirectory/redlock/CMakeFiles/redlock.dir/{flags.make,link.txt}
 say "FetchContent, with hiredis installed"
 build_consumer "$work/fetched" -DREDLOCK_SOURCE_DIR="$source_dir" -DFETCH=ON -DBUILD_SHARED_LIBS=ON -DCMAKE_UNITY_BUILD=ON
 quietly cmake --install "$work/fetched" --prefix "$work/nothing"

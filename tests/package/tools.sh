@@ -31,6 +31,12 @@ CXX_DEFINES =
 CXX_INCLUDES = -I…/include
 CXX_FLAGS = $own_flags -std=gnu++20
 END
+  not_hardened "$(dirname "$1")/link.txt"
+}
+
+# None of the flags by which redlock hardens its own builds is in these files.
+not_hardened() {
+  if grep -E -- '-fstack|-fcf-protection|FORTIFY|-z,?(now|relro)|-pie' "$@"; then fail "redlock's own flags in $*"; fi
 }
 
 # Checks that configuring fails with these words: refuse_consumer WORDS [arguments for cmake…]
