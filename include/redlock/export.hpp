@@ -2,3 +2,4 @@
 #pragma once
 
 #define REDLOCK_EXPORT [[gnu::visibility("default")]]
+#define REDLOCK_INTERNAL [[gnu::visibility("hidden")]]  // what an exported class keeps to itself

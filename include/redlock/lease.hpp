@@ -162,7 +162,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
 
  private:
   friend class detail::Client;
-  Lease(std::shared_ptr<detail::Client>, std::shared_ptr<detail::LeaseRecord>) noexcept;
+  REDLOCK_INTERNAL Lease(std::shared_ptr<detail::Client>, std::shared_ptr<detail::LeaseRecord>) noexcept;
 
   std::shared_ptr<detail::Client> client_;  // null if empty, as is the record
   std::shared_ptr<detail::LeaseRecord> record_;

@@ -131,7 +131,7 @@ class REDLOCK_EXPORT LockClient {
   void shut_down();
 
  protected:
-  explicit LockClient(std::shared_ptr<detail::Client>) noexcept;
+  REDLOCK_INTERNAL explicit LockClient(std::shared_ptr<detail::Client>) noexcept;
   ~LockClient();
   [[nodiscard]] detail::Client& client() const noexcept { return *client_; }
 

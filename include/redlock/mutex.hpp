@@ -76,7 +76,7 @@ class REDLOCK_EXPORT Mutex {
   /// What to do if a round ends without a quorum: fail the whole call, or go on.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);
-  bool keep(LockResult, std::unique_lock<detail::LocalMutex>&);
+  REDLOCK_INTERNAL bool keep(LockResult, std::unique_lock<detail::LocalMutex>&);
 
   LockClient client_;
   const std::string resource_;

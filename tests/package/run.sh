@@ -66,16 +66,17 @@ grep -q 'rediss://127.0.0.1:1: this build of redlock has no TLS: install OpenSSL
 
 check_finder "$work/static/lib/cmake/redlock" "$work/shared/lib/cmake/redlock"
 
+say "The check of exported symbols finds each kind of symbol that does not belong to the API"
+check_not_of_the_api
+
 say "Headers without hiredis, libraries with public names and a versioned one of their own"
 if grep -ri hiredis "$work/static/include"; then fail "a public header mentions hiredis"; fi
 for library in redlock:v1 redlock-testing:testing; do
   file=$work/shared/lib/lib${library%:*}.so
-  names=$(nm --dynamic --defined-only --demangle "$file" | cut -d ' ' -f 2-)
-  # Weak symbols are instances of templates of the standard library, which every C++ library exports; those of our own
-  # internal types are errors.
-  if grep '^[A-TX-Z] ' <<<"$names" | grep -v "^T redlock::${library#*:}::"; then fail "exported by $file"; fi
-  if grep -E '^. ([a-z ]* for )?redlock::(core|v1::detail|testing::detail)::' <<<"$names"; then fail "exported by $file"; fi
-  grep -q '^T ' <<<"$names" || fail "$file exports nothing"
+  exported=$(symbols "$file")
+  grep -q '^T ' <<<"$exported" || fail "$file exports nothing"
+  internal=$(not_of_the_api "redlock::${library#*:}" <<<"$exported")
+  [ -z "$internal" ] || fail "exported by $file: $internal"
   grep -q "SONAME  *lib${library%:*}.so.0.2$" <<<"$(objdump -p "$file")" || fail "the SONAME of $file"
 done
 

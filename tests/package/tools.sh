@@ -50,3 +50,46 @@ refuse_consumer() {
 
 # Checks that the program is linked with FILE: linked_with FOLDER FILE
 linked_with() { grep -qF " $2" "$1/CMakeFiles/consumer.dir/link.txt" || fail "$1 does not link $2"; }
+
+# The symbols that a shared library exports, each after the letter of its kind.
+symbols() { nm --dynamic --defined-only --demangle "$1" | cut -d ' ' -f 2-; }
+
+# Reads such symbols, and prints those that are no functions of the API and no type information or virtual tables of its
+# classes: not_of_the_api NAMESPACE
+not_of_the_api() {
+  awk -v api="^. ((vtable|typeinfo|typeinfo name) for )?$1::" \
+    '$0 !~ api || /::(core|detail)::/ || /[(]anonymous namespace[)]|[{]lambda/'
+}
+
+# The positive control: a library that exports everything.
+check_not_of_the_api() {
+  cat >"$work/open.cpp" <<'END'
+#include <functional>
+#include <vector>
+namespace redlock::inline v1 {
+namespace core { void decide() {} }
+namespace detail {
+struct Shell { virtual ~Shell(); };
+Shell::~Shell() = default;
+}
+struct Lease { void keep(const detail::Shell&); void release(); virtual ~Lease(); };
+void Lease::keep(const detail::Shell&) {}
+void Lease::release() { std::function<void()>{[] {}}(); }
+Lease::~Lease() = default;
+}
+template class std::vector<int>;
+int elsewhere;
+END
+  quietly "${CXX:-c++}" -std=c++20 -shared -fPIC "$work/open.cpp" -o "$work/libopen.so"
+  local exported found symbol
+  exported=$(symbols "$work/libopen.so")
+  found=$(not_of_the_api redlock::v1 <<<"$exported" | cut -c 3-)
+  for symbol in 'redlock::v1::core::decide()' 'vtable for redlock::v1::detail::Shell' elsewhere \
+    'redlock::v1::Lease::keep(redlock::v1::detail::Shell const&)' 'std::vector<int, std::allocator<int> >::clear()'; do
+    grep -qxF "$symbol" <<<"$found" || fail "not found: $symbol"
+  done
+  for symbol in 'redlock::v1::Lease::release()' 'typeinfo for redlock::v1::Lease'; do
+    grep -qxF "$symbol" <<<"$(cut -c 3- <<<"$exported")" || fail "not exported: $symbol"
+    ! grep -qxF "$symbol" <<<"$found" || fail "refused, though of the API: $symbol"
+  done
+}

@@ -65,7 +65,7 @@ class REDLOCK_EXPORT Prometheus final : public Observer {
   void dropped(std::uint64_t events) override;
 
  private:
-  struct Counts;
+  struct REDLOCK_INTERNAL Counts;
   const std::unique_ptr<Counts> counts_;
 };
 

@@ -89,8 +89,8 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   void set_node(int node, FakeNodeState);
 
  private:
-  struct Parts;
-  explicit FakeLocks(Parts);
+  struct REDLOCK_INTERNAL Parts;
+  REDLOCK_INTERNAL explicit FakeLocks(Parts);
 
   detail::FakeShell* shell_;  // belongs to the client
   std::string prefix_;
