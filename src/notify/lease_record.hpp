@@ -66,7 +66,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
   /// callback. To be called under the mutex of the loss reports; the result is to be called and destroyed without it.
   [[nodiscard]] auto take_callback(core::Time now) {
     if (observer_) count(now, Release::already_lost);
-    return [to_stop = stop, call = std::exchange(on_lost, nullptr), reason = loss(now)] {
+    return [to_stop = stop, call = std::exchange(on_lost, nullptr), reason = loss(now)]() mutable {
       to_stop.request_stop();
       if (call) call(reason);
     };

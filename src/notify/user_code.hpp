@@ -44,7 +44,7 @@ void run_loss_callback(Callback callback, const std::function<void(std::string_v
   };
   run_user_code(
       [&callback] {
-        const Callback call = std::move(callback);
+        Callback call = std::move(callback);
         call();
       },
       complain);
