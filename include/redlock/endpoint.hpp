@@ -11,6 +11,7 @@
 
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
+#include "redlock/login/secret.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock {
@@ -85,7 +86,7 @@ class REDLOCK_EXPORT Endpoint {
     std::uint16_t port = 6379;  ///< Without effect for a unix socket.
     std::string path = {};      ///< Of a unix socket: absolute; then `host` is empty.
     std::string user = {};      ///< Empty for the default user.
-    std::string password = {};  ///< Any bytes; empty for none.
+    Secret password = {};       ///< Any bytes; empty for none.
     unsigned db = 0;
     bool tls = false;
     std::optional<TlsOptions> tls_options = {};  ///< Instead of `Options::tls`, for this node.
@@ -110,7 +111,8 @@ class REDLOCK_EXPORT Endpoint {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] unsigned db() const noexcept { return db_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
-  [[nodiscard]] const std::string& password() const noexcept { return password_; }  ///< Do not log.
+  /// Do not log. Valid as long as this object.
+  [[nodiscard]] std::string_view password() const noexcept { return password_.text(); }
   /// None: those of the client (`Options::tls`).
   [[nodiscard]] const std::optional<TlsOptions>& tls_options() const noexcept { return tls_options_; }
 
@@ -129,7 +131,7 @@ class REDLOCK_EXPORT Endpoint {
   std::string host_;
   std::string path_;
   std::string user_;
-  std::string password_;
+  Secret password_;
   std::optional<TlsOptions> tls_options_;
 };
 

@@ -14,6 +14,7 @@
 #include "redlock/duration.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/export.hpp"
+#include "redlock/login/credentials.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock {
@@ -82,6 +83,22 @@ struct Options {
 
   /// How connections to `rediss://…` are secured. `Endpoint::with` gives a node options of its own.
   TlsOptions tls = {};
+
+  /// Returns how to log in at a node, instead of the endpoint's user and password, which may change while the client runs:
+  /// `password_file` makes a source that reads a file.
+  ///
+  /// It is called for each node when the client is made, on that thread; an exception leaves the constructor. After that
+  /// it is called every `credentials_interval`, and at most once a second when a server refuses a login, on one thread of
+  /// the client and under no mutex: it may block, and calls for locks go on meanwhile. An exception is reported to
+  /// `on_warning`, and the last credentials stay. The client sends changed credentials (`AUTH`) on the connections that
+  /// are open, and replaces its second connection to a node when that node has accepted them. A server that refuses them
+  /// is asked again after each interval; the connections that are open to it go on with the old ones.
+  ///
+  /// Destroying the client waits for a call that runs, unless the call does it itself. Default: none.
+  CredentialsSource credentials = nullptr;
+
+  /// How often `credentials` is called. 10 ms to 24 hours.
+  Duration credentials_interval = std::chrono::seconds{10};
 
   /// Allowance for clock rates that differ: how far clocks may drift apart during one ttl. Subtracted from
   /// every validity. From 0 to less than the ttl. Default: a hundredth of the ttl plus 2 ms.

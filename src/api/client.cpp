@@ -85,13 +85,17 @@ std::string late_message(const Endpoint& node) {
 std::vector<core::Session::Settings> settings_of(const std::vector<Endpoint>& nodes, const Options& options,
                                                  const std::string& turn_channel) {
   std::vector<core::Session::Settings> settings;
-  for (const Endpoint& node : nodes)
+  for (const Endpoint& node : nodes) {
+    Credentials login =
+        options.credentials ? options.credentials(node) : Credentials{node.user(), node.password()};
     settings.push_back({.name = node.to_string(),
-                        .login = {node.user(), node.password(), node.db(), connection_name(), turn_channel},
+                        .login = {std::move(login.user), std::move(login.password), node.db(),
+                                  connection_name(), turn_channel},
                         .connect_timeout = options.connect_timeout,
                         .silence = 4 * options.node_timeout.value_or(default_node_timeout).get(),
                         .seed = random_number(),
                         .late = late_message(node)});
+  }
   return settings;
 }
 
@@ -133,6 +137,8 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
       shell_{make_shell({.nodes = with_tls_options(nodes, options_),
                          .sessions = settings_of(nodes, options_, core::turn_channel(member_)),
                          .connect_timeout = options_.connect_timeout,
+                         .credentials = options_.credentials,
+                         .credentials_interval = options_.credentials_interval,
                          .guard = guard_of(nodes.size(), options_),
                          .observer = events_.get(),
                          .member = member_,

@@ -67,6 +67,8 @@ void check(const Options& options) {
   if (options.node_timeout) {
     check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
   }
+  check_between("credentials_interval", milliseconds{10}, options.credentials_interval,
+                std::chrono::hours{24});
   if (options.drift && *options.drift < Duration{}) {
     refuse("drift is " + text(*options.drift) + "; allowed: 0 s to less than the ttl");
   }

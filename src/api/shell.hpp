@@ -18,6 +18,7 @@
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
 #include "redlock/endpoint.hpp"
+#include "redlock/login/credentials.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -30,6 +31,8 @@ class Shell {
     std::vector<Endpoint> nodes;
     std::vector<core::Session::Settings> sessions;  // one for each node
     core::Span connect_timeout{};
+    CredentialsSource credentials;  // may be empty: see `Options`
+    core::Span credentials_interval{};
     std::optional<core::RestartGuard::Settings> guard;
     Observer* observer = nullptr;
     std::string member;                            // the client's name in lines

@@ -7,6 +7,7 @@
 
 #include "api/shell.hpp"
 #include "io/reactor.hpp"
+#include "notify/credentials_keeper.hpp"
 #include "notify/loss_notifier.hpp"
 #include "os/random.hpp"
 
@@ -23,11 +24,23 @@ class SocketShell final : public Shell {
                  parts.guard,
                  parts.observer,
                  std::move(parts.member),
-                 [this](std::string warning) { losses_.warn(std::move(warning)); }} {}
+                 {.warn = [this](std::string warning) { losses_.warn(std::move(warning)); },
+                  .login_refused =
+                      [this] {
+                        if (credentials_) credentials_->hurry();
+                      }}} {
+    if (parts.credentials) keep_credentials(parts);
+  }
+  ~SocketShell() override {
+    if (credentials_) credentials_->stop();
+  }
+  SocketShell(const SocketShell&) = delete;
+  SocketShell& operator=(const SocketShell&) = delete;
 
   void close_in_child() const noexcept override {
     reactor_.close_in_child();
     losses_.close_in_child();
+    if (credentials_) credentials_->close_in_child();
   }
   [[nodiscard]] core::Time now() const noexcept override { return Clock::now(); }
   [[nodiscard]] std::uint64_t random() override { return random_number(); }
@@ -48,8 +61,20 @@ class SocketShell final : public Shell {
     reactor_.run(std::move(operation), stop, take);
   }
 
+  void keep_credentials(const Parts& parts) {
+    credentials_ = std::make_unique<CredentialsKeeper>(CredentialsKeeper::Task{
+        .nodes = parts.nodes.size(),
+        .interval = parts.credentials_interval,
+        .ask = [nodes = parts.nodes,
+                source = parts.credentials](std::size_t node) { return source(nodes[node]); },
+        .tell = [this](std::size_t node, const Credentials& found) { reactor_.log_in(node, found); },
+        .warn = [this](std::string warning) { losses_.warn(std::move(warning)); }});
+    credentials_->start();
+  }
+
   LossNotifier losses_;
-  Reactor reactor_;  // uses the loss notifier, so it is destroyed first
+  std::unique_ptr<CredentialsKeeper> credentials_;  // null: they do not change
+  Reactor reactor_;                                 // uses both, so it is destroyed first
 };
 
 }  // namespace redlock::inline v1::detail

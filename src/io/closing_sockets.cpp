@@ -14,7 +14,7 @@ constexpr std::size_t most_read = std::size_t{8} << 20U;
 
 }  // namespace
 
-void ClosingSockets::add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until) {
+void ClosingSockets::add(std::unique_ptr<Transport> transport, WipedString unsent, core::Time until) {
   leaving_.push_back({std::move(transport), std::move(unsent), 0, 0, until});
   send_rest(leaving_.back());
 }

@@ -4,11 +4,11 @@
 #include <poll.h>
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "io/transport.hpp"
 #include "redlock/core/base/time.hpp"
+#include "redlock/login/secret.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -17,7 +17,7 @@ namespace redlock::inline v1::detail {
 /// bytes, because a server may hang, or send without end.
 class ClosingSockets {
  public:
-  void add(std::unique_ptr<Transport> transport, std::string unsent, core::Time until);
+  void add(std::unique_ptr<Transport> transport, WipedString unsent, core::Time until);
 
   [[nodiscard]] bool empty() const noexcept { return leaving_.empty(); }
   [[nodiscard]] core::Time timer() const noexcept;
@@ -31,7 +31,7 @@ class ClosingSockets {
  private:
   struct Leaving {
     std::unique_ptr<Transport> transport;
-    std::string unsent;
+    WipedString unsent;
     std::size_t sent = 0;
     std::size_t read = 0;
     core::Time until{};

@@ -60,7 +60,7 @@ void Connections::finish(Time until) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     core::Session& session = engine_.session(node);
     if (all_[node].is_open() && (session.pending() > 0 || has_unsent(node)))
-      closing_.add(all_[node].release(), std::string{session.unsent()}, until);
+      closing_.add(all_[node].release(), WipedString{session.unsent()}, until);
   }
   closing_.finish(until);
 }
@@ -151,6 +151,8 @@ void Connections::run_errands(Time now) {
     while (session.has_errand()) {
       note_change(each);
       if (auto closing = session.take_closing()) {
+        const NodeStatus why = session.trouble().status;
+        if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
         std::unique_ptr<Transport> transport = all_[each].release();
         if (closing->graceful && transport)
           closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);

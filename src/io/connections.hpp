@@ -54,10 +54,11 @@ class Connections {
   /// Appends what to poll while nobody drives: the connections for commands only if `with_ends`, and only for their end,
   /// then the listeners for data. Returns how many connections for commands were appended.
   std::ptrdiff_t append_idle_to(std::vector<pollfd>& polls, bool with_ends) const;
-  /// Which descriptors may have changed.
+  /// Which descriptors may have changed, and whether a server has refused a login.
   struct Changes {
     bool commands = false;
     bool listeners = false;
+    bool logins = false;
   };
   /// Returns the changes since the last call.
   [[nodiscard]] Changes take_changes() noexcept { return std::exchange(changes_, {}); }

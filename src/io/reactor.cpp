@@ -40,10 +40,10 @@ void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
 Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
                  Span connect_timeout, std::uint64_t seed,
                  const std::optional<core::RestartGuard::Settings>& guard, Observer* observer,
-                 std::string member, Warn warn)
+                 std::string member, Calls calls)
     : engine_{std::move(sessions), connect_timeout, seed, guard, observer, std::move(member)},
       connections_{engine_, endpoints},
-      warn_{std::move(warn)},
+      calls_{std::move(calls)},
       generation_{fork_generation()} {}
 
 void Reactor::close_in_child() const noexcept {
@@ -269,6 +269,14 @@ bool Reactor::let_go(const std::shared_ptr<core::LeaseState>& lease) {
   return core::let_go(lease, Clock::now());
 }
 
+void Reactor::log_in(core::NodeIndex node, const Credentials& credentials) {
+  const Lock lock{mutex_};
+  const Time now = Clock::now();
+  engine_.log_in(node, credentials, now);
+  if (polling_ && connections_.need_more_than_polled()) kick();
+  leave_to_background(now);
+}
+
 void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {
   Lock lock{mutex_};
   engine_.shut_down(leases, Clock::now());
@@ -369,14 +377,15 @@ void Reactor::drive(Lock& lock, ParkingSlot& me) {
   connections_.handle(polls, now);
   engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
-  if (auto warning = engine_.take_warning(); warning && warn_) warn_(std::move(*warning));
+  if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));
   wake_finished(lock);
 }
 
 /// Wakes the background if a connection has changed that it may poll, because it polls the descriptors that were open
-/// before.
+/// before. Reports logins that were refused.
 void Reactor::tell_background_of_changes() {
   const Connections::Changes changed = connections_.take_changes();
+  if (changed.logins && calls_.login_refused) calls_.login_refused();
   if (is_background(*driver_)) return;
   if (changed.listeners || (changed.commands && watches_for_ends_)) background_.call();
 }

@@ -35,13 +35,16 @@ namespace redlock::inline v1::detail {
 /// without the mutex.
 class Reactor {
  public:
-  /// Called under the mutex with a warning for the user. May be empty.
-  using Warn = std::function<void(std::string)>;
+  /// What is called under the mutex.
+  struct Calls {
+    std::function<void(std::string)> warn;  ///< With a warning for the user.
+    std::function<void()> login_refused;    ///< A server has refused a login.
+  };
   /// `observer`, `member`: for the engine.
   Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Session::Settings> sessions,
           core::Span connect_timeout, std::uint64_t seed,
           const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, std::string member,
-          Warn warn);
+          Calls calls);
   /// Leaves all lines, sends what is queued and reads to the end, for at most 250 ms.
   ~Reactor();
   /// Closes all descriptors without sending anything.
@@ -72,6 +75,8 @@ class Reactor {
   [[nodiscard]] core::HeldLeases* held_leases() noexcept { return engine_.held_leases(); }
   /// Stops renewing and watching the lease, and leaves the lock on the nodes. Returns true if the lease was in force.
   bool let_go(const std::shared_ptr<core::LeaseState>&);
+  /// Logs in at the node with these credentials from now on, on the connections that there are as well.
+  void log_in(core::NodeIndex node, const Credentials&);
   /// Marks these leases as lost. Cancels all acquisitions, also later ones.
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases);
 
@@ -137,7 +142,7 @@ class Reactor {
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;
   bool watches_for_ends_ = false;  // the background's sleep ends with any connection for commands
-  const Warn warn_;
+  const Calls calls_;
   bool stopping_ = false;
   const unsigned generation_;
 };

@@ -57,17 +57,19 @@ std::optional<FileContent> read_file(const std::string& path) {
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) throw_errno(path);
-  FileContent content{.is_public = (about.st_mode & S_IROTH) != 0};
-  char buffer[4096];
-  for (;;) {
-    const ssize_t size = ::read(file.get(), buffer, sizeof buffer);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw_errno(path);
-    if (size == 0) return content;
-    content.text.append(buffer, static_cast<std::size_t>(size));
-    if (content.text.size() > most_bytes)
-      throw std::system_error{EFBIG, std::system_category(), path + " has more than 64 KiB"};
+  WipedBytes bytes(most_bytes + 1);
+  std::size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t got = ::read(file.get(), bytes.data() + size, bytes.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno(path);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
   }
+  if (size > most_bytes)
+    throw std::system_error{EFBIG, std::system_category(), path + " has more than 64 KiB"};
+  return FileContent{.text = std::string_view{bytes.data(), size},
+                     .is_public = (about.st_mode & S_IROTH) != 0};
 }
 
 }  // namespace redlock::inline v1::detail

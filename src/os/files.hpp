@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "redlock/login/secret.hpp"
+
 namespace redlock::inline v1::detail {
 
 /// Replaces the file at once: a reader finds either the old content or all of the new. The content is first written to
@@ -13,7 +15,7 @@ namespace redlock::inline v1::detail {
 void replace_file(const std::string& path, std::string_view content);
 
 struct FileContent {
-  std::string text{};
+  Secret text{};
   bool is_public = false;  // every user of the machine may read it
 };
 

@@ -42,6 +42,7 @@ std::optional<std::uint32_t> number(std::string_view digits, int base = 10) {
 
 std::string decode(std::string_view text) {
   std::string bytes;
+  bytes.reserve(text.size());  // at once: memory that is given back may contain a password
   while (!text.empty()) {
     if (text.front() != '%') {
       bytes += text.front();
@@ -78,7 +79,7 @@ struct Address {
 
 struct Credentials {
   std::string user;
-  std::string password;
+  Secret password;
 };
 
 // ── what an endpoint may consist of ─────────────────────────────────────────────────────────────────────────

@@ -9,19 +9,23 @@
 
 #include "os/files.hpp"
 #include "redlock/error.hpp"
+#include "redlock/login/credentials.hpp"
 #include "values/time_text.hpp"
 
 namespace redlock::inline v1 {
 namespace detail {
 namespace {
 
-/// The value without blanks around it; none if it is not set or blank.
+/// The value without blanks around it; none if it is not set or blank. Makes no copy of the value, which may contain
+/// passwords.
 std::optional<std::string> word(const Variables& variables, const char* name) {
-  const std::string value = variables(name).value_or("");
+  std::optional<std::string> value = variables(name);
+  if (!value) return value;
   constexpr const char* blank = " \t\r\n";
-  const std::size_t begin = value.find_first_not_of(blank);
-  if (begin == std::string::npos) return std::nullopt;
-  return value.substr(begin, value.find_last_not_of(blank) - begin + 1);
+  value->erase(value->find_last_not_of(blank) + 1);
+  value->erase(0, value->find_first_not_of(blank));
+  if (value->empty()) value.reset();
+  return value;
 }
 
 [[noreturn]] void reject(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
@@ -42,11 +46,30 @@ std::optional<FileContent> read(const std::string& path, bool is_optional = fals
 }
 
 std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path) {
-  std::vector<Endpoint> nodes = parse_list(path, file.text);
+  std::vector<Endpoint> nodes = parse_list(path, file.text.text());
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   if (file.is_public && std::ranges::any_of(nodes, has_password))
     reject(path + " contains a password, but every user may read it; run: chmod o-r " + path);
   return nodes;
+}
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  reject("the password file " + path + ' ' + why);
+}
+
+Secret read_password(const std::string& path) {
+  std::optional<FileContent> file;
+  try {
+    file = read_file(path);
+  } catch (const std::system_error& error) {
+    refuse(path, "cannot be read: " + std::string{error.what()});
+  }
+  if (!file) refuse(path, "is missing");
+  std::string_view text = file->text.text();
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  if (text.empty()) refuse(path, "is empty");
+  return text;
 }
 
 RestartGuard parse_guard(const std::string& name) {
@@ -90,7 +113,8 @@ std::vector<Endpoint> nodes_in_file(const std::string& path) {
 }
 
 std::vector<Endpoint> nodes_of(const Variables& variables) {
-  if (const auto list = word(variables, "REDLOCK_NODES")) return parse_list("REDLOCK_NODES", *list);
+  if (auto list = word(variables, "REDLOCK_NODES"))
+    return parse_list("REDLOCK_NODES", Secret{std::move(*list)}.text());
   if (const auto path = word(variables, "REDLOCK_NODES_FILE")) return nodes_in_file(*path);
   std::vector<std::string> places{"/etc/redlock/nodes"};
   if (const auto home = word(variables, "HOME"))
@@ -119,6 +143,13 @@ Options options_of(const Variables& variables, Options options) {
 Configuration Configuration::from_environment(Options options, const Variables& variables) {
   const Variables& lookup = variables ? variables : Variables{detail::process_variable};
   return {detail::nodes_of(lookup), detail::options_of(lookup, std::move(options))};
+}
+
+CredentialsSource password_file(std::string path) {
+  return [path = std::move(path)](const Endpoint& node) {
+    return Credentials{node.user(),
+                       node.password().empty() ? detail::read_password(path) : Secret{node.password()}};
+  };
 }
 
 }  // namespace redlock::inline v1

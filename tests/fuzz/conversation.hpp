@@ -52,7 +52,7 @@ class Conversation {
     engine_.on_time(at(std::chrono::minutes{1}));
     collect_sent();
     const auto closing = session().take_closing();
-    if (closing) sent_ += closing->unsent;
+    if (closing) sent_ += std::string_view{closing->unsent};
     must(engine_.active() == 0, "every operation ends");
     must(sent_.size() < most_sent(), "no server can make a client send without end");
     check_yes(acquisition_->granted(), received, "+OK\r\n");

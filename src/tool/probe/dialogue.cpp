@@ -42,9 +42,13 @@ std::string known_code(const std::string& error) {
 
 }  // namespace
 
-std::string login_command(const Endpoint& node) {
-  if (!node.user().empty()) return core::command({"AUTH", node.user(), node.password()});
-  return node.password().empty() ? "" : core::command({"AUTH", node.password()});
+Secret login_command(const Endpoint& node) {
+  detail::WipedString command;
+  if (!node.user().empty())
+    core::append_command(command, {"AUTH", node.user(), node.password()});
+  else if (!node.password().empty())
+    core::append_command(command, {"AUTH", node.password()});
+  return std::string_view{command};
 }
 
 void Dialogue::fail(core::Trouble trouble) {
@@ -81,9 +85,9 @@ bool Dialogue::connect() {
 }
 
 bool Dialogue::log_in() {
-  const std::string login = login_command(node_);
+  const Secret login = login_command(node_);
   if (!login.empty()) {
-    send(login);
+    send(login.text());
     const std::vector<Reply> replies = receive(1);
     if (!replies.empty() && replies.front().is(Reply::Kind::error))
       fail({NodeStatus::wrong_password, "the server refuses the login" + known_code(replies.front().text)});

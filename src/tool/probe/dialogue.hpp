@@ -28,7 +28,7 @@ struct DialogueLimits {
 };
 
 /// The command that logs in, encoded; empty if the endpoint has no credentials.
-[[nodiscard]] std::string login_command(const Endpoint&);
+[[nodiscard]] Secret login_command(const Endpoint&);
 
 /// A connection for one thread. Calls block, never beyond the limits. Whatever the server sends costs bounded memory: the
 /// replies to one call may have 16 MiB.
@@ -79,7 +79,7 @@ class Dialogue {
   DialogueLimits limits_;
   const detail::WakeEvent* interruption_;
   detail::Connection connection_;
-  std::string unsent_;
+  detail::WipedString unsent_;  // may contain the login
   core::Trouble trouble_;
 };
 

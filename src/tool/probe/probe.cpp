@@ -87,8 +87,8 @@ void measure(Dialogue& dialogue, const ProbeOptions& options, NodeFacts& facts) 
 
 /// Asks the questions, and hands each reply to its question.
 void ask(Dialogue& dialogue, const std::vector<Question>& questions, NodeFacts& facts) {
-  std::string commands;
-  for (const Question& question : questions) commands += question.command;
+  detail::WipedString commands;
+  for (const Question& question : questions) commands += question.command.text();
   dialogue.send(commands);
   const std::vector<core::Reply> replies = dialogue.receive(questions.size());
   for (std::size_t index = 0; index < replies.size(); ++index) questions[index].note(replies[index], facts);

@@ -152,7 +152,7 @@ std::vector<Question> rights_in_line(const std::string& unused, const std::strin
 
 std::vector<Question> login(const Endpoint& node) {
   std::vector<Question> questions;
-  if (std::string command = login_command(node); !command.empty())
+  if (Secret command = login_command(node); !command.empty())
     questions.push_back({std::move(command), note_login});
   if (node.db() != 0) questions.push_back(right("select", {"SELECT", std::to_string(node.db())}));
   return questions;

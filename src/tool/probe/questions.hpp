@@ -13,7 +13,7 @@
 namespace redlock::tool {
 
 struct Question {
-  std::string command;  ///< Encoded.
+  Secret command;  ///< Encoded. One of them contains the password.
   /// Reads the reply, which may be anything.
   std::function<void(const core::Reply&, NodeFacts&)> note;
 };

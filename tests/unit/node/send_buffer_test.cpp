@@ -51,7 +51,8 @@ TEST_CASE("the_final_bytes_are_the_rest_of_a_partly_sent_command_and_the_owed_re
       if (cut <= begin && command.is_release) expected += command.bytes;
       begin = end;
     }
-    CHECK(out.take_releases() == expected);
+    const SendBuffer::Bytes taken = out.take_releases();
+    CHECK(std::string_view{taken} == expected);
     CHECK(out.size() == 0);
     CHECK(out.unsent().empty());
     out.add("new", false);

@@ -85,7 +85,7 @@ TEST_CASE("the_handshake_of_a_guarded_node_reads_its_marker") {
   SessionHarness harness{settings};
   harness.session.wake(at(0ms));
   harness.session.connected();
-  CHECK(harness.session.unsent() == Handshake{{}}.bytes() + look_command());
+  CHECK(harness.session.unsent() == std::string{Handshake{{}}.bytes()} + look_command());
   for (const Reply& reply : handshake_replies("run")) harness.session.answered(reply, at(2ms));
   CHECK_FALSE(harness.session.ready());
   harness.session.answered(string_reply("the answer"), at(2ms));

@@ -57,8 +57,9 @@ TEST_CASE("a_connection_gets_a_name_if_the_server_allows_it") {
     Login named = unnamed;
     named.connection_name = "redlock:web3:4711";
     const std::string auth = command({"AUTH", "secret"});
-    CHECK(Handshake{named, purpose}.bytes() == auth + command({"CLIENT", "SETNAME", "redlock:web3:4711"}) +
-                                                   Handshake{unnamed, purpose}.bytes().substr(auth.size()));
+    CHECK(Handshake{named, purpose}.bytes() ==
+          auth + command({"CLIENT", "SETNAME", "redlock:web3:4711"}) +
+              std::string{Handshake{unnamed, purpose}.bytes()}.substr(auth.size()));
     for (const Reply& reply : {ok(), error_reply("NOPERM this user may not"), nil()}) {
       Handshake handshake{named, purpose};
       CHECK_FALSE(handshake.answered(ok()));

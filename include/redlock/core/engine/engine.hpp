@@ -67,6 +67,11 @@ class Engine final : public Outbox {
   void watch(const std::shared_ptr<LeaseState>& lease, Time now, Span delay = std::chrono::milliseconds{5}) {
     key_watcher_.add(lease, now, now + delay);
   }
+  /// Logs in at the node with these credentials from now on, on the connections that there are as well.
+  void log_in(NodeIndex node, const Credentials& credentials, Time now) {
+    nodes_.begin_event(now);
+    nodes_.session(node).log_in(credentials, now);
+  }
   /// Marks these leases as lost. Cancels all acquisitions, also those submitted later.
   void shut_down(const std::vector<std::shared_ptr<LeaseState>>& leases, Time now) {
     is_shut_down_ = true;
@@ -131,8 +136,10 @@ class Engine final : public Outbox {
   }
   /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
-  /// A warning for the user; in a client's life at most one about listening and one about lines.
+  /// A warning for the user; in a client's life at most one about listening and one about lines, and for new
+  /// credentials at least one if a node refuses them.
   std::optional<std::string> take_warning() noexcept {
+    if (login_warning_) return std::exchange(login_warning_, std::nullopt);
     std::optional<std::string> warning = listeners_.take_warning();
     return warning ? warning : line_nodes_.lines().take_warning();
   }
@@ -205,7 +212,7 @@ class Engine final : public Outbox {
   }
 
   void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply, Time now) {
-    if (!slot.operation) return;
+    if (!slot.operation) return slot.is_login ? login_answered(node, reply, now) : void();
     late_replies_ += slot.operation->done() ? 1 : 0;
     slot.operation->answered(node, slot.step, reply, now, *this);
     operations_.settle(*slot.operation, now, *this);
@@ -213,6 +220,16 @@ class Engine final : public Outbox {
     if (!key_watcher_.lost().empty()) release_lost();
     if (nodes_.answered(node, *slot.operation, reply)) start_waiting(now);
     if (!nodes_.session(node).ready()) changed(node, now);
+  }
+
+  /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.
+  void login_answered(NodeIndex node, const Reply& reply, Time now) {
+    SessionLogin& login = nodes_.session(node).login();
+    if (login.answered(reply))
+      login_warning_ = nodes_.session(node).name() +
+                       " refuses the new login, so open connections go on with the old one: " +
+                       trouble_of_login(reply.text).message;
+    if (login.is_accepted()) listeners_.log_in(node, login.credentials(), now);
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
@@ -223,13 +240,16 @@ class Engine final : public Outbox {
 
   /// A session has become ready or has failed.
   void changed(NodeIndex node, Time now) {
-    const Session& session = nodes_.session(node);
+    Session& session = nodes_.session(node);
     if (const NodeIndex second = nodes_.refuse_second_name(node); second != node) failed(second, now);
     if (session.ready())
       for (const Session::Slot& dropped : nodes_.open(node))
         operations_.settle(*dropped.operation, now, *this);
     if (!session.ready()) failed(node, now);
-    if (session.ready()) listeners_.node_connected(node, true, now);
+    if (session.ready()) {
+      if (session.login().is_accepted()) listeners_.log_in(node, session.login().credentials(), now);
+      listeners_.node_connected(node, true, now);
+    }
     start_waiting(now);
   }
   void failed(NodeIndex node, Time now) {
@@ -262,6 +282,7 @@ class Engine final : public Outbox {
   Renewals renewals_;
   KeyWatcher key_watcher_;
   OperationList operations_;
+  std::optional<std::string> login_warning_;
   std::size_t late_replies_ = 0;
   bool is_shut_down_ = false;
 };

@@ -13,13 +13,14 @@ namespace redlock::inline v1::core {
 
 /// The operation that a pending reply belongs to, and how the command was sent (see `SendOptions`).
 struct ReplySlot {
-  Ref<Operation> operation;  // null: the reply is ignored
+  Ref<Operation> operation{};  // null: the reply is ignored
   Step step = 0;
   bool is_release = false;
   bool always_read = false;
   bool grants = false;
   bool lacks_marker = false;
-  Time since{};  // when the command was queued on the connection
+  bool is_login = false;  // the reply is for the session
+  Time since{};           // when the command was queued on the connection
 };
 
 /// The slots of all unanswered commands, in the order of the commands. Their number is limited, because a node that does

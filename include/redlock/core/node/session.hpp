@@ -12,6 +12,8 @@
 #include "redlock/core/base/ring.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/node/send_buffer.hpp"
+#include "redlock/core/node/session_login.hpp"
+#include "redlock/core/node/session_settings.hpp"
 #include "redlock/core/node/waiting_commands.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/wire/handshake.hpp"
@@ -32,20 +34,13 @@ namespace redlock::inline v1::core {
 /// answered when a connection breaks are never sent again on another one.
 class Session {
  public:
-  struct Settings {
-    std::string name;  // the endpoint without credentials, for messages
-    Login login;
-    Span connect_timeout{};
-    Span silence{};  // give up the connection if a command stays unanswered for this long
-    std::uint64_t seed = 0;
-    Purpose purpose = Purpose::commands;
-    std::string late = "no connection within the connect timeout";  // the message if none was made in time
-    std::string look{};  // the command that reads the node's marker; empty if restarts are not guarded
-  };
+  using Settings = SessionSettings;
+  using Closing = SessionClosing;
   using Slot = ReplySlot;
   enum class State : std::uint8_t { idle, dialling, handshake, ready, down };
 
-  explicit Session(Settings settings) : settings_{std::move(settings)}, random_{settings_.seed} {}
+  explicit Session(Settings settings)
+      : settings_{std::move(settings)}, login_{std::move(settings_.login)}, random_{settings_.seed} {}
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -109,14 +104,29 @@ class Session {
     refused_until_ = later(now, pause);
   }
 
+  /// Logs in with these from now on, also on the connection that there is. The server's answer is for `login`.
+  void log_in(const Credentials& credentials, Time now) {
+    login_.change(credentials);
+    say_login_if_due(now);
+  }
+  /// For a listener, which cannot log in while it is subscribed: replaces a connection without these credentials, if any.
+  bool redial_with(const Credentials& credentials, Time now) {
+    if (!login_.change(credentials) || state_ == State::idle) return false;
+    fail({NodeStatus::connection_lost, "the credentials have changed"}, Leave::at_once, now);
+    dial(now, DialReason::replacement);
+    return true;
+  }
+  [[nodiscard]] SessionLogin& login() noexcept { return login_; }
+
   // ── from the shell ───────────────────────────────────────────────────────────────────────────────────────
 
   void connected() {
     if (state_ != State::dialling) return;
     state_ = State::handshake;
-    handshake_.emplace(settings_.login, settings_.purpose, settings_.look);
+    login_.begin_handshake();
+    handshake_.emplace(login_.login(), settings_.purpose, settings_.look);
     out_.clear();
-    out_.add(handshake_->bytes(), false);
+    out_.add_secret(handshake_->bytes());
     has_unread_ = false;
   }
   /// The connection could not be made, was reset or closed by the server, or carries invalid data.
@@ -160,30 +170,15 @@ class Session {
   }
   /// When to call `on_time`.
   [[nodiscard]] Time timer() const noexcept {
-    switch (state_) {
-      case State::idle:
-        return never;
-      case State::dialling:
-      case State::handshake:
-        return dial_until_;
-      case State::down:
-        return redial_at_;
-      case State::ready:
-        return later(pending_.oldest(), settings_.silence);
-    }
-    return never;
+    if (is_dialling()) return dial_until_;
+    if (state_ == State::down) return redial_at_;
+    return state_ == State::ready ? later(pending_.oldest(), settings_.silence) : never;
   }
 
   [[nodiscard]] std::string_view unsent() const noexcept { return out_.unsent(); }
   void sent(std::size_t bytes) { out_.sent(bytes); }
 
-  /// What to do with the old connection: either close it at once, or gracefully: send the rest, shut down our direction
-  /// and read to the end. Closing with unread replies would send RST, and the server might drop our last releases. Take
-  /// this before `take_dial`.
-  struct Closing {
-    bool graceful;
-    std::string unsent;
-  };
+  /// What to do with the old connection. Take this before `take_dial`.
   std::optional<Closing> take_closing() { return std::exchange(closing_, std::nullopt); }
   /// Returns true, once, if a new connection must be made now.
   bool take_dial() noexcept { return std::exchange(dial_wanted_, false); }
@@ -237,6 +232,13 @@ class Session {
     used_at_ = now;
     greeting_ = handshake_->greeting();
     handshake_.reset();
+    login_.end_handshake();
+    say_login_if_due(now);
+  }
+  void say_login_if_due(Time now) {
+    if (state_ != State::ready || !login_.is_due()) return;
+    out_.add_secret(login_.say());
+    expect({.always_read = true, .is_login = true}, now);
   }
 
   void expect(Slot&& slot, Time now) {
@@ -255,7 +257,7 @@ class Session {
     const bool was_good = state_ == State::ready && now - ready_at_ > std::chrono::seconds{1};
     const bool is_idle = state_ == State::dialling || (state_ == State::ready && pending_.empty());
     const bool graceful = leave == Leave::gracefully && !is_idle && settings_.purpose == Purpose::commands;
-    std::string releases = state_ == State::ready ? out_.take_releases() : std::string{};
+    SendBuffer::Bytes releases = state_ == State::ready ? out_.take_releases() : SendBuffer::Bytes{};
     if (!closing_) closing_ = Closing{graceful, std::move(releases)};
     trouble_ = std::move(trouble);
     dial_wanted_ = false;
@@ -271,6 +273,7 @@ class Session {
   }
 
   Settings settings_;
+  SessionLogin login_;
   std::uint64_t random_;
   State state_ = State::idle;
   DialReason dial_reason_ = DialReason::first_use;

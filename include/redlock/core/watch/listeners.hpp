@@ -88,6 +88,10 @@ class Listeners {
     all_[node].disarm();
     if (is_ready) tell_all_changed(node, now);
   }
+  /// The node has accepted these credentials: its listener uses them, too.
+  void log_in(NodeIndex node, const Credentials& credentials, Time now) {
+    if (session(node).redial_with(credentials, now)) disarm(node, now);
+  }
   /// The listener was lost.
   void disconnected(NodeIndex node, Trouble trouble, Time now) {
     session(node).disconnected(std::move(trouble), now);

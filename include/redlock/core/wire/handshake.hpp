@@ -14,17 +14,36 @@
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
+#include "redlock/login/secret.hpp"
 
 namespace redlock::inline v1::core {
 
 /// How to log in at a node.
 struct Login {
   std::string user = {};
-  std::string password = {};
+  Secret password = {};
   unsigned db = 0;
   std::string connection_name = {};  // for people who look at the server; empty for none
   std::string turn_channel = {};     // the channel on which this client hears of its turn; empty for none
 };
+
+/// Appends the command that logs in; nothing without credentials. Returns whether there are any.
+inline bool append_login(redlock::detail::WipedString& out, const Login& login) {
+  if (!login.user.empty())
+    append_command(out, {"AUTH", login.user, login.password.text()});
+  else if (!login.password.empty())
+    append_command(out, {"AUTH", login.password.text()});
+  return !login.user.empty() || !login.password.empty();
+}
+
+/// Why the server refuses AUTH.
+[[nodiscard]] inline Trouble trouble_of_login(std::string_view error) {
+  Trouble trouble = trouble_of_error(error);
+  if (trouble.status != NodeStatus::server_error) return trouble;
+  // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
+  // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
+  return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
+}
 
 /// What a server says in a handshake.
 struct Greeting {
@@ -48,12 +67,7 @@ enum class Purpose : std::uint8_t { commands, listening };
 class Handshake {
  public:
   explicit Handshake(const Login& login, Purpose purpose = Purpose::commands, std::string_view look = {}) {
-    if (!login.user.empty() || !login.password.empty()) {
-      if (login.user.empty())
-        say(Topic::auth, {"AUTH", login.password});
-      else
-        say(Topic::auth, {"AUTH", login.user, login.password});
-    }
+    if (append_login(bytes_, login)) topics_.push_back(Topic::auth);
     if (!login.connection_name.empty()) say(Topic::name, {"CLIENT", "SETNAME", login.connection_name});
     if (purpose == Purpose::listening) {
       say(Topic::identity, {"CLIENT", "ID"});
@@ -70,7 +84,7 @@ class Handshake {
     bytes_ += look;
   }
 
-  [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool complete() const noexcept { return next_ == topics_.size(); }
   /// Valid once complete.
   [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
@@ -124,11 +138,7 @@ class Handshake {
   }
 
   static Trouble refused(Topic topic, std::string_view error) {
-    Trouble trouble = trouble_of_error(error);
-    if (topic != Topic::auth || trouble.status != NodeStatus::server_error) return trouble;
-    // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
-    // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
-    return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
+    return topic == Topic::auth ? trouble_of_login(error) : trouble_of_error(error);
   }
   static std::optional<Trouble> expect_ok(const Reply& reply) {
     if (reply.is(Reply::Kind::status)) return std::nullopt;
@@ -168,7 +178,7 @@ class Handshake {
     return trouble_of(reply, "the digest of the script");
   }
 
-  std::string bytes_;
+  redlock::detail::WipedString bytes_;
   std::vector<Topic> topics_;
   std::size_t next_ = 0;
   std::size_t loaded_ = 0;

@@ -32,9 +32,9 @@ inline char* write_argument(char* to, std::string_view argument) noexcept {
   return to;
 }
 
-/// Appends one command. `to_follow`: how many arguments the caller appends.
-inline void append_command(std::string& out, std::span<const std::string_view> arguments,
-                           std::size_t to_follow = 0) {
+/// Appends one command to a string. `to_follow`: how many arguments the caller appends.
+template <class String>
+void append_command(String& out, std::span<const std::string_view> arguments, std::size_t to_follow = 0) {
   const std::size_t begin = out.size();
   std::size_t size = begin + framing;
   for (const std::string_view argument : arguments) size += framing + argument.size();
@@ -44,7 +44,8 @@ inline void append_command(std::string& out, std::span<const std::string_view> a
   out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
-inline void append_command(std::string& out, std::initializer_list<std::string_view> arguments) {
+template <class String>
+void append_command(String& out, std::initializer_list<std::string_view> arguments) {
   append_command(out, std::span{arguments.begin(), arguments.size()});
 }
 

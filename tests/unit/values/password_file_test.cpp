@@ -1,0 +1,47 @@
+// Passwords in files.
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "redlock/endpoint.hpp"
+#include "redlock/login/credentials.hpp"
+#include "support/catch.hpp"
+#include "support/exception_message.hpp"
+#include "support/temp_folder.hpp"
+
+using namespace redlock::testing;
+using redlock::Credentials;
+using redlock::Endpoint;
+using redlock::password_file;
+
+TEST_CASE("the_last_line_end_of_a_password_file_is_not_part_of_the_password") {
+  const TempFolder folder;
+  for (const std::string end : {"", "\n", "\r\n"})
+    CHECK(password_file(folder.write("password", "open, sesame " + end))("h").password.text() ==
+          "open, sesame ");
+  CHECK(password_file(folder.write("password", "a\n\n"))("h").password.text() == "a\n");
+}
+
+TEST_CASE("the_user_is_that_of_the_endpoint_and_its_password_comes_before_the_file") {
+  const TempFolder folder;
+  const auto source = password_file(folder.write("password", "in the file"));
+  CHECK(source("redis://app:@h") == Credentials{"app", "in the file"});
+  CHECK(source("redis://app:own@h") == Credentials{"app", "own"});
+}
+
+TEST_CASE("a_password_file_is_refused_if_it_is_empty_missing_unreadable_or_too_long") {
+  const TempFolder folder;
+  const auto refusal = [](const std::string& path) {
+    return exception_message([&] { static_cast<void>(password_file(path)("h")); });
+  };
+  for (const std::string nothing : {"", "\n", "\r\n"})
+    CHECK_THAT(refusal(folder.write("password", nothing)), contains("/password is empty"));
+  CHECK_THAT(refusal(folder.path() / "none"), contains("/none is missing"));
+  CHECK_THAT(refusal(folder.path()), contains("cannot be read: "));
+  CHECK_THAT(refusal(folder.write("long", std::string(65537, 'x'))), contains("more than 64 KiB"));
+  if (::geteuid() == 0) return;  // root may read everything
+  const std::string secret = folder.write("secret", "x");
+  std::filesystem::permissions(secret, std::filesystem::perms::none);
+  CHECK_THAT(refusal(secret), contains("Permission denied"));
+}
