@@ -92,7 +92,8 @@ struct Options {
   /// the client and under no mutex: it may block, and calls for locks go on meanwhile. An exception is reported to
   /// `on_warning`, and the last credentials stay. The client sends changed credentials (`AUTH`) on the connections that
   /// are open, and replaces its second connection to a node when that node has accepted them. A server that refuses them
-  /// is asked again after each interval; the connections that are open to it go on with the old ones.
+  /// is asked again after each interval; the connections that are open to it go on with the old ones, while new ones are
+  /// only made with the last credentials. Empty credentials are not sent, and change only connections that are made later.
   ///
   /// Destroying the client waits for a call that runs, unless the call does it itself. Default: none.
   CredentialsSource credentials = nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -30,9 +31,11 @@ struct CredentialsKeeper::State {
   explicit State(Task given) : task{std::move(given)} {}
 
   void run() {
-    while (pause())
+    for (bool has_failed = false; pause();) {
+      const bool had_failed = std::exchange(has_failed, false);
       for (std::size_t node = 0; node < task.nodes; ++node)
-        if (!ask(node)) return;
+        if (!ask(node, had_failed, has_failed)) return;
+    }
   }
   /// Returns false at the end.
   bool pause() const {
@@ -51,17 +54,18 @@ struct CredentialsKeeper::State {
     }
     return true;
   }
-  /// Returns false at the end.
-  bool ask(std::size_t node) {
+  /// `had_failed`, `has_failed`: the source, in the last round or in this one. Returns false at the end.
+  bool ask(std::size_t node, bool had_failed, bool& has_failed) try {
     std::optional<Credentials> found;
     std::string why;
     run_user_code([&] { found = task.ask(node); }, [&](std::string_view what) { why = what; });
     const std::lock_guard lock{mutex};
     if (stopping) return false;
     if (found) task.tell(node, *found);
-    if (!found && !std::exchange(has_failed, true))
+    if (!found && !std::exchange(has_failed, true) && !had_failed)
       task.warn("the source of credentials failed, so the last ones stay: " + why);
-    if (found) has_failed = false;
+    return true;
+  } catch (const std::exception&) {  // no memory or thread: the next round tells it again
     return true;
   }
 
@@ -69,7 +73,6 @@ struct CredentialsKeeper::State {
   WakeEvent end;
   WakeEvent haste;
   std::thread thread;
-  bool has_failed = false;  // only for the thread
 
   std::mutex mutex;
   // The mutex guards what follows, and is held during `tell` and `warn`, so that none of them runs after the end.
@@ -79,6 +82,7 @@ struct CredentialsKeeper::State {
 CredentialsKeeper::CredentialsKeeper(Task task) : state_{std::make_shared<State>(std::move(task))} {}
 
 void CredentialsKeeper::start() {
+  pin_module();  // the source may destroy the client
   state_->thread = quiet_thread([state = state_] { state->run(); });
 }
 

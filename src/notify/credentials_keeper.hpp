@@ -12,7 +12,7 @@
 namespace redlock::inline v1::detail {
 
 /// Calls the user's source of credentials again and again, on a thread of its own and under no mutex of the client, so the
-/// source may block. If it throws, there is one warning until it succeeds again.
+/// source may block. If it throws, there is one warning until a round succeeds for all nodes.
 class CredentialsKeeper {
  public:
   struct Task {

@@ -54,11 +54,20 @@ class Secret {
   Secret(const char* text) : Secret{std::string_view{text}} {}         // NOLINT(google-explicit-constructor)
   Secret(const std::string& text) : Secret{std::string_view{text}} {}  // NOLINT(google-explicit-constructor)
   Secret(std::string&& text) : Secret{std::string_view{text}} {        // NOLINT(google-explicit-constructor)
+    text.resize(text.capacity());  // an earlier, longer text may still be behind the end
     detail::wipe(text.data(), text.size());
     text.clear();
   }
-
   explicit Secret(detail::WipedBytes bytes) noexcept : bytes_{std::move(bytes)} {}
+
+  Secret(const Secret&) = default;
+  Secret(Secret&&) noexcept = default;
+  /// A vector that is assigned to would keep its memory, and the end of a longer secret in it.
+  Secret& operator=(Secret other) noexcept {
+    bytes_.swap(other.bytes_);
+    return *this;
+  }
+  ~Secret() = default;
 
   /// Do not log, and do not copy into a `std::string`. Valid until this object is changed or destroyed.
   [[nodiscard]] std::string_view text() const noexcept { return {bytes_.data(), bytes_.size()}; }

@@ -186,6 +186,24 @@ TEST_CASE("a_source_that_throws_leaves_the_last_credentials_after_one_warning") 
   CHECK(is_granted(locks.try_lock("r")));
 }
 
+TEST_CASE("a_source_that_throws_for_one_node_only_causes_one_warning") {
+  Fixture f;
+  std::atomic<int> calls = 0;
+  std::atomic<bool> is_broken = false;
+  Options options = f.options();
+  options.credentials = [&](const Endpoint& node) -> Credentials {
+    ++calls;
+    if (is_broken && node.port() == f.nodes.port(1)) throw std::runtime_error{"no vault"};
+    return {"app", "old"};
+  };
+  Redlock locks{f.endpoints(), options};
+  is_broken = true;
+  REQUIRE(eventually([&] { return f.warned() == 1; }));
+  const int before = calls;
+  REQUIRE(eventually([&] { return calls > before + 9; }));  // two more rounds at least
+  CHECK(f.warned() == 1);
+}
+
 TEST_CASE("a_source_that_blocks_delays_no_call") {
   Fixture f;
   std::atomic<bool> blocks = false;

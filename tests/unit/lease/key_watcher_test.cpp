@@ -517,3 +517,40 @@ TEST_CASE("a_node_may_report_a_thousand_changes_and_two_of_every_lease_within_a_
   watcher.engine.answered(watcher.listener(1), push("key"), at(4999ms));
   CHECK_FALSE(session.ready());
 }
+
+TEST_CASE("a_listener_is_replaced_when_its_server_has_accepted_changed_credentials") {
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  const auto log_in = [&](const Reply& reply, Time now) {
+    watcher.engine.log_in(0, {"app", "new"}, now);
+    CHECK(watcher.take_bytes(0) == command({"AUTH", "app", "new"}));
+    CHECK_FALSE(watcher.engine.session(watcher.listener(0)).has_errand());
+    watcher.engine.answered(0, reply, now);
+  };
+  for (const Time now : {at(2s), at(3s)}) {
+    log_in(error_reply("WRONGPASS invalid"), now);
+    CHECK_FALSE(watcher.engine.session(watcher.listener(0)).has_errand());
+  }
+  CHECK(watcher.engine.take_warning() ==
+        "node 0 refuses the new login, so open connections go on with the old one: WRONGPASS invalid");
+  CHECK_FALSE(watcher.engine.take_warning());  // the second refusal is no news
+  log_in(ok(), at(4s));
+  CHECK(watcher.engine.session(watcher.listener(0)).take_dial());
+  CHECK_FALSE(watcher.engine.session(watcher.listener(1)).has_errand());
+  watcher.engine.connected(watcher.listener(0));
+  CHECK(watcher.take_bytes(watcher.listener(0)).starts_with(command({"AUTH", "app", "new"})));
+}
+
+TEST_CASE("a_listener_follows_credentials_that_are_empty_from_now_on") {
+  WatcherHarness watcher;
+  watcher.arm(at(5ms));
+  watcher.engine.log_in(0, {"app", "new"}, at(2s));
+  watcher.take_bytes(0);
+  watcher.engine.answered(0, ok(), at(2s));
+  CHECK(watcher.engine.session(watcher.listener(0)).take_dial());
+  watcher.engine.connected(watcher.listener(0));
+  watcher.engine.log_in(0, {}, at(3s));
+  CHECK(watcher.engine.session(watcher.listener(0)).take_dial());
+  watcher.engine.connected(watcher.listener(0));
+  CHECK(watcher.take_bytes(watcher.listener(0)).starts_with(command({"CLIENT", "ID"})));
+}

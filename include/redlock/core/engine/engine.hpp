@@ -71,6 +71,7 @@ class Engine final : public Outbox {
   void log_in(NodeIndex node, const Credentials& credentials, Time now) {
     nodes_.begin_event(now);
     nodes_.session(node).log_in(credentials, now);
+    tell_listener_of_login(node, now);
   }
   /// Marks these leases as lost. Cancels all acquisitions, also those submitted later.
   void shut_down(const std::vector<std::shared_ptr<LeaseState>>& leases, Time now) {
@@ -222,14 +223,18 @@ class Engine final : public Outbox {
     if (!nodes_.session(node).ready()) changed(node, now);
   }
 
-  /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.
   void login_answered(NodeIndex node, const Reply& reply, Time now) {
-    SessionLogin& login = nodes_.session(node).login();
-    if (login.answered(reply))
+    if (nodes_.session(node).login().answered(reply))
       login_warning_ = nodes_.session(node).name() +
                        " refuses the new login, so open connections go on with the old one: " +
                        trouble_of_login(reply.text).message;
-    if (login.is_accepted()) listeners_.log_in(node, login.credentials(), now);
+    tell_listener_of_login(node, now);
+  }
+  /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.
+  void tell_listener_of_login(NodeIndex node, Time now) {
+    Session& session = nodes_.session(node);
+    if (session.ready() && session.login().is_accepted())
+      listeners_.log_in(node, session.login().credentials(), now);
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
@@ -240,16 +245,14 @@ class Engine final : public Outbox {
 
   /// A session has become ready or has failed.
   void changed(NodeIndex node, Time now) {
-    Session& session = nodes_.session(node);
+    const Session& session = nodes_.session(node);
     if (const NodeIndex second = nodes_.refuse_second_name(node); second != node) failed(second, now);
     if (session.ready())
       for (const Session::Slot& dropped : nodes_.open(node))
         operations_.settle(*dropped.operation, now, *this);
     if (!session.ready()) failed(node, now);
-    if (session.ready()) {
-      if (session.login().is_accepted()) listeners_.log_in(node, session.login().credentials(), now);
-      listeners_.node_connected(node, true, now);
-    }
+    tell_listener_of_login(node, now);
+    if (session.ready()) listeners_.node_connected(node, true, now);
     start_waiting(now);
   }
   void failed(NodeIndex node, Time now) {

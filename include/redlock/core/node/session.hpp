@@ -107,11 +107,11 @@ class Session {
   /// Logs in with these from now on, also on the connection that there is. The server's answer is for `login`.
   void log_in(const Credentials& credentials, Time now) {
     login_.change(credentials);
-    say_login_if_due(now);
+    if (state_ == State::ready) login_.say_if_due(out_, pending_, now);
   }
   /// For a listener, which cannot log in while it is subscribed: replaces a connection without these credentials, if any.
   bool redial_with(const Credentials& credentials, Time now) {
-    if (!login_.change(credentials) || state_ == State::idle) return false;
+    if (!login_.change(credentials) || state_ == State::idle || is_refused()) return false;
     fail({NodeStatus::connection_lost, "the credentials have changed"}, Leave::at_once, now);
     dial(now, DialReason::replacement);
     return true;
@@ -219,6 +219,7 @@ class Session {
 
   static constexpr std::size_t unsent_limit = std::size_t{1} << 20U;
 
+  [[nodiscard]] bool is_refused() const noexcept { return state_ == State::down && refused_until_ != never; }
   void dial(Time now, DialReason reason) {
     state_ = State::dialling;
     dial_reason_ = reason;
@@ -233,12 +234,7 @@ class Session {
     greeting_ = handshake_->greeting();
     handshake_.reset();
     login_.end_handshake();
-    say_login_if_due(now);
-  }
-  void say_login_if_due(Time now) {
-    if (state_ != State::ready || !login_.is_due()) return;
-    out_.add_secret(login_.say());
-    expect({.always_read = true, .is_login = true}, now);
+    login_.say_if_due(out_, pending_, now);
   }
 
   void expect(Slot&& slot, Time now) {
@@ -288,7 +284,7 @@ class Session {
 
   bool has_unread_ = false;
   Time ready_at_{};
-  Time used_at_{};  // when the last command was queued, or the handshake succeeded
+  Time used_at_{};  // when the last command but a login was queued, or the handshake succeeded
   Time dial_until_{};
   Time redial_at_{};
   Time refused_until_ = never;

@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/node/pending_replies.hpp"
+#include "redlock/core/node/send_buffer.hpp"
 #include "redlock/core/wire/handshake.hpp"
 #include "redlock/login/credentials.hpp"
 
@@ -16,7 +19,8 @@ namespace redlock::inline v1::core {
 ///      ▲                                            └───▶ refused
 ///      └── other credentials, or the same ones once more after a refusal
 ///
-/// A server that refuses AUTH on a connection that has logged in leaves the connection as it was.
+/// A server that refuses AUTH on a connection that has logged in leaves the connection as it was (before Redis 6.0 it logs
+/// the connection out). There is no command for going back to no credentials: these are accepted without one.
 class SessionLogin {
  public:
   explicit SessionLogin(Login login) : login_{std::move(login)} {}
@@ -24,7 +28,6 @@ class SessionLogin {
   /// For the next handshake.
   [[nodiscard]] const Login& login() const noexcept { return login_; }
   [[nodiscard]] Credentials credentials() const { return {login_.user, login_.password}; }
-  [[nodiscard]] bool is_due() const noexcept { return state_ == State::due; }
   [[nodiscard]] bool is_accepted() const noexcept { return state_ == State::accepted; }
 
   /// Takes other credentials, or tries the same ones once more if they were refused. Returns true if they are others.
@@ -47,13 +50,15 @@ class SessionLogin {
   void end_handshake() noexcept {
     if (state_ == State::said) state_ = State::accepted;
   }
-  /// Returns the command for a connection that has logged in before.
-  [[nodiscard]] redlock::detail::WipedString say() {
-    state_ = State::said;
-    ++unanswered_;
+  /// Queues AUTH on a connection that has logged in before, if that is due.
+  void say_if_due(SendBuffer& out, PendingReplies& pending, Time now) {
+    if (state_ != State::due) return;
     redlock::detail::WipedString bytes;
-    append_login(bytes, login_);
-    return bytes;
+    state_ = append_login(bytes, login_) ? State::said : State::accepted;
+    if (state_ == State::accepted) return;
+    ++unanswered_;
+    out.add_secret(bytes);
+    pending.push({.always_read = true, .is_login = true}, now);
   }
   /// The server has answered that command. Returns true if it refuses these credentials for the first time.
   bool answered(const Reply& reply) noexcept {
