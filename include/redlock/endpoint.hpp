@@ -11,6 +11,7 @@
 
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
+#include "redlock/login/credentials.hpp"
 #include "redlock/login/secret.hpp"
 #include "redlock/status.hpp"
 
@@ -118,6 +119,8 @@ class REDLOCK_EXPORT Endpoint {
 
   /// Returns the same address with TLS options of its own. They have no effect unless it is `rediss://…`.
   [[nodiscard]] Endpoint with(TlsOptions options) const;
+  /// Returns the same address with this user and password.
+  [[nodiscard]] Endpoint with(Credentials credentials) const;
 
   /// Returns the full address without user and password, such as `redis://[::1]:6379/2`. Safe to log.
   [[nodiscard]] std::string to_string() const;

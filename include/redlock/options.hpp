@@ -212,6 +212,7 @@ struct Configuration {
   /// | `REDLOCK_DURABLE_NODES` | `1` or `0`                                                                        |
   /// | `REDLOCK_MAX_TTL`       | a time: `60`, `90s`, `5m` or `1h`                                                  |
   /// | `REDLOCK_KEY_PREFIX`    | the key prefix, taken as it is                                                    |
+  /// | `REDLOCK_PASSWORD_FILE` | `Options::credentials`: a `password_file` for the nodes without a password           |
   /// | `REDLOCK_TLS_CACERT`    | `Options::tls.ca_file`                                                              |
   /// | `REDLOCK_TLS_CACERTDIR` | `Options::tls.ca_path`                                                              |
   /// | `REDLOCK_TLS_CERT`      | `Options::tls.cert_file`                                                            |

@@ -41,6 +41,7 @@ Options options_of(const NodeChoice& choice) {
     if (name == "REDLOCK_DURABLE_NODES" && choice.durable_nodes) return "1";
     if (name == "REDLOCK_MAX_TTL" && choice.max_ttl) return std::nullopt;
     if (name == "REDLOCK_KEY_PREFIX" && choice.key_prefix) return choice.key_prefix;
+    if (name == "REDLOCK_PASSWORD_FILE" && choice.password_file) return choice.password_file;
     if (name == "REDLOCK_TLS_CACERT" && choice.ca_file) return choice.ca_file;
     if (name == "REDLOCK_TLS_CACERTDIR" && choice.ca_path) return choice.ca_path;
     if (name == "REDLOCK_TLS_CERT" && choice.cert_file) return choice.cert_file;
@@ -55,6 +56,16 @@ Options options_of(const NodeChoice& choice) {
 }
 
 }  // namespace
+
+Endpoint with_login(const Endpoint& node, const CredentialsSource& source) {
+  return source ? node.with(source(node)) : node;
+}
+
+std::vector<Endpoint> with_login(const Nodes& nodes) {
+  std::vector<Endpoint> all;
+  for (const Endpoint& node : nodes.endpoints) all.push_back(with_login(node, nodes.options.credentials));
+  return all;
+}
 
 Nodes choose_nodes(const NodeChoice& choice) {
   Nodes nodes;
@@ -71,7 +82,8 @@ Nodes choose_nodes(const NodeChoice& choice) {
     if (!node.tls_options()) node = node.with(nodes.options.tls);
   const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
   // Keeps passwords out of core dumps, and from other processes of this user.
-  if (std::ranges::any_of(nodes.endpoints, has_password)) ::prctl(PR_SET_DUMPABLE, 0);
+  if (nodes.options.credentials || std::ranges::any_of(nodes.endpoints, has_password))
+    ::prctl(PR_SET_DUMPABLE, 0);
   return nodes;
 }
 

@@ -15,9 +15,10 @@ namespace redlock::tool {
 
 /// The options on the command line that concern the nodes.
 struct NodeChoice {
-  std::vector<std::string> urls = {};          ///< `--node`, repeated
-  int local = 0;                               ///< `--local`: the number of private servers to start
-  std::optional<std::string> nodes_file = {};  ///< `--nodes-file`
+  std::vector<std::string> urls = {};             ///< `--node`, repeated
+  int local = 0;                                  ///< `--local`: the number of private servers to start
+  std::optional<std::string> nodes_file = {};     ///< `--nodes-file`
+  std::optional<std::string> password_file = {};  ///< `--password-file`
 
   std::optional<std::string> restart_guard = {};         ///< `--restart-guard`
   bool durable_nodes = false;                            ///< `--durable-nodes`
@@ -40,9 +41,15 @@ struct Nodes {
   std::unique_ptr<redlock::testing::LocalNodes> servers;  ///< Null unless private servers were started.
 };
 
+/// The node with the user and password that the source has for it now, for connections that are no client's. The source may
+/// be empty. Throws what the source throws.
+[[nodiscard]] Endpoint with_login(const Endpoint&, const CredentialsSource&);
+/// Likewise, for all nodes.
+[[nodiscard]] std::vector<Endpoint> with_login(const Nodes&);
+
 /// Takes the nodes from `--local`, `--node` or `--nodes-file`, and what the command line does not say from the
 /// environment: see `Configuration::from_environment`. With `--local` it blocks until the private servers answer. If a
-/// node has a password, this process leaves no core dump from then on. Throws
+/// node has a password, or there is a file with one, this process leaves no core dump from then on. Throws
 /// `redlock::Error` (invalid_argument) if there are no nodes, if they are given in more than one way, or if any of it is
 /// invalid.
 [[nodiscard]] Nodes choose_nodes(const NodeChoice&);

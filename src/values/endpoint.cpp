@@ -77,11 +77,6 @@ struct Address {
   std::uint16_t port = 6379;
 };
 
-struct Credentials {
-  std::string user;
-  Secret password;
-};
-
 // ── what an endpoint may consist of ─────────────────────────────────────────────────────────────────────────
 
 void check_db(std::uint32_t db) {
@@ -320,6 +315,13 @@ std::vector<Endpoint> Endpoint::list(std::string_view text) {
 Endpoint Endpoint::with(TlsOptions options) const {
   Endpoint endpoint = *this;
   endpoint.tls_options_ = std::move(options);
+  return endpoint;
+}
+
+Endpoint Endpoint::with(Credentials credentials) const {
+  Endpoint endpoint = *this;
+  endpoint.user_ = std::move(credentials.user);
+  endpoint.password_ = std::move(credentials.password);
   return endpoint;
 }
 

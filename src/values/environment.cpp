@@ -134,6 +134,8 @@ Options options_of(const Variables& variables, Options options) {
   if (const auto text = word(variables, "REDLOCK_MAX_TTL")) options.max_ttl = parse_max_ttl(*text);
   if (auto prefix = variables("REDLOCK_KEY_PREFIX").value_or(""); !prefix.empty())
     options.key_prefix = std::move(prefix);
+  if (auto path = word(variables, "REDLOCK_PASSWORD_FILE"))
+    options.credentials = password_file(std::move(*path));
   read_tls(variables, options.tls);
   return options;
 }

@@ -29,6 +29,17 @@ struct RunFormatter : CommandFormatter {
   }
 };
 
+void add_verbosity(CLI::App& command, Verbosity& verbosity) {
+  CLI::Option* const quiet = command.add_flag_function(
+      "-q,--quiet", [&verbosity](std::int64_t) { verbosity = Verbosity::quiet; },
+      "do not say what redlock waits for");
+  command
+      .add_flag_function(
+          "-v,--verbose", [&verbosity](std::int64_t) { verbosity = Verbosity::verbose; },
+          "also say when the lock was taken")
+      ->excludes(quiet);
+}
+
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
   run->formatter(std::make_shared<RunFormatter>(about_run));
@@ -71,18 +82,14 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
          "textfile collector")
       ->type_name("FILE");
-  CLI::Option* const quiet = run->add_flag_function(
-      "-q,--quiet", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::quiet; },
-      "do not say what redlock waits for");
-  run->add_flag_function(
-         "-v,--verbose", [&arguments](std::int64_t) { arguments.verbosity = Verbosity::verbose; },
-         "also say when the lock was taken")
-      ->excludes(quiet);
+  add_verbosity(*run, arguments.verbosity);
   run->add_option("--label", arguments.label,
                   "who holds the lock, shown to others (default: host, process and the name of CMD)")
       ->type_name("TEXT");
-  run->add_flag("--clean-env", arguments.clean_env,
-                "keep REDLOCK_NODES and REDLOCK_NODES_FILE out of CMD's environment");
+  run->add_flag(
+      "--clean-env", arguments.clean_env,
+      "keep REDLOCK_NODES, REDLOCK_NODES_FILE, REDLOCK_PASSWORD_FILE and REDLOCK_TLS_... out of CMD's\n"
+      "environment");
   run->add_option("RESOURCE", arguments.resource,
                   "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:")
       ->required();

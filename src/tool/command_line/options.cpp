@@ -38,6 +38,12 @@ void add_nodes(CLI::App& command, NodeChoice& nodes) {
                   "REDLOCK_NODES_FILE, else ~/.config/redlock/nodes, else /etc/redlock/nodes)")
       ->type_name("FILE");
   command
+      .add_option(
+          "--password-file", nodes.password_file,
+          "a file with the password of all nodes that have none of their own; it may be replaced while\n"
+          "redlock runs. The user is the node's: redis://user:@10.0.0.1 (default: REDLOCK_PASSWORD_FILE)")
+      ->type_name("FILE");
+  command
       .add_option("--local", nodes.local,
                   "start N private servers for the duration of this command, to try it out")
       ->type_name("N")

@@ -14,7 +14,7 @@ _redlock() {
     fi
   done
   case $previous in
-    --metrics | --nodes-file | --cacert | --cacertdir | --cert | --key)
+    --metrics | --nodes-file | --password-file | --cacert | --cacertdir | --cert | --key)
       mapfile -t COMPREPLY < <(compgen -f -- "$word")
       return
       ;;
@@ -28,7 +28,7 @@ _redlock() {
       ;;
     --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource) return ;;
   esac
-  local words nodes='--node --nodes-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
+  local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
     status) words="$nodes --json --help" ;;

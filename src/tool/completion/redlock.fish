@@ -22,6 +22,7 @@ complete -c redlock -n $any -l restart-guard -x -a 'automatic strict off' -d 'Ho
 complete -c redlock -n $any -l durable-nodes -d 'The nodes lose nothing when they restart'
 complete -c redlock -n $any -l max-ttl -x -d 'The longest ttl of locks on new nodes'
 complete -c redlock -n $any -l key-prefix -x -d 'Prefix of every key'
+complete -c redlock -n $any -l password-file -r -F -d 'A file with the password of the nodes'
 complete -c redlock -n $any -l cacert -r -F -d 'The CAs that are trusted'
 complete -c redlock -n $any -l cacertdir -r -F -d 'A folder with such CAs'
 complete -c redlock -n $any -l cert -r -F -d 'The certificate of the client'

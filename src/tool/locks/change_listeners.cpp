@@ -8,7 +8,9 @@
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/trouble.hpp"
+#include "redlock/error.hpp"
 #include "tool/locks/patience.hpp"
+#include "tool/nodes.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -64,7 +66,9 @@ Subscription subscribe(Dialogue& dialogue, const std::string& key) {
 
 }  // namespace
 
-ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key) : key_{key} {
+ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key,
+                                 CredentialsSource credentials)
+    : key_{key}, credentials_{std::move(credentials)} {
   for (const Endpoint& node : nodes)
     threads_.emplace_back([this, node](const std::stop_token& stop) { listen(node, stop); });
 }
@@ -77,8 +81,8 @@ void ChangeListeners::listen(const Endpoint& node, const std::stop_token& stop) 
   }
 }
 
-bool ChangeListeners::listen_once(const Endpoint& node) {
-  Dialogue dialogue{node, patience, &end_};
+bool ChangeListeners::listen_once(const Endpoint& node) try {
+  Dialogue dialogue{with_login(node, credentials_), patience, &end_};
   if (!dialogue.connect() || !dialogue.log_in()) return true;
   Subscription subscription = subscribe(dialogue, key_);
   if (!subscription.was_made) return !subscription.was_refused;
@@ -87,6 +91,8 @@ bool ChangeListeners::listen_once(const Endpoint& node) {
     if (std::ranges::any_of(messages, [this](const Reply& message) { return is_about(message, key_); }))
       count(listening_, 0);
   count(listening_, -1);
+  return true;
+} catch (const Error&) {  // of the source, about which the client warns
   return true;
 }
 

@@ -19,15 +19,17 @@ namespace redlock::tool {
 /// Listens on each node to changes of one key, in a thread and over a connection of its own. The nodes say that a key was
 /// changed, extended or deleted, or that it expired, not which value it has.
 ///
-/// A node that does not answer is called again every second. While it did not listen, changes may have been missed, so the
+/// A node that does not answer, or whose credentials cannot be read, is called again every second. While it did not listen, changes may have been missed, so the
 /// beginning counts as a change. A node whose server is older than 6.0, or whose user may not listen, is *deaf*: it reports
 /// nothing, and has to be asked.
 ///
 /// Threads: one thread calls `wait`.
 class ChangeListeners {
  public:
-  /// Begins to listen. Does not wait for the nodes. Throws `std::system_error` if there are no threads.
-  ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key);
+  /// Begins to listen. Does not wait for the nodes. `credentials`: asked for each connection, by several threads at the
+  /// same time; may be empty. Throws `std::system_error` if there are no threads.
+  ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key,
+                  CredentialsSource credentials = nullptr);
   ChangeListeners(const ChangeListeners&) = delete;
   ChangeListeners& operator=(const ChangeListeners&) = delete;
 
@@ -48,6 +50,7 @@ class ChangeListeners {
   void count(std::size_t& counter, int difference);
 
   const std::string key_;
+  const CredentialsSource credentials_;
   const detail::WakeEvent end_;  // ends the waits of the threads
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -87,11 +87,12 @@ std::unique_ptr<Dialogue> begin_dialogue(const Endpoint& node) {
 }  // namespace
 
 LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefix} {
+  const std::vector<Endpoint> endpoints = with_login(nodes);
   std::vector<std::future<std::unique_ptr<Dialogue>>> dialogues;
-  for (const Endpoint& endpoint : nodes.endpoints)
+  for (const Endpoint& endpoint : endpoints)
     dialogues.push_back(std::async(std::launch::async, begin_dialogue, std::cref(endpoint)));
   for (std::size_t at = 0; at < dialogues.size(); ++at) {
-    Node& node = nodes_.emplace_back(Node{nodes.endpoints[at].to_string(), dialogues[at].get(), {}});
+    Node& node = nodes_.emplace_back(Node{endpoints[at].to_string(), dialogues[at].get(), {}});
     if (node.dialogue->has_failed()) give_up(node, node.dialogue->trouble());
   }
 }

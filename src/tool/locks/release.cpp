@@ -93,8 +93,9 @@ Answer delete_copy(const Endpoint& node, const std::string& command) {
 Deletion delete_copies(const Nodes& nodes, const std::string& resource, const std::string& owner) {
   const std::string command =
       core::command({"EVAL", core::release_script.source, "1", nodes.options.key_prefix + resource, owner});
+  const std::vector<Endpoint> endpoints = with_login(nodes);
   std::vector<std::future<Answer>> answers;
-  for (const Endpoint& node : nodes.endpoints)
+  for (const Endpoint& node : endpoints)
     answers.push_back(std::async(std::launch::async, delete_copy, std::cref(node), std::cref(command)));
   Deletion result;
   for (std::size_t node = 0; node < answers.size(); ++node) {

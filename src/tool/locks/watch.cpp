@@ -74,7 +74,8 @@ int watch_lock(const WatchArguments& arguments) {
   const SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  ChangeListeners listeners{nodes.endpoints, nodes.options.key_prefix + arguments.resource};
+  ChangeListeners listeners{nodes.endpoints, nodes.options.key_prefix + arguments.resource,
+                            nodes.options.credentials};
   std::optional<std::pair<LockState::Kind, std::string>> last;
   while (!signals.stop().stop_requested()) {
     const Clock::time_point begun = Clock::now();

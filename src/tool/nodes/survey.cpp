@@ -90,13 +90,13 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
   const Clock::duration patience = 4 * survey.node_timeout();  // as long as a client keeps a connection
   std::vector<NodeReport> reports = inspect(nodes, name, patience);
   std::vector<NodeFacts> facts = probe(
-      nodes.endpoints, {.lock_key = nodes.options.key_prefix + name,
-                        .unused_key = nodes.options.key_prefix + name + '-' + detail::random_owner_value(),
-                        .key_prefix = nodes.options.key_prefix,
-                        .is_guarded = nodes.options.restart_guard != RestartGuard::off,
-                        .connect_timeout = nodes.options.connect_timeout,
-                        .answer_timeout = patience,
-                        .between_readings = between_readings});
+      with_login(nodes), {.lock_key = nodes.options.key_prefix + name,
+                          .unused_key = nodes.options.key_prefix + name + '-' + detail::random_owner_value(),
+                          .key_prefix = nodes.options.key_prefix,
+                          .is_guarded = nodes.options.restart_guard != RestartGuard::off,
+                          .connect_timeout = nodes.options.connect_timeout,
+                          .answer_timeout = patience,
+                          .between_readings = between_readings});
   for (std::size_t node = 0; node < facts.size(); ++node) {
     if (resource.empty() && facts[node].refuses_resource)
       throw Error{Errc::misconfigured, "the user of " + reports[node].node + " may not use the made-up key " +

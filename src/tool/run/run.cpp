@@ -1,11 +1,14 @@
 #include "tool/run/run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -29,17 +32,29 @@ using std::chrono::milliseconds;
 
 void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
 
-/// What the command line says about TLS.
-void add_tls(const NodeChoice& nodes, std::vector<std::string>& environment) {
+/// What the command line says about passwords and TLS.
+void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
   const auto add = [&](const std::string& variable, const std::optional<std::string>& path) {
     if (path) environment.push_back(variable + '=' + std::filesystem::absolute(*path).string());
   };
+  add("REDLOCK_PASSWORD_FILE", nodes.password_file);
   add("REDLOCK_TLS_CACERT", nodes.ca_file);
   add("REDLOCK_TLS_CACERTDIR", nodes.ca_path);
   add("REDLOCK_TLS_CERT", nodes.cert_file);
   add("REDLOCK_TLS_KEY", nodes.key_file);
   if (nodes.server_name) environment.push_back("REDLOCK_TLS_SERVER_NAME=" + *nodes.server_name);
   if (nodes.insecure_skip_verify) environment.emplace_back("REDLOCK_TLS_INSECURE_SKIP_VERIFY=1");
+}
+
+/// The variables of this process that say how to reach the nodes, also those that only other versions of redlock know.
+std::vector<std::string> connection_variables() {
+  std::vector<std::string> names;
+  for (char** variable = environ; variable && *variable; ++variable) {
+    const std::string_view text{*variable};
+    for (const std::string_view begin : {"REDLOCK_NODES", "REDLOCK_PASSWORD", "REDLOCK_TLS_"})
+      if (text.starts_with(begin)) names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
 }
 
 std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
@@ -52,7 +67,8 @@ std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
   if (const auto& key_prefix = arguments.nodes.key_prefix)
     environment.push_back("REDLOCK_KEY_PREFIX=" + *key_prefix);
   if (arguments.clean_env) {
-    environment.insert(environment.end(), {"REDLOCK_NODES", "REDLOCK_NODES_FILE"});
+    const std::vector<std::string> dropped = connection_variables();
+    environment.insert(environment.end(), dropped.begin(), dropped.end());
     return environment;
   }
   // Lets a redlock in the command find the same file, or its private servers. The variable with a list comes before files.
@@ -60,7 +76,7 @@ std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
     environment.insert(environment.end(),
                        {"REDLOCK_NODES", "REDLOCK_NODES_FILE=" + std::filesystem::absolute(*file).string()});
   if (nodes.servers) environment.push_back("REDLOCK_NODES=" + nodes.servers->url_list());
-  add_tls(arguments.nodes, environment);
+  add_login(arguments.nodes, environment);
   return environment;
 }
 

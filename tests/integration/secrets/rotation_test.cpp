@@ -1,7 +1,9 @@
 // Passwords that change while a client runs.
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -9,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/support/waiting_line.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -104,6 +107,51 @@ TEST_CASE("a_changed_password_is_sent_on_both_connections_that_are_open") {
   for (int node = 0; node < 3; ++node) RawClient{f.nodes.port(node)}.del("r");
   CHECK(eventually([&] { return lost.stop_requested(); }));
   CHECK(f.warned() == 0);
+}
+
+TEST_CASE("a_lock_is_renewed_and_a_place_in_line_kept_while_the_password_changes") {
+  Fixture f;
+  WaitingLine line{f.nodes, "r"};
+  Redlock holding{f.endpoints(), f.options()};
+  InspectableLock waiting{f.endpoints(), f.options()};
+  auto lease = holding.lock("r", {.ttl = 6s, .renewal = redlock::Renewal::automatic}).value();
+  auto next = std::async(std::launch::async, [&] { return is_granted(waiting.lock("r")); });
+  REQUIRE(eventually([&] { return line.length() == 1; }));
+  std::vector<std::uint64_t> before;
+  for (int node = 0; node < 3; ++node) {
+    before.push_back(f.logins(node));
+    f.set_user(node, {">old", ">new"});
+  }
+  f.change_to("new");
+  for (int node = 0; node < 3; ++node) {
+    CHECK(eventually([&] { return f.logins(node) >= before[node] + 2; }));
+    f.set_user(node, {">new"});  // the old password is refused from now on
+  }
+  RawClient server{f.nodes.port(0)};
+  server.command({"CLIENT", "KILL", "USER", "app"});  // new connections have the new password
+  CHECK(eventually([&] { return waiting.ready_nodes() == 3 && f.connections(0) > 0; }));
+  const std::uint64_t renewed = server.calls("pexpire");
+  CHECK(eventually([&] { return server.calls("pexpire") > renewed; }));
+  CHECK(lease.state() == redlock::State::held);
+  CHECK(line.length() == 1);
+  CHECK(lease.release() == redlock::Release::released);
+  CHECK(next.get());
+  CHECK(f.warned() == 0);
+}
+
+TEST_CASE("a_connection_that_is_made_with_a_wrong_password_is_refused_while_others_go_on") {
+  Fixture f;
+  InspectableLock locks{f.endpoints(), f.options()};
+  auto lease = locks.lock("r").value();
+  f.change_to("wr0ng");
+  REQUIRE(eventually([&] { return f.warned() > 0; }));
+  RawClient{f.nodes.port(0)}.command({"CLIENT", "KILL", "USER", "app"});
+  REQUIRE(eventually([&] { return locks.inspect("r").at(0).status == NodeStatus::wrong_password; }));
+  for (const redlock::NodeReport& report : locks.inspect("r"))
+    CHECK_THAT(report.message, !contains("wr0ng") && !contains("old"));
+  CHECK(lease.extend());  // with the other two
+  f.change_to("old");
+  CHECK(eventually([&] { return locks.inspect("r").at(0).status == NodeStatus::held; }));
 }
 
 TEST_CASE("a_node_that_was_down_gets_the_changed_password_when_it_is_back") {

@@ -2,15 +2,19 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "redlock/endpoint.hpp"
 #include "redlock/login/credentials.hpp"
+#include "redlock/options.hpp"
 #include "support/catch.hpp"
 #include "support/exception_message.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace redlock::testing;
+using redlock::Configuration;
 using redlock::Credentials;
 using redlock::Endpoint;
 using redlock::password_file;
@@ -28,6 +32,21 @@ TEST_CASE("the_user_is_that_of_the_endpoint_and_its_password_comes_before_the_fi
   const auto source = password_file(folder.write("password", "in the file"));
   CHECK(source("redis://app:@h") == Credentials{"app", "in the file"});
   CHECK(source("redis://app:own@h") == Credentials{"app", "own"});
+}
+
+TEST_CASE("a_variable_names_the_password_file") {
+  const TempFolder folder;
+  const std::string file = folder.write("password", "in the file\n");
+  const Configuration read = Configuration::from_environment({}, [&](std::string_view name) {
+    return name == "REDLOCK_PASSWORD_FILE" ? std::optional{file} : std::nullopt;
+  });
+  CHECK(read.options.credentials("redis://app:@h") == Credentials{"app", "in the file"});
+}
+
+TEST_CASE("an_endpoint_takes_over_credentials") {
+  const Endpoint changed = Endpoint{"rediss://old:one@h:7000/2"}.with(Credentials{"new", "other"});
+  CHECK(changed == Endpoint{"rediss://new:other@h:7000/2"});
+  CHECK(changed.with(Credentials{}) == Endpoint{"rediss://h:7000/2"});
 }
 
 TEST_CASE("a_password_file_is_refused_if_it_is_empty_missing_unreadable_or_too_long") {
