@@ -133,7 +133,7 @@ TEST_CASE("every_option_is_in_the_man_page_and_in_all_completions") {
   const std::string zsh = read_project_file("src/tool/completion/_redlock");
   const std::string fish = read_project_file("src/tool/completion/redlock.fish");
   std::set<std::string> options;
-  for (const char* const command : {"run", "status", "list", "watch", "release", "nodes"})
+  for (const char* const command : {"run", "status", "list", "watch", "release", "nodes", "acl"})
     options.merge(options_in(run_tool({command, "--help"}).output));
   CHECK(options.size() >= 8);
   for (const std::string& option : options) {
@@ -170,7 +170,7 @@ TEST_CASE("the_synopsis_in_the_man_page_has_the_options_of_each_command_and_no_o
 }
 
 TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
-  CHECK(completed("redlock ''") == "run status list watch release nodes --help --version\n");
+  CHECK(completed("redlock ''") == "run status list watch release nodes acl --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");

@@ -24,6 +24,7 @@ int execute(const Commands& commands) {
   if (commands.release->parsed()) return force_release(commands.release_arguments);
   if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
   if (commands.init->parsed()) return begin_deployment(commands.nodes_arguments);
+  if (commands.acl->parsed()) return print_acl(commands.acl_arguments);
   if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
   const Ending ending = run(commands.run_arguments);
   if (ending.signal != 0) die_by_signal(ending.signal);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -183,6 +184,27 @@ CLI::App* add_init(CLI::App& nodes) {
   return init;
 }
 
+/// Has no nodes.
+CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
+  CLI::App* const acl = app.add_subcommand("acl", "print the rights that a user of the nodes needs");
+  acl->formatter(std::make_shared<CommandFormatter>(about_acl));
+  acl->footer(acl_footer);
+  std::map<std::string, Feature> features;
+  for (const Feature feature : all_features) features.emplace(name_of(feature), feature);
+  acl->add_option(
+         "--for", arguments.features,
+         "what the user may do: plain: take locks without token and order; fenced: with fencing\n"
+         "tokens; renewed: extend leases, and learn at once of their loss; waiting: stand in line, as\n"
+         "all do by default; operator: all commands of redlock (default: all but operator)")
+      ->type_name("FEATURE")
+      ->transform(CLI::CheckedTransformer(features).description(""));
+  acl->add_option("--key-prefix", arguments.key_prefix,
+                  "the prefix of the keys: without one, the user may use all keys (default: none)")
+      ->type_name("PREFIX");
+  acl->add_option("--user", arguments.user, "the name of the user (default: locks)")->type_name("NAME");
+  return acl;
+}
+
 }  // namespace
 
 Commands::Commands(CLI::App& app)
@@ -193,7 +215,8 @@ Commands::Commands(CLI::App& app)
       release{add_release(app, release_arguments)},
       nodes{add_nodes_command(app, nodes_arguments)},
       set{add_set(*nodes)},
-      init{add_init(*nodes)} {
+      init{add_init(*nodes)},
+      acl{add_acl(app, acl_arguments)} {
   nodes->require_subcommand(0, 1);
 }
 

@@ -1,6 +1,7 @@
 // The commands of the command line, with their options.
 #pragma once
 
+#include "tool/acl/acl.hpp"
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
 #include "tool/locks/watch.hpp"
@@ -27,6 +28,7 @@ struct Commands {
   WatchArguments watch_arguments;
   ReleaseArguments release_arguments;
   NodesArguments nodes_arguments;
+  AclArguments acl_arguments;
   CLI::App* run;
   CLI::App* status;
   CLI::App* list;
@@ -35,6 +37,7 @@ struct Commands {
   CLI::App* nodes;
   CLI::App* set;
   CLI::App* init;
+  CLI::App* acl;
 };
 
 }  // namespace redlock::tool

@@ -124,4 +124,14 @@ inline constexpr const char* nodes_footer =
     "  64   wrong usage; with --wait also: the nodes can never vote as they are configured\n"
     "  69   with --wait: some nodes do not vote";
 
+inline constexpr const char* about_acl =
+    "Prints the line that makes a user on a server who may do what --for says with locks of this prefix, "
+    "and\n"
+    "nothing else. Run it on every node, with a password instead of PASSWORD. Contacts no node.";
+
+inline constexpr const char* acl_footer =
+    "Exit codes:\n"
+    "  0    the line was printed\n"
+    "  64   wrong usage";
+
 }  // namespace redlock::tool

@@ -22,11 +22,15 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
+    --for)
+      mapfile -t COMPREPLY < <(compgen -W 'plain fenced renewed waiting operator' -- "$word")
+      return
+      ;;
     --order)
       mapfile -t COMPREPLY < <(compgen -W 'fifo none' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource) return ;;
+    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource | --user) return ;;
   esac
   local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
@@ -35,7 +39,8 @@ _redlock() {
     list | watch) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;
     nodes) words="init set $nodes --json --resource --wait --timeout --help" ;;
-    *) words='run status list watch release nodes --help --version' ;;
+    acl) words='--for --key-prefix --user --help' ;;
+    *) words='run status list watch release nodes acl --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }
