@@ -1,6 +1,8 @@
 #include "tool/command_line/commands.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -185,6 +187,15 @@ CLI::App* add_init(CLI::App& nodes) {
 }
 
 /// Has no nodes.
+/// Returns why a server would not take the text for the name of a user, else an empty text.
+std::string can_name_user(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isgraph(c) != 0 && c != '"' && c != '\'' && c != '\\';
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return {};
+  return "the name of a user consists of visible ASCII characters without quotes and backslashes";
+}
+
 CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
   CLI::App* const acl = app.add_subcommand("acl", "print the rights that a user of the nodes needs");
   acl->formatter(std::make_shared<CommandFormatter>(about_acl));
@@ -201,7 +212,9 @@ CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
   acl->add_option("--key-prefix", arguments.key_prefix,
                   "the prefix of the keys: without one, the user may use all keys (default: none)")
       ->type_name("PREFIX");
-  acl->add_option("--user", arguments.user, "the name of the user (default: locks)")->type_name("NAME");
+  acl->add_option("--user", arguments.user, "the name of the user (default: locks)")
+      ->type_name("NAME")
+      ->check(can_name_user);
   return acl;
 }
 

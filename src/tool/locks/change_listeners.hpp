@@ -19,9 +19,9 @@ namespace redlock::tool {
 /// Listens on each node to changes of one key, in a thread and over a connection of its own. The nodes say that a key was
 /// changed, extended or deleted, or that it expired, not which value it has.
 ///
-/// A node that does not answer, or whose credentials cannot be read, is called again every second. While it did not listen, changes may have been missed, so the
-/// beginning counts as a change. A node whose server is older than 6.0, or whose user may not listen, is *deaf*: it reports
-/// nothing, and has to be asked.
+/// A node that does not answer, or whose credentials cannot be read, is called again every second. While it did not listen,
+/// changes may have been missed, so the beginning counts as a change. A node whose server is older than 6.0, or whose user
+/// may not listen, is *deaf*: it reports nothing, and has to be asked.
 ///
 /// Threads: one thread calls `wait`.
 class ChangeListeners {

@@ -171,6 +171,11 @@ TEST_CASE("redlock_acl_prints_a_line_with_a_placeholder_for_the_password") {
   CHECK(all == run_tool({"acl", "--for", "waiting", "fenced", "renewed"}).output);
   CHECK_THAT(run_tool({"acl", "--for", "everything"}).errors, contains("--for"));
   CHECK(run_tool({"acl", "--for", "everything"}).code == 64);
+  for (const char* const name : {"", "two words", "\"quoted\""}) {
+    const Program::Ending refused = run_tool({"acl", "--user", name});
+    CHECK(refused.code == 64);
+    CHECK_THAT(refused.errors, contains("visible ASCII characters"));
+  }
 }
 
 TEST_CASE("a_prefix_is_quoted_in_the_rules") {
