@@ -266,6 +266,26 @@ TEST_CASE("a_flood_follows_the_answers_to_clients_that_have_sent_the_word") {
   REQUIRE(other.receive(7) == kPong);
 }
 
+TEST_CASE("a_proxy_rewrites_each_reply_to_a_command_and_each_message") {
+  Path path;
+  path.server.command({"SET", "key", std::string(100'000, 'x')});  // comes in several pieces
+  path.proxy.rewrite([](const std::vector<std::string>& command, const std::string& reply) {
+    const std::string words = command.empty() ? "message" : command.back();
+    return words == "PING" ? std::string{} : "+" + words + " " + std::to_string(reply.size()) + "\r\n";
+  });
+  RawClient client{path.proxy.port()};
+  CHECK(client.command({"GET", "key"}) == "key 100011");
+  CHECK(client.command({"EVAL", "return {1,{'a','b'},false}", "0"}) == "0 31");
+  Wire wire{path.proxy.port()};
+  wire.send("*1\r\n$4\r\nPING\r\n*2\r\n$9\r\nSUBSCRIBE\r\n$4\r\nnews");
+  CHECK(wire.receive(10) == "+news 33\r\n");
+  path.server.command({"PUBLISH", "news", "x"});
+  CHECK(wire.receive(13) == "+message 34\r\n");
+
+  path.proxy.rewrite({});
+  CHECK(client.command({"ECHO", "key"}) == "key");
+}
+
 TEST_CASE("threads_may_change_the_network_while_it_is_used") {
   Path path;
   std::vector<std::thread> threads;

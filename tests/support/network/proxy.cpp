@@ -14,6 +14,7 @@
 #include <future>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -37,9 +38,11 @@ Proxy::Duration bounded(Proxy::Duration delay) {
 /// A connection with its two sockets and two flows.
 class Link {
  public:
-  Link(Fd client, Fd server, Lane& lane_to_server, Lane& lane_to_client)
+  /// `rewriting`: null if the bytes of this connection are never rewritten.
+  Link(Fd client, Fd server, Lane& lane_to_server, Lane& lane_to_client, const ReplyRewriting* rewriting)
       : client_{std::move(client)},
         server_{std::move(server)},
+        rewriting_{rewriting},
         to_server_{lane_to_server, client_.get(), server_.get()},
         to_client_{lane_to_client, server_.get(), client_.get()} {
     if (!server_) to_client_.break_off(ProxyClock::now());
@@ -47,8 +50,13 @@ class Link {
 
   /// Returns false if the connection is over.
   bool step(ProxyClock::time_point now) {
-    to_server_.take(now);
-    to_client_.take(now);
+    to_server_.take(now, [this](std::string bytes) {
+      if (rewriting_) rewriter_.asked(bytes);
+      return bytes;
+    });
+    to_client_.take(now, [this](std::string bytes) {
+      return rewriting_ ? rewriter_.answered(bytes, *rewriting_) : bytes;
+    });
     if (floods()) to_client_.flood(now);
     return pass_on(to_server_, to_client_, now) && pass_on(to_client_, to_server_, now) &&
            !(to_server_.finished() && to_client_.finished());
@@ -103,6 +111,8 @@ class Link {
 
   Fd client_;
   Fd server_;
+  const ReplyRewriting* rewriting_;
+  detail::ReplyRewriter rewriter_;
   Flow to_server_;
   Flow to_client_;
 };
@@ -126,6 +136,7 @@ class Proxy::Loop {
   Lane to_server;
   Lane to_client;
   std::uint64_t accepted = 0;
+  std::optional<ReplyRewriting> rewriting;  // none before the first call for one
   std::list<Link> links;
   void listen(bool on) { listener_ = on ? port_.listen() : Fd{}; }
 
@@ -199,7 +210,8 @@ void Proxy::Loop::accept_all() {
     const int on = 1;
     ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ++accepted;
-    links.emplace_back(std::move(client), detail::connect_to_loopback(upstream_port_), to_server, to_client);
+    links.emplace_back(std::move(client), detail::connect_to_loopback(upstream_port_), to_server, to_client,
+                       rewriting ? &*rewriting : nullptr);
   }
 }
 
@@ -273,6 +285,10 @@ void Proxy::replace(std::string from, std::string to) {
     loop.to_client.replaced = std::move(from);
     loop.to_client.replacement = std::move(to);
   });
+}
+
+void Proxy::rewrite(ReplyRewriting rewriting) {
+  loop_->perform([&](Loop& loop) { loop.rewriting = std::move(rewriting); });
 }
 
 void Proxy::cut(Cut how) {

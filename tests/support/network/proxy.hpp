@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "support/network/reply_rewriter.hpp"
+
 namespace redlock::testing {
 
 enum class Direction : std::uint8_t { to_server, to_client, both };
@@ -64,6 +66,9 @@ class Proxy {
   void flood(std::string bytes, std::string word);
   /// Writes `to` instead of `from` wherever one piece (see `late`) of what the server sends has all of it.
   void replace(std::string from, std::string to);
+  /// Rewrites each reply of the server from now on; without a function, replies travel unchanged. Is called on the
+  /// thread of the proxy. Connections that were accepted before the first call are left alone.
+  void rewrite(ReplyRewriting);
 
   /// Ends all existing connections on both sides; bytes that wait in them are lost.
   void cut(Cut = Cut::reset);

@@ -52,14 +52,15 @@ void Flow::push(Kind kind, std::string bytes, ProxyClock::time_point now) {
   pieces_.push_back({kind, std::move(bytes), 0, now, due});
 }
 
-void Flow::take(ProxyClock::time_point now) {
+void Flow::take(ProxyClock::time_point now, const Rewrite& rewrite) {
   if (!wants_input()) return;
   std::array<char, 16384> buffer;
   const ssize_t size = ::recv(from_, buffer.data(), buffer.size(), 0);
   if (size > 0) {
     const std::string_view taken{buffer.data(), static_cast<std::size_t>(size)};
     has_seen_word_ = has_seen_word_ || (!lane_.word.empty() && taken.find(lane_.word) != taken.npos);
-    push(Kind::bytes, lane_.with_replacements(std::string{taken}), now);
+    std::string piece = rewrite(lane_.with_replacements(std::string{taken}));
+    if (!piece.empty()) push(Kind::bytes, std::move(piece), now);
   } else if (size == 0) {
     ended_ = true;
     push(Kind::fin, {}, now);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <random>
 #include <string>
@@ -47,7 +48,9 @@ class Flow {
 
   Flow(Lane& lane, int from, int to) : lane_{lane}, from_{from}, to_{to} {}
 
-  void take(ProxyClock::time_point now);
+  /// `rewrite(bytes)` returns what is forwarded instead of the bytes that were read.
+  using Rewrite = std::function<std::string(std::string bytes)>;
+  void take(ProxyClock::time_point now, const Rewrite& rewrite);
   /// Whether the word of this lane was in one of the pieces taken so far.
   [[nodiscard]] bool has_seen_word() const noexcept { return has_seen_word_; }
   /// Whether nothing waits to be forwarded, something was forwarded before, and the lane has a flood.
