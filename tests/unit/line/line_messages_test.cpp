@@ -5,6 +5,7 @@
 
 #include "redlock/core/line/gates.hpp"
 #include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/line/line_view.hpp"
 #include "support/catch.hpp"
 #include "unit/support/standing_client.hpp"
 
@@ -38,7 +39,26 @@ TEST_CASE("only_a_reply_of_the_line_s_script_is_a_place") {
   CHECK_FALSE(place_in(nil()));
   CHECK_FALSE(place_in(error_reply("NOPERM")));
   CHECK_FALSE(place_in(array_reply({number(0), number(0), number(0), number(1), number(1)})));
+  CHECK_FALSE(place_in(place_reply(-2, 4)));
+  CHECK_FALSE(place_in(place_reply(0, -1)));
+  CHECK_FALSE(place_in(place_reply(0, 1, std::string(101, 'x'))));
+  CHECK(place_in(place_reply(-1, 0, std::string(100, 'x'))));
   CHECK_FALSE(place_in(array_reply({string_reply("0"), number(0), number(0), number(1), string_reply("")})));
+}
+
+TEST_CASE("a_time_that_is_no_finite_number_is_no_time_and_its_line_is_empty") {
+  const auto time_in = [](const std::string& seconds) {
+    return array_reply({string_reply(seconds), string_reply("5")});
+  };
+  CHECK(read_time(time_in("7")) == 7'000'005.0);
+  const Reply order = array_reply({string_reply("member"), string_reply("1000000")});
+  CHECK(read_line(order, nil(), time_in("7")).size() == 1);
+  for (const std::string seconds : {"nan", "inf", "-inf", "1e308", "", "7x"}) {
+    CAPTURE(seconds);
+    CHECK_FALSE(read_time(time_in(seconds)));
+    CHECK(read_line(order, nil(), time_in(seconds)).empty());
+  }
+  CHECK_FALSE(read_time(nil()));
 }
 
 TEST_CASE("clients_choose_the_same_gate_whatever_the_order_of_their_nodes_and_keys_have_different_gates") {

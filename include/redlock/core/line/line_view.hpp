@@ -41,7 +41,8 @@ inline constexpr std::size_t most_shown_members = 100;
     const auto parsed = std::from_chars(text.data(), text.data() + text.size(), parts[at]);
     if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
   }
-  return parts[0] * 1e6 + parts[1];
+  const double time = parts[0] * 1e6 + parts[1];
+  return std::isfinite(time) ? std::optional{time} : std::nullopt;
 }
 
 /// A member of a sorted set. The scores of lines are microseconds since 1970.
