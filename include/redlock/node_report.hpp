@@ -29,8 +29,8 @@ struct InLine {
 struct NodeReport {
   std::string node;                             ///< The endpoint, without credentials.
   NodeStatus status = NodeStatus::unreachable;  ///< The result of the request.
-  std::string message;                          ///< Details, often the server's own text; may be empty.
-  std::optional<std::string> owner;             ///< The owner value that the node holds, if known.
+  std::string message;               ///< Details, often the server's own text, escaped; may be empty.
+  std::optional<std::string> owner;  ///< The owner value that the node holds, if known.
   std::optional<std::chrono::nanoseconds> ttl;  ///< The key's remaining ttl, if known and finite.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.

@@ -18,6 +18,7 @@
 #include "os/process_label.hpp"
 #include "os/quiet_thread.hpp"
 #include "os/random.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/line_view.hpp"
@@ -418,7 +419,7 @@ std::vector<NodeReport> Client::reports(const Tally& tally, NodeStatus yes) cons
     if (ballot.counter) report.counter = FencingToken{*ballot.counter};
     if (ballot.mark == Tally::Mark::no) report.status = NodeStatus::held;
     if (ballot.mark == Tally::Mark::unknown) report.status = ballot.trouble.status;
-    report.message = ballot.trouble.message;
+    report.message = core::printable(ballot.trouble.message, std::string::npos);
     report.votes_in = ballot.trouble.votes_in;
     if (ballot.mark != Tally::Mark::pending) continue;
     report.status = NodeStatus::not_awaited;

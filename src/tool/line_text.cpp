@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "redlock/core/base/printable.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 
@@ -22,7 +22,7 @@ std::string line_table(std::span<const InLine> line) {
   std::string text;
   std::size_t position = 0;
   for (const InLine& one : line)
-    text += "  " + ordinal(++position) + " in line: " + detail::printable(one.label) + ", for " +
+    text += "  " + ordinal(++position) + " in line: " + core::printable(one.label) + ", for " +
             readable(one.waited) + '\n';
   return text;
 }

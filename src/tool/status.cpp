@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/line_text.hpp"
@@ -14,12 +15,11 @@
 #include "tool/locks/holder_text.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
 
-using detail::printable;
+using core::printable;
 using StatusTable = Table<6>;
 
 StatusTable::Row row_of(const NodeReport& report) {

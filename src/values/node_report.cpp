@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "redlock/core/base/hex.hpp"
-#include "values/printable.hpp"
+#include "redlock/core/base/printable.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -25,7 +25,7 @@ std::string text_of(const Holder& holder) {
 }
 
 std::string details(const NodeReport& report) {
-  std::string text = detail::printable(report.message);
+  std::string text = core::printable(report.message);
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
   if (report.owner) add("owner " + text_of(Holder{*report.owner}));
   if (report.ttl)
@@ -117,11 +117,11 @@ std::vector<InLine> line_in(std::span<const NodeReport> reports) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {
-  if (!holder.since) return out << detail::printable(holder.owner_value);
+  if (!holder.since) return out << core::printable(holder.owner_value);
   const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};
   std::ostringstream text;
-  text << detail::printable(holder.label);
+  text << core::printable(holder.label);
   if (::gmtime_r(&since, &parts)) text << " since " << std::put_time(&parts, "%F %T UTC");
   return out << text.str();
 }

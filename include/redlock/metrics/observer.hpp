@@ -102,7 +102,7 @@ class REDLOCK_EXPORT Observer {
     std::string node = {};  ///< The endpoint, without credentials.
     NodeState state = NodeState::connecting;
     std::optional<NodeStatus> trouble = {};  ///< Why it does not vote; empty while first connecting.
-    std::string message = {};                ///< Details; may be empty.
+    std::string message = {};                ///< Details, as `NodeReport::message`; may be empty.
     bool reconnected = false;                ///< There is a new connection, and it is not the first one.
   };
   virtual void node_changed(const Node&) {}

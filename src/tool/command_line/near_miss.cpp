@@ -3,8 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "redlock/core/base/printable.hpp"
 #include "tool/command_line/suggestion.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -31,10 +31,10 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 /// A command that is no command.
 std::optional<std::string> unknown_command(const CLI::App& app, const std::string& word, bool has_separator) {
-  const std::string refusal = "there is no command " + detail::printable(word) + ". Did you mean redlock ";
+  const std::string refusal = "there is no command " + core::printable(word) + ". Did you mean redlock ";
   const std::string parents = app.get_parent() ? app.get_name() + ' ' : "";
   if (const auto name = nearest_command(word, commands_of(app))) return refusal + parents + *name + '?';
-  if (has_separator) return refusal + "run " + detail::printable(word) + " -- CMD?";
+  if (has_separator) return refusal + "run " + core::printable(word) + " -- CMD?";
   return std::nullopt;
 }
 
@@ -45,7 +45,7 @@ std::optional<std::string> unknown_option(const CLI::App& command, const std::ve
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || std::ranges::find(known, name) != known.end()) continue;
     if (const auto nearest = nearest_word(name, known))
-      return "there is no option " + detail::printable(name) + ". Did you mean " + *nearest + '?';
+      return "there is no option " + core::printable(name) + ". Did you mean " + *nearest + '?';
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ std::optional<std::string> near_miss(const CLI::App& app, const std::vector<std:
   if (command->get_name() == "release" && std::ranges::find(own, "--force") == own.end())
     return "release ends a lock that another process holds, which has to be said. Did you mean redlock "
            "release --force " +
-           (own.size() == 2 ? detail::printable(own[1]) : "RESOURCE") + '?';
+           (own.size() == 2 ? core::printable(own[1]) : "RESOURCE") + '?';
   return std::nullopt;
 }
 

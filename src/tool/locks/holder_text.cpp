@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/node_report.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 
 std::string holder_text(const std::string& owner_value) {
   const Holder holder{owner_value};
-  return detail::printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
+  return core::printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
 }
 
 std::string utc_text(std::chrono::sys_seconds time) {

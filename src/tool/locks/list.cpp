@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
@@ -17,12 +18,11 @@
 #include "tool/locks/lock_reader.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
 
-using detail::printable;
+using core::printable;
 using Listing = Table<7>;
 
 /// A lock in the list: the owner value with the most copies.

@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "tool/locks/patience.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -234,7 +234,7 @@ std::vector<Reply> LockReader::receive(Node& node, std::size_t number) {
 std::vector<std::string> LockReader::failures() const {
   std::vector<std::string> all;
   for (const Node& node : nodes_)
-    if (!node.dialogue) all.push_back(node.name + ": " + detail::printable(node.failure.message));
+    if (!node.dialogue) all.push_back(node.name + ": " + core::printable(node.failure.message));
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
@@ -21,12 +22,11 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/patience.hpp"
 #include "tool/probe/dialogue.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
 
-using detail::printable;
+using core::printable;
 using Reports = std::vector<NodeReport>;
 
 constexpr std::size_t shortest_beginning = 8;  // as `status` and `list` show it

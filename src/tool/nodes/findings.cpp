@@ -6,11 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/nodes/node_findings.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -65,7 +65,7 @@ class Examiner {
     const auto is_there = [&](const NodeView& node) { return node.host == host; };
     if (nodes.size() == 1 || !std::ranges::all_of(nodes, is_there)) return;
     add(Severity::degraded, "one_host",
-        "all nodes are on one host, " + detail::printable(host) + ", and fail together with it",
+        "all nodes are on one host, " + core::printable(host) + ", and fail together with it",
         "Use separate machines, with disks and power supplies of their own.");
   }
 
@@ -194,7 +194,7 @@ Severity worst(const std::vector<Finding>& findings) {
 std::vector<std::string> unseen_on(const NodeView& node, const Options& options) {
   const NodeFacts& facts = node.facts;
   if (!facts.trouble.empty() && has_voted(node.report))
-    return {"everything else (" + detail::printable(facts.trouble) + ")"};
+    return {"everything else (" + core::printable(facts.trouble) + ")"};
   if (!facts.trouble.empty()) return {"everything else"};
   std::vector<std::string> unseen;
   const auto note = [&](bool is_seen, const char* what) {

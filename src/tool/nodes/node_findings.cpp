@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <string>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/status.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
 
-using detail::printable;
+using core::printable;
 
 /// By how much clocks may run at different rates: what validity leaves out of the ttl.
 constexpr double rate_allowance = 0.01;

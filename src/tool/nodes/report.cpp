@@ -6,10 +6,10 @@
 #include <iostream>
 #include <string>
 
+#include "redlock/core/base/printable.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using Report = Table<11>;
 
-std::string word(const std::optional<std::string>& text) { return text ? detail::printable(*text, 40) : "?"; }
+std::string word(const std::optional<std::string>& text) { return text ? core::printable(*text, 40) : "?"; }
 
 /// A number in this format. Zero has no minus.
 std::string decimal(double value, const char* format = "%.1f") {

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "os/random.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/error.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/probe/probe.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -54,7 +54,7 @@ void heed_speed(NodeView& node, std::chrono::nanoseconds timeout) {
 std::string NodeView::missing(Use use) const {
   std::string rules;
   for (const MissingRight& right : facts.missing.value_or(std::vector<MissingRight>{}))
-    if (right.use == use) rules += (rules.empty() ? "" : " ") + detail::printable(right.rule);
+    if (right.use == use) rules += (rules.empty() ? "" : " ") + core::printable(right.rule);
   return rules;
 }
 
@@ -100,7 +100,7 @@ Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nano
   for (std::size_t node = 0; node < facts.size(); ++node) {
     if (resource.empty() && facts[node].refuses_resource)
       throw Error{Errc::misconfigured, "the user of " + reports[node].node + " may not use the made-up key " +
-                                           detail::printable(nodes.options.key_prefix + name) +
+                                           core::printable(nodes.options.key_prefix + name) +
                                            ": name a lock that it may take with --resource NAME"};
     std::string host = host_of(node, nodes.endpoints, facts);
     survey.nodes.push_back({std::move(reports[node]), facts[node], std::move(host)});

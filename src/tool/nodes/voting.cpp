@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/table.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -50,7 +50,7 @@ class VotingProgress {
     for (const Vote& vote : votes) {
       states += state_of_vote(vote) + '\n';
       if (vote.is_given) continue;
-      const std::string details = detail::printable(vote.report.message);
+      const std::string details = core::printable(vote.report.message);
       lines += "\n  " + vote.report.node + ": " + state_of_vote(vote) +
                (details.empty() ? "" : " (" + details + ")");
     }
@@ -76,7 +76,7 @@ bool all_given(const std::vector<Vote>& votes) {
 void print(const std::vector<Vote>& votes) {
   std::vector<Table<3>::Row> rows{{"NODE", "STATE", ""}};
   for (const Vote& vote : votes)
-    rows.push_back({vote.report.node, state_of_vote(vote), detail::printable(vote.report.message)});
+    rows.push_back({vote.report.node, state_of_vote(vote), core::printable(vote.report.message)});
   Table<3>{}.print(rows);
 }
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include "redlock/core/base/printable.hpp"
 #include "tool/line_text.hpp"
 #include "tool/time_text.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -31,7 +31,7 @@ std::string fitted(const std::string& text) {
   const bool is_known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
   std::size_t left = is_known ? size.ws_col - 1U : 79U;
   std::string_view rest = text;
-  while (!rest.empty() && left-- > 0) rest.remove_prefix(detail::printable_character(rest));
+  while (!rest.empty() && left-- > 0) rest.remove_prefix(core::printable_character(rest));
   return text.substr(0, text.size() - rest.size());
 }
 
@@ -51,7 +51,7 @@ std::string reason_of(const Observer::Attempt& attempt) {
 }  // namespace
 
 Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared_ptr<Observer> next, Now now)
-    : resource_{detail::printable(resource)},
+    : resource_{core::printable(resource)},
       verbosity_{verbosity},
       next_{std::move(next)},
       now_{std::move(now)} {}

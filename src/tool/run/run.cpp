@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/run/acquire.hpp"
@@ -23,7 +24,6 @@
 #include "tool/watch/deadline_keeper.hpp"
 #include "tool/watch/termination.hpp"
 #include "tool/watch/watchdog.hpp"
-#include "values/printable.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -154,10 +154,10 @@ std::string explain(Redlock& locks, const Lease& lease, const CommandResult& res
   std::ostringstream text;
   text << "redlock: ";
   if (loss == Loss::none)
-    text << "the watchdog process of the lock " << detail::printable(lease.resource())
+    text << "the watchdog process of the lock " << core::printable(lease.resource())
          << " ended, so the command was killed";
   else
-    text << "the lock " << detail::printable(lease.resource())
+    text << "the lock " << core::printable(lease.resource())
          << " could not be kept, so the command was terminated: " << to_string(loss);
   std::error_code ignored;
   for (const NodeReport& report : locks.inspect(lease.resource(), ignored)) text << "\n  " << report;
@@ -174,7 +174,7 @@ bool is_to_end(const CommandResult& result, const SignalForwarder& signals) {
 /// Keeps the lock until then, or until a signal.
 void keep(const Lease& lease, Clock::time_point until, const SignalForwarder& signals) {
   if (lease.wait_lost(until - Clock::now(), signals.stop()))
-    warn("the lock " + detail::printable(lease.resource()) +
+    warn("the lock " + core::printable(lease.resource()) +
          " was lost before --at-least was over: " + std::string{to_string(lease.loss())});
 }
 

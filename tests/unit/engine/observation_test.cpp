@@ -165,6 +165,16 @@ TEST_CASE("a_broken_connection_and_its_replacement_are_both_reported") {
   CHECK(observed.recorder.nodes()[2].message == "reset by peer");
 }
 
+TEST_CASE("the_message_about_a_node_is_printable") {
+  RecordingObserver recorder;
+  EngineHarness harness{1, std::nullopt, &recorder};
+  harness.submit({.nodes = 1, .connections = 1}, at(0ms));
+  const std::string rest(300, 'x');
+  harness.engine.disconnected(0, {NodeStatus::unreachable, "\x1b[2J\n" + rest}, at(1ms));
+  REQUIRE(recorder.nodes().size() == 2);
+  CHECK(recorder.nodes()[1].message == "\\x1b[2J\\x0a" + rest);
+}
+
 TEST_CASE("a_node_that_stays_down_for_the_same_reason_is_reported_once") {
   RecordingObserver recorder;
   EngineHarness harness{1, std::nullopt, &recorder};

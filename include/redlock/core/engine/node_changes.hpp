@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/node/session.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -32,11 +33,12 @@ class NodeChanges {
     last.state = state;
     last.trouble = status;
     const bool again = session.ready() && !was_connected && std::exchange(last.connected, true);
-    observer_->node_changed({.node = session.name(),
-                             .state = state,
-                             .trouble = status,
-                             .message = trouble ? trouble->message : std::string{},
-                             .reconnected = again});
+    observer_->node_changed(
+        {.node = session.name(),
+         .state = state,
+         .trouble = status,
+         .message = trouble ? printable(trouble->message, std::string::npos) : std::string{},
+         .reconnected = again});
   }
 
  private:
