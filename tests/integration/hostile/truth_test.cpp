@@ -1,0 +1,104 @@
+// Nothing that one of five nodes falsely says becomes true.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integration/hostile/beset_client.hpp"
+#include "integration/support/loss_recorder.hpp"
+#include "redlock/core/line/gates.hpp"
+#include "redlock/core/line/line_messages.hpp"
+#include "redlock/redlock.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/granted.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+using redlock::Errc;
+using redlock::holder_of;
+using redlock::Lease;
+using redlock::LockClient;
+using redlock::LockResult;
+using redlock::Release;
+
+/// The client does not get the lock, and is told of no other holder than the owner of this lease. It may be told of none: it
+/// asks no further once a majority has voted.
+void check_held(LockClient& locks, const Lease& lease) {
+  const LockResult refused = locks.try_lock(lease.resource());
+  CAPTURE(refused.message());
+  CHECK(refused.code() == Errc::held);
+  const auto holder = holder_of(refused.nodes());
+  if (holder) CHECK(holder->owner_value == lease.owner_value());
+}
+
+bool stands_in_line(FiveNodes& five, const std::string& resource) {
+  const std::string order = redlock::core::LineKeys{resource}.order;
+  return std::ranges::any_of(five.servers, [&](RawClient& server) {
+    return server.command({"EXISTS", order}) == "1";
+  });
+}
+
+/// Another lock at each call, whose line is ordered by node 0 if that node is asked. `number`: of the last one.
+std::string next_lock_of_gate(FiveNodes& five, int& number) {
+  std::vector<std::string> run_ids;
+  for (std::size_t node = 0; node < 5; ++node) run_ids.push_back(five.servers[node].info("run_id").value());
+  for (;;) {
+    std::string resource = "line " + std::to_string(++number);
+    if (redlock::core::best_suited(5, resource, [&](std::size_t node) { return run_ids[node]; }) == 0U)
+      return resource;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a_hostile_node_ends_no_lease_and_gives_no_lock_to_two") {
+  FiveNodes five;
+  for (const Attack& attack : five.attacks()) {
+    INFO("attack: " << attack.name);
+    BesetClient client{five};
+    LossRecorder losses;
+    Lease lease = client.locks.lock("truth", {.ttl = 60s, .on_lost = losses.callback()}).value();
+    REQUIRE(eventually([&] { return five.honest_copies("truth") == 4 && client.locks.listens(1); }));
+    client.suffer(attack);
+
+    check_held(five.honest, lease);
+    check_held(client.locks, lease);
+    CHECK(lease.extend());
+    CHECK(holder_of(client.locks.inspect("truth")).value().owner_value == lease.owner_value());
+    CHECK(lease.valid());
+    CHECK(losses.losses().empty());
+    CHECK(lease.release() == Release::released);
+
+    REQUIRE(eventually([&] { return five.honest_copies("truth") == 0; }));
+    CHECK(is_granted(client.locks.try_lock("truth")));
+    REQUIRE(eventually([&] { return five.honest_copies("truth") == 0; }));
+  }
+}
+
+TEST_CASE("a_call_in_line_gets_the_lock_whatever_the_node_says_that_orders_the_line") {
+  FiveNodes five;
+  int number = 0;
+  for (const Attack& attack : five.attacks()) {
+    INFO("attack: " << attack.name);
+    const std::string resource = next_lock_of_gate(five, number);
+    BesetClient client{five, {.connect_timeout = 20s, .node_timeout = 200ms}};
+    Lease held = five.honest.lock(resource).value();
+    REQUIRE(eventually([&] { return five.honest_copies(resource) == 4; }));
+    attack.begin(client.proxy);
+    auto waiting = std::async(std::launch::async, [&] { return client.locks.try_lock_for(resource, 20s); });
+    // The hostile node executes commands, whatever it replies.
+    REQUIRE(eventually([&] { return stands_in_line(five, resource); }));
+    CHECK(held.release() == Release::released);
+    LockResult result = waiting.get();
+    CAPTURE(result.message());
+    CHECK(result);
+    if (result) CHECK(result->release() == Release::released);
+  }
+}
