@@ -99,7 +99,8 @@ TEST_CASE("a_changed_password_is_sent_on_both_connections_that_are_open") {
   f.change_to("new");
   for (int node = 0; node < 3; ++node) {
     CHECK(eventually([&] { return f.logins(node) == 4; }));
-    CHECK(eventually([&] { return f.connections(node) == 2 && locks.listens(node); }));
+    CHECK(eventually(
+        [&] { return f.connections(node) == 2 && locks.listens(static_cast<std::size_t>(node)); }));
   }
   CHECK(lease.extend());
   CHECK(lease.state() == redlock::State::held);
@@ -125,7 +126,7 @@ TEST_CASE("a_lock_is_renewed_and_a_place_in_line_kept_while_the_password_changes
   }
   f.change_to("new");
   for (int node = 0; node < 3; ++node) {
-    CHECK(eventually([&] { return f.logins(node) >= before[node] + 2; }));
+    CHECK(eventually([&] { return f.logins(node) >= before.at(static_cast<std::size_t>(node)) + 2; }));
     f.set_user(node, {">new"});  // the old password is refused from now on
   }
   RawClient server{f.nodes.port(0)};
