@@ -139,7 +139,8 @@ struct Options {
   /// Called with warnings for people. During construction, on the constructing thread, it reports choices
   /// that work but are unwise (an even number of nodes); an exception that it throws then leaves the
   /// constructor. Later, on one of the client's threads, it reports loss callbacks and observers that throw,
-  /// and (once per client) a node that does not report deleted locks. Default: warnings are dropped.
+  /// a node that lets waiting calls wait for others that are not there, and (once per client) a node that
+  /// does not report deleted locks. Default: warnings are dropped.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
   /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one.

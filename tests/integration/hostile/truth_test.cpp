@@ -1,11 +1,13 @@
 // Nothing that one of five nodes falsely says becomes true.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <future>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "integration/hostile/beset_client.hpp"
@@ -101,4 +103,47 @@ TEST_CASE("a_call_in_line_gets_the_lock_whatever_the_node_says_that_orders_the_l
     CHECK(result);
     if (result) CHECK(result->release() == Release::released);
   }
+}
+
+TEST_CASE("a_node_that_says_to_all_that_others_come_first_orders_their_line_no_longer") {
+  FiveNodes five;
+  int number = 0;
+  const std::string resource = next_lock_of_gate(five, number);
+  std::atomic<int> warnings{0};
+  redlock::Options options = FiveNodes::patient;
+  options.on_warning = [&](std::string_view warning) {
+    warnings += warning.find("lets calls wait for others that are not there") != warning.npos ? 1 : 0;
+  };
+  BesetClient one{five, options};
+  BesetClient other{five, options};
+  for (BesetClient* const client : {&one, &other})
+    client->proxy.rewrite([](const attack::Command& command, std::string reply) {
+      using attack::integer;
+      return attack::calls(command, redlock::core::line_script) && reply.starts_with('*')
+                 ? attack::array({integer(2), integer(3), integer(-1), integer(1), attack::bulk("a line")})
+                 : std::move(reply);
+    });
+  const auto both_get_it = [&](const std::vector<std::size_t>& gates) {
+    Lease held = five.honest.lock(resource).value();
+    const auto wait = [&](BesetClient& client) {
+      return std::async(std::launch::async,
+                        [&] { return client.locks.try_lock_for(resource, 120s).value().release(); });
+    };
+    auto first = wait(one);
+    auto second = wait(other);
+    REQUIRE(eventually([&] {
+      int standing = 0;
+      for (const std::size_t gate : gates)
+        standing += std::stoi(five.servers[gate].command({"ZCARD", redlock::core::LineKeys{resource}.order}));
+      return standing == 2;
+    }));
+    CHECK(held.release() == Release::released);
+    CHECK(first.get() == Release::released);
+    CHECK(second.get() == Release::released);
+  };
+
+  both_get_it({0});
+  CHECK(eventually([&] { return warnings == 2; }));
+  both_get_it({1, 2, 3, 4});
+  CHECK(warnings == 2);
 }

@@ -163,7 +163,7 @@ void Process::attempt_begins(Thread& thread, core::Claim& claim) {
   thread.claim = claim;
   ++judge_.figures().attempts;
   world_.asked(claim.owner);
-  if (thread.pursuit && thread.pursuit->is_standing())
+  if (thread.pursuit && thread.pursuit->is_in_turn())
     judge_.lines().asks({index_, thread.index}, world_.now());
   thread.invoked = world_.now();
   world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");

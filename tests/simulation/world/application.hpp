@@ -26,6 +26,7 @@ class Process::ObservedPursuit final : public core::Pursuit {
  public:
   ObservedPursuit(Call call, Thread& thread);
   using Pursuit::is_standing;
+  using Pursuit::is_in_turn;
 
  private:
   Attempt make_attempt(core::Claim&& claim) override;

@@ -68,11 +68,11 @@ TEST_CASE("clients_choose_the_same_gate_whatever_the_order_of_their_nodes_and_ke
   std::set<NodeIndex> chosen;
   for (int number_of_key = 0; number_of_key < 100; ++number_of_key) {
     const std::string key = "key " + std::to_string(number_of_key);
-    const NodeIndex gate = Gates{5}.best(key, nodes).value();
-    CHECK(Gates{5}.best(key, reversed) == 4 - gate);
+    const NodeIndex gate = Gates{5}.best(key, nodes, {}).value();
+    CHECK(Gates{5}.best(key, reversed, {}) == 4 - gate);
     chosen.insert(gate);
   }
   CHECK(chosen.size() == 5);
   nodes.ready = {true, true, false, false, false};
-  CHECK_FALSE(Gates{5}.best("key", nodes));
+  CHECK_FALSE(Gates{5}.best("key", nodes, {}));
 }

@@ -149,7 +149,7 @@ TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
   REQUIRE(first.attempts == 1);
   const bool is_granted = GENERATE(true, false);
   if (is_granted)
-    client.lines.attempt_succeeded(first);
+    client.lines.attempt_succeeded(first, at(1ms));
   else
     client.lines.leave(first);
   client.advance(at(4ms));
@@ -267,7 +267,7 @@ TEST_CASE("a_call_whose_attempt_is_under_way_is_not_turned_away") {
   client.lines.node_changed();
   client.advance(at(3ms));
   CHECK(call.times_turned_away == 0);
-  client.lines.attempt_succeeded(call);
+  client.lines.attempt_succeeded(call, at(4ms));
   client.advance(at(4ms));
   CHECK(client.nodes.listening == 0);
 }
@@ -293,6 +293,44 @@ TEST_CASE("a_node_that_refuses_the_line_is_named_to_all_calls") {
   client.join(call, at(0ms));
   client.answer(client.gate(), "stand", error_reply("NOPERM no rights"), at(1ms));
   CHECK(call.refusal == "NOPERM no rights");
+}
+
+TEST_CASE("a_call_that_stands_behind_for_as_long_as_a_flag_lives_asks_out_of_turn") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  const auto stand_behind = [&](redlock::core::Time begin, redlock::core::Time end) {
+    for (redlock::core::Time now = begin; now < end; now = client.lines.timer()) {
+      client.advance(now);
+      if (client.count("stand") > 0) client.answer(gate, "stand", place_reply(1, 2), now);
+    }
+  };
+  stand_behind(at(0ms), at(6500ms));
+  CHECK(call.attempts_out_of_turn == 0);
+  client.advance(at(6500ms));
+  CHECK(call.attempts_out_of_turn == 1);
+  SECTION("and again if it was denied") {
+    client.lines.attempt_failed(call, false, at(6501ms));
+    stand_behind(at(6501ms), at(13s));
+    CHECK(call.attempts_out_of_turn == 1);
+    client.advance(at(13s));
+    CHECK(call.attempts_out_of_turn == 2);
+    CHECK_FALSE(client.nodes.distrusted[gate]);
+  }
+  SECTION("and does not believe the gate any more if it was granted") {
+    client.lines.attempt_succeeded(call, at(6501ms));
+    CHECK(client.nodes.distrusted[gate]);
+    CHECK(client.gate() != gate);
+  }
+  SECTION("but believes the gate if it has become the first one by then") {
+    client.lines.message(gate, "redlock:qo:{key}");
+    client.advance(at(6501ms));
+    client.answer(gate, "stand", place_reply(0, 1), at(6501ms));
+    client.lines.attempt_succeeded(call, at(6502ms));
+    CHECK_FALSE(client.nodes.distrusted[gate]);
+  }
+  CHECK(call.attempts == 0);
 }
 
 TEST_CASE("whoever_leaves_the_line_as_the_last_one_takes_the_flag_down") {

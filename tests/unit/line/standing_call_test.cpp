@@ -1,5 +1,7 @@
 // A call that stands in the line of its client's engine.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -118,4 +120,53 @@ TEST_CASE("replies_that_come_after_a_line_is_over_leave_nothing_to_do") {
   REQUIRE(harness.engine.lines()->empty());
   answer_all(harness, at(4ms));  // the flag was taken down
   CHECK(harness.engine.timer() > at(4ms));
+}
+
+TEST_CASE("a_gate_that_says_forever_that_others_come_first_is_found_out") {
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
+  std::vector<NodeIndex> gates;
+  bool is_free = false;
+  const auto answer_all_as_liars = [&](Time now) {
+    for (NodeIndex node = 0; node < harness.engine.nodes(); ++node) {
+      const std::string bytes = harness.take_bytes(node);
+      std::vector<std::string_view> words;
+      for (std::string_view rest = bytes; !rest.empty();) {
+        take_command(rest, words);
+        Reply reply = number(1);
+        if (words[1] == line_script.sha1) {
+          reply = words[7].empty() ? place_reply(-1, 1) : place_reply(2, 3);
+          if (!words[7].empty()) gates.push_back(node);
+        } else if (words[1] == grant_script.sha1) {
+          CHECK(bytes.find("redlock:qw:") != bytes.npos);  // heeds the flag
+          reply = is_free ? number(1'700'000'000'000'000) : held_by("other");
+        }
+        harness.engine.answered(node, reply, now);
+      }
+    }
+  };
+  const auto wait_for = [&](const Ref<Operation>& call, Time begin) {
+    harness.engine.submit(call, begin);
+    for (Time now = begin; !call->done() && now < later(begin, 1h); now = harness.engine.timer()) {
+      harness.engine.on_time(now);
+      for (int round = 0; round < 4; ++round) answer_all_as_liars(now);
+      is_free = true;  // after the first attempt
+    }
+    return call->done();
+  };
+
+  auto* const pursuit = new Pursuit{fair_call(), 3};
+  const Ref<Operation> call{pursuit};
+  REQUIRE(wait_for(call, at(0ms)));
+  CHECK(pursuit->granted());
+  const NodeIndex liar = gates.front();
+  CHECK(std::count(gates.begin(), gates.end(), liar) == static_cast<std::ptrdiff_t>(gates.size()));
+  const auto warning = harness.engine.take_warning();
+  REQUIRE(warning);
+  CHECK(warning->find("lets calls wait for others that are not there") != warning->npos);
+
+  gates.clear();
+  is_free = false;
+  REQUIRE(wait_for(Ref<Operation>{new Pursuit{fair_call(), 3}}, at(8s)));
+  CHECK(std::count(gates.begin(), gates.end(), liar) == 0);
 }

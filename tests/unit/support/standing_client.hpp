@@ -18,7 +18,11 @@ namespace redlock::testing {
 /// Nodes that are all well, unless a test says otherwise.
 struct LineNodesOfTest final : core::LineContext {
   explicit LineNodesOfTest(std::size_t nodes)
-      : ready(nodes, true), granting(nodes, true), hearing(nodes, true), blind(nodes, false) {}
+      : ready(nodes, true),
+        granting(nodes, true),
+        hearing(nodes, true),
+        blind(nodes, false),
+        distrusted(nodes, false) {}
 
   [[nodiscard]] const core::LineTimes& times() const noexcept override { return line_times; }
   [[nodiscard]] bool is_ready(core::NodeIndex node) const override { return ready[node]; }
@@ -26,6 +30,10 @@ struct LineNodesOfTest final : core::LineContext {
     return granting[node];
   }
   [[nodiscard]] std::string_view server(core::NodeIndex node) const override { return names[node]; }
+  void distrust(core::NodeIndex node, core::Time) override { distrusted[node] = true; }
+  [[nodiscard]] bool is_distrusted(core::NodeIndex node, core::Time) const override {
+    return distrusted[node];
+  }
   [[nodiscard]] bool hears(core::NodeIndex node) const override { return hearing[node]; }
   [[nodiscard]] bool is_blind(core::NodeIndex node) const override { return blind[node]; }
   void begin_listening() override { ++listening; }
@@ -46,6 +54,7 @@ struct LineNodesOfTest final : core::LineContext {
   std::vector<bool> granting;
   std::vector<bool> hearing;
   std::vector<bool> blind;
+  std::vector<bool> distrusted;
   int listening = 0;
   std::string names[5] = {"a", "b", "c", "d", "e"};
 };
@@ -56,12 +65,15 @@ struct TestWaiter final : core::Waiter {
     using namespace std::chrono_literals;
     terms_ = {"key", called_at, 1000ms, 50ms};
   }
-  void attempt_in_line(core::Time, core::Outbox&) override { ++attempts; }
+  void attempt_in_line(Turn turn, core::Time, core::Outbox&) override {
+    ++(turn == Turn::own ? attempts : attempts_out_of_turn);
+  }
   void turned_away(core::Time, core::Outbox&) override { ++times_turned_away; }
   void refused(core::NodeIndex, const core::Trouble& why, core::Time, core::Outbox&) override {
     refusal = why.message;
   }
   int attempts = 0;
+  int attempts_out_of_turn = 0;
   int times_turned_away = 0;
   std::string refusal;
 };
@@ -107,7 +119,7 @@ struct StandingClient {
   /// The node that orders the line.
   [[nodiscard]] core::NodeIndex gate() const {
     core::Gates gates{nodes.ready.size()};
-    return *gates.best("key", nodes);
+    return *gates.best("key", nodes, {});
   }
   /// Makes the call the first one in line, with the key held on all nodes for a second.
   void become_head(core::Time now) {

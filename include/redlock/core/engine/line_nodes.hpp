@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/engine/nodes.hpp"
@@ -25,6 +26,7 @@ class LineNodes final : public LineContext, public Watcher {
         listeners_{listeners},
         times_{times},
         random_{seed},
+        distrusted_until_(nodes.size()),
         lines_{std::move(member), nodes.size(), *this} {
     listeners_.add(*this);
   }
@@ -42,6 +44,13 @@ class LineNodes final : public LineContext, public Watcher {
   [[nodiscard]] std::string_view server(NodeIndex node) const override {
     const Session& session = nodes_.session(node);
     return session.run_id().empty() ? session.name() : session.run_id();
+  }
+  void distrust(NodeIndex node, Time now) override {
+    distrusted_until_[node] = later(now, std::chrono::minutes{1});
+    lines_.warn_of_disorder(nodes_.session(node).name());
+  }
+  [[nodiscard]] bool is_distrusted(NodeIndex node, Time now) const override {
+    return now < distrusted_until_[node];
   }
   [[nodiscard]] bool hears(NodeIndex node) const override { return listeners_.session(node).hears_turns(); }
   [[nodiscard]] bool is_blind(NodeIndex node) const override { return listeners_.is_blind(node); }
@@ -69,6 +78,7 @@ class LineNodes final : public LineContext, public Watcher {
   Listeners& listeners_;
   const LineTimes times_;
   std::uint64_t random_;
+  std::vector<Time> distrusted_until_;
   Lines lines_;
 };
 

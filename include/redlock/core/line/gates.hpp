@@ -60,12 +60,14 @@ class Gates {
   }
 
   /// None if too few nodes are ready for a majority: who stands in line without one keeps others waiting.
-  [[nodiscard]] std::optional<NodeIndex> best(std::string_view key, const LineContext& context) const {
+  [[nodiscard]] std::optional<NodeIndex> best(std::string_view key, const LineContext& context,
+                                              Time now) const {
     std::size_t ready = 0;
     for (NodeIndex node = 0; node < nodes_.size(); ++node) ready += context.is_ready(node) ? 1 : 0;
     if (ready < quorum(nodes_.size())) return std::nullopt;
     return best_suited(nodes_.size(), key, [&](NodeIndex node) {
-      return context.is_ready(node) && !nodes_[node].is_deaf ? context.server(node) : std::string_view{};
+      const bool is_left_out = nodes_[node].is_deaf || context.is_distrusted(node, now);
+      return context.is_ready(node) && !is_left_out ? context.server(node) : std::string_view{};
     });
   }
 

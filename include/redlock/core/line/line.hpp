@@ -60,7 +60,6 @@ class Line final : public ScriptedOperation {
     touch();
     if (waiters_.add(waiter)) change_first();
   }
-  /// The call has ended, with or without a lock, or waits outside.
   void remove(Waiter& waiter) {
     touch();
     if (waiters_.remove(waiter)) change_first();
@@ -72,7 +71,8 @@ class Line final : public ScriptedOperation {
     head_.attempt_failed();
     if (is_split) head_.split_vote(now);
   }
-  void attempt_succeeded() noexcept { head_.attempt_succeeded(); }
+  /// Returns false if nobody is the first one, although the gate says that others are.
+  [[nodiscard]] bool attempt_succeeded() noexcept { return head_.attempt_succeeded(); }
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -93,7 +93,7 @@ class Line final : public ScriptedOperation {
   /// No key is armed on this node any more, and messages of it may be lost: one of its connections has changed.
   void unheard(NodeIndex node) {
     disarmed(node);
-    look_wanted_ = look_wanted_ || node == gate_;
+    message(node);
   }
   /// The releases of this client's own lease were sent to all nodes: an attempt can follow them at once.
   void released() {
@@ -113,7 +113,6 @@ class Line final : public ScriptedOperation {
     look_wanted_ = true;
   }
 
-  /// Does what is due.
   void advance(Time now, Outbox& outbox) {
     act(now, outbox);
     if (waiters_.empty() != is_listening_) return;
@@ -124,12 +123,12 @@ class Line final : public ScriptedOperation {
     if (waiters_.empty()) return never;
     return std::min(is_looking_ ? answer_due() : look_at_, waiters_.is_asking() ? never : head_.timer());
   }
+  [[nodiscard]] std::optional<NodeIndex> gate() const noexcept { return gate_; }
   [[nodiscard]] bool has_waiters() const noexcept { return !waiters_.empty(); }
   /// Nothing on the nodes depends on this object any more, and none has yet to say whether this client was the last one.
   [[nodiscard]] bool has_left() const noexcept {
     return !stands_ && !gates_.await_leaves() && !flag_.awaits_answers();
   }
-  [[nodiscard]] bool is_over() const noexcept { return waiters_.empty() && has_left(); }
   /// When the last call left the line, unless nobody else was there.
   [[nodiscard]] Time left_at() const noexcept { return left_at_; }
 
@@ -144,7 +143,7 @@ class Line final : public ScriptedOperation {
   void act(Time now, Outbox& outbox) {
     if (waiters_.empty()) return leave(now, outbox);
     if (is_looking_ && now >= answer_due()) give_up_gate();
-    const std::optional<NodeIndex> gate = gates_.best(key_, context_);
+    const std::optional<NodeIndex> gate = gates_.best(key_, context_, now);
     if (!gate) return send_away([&](Waiter& waiter) { waiter.turned_away(now, outbox); }, now, outbox);
     if (gate != gate_) {
       leave(now, outbox);
@@ -152,8 +151,9 @@ class Line final : public ScriptedOperation {
       look_wanted_ = is_anew_ = true;
     }
     if ((look_wanted_ || now >= look_at_) && (!is_looking_ || is_anew_)) look(now, outbox);
-    if (waiters_.is_asking() || !head_.advance(waiters_.first().terms().ttl, *this, now, outbox)) return;
-    waiters_.let_ask().attempt_in_line(now, outbox);
+    if (waiters_.is_asking()) return;
+    const std::optional<Waiter::Turn> turn = head_.advance(waiters_.first().terms().ttl, *this, now, outbox);
+    if (turn) waiters_.let_ask().attempt_in_line(*turn, now, outbox);
   }
   /// Another call is the first one now: the gate has to hear of it before anybody acts.
   void change_first() {
@@ -196,7 +196,7 @@ class Line final : public ScriptedOperation {
                                !gates_[*gate_].tested_publishing, life(), form);
   }
   void leave(Time now, Outbox& outbox) {
-    head_.step_back();
+    head_.leave();
     is_looking_ = false;
     look_at_ = never;
     const std::optional<NodeIndex> gate = std::exchange(gate_, std::nullopt);
@@ -234,7 +234,7 @@ class Line final : public ScriptedOperation {
     if (is_anew_) return;  // the place of a call that is not the first one any more
     if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
     const bool was_released = std::exchange(was_released_, false);
-    if (place->rank != 0) return head_.step_back();
+    if (place->rank != 0) return head_.stand_behind(now);
     head_.confirm(place->line, node, looked_at_ + life());
     if (was_released) head_.released();
   }

@@ -35,6 +35,9 @@ class LineContext {
   [[nodiscard]] virtual bool may_grant(NodeIndex, std::chrono::milliseconds ttl) = 0;
   /// The server's run_id, or the endpoint's name if the server reports none.
   [[nodiscard]] virtual std::string_view server(NodeIndex) const = 0;
+  /// The node orders lines wrongly: it is not to order this client's lines for a while.
+  virtual void distrust(NodeIndex, Time now) = 0;
+  [[nodiscard]] virtual bool is_distrusted(NodeIndex, Time now) const = 0;
   /// The listener receives the messages to this client.
   [[nodiscard]] virtual bool hears(NodeIndex) const = 0;
   /// The node does not report changed keys.

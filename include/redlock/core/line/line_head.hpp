@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "redlock/core/base/backoff.hpp"
+#include "redlock/core/line/gate_doubt.hpp"
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/line/line_flag.hpp"
 #include "redlock/core/line/lock_view.hpp"
+#include "redlock/core/line/waiter.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::core {
@@ -35,12 +37,22 @@ class LineHead {
   void confirm(const std::string& line, NodeIndex gate, Time until) {
     flag_.belongs_to(line, gate);
     until_ = until;
+    doubt_.end();
     if (std::exchange(is_head_, true)) view_.refresh();
   }
   void step_back() {
     is_head_ = false;
     ask_at_ = {};
     view_.forget();
+  }
+  /// The gate says that others come first.
+  void stand_behind(Time now) {
+    step_back();
+    doubt_.stands_behind(now, context_.times().flag_life());
+  }
+  void leave() {
+    step_back();
+    doubt_.end();
   }
   [[nodiscard]] bool is_head() const noexcept { return is_head_; }
 
@@ -51,13 +63,22 @@ class LineHead {
   void released() { view_.all_free(); }
   /// Other clients got votes as well: waits a while, so that one of them gets a majority.
   void split_vote(Time now) { ask_at_ = later(now, backoff_.next(context_.random())); }
-  void attempt_failed() { view_.forget(); }
-  void attempt_succeeded() noexcept { backoff_.reset(); }
+  void attempt_failed() {
+    doubt_.end_attempt();
+    view_.forget();
+  }
+  /// Returns false if nobody is the head, although the gate still says that others come first.
+  [[nodiscard]] bool attempt_succeeded() noexcept {
+    backoff_.reset();
+    return !doubt_.end_attempt();
+  }
 
-  /// Sends what is due. Returns true if it is time for an attempt.
-  [[nodiscard]] bool advance(std::chrono::milliseconds ttl, Operation& sender, Time now, Outbox& outbox) {
+  /// Sends what is due. Returns a value if it is time for an attempt.
+  [[nodiscard]] std::optional<Waiter::Turn> advance(std::chrono::milliseconds ttl, Operation& sender,
+                                                    Time now, Outbox& outbox) {
     acted_at_ = now;
-    if (!is_head_ || now >= until_) return false;
+    if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
+    if (!is_head_ || now >= until_) return std::nullopt;
     std::size_t free = 0;
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
@@ -65,10 +86,11 @@ class LineHead {
       if (view_.wants_read(node, now)) read(node, sender, now, outbox);
       if (view_.may_be_free(node, now) && context_.may_grant(node, ttl)) ++free;
     }
-    return free >= quorum(nodes_) && now >= ask_at_;
+    if (free < quorum(nodes_) || now < ask_at_) return std::nullopt;
+    return Waiter::Turn::own;
   }
   [[nodiscard]] Time timer() const noexcept {
-    if (!is_head_ || acted_at_ >= until_) return never;  // the next look decides
+    if (!is_head_ || acted_at_ >= until_) return doubt_.timer();  // or the next look decides
     const Time again = ask_at_ > acted_at_ ? ask_at_ : never;
     return std::min(again, view_.timer(acted_at_));
   }
@@ -98,6 +120,7 @@ class LineHead {
   LineContext& context_;
   const std::size_t nodes_;
   LockView view_;
+  GateDoubt doubt_;
   bool is_head_ = false;
   Time until_{};  // then the gate may step over this client
   Time ask_at_{};

@@ -49,9 +49,9 @@ class Lines {
   void attempt_failed(const Waiter& waiter, bool is_split, Time now) {
     with(waiter.terms().key, [&](Line& line) { line.attempt_failed(is_split, now); });
   }
-  void attempt_succeeded(Waiter& waiter) {
+  void attempt_succeeded(Waiter& waiter, Time now) {
     with(waiter.terms().key, [&](Line& line) {
-      line.attempt_succeeded();
+      if (!line.attempt_succeeded() && heeds_flag_) context_.distrust(*line.gate(), now);
       line.remove(waiter);
     });
   }
@@ -61,6 +61,12 @@ class Lines {
   void ignore_flag(std::string_view why) {
     heeds_flag_ = false;
     warn("attempts do not heed who stands in line", why);
+  }
+  /// The node says that others come first, but nobody keeps the flag up.
+  void warn_of_disorder(std::string_view node) {
+    warning_ = std::string{node}.append(
+        " lets calls wait for others that are not there, so it does not order waiting lines of this client "
+        "for a minute");
   }
   /// Calls wait outside, and try again and again.
   void warn_of_refusal(std::string_view why) { warn("calls cannot stand in line and poll instead", why); }
@@ -126,7 +132,7 @@ class Lines {
     return due_.empty() ? never : due_.begin()->first;
   }
 
-  /// A warning for the user; at most one in a client's life.
+  /// A warning for the user. That rights are missing is said once in a client's life.
   std::optional<std::string> take_warning() noexcept { return std::exchange(warning_, std::nullopt); }
 
  private:
@@ -156,7 +162,7 @@ class Lines {
     const auto entry = entries_.find(line.key());
     Time due = line.timer();
     if (!line.has_waiters() && now >= line.left_at() + a_look()) {
-      if (line.is_over()) return erase(entry);
+      if (line.has_left()) return erase(entry);
     } else if (!line.has_waiters()) {
       due = line.left_at() + a_look();
     }

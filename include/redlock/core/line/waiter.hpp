@@ -23,11 +23,15 @@ class Waiter {
     Span node_timeout{};
   };
 
+  enum class Turn : std::uint8_t {
+    own,     ///< The call is the first one, and a majority of the nodes may be free.
+    others,  ///< Only if nobody keeps the flag up.
+  };
+
   virtual ~Waiter() = default;
 
-  /// It is this call's turn, and a majority of the nodes may be free: makes an attempt. Reports its end by
-  /// `Line::attempt_failed` or `Line::remove`.
-  virtual void attempt_in_line(Time now, Outbox&) = 0;
+  /// Makes an attempt. Reports its end by `Line::attempt_failed` or `Line::attempt_succeeded` and `Line::remove`.
+  virtual void attempt_in_line(Turn, Time now, Outbox&) = 0;
   /// The call does not stand in the line any more, because too few nodes can be used for now.
   virtual void turned_away(Time now, Outbox&) = 0;
   /// Likewise, because this node does not let it stand in line.

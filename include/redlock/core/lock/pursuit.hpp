@@ -93,7 +93,7 @@ class Pursuit : public Operation, public Waiter {
   }
   void child_ended(Operation& /*child*/, Time now, Outbox& outbox) override {
     if (attempt_.acquisition->granted()) {
-      if (is_standing_) outbox.lines()->attempt_succeeded(*this);
+      if (is_standing_) outbox.lines()->attempt_succeeded(*this, now);
       stay_.end(terms_.key, StayInLine::Step::granted, now, outbox.observer());
       return finish();
     }
@@ -110,7 +110,9 @@ class Pursuit : public Operation, public Waiter {
 
   // ── from the line ────────────────────────────────────────────────────────────────────────────────────────
 
-  void attempt_in_line(Time now, Outbox& outbox) override { attempt(now, outbox); }
+  void attempt_in_line(Turn turn, Time now, Outbox& outbox) override {
+    attempt(now, outbox, turn == Turn::own);
+  }
   void placed(std::size_t position, std::size_t length, Time now, Outbox& outbox) override {
     stay_.placed(terms_.key, position, length, now, outbox.observer());
   }
@@ -159,6 +161,8 @@ class Pursuit : public Operation, public Waiter {
   }
   [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
   [[nodiscard]] bool is_standing() const noexcept { return is_standing_; }
+  /// The attempt is one of the first one in line.
+  [[nodiscard]] bool is_in_turn() const noexcept { return is_in_turn_; }
   [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
     return call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
   }
@@ -179,9 +183,10 @@ class Pursuit : public Operation, public Waiter {
     stay_.end(terms_.key, StayInLine::Step::left, now, outbox.observer());
   }
 
-  void attempt(Time now, Outbox& outbox) {
+  void attempt(Time now, Outbox& outbox, bool is_in_turn = false) {
+    is_in_turn_ = is_in_turn;
     Claim claim = next_claim(now);
-    if (is_standing_ || (outbox.lines() && !outbox.lines()->heeds_flag() && !call_.insists_on_order))
+    if (is_in_turn || (outbox.lines() && !outbox.lines()->heeds_flag() && !call_.insists_on_order))
       claim.heeds_flag = false;
     attempt_ = make_attempt(std::move(claim));
     attempt_.operation->parent = this;
@@ -209,7 +214,7 @@ class Pursuit : public Operation, public Waiter {
     const std::optional<Time> again = next_attempt(why, attempt.tally(), attempt.begun(), now);
     const std::string* const holder = attempt.tally().owner_of_majority();
     const bool is_split = attempt.tally().count(Tally::Mark::yes) > 0 && !holder;
-    if (is_standing_ && holder) stay_.denied_by(terms_.key, *holder, now, outbox.observer());
+    if (is_in_turn_ && holder) stay_.denied_by(terms_.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
     if (!again) return end(now, outbox);
     const Time last_call = retry_.last_call(attempt.begun(), now);
@@ -281,6 +286,7 @@ class Pursuit : public Operation, public Waiter {
   Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
   Attempt attempt_;                   // in a pause there is none
   bool is_standing_ = false;          // in line
+  bool is_in_turn_ = false;
   StayInLine stay_;
   std::optional<Failure> failure_;
 };
