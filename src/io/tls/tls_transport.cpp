@@ -29,6 +29,12 @@ bool is_ip_address(const std::string& name) {
          ::inet_pton(AF_INET6, name.c_str(), ignored.data()) == 1;
 }
 
+/// Before each call whose failure SSL_get_error is to explain: it looks at all errors of the thread. To look whether there
+/// are any takes a tenth of the time of ERR_clear_error.
+void forget_errors() {
+  if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 }  // namespace
 
 TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> material,
@@ -89,7 +95,7 @@ int TlsTransport::check(int is_good, X509_STORE_CTX* chain) noexcept try {
 
 Transport::Handshake TlsTransport::shake_hands() {
   for (int step = 0; step < most_steps; ++step) {
-    ERR_clear_error();
+    forget_errors();
     const int result = SSL_do_handshake(ssl_.get());
     const bool is_waiting = result != 1 && SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ;
     core::Trouble trouble = result == 1 || is_waiting ? core::Trouble{} : trouble_of_tls(refusal_);
@@ -115,7 +121,7 @@ std::optional<std::size_t> TlsTransport::send(std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size() && !has_unsent()) {
     const std::string_view part = bytes.substr(taken, largest_payload);
-    ERR_clear_error();
+    forget_errors();
     if (SSL_write(ssl_.get(), part.data(), static_cast<int>(part.size())) <= 0) {
       fail(trouble_of_tls(refusal_));
       return std::nullopt;
@@ -172,10 +178,10 @@ Transport::Received TlsTransport::receive(char* bytes, std::size_t size) {
   return {decrypted, got.ended || !is_open, got.more};
 }
 
-/// Returns false after the end of the stream, or if it is broken.
+/// Decrypts all that OpenSSL has. Returns false after the end of the stream, or if it is broken.
 bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted) {
-  while (decrypted < size) {
-    ERR_clear_error();
+  while (decrypted < size && (SSL_has_pending(ssl_.get()) == 1 || BIO_pending(in_) > 0)) {
+    forget_errors();
     const int got = SSL_read(ssl_.get(), bytes + decrypted, static_cast<int>(size - decrypted));
     if (got > 0) {
       decrypted += static_cast<std::size_t>(got);
@@ -200,7 +206,7 @@ std::optional<std::chrono::sys_seconds> TlsTransport::certificate_end() const {
 }
 
 void TlsTransport::end_output() noexcept try {
-  ERR_clear_error();
+  forget_errors();
   SSL_shutdown(ssl_.get());
   is_ending_ = true;
   flush();
