@@ -32,7 +32,7 @@ using redlock::NodeStatus;
 class FuzzedClient {
  public:
   static constexpr std::size_t nodes = 3;
-  /// Six handshakes, and the commands of four calls.
+  /// Six handshakes, and the commands of four calls and four inspections.
   static constexpr std::size_t most_sent_for_an_event = 80'000;
   /// After NOSCRIPT, a whole script; after an answer that ends an attempt, its releases and the next attempts.
   static constexpr std::size_t most_sent_for_a_reply = 6'000;
@@ -82,7 +82,7 @@ class FuzzedClient {
         push(nodes + choices_.below(nodes));
         break;
       default:
-        submit(core::Ref<core::Operation>{new core::Inspection{key(), nodes, std::chrono::milliseconds{50}}});
+        inspect();
         break;
     }
     settle();
@@ -173,6 +173,12 @@ class FuzzedClient {
     calls_.push_back(pursuit);
     begun_.push_back(now_step_);
     submit(core::Ref<core::Operation>{pursuit.get()});
+  }
+  void inspect() {
+    std::erase_if(inspections_, [](const auto& inspection) { return inspection->done(); });
+    if (inspections_.size() >= 4) return;
+    inspections_.emplace_back(new core::Inspection{key(), nodes, std::chrono::milliseconds{50}});
+    submit(inspections_.back());
   }
   void cancel_a_call() {
     if (calls_.empty()) return;
@@ -327,6 +333,7 @@ class FuzzedClient {
   std::array<Connection, 2 * nodes> connections_;
   std::vector<core::Ref<core::Pursuit>> calls_;
   std::vector<std::uint64_t> begun_;  // in which step each of them began
+  std::vector<core::Ref<core::Operation>> inspections_;
   std::vector<std::shared_ptr<core::LeaseState>> leases_;
   std::array<std::uint64_t, nodes> said_yes_at_{};
   core::Time now_{std::chrono::hours{1}};
