@@ -1,6 +1,5 @@
 #include "values/time_text.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -23,14 +22,29 @@ constexpr Unit units[] = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 360
                               "days"};
 }
 
+/// The number of `digits` with at most one decimal point. (libc++ before 20 has no std::from_chars for such numbers.)
+double number_of(std::string_view digits) {
+  constexpr double finest = 1e15;
+  double number = 0;
+  double parts = 1;  // of which `number` is the count
+  bool is_whole = true;
+  for (const char digit : digits)
+    if (digit == '.') {
+      is_whole = false;
+    } else if (is_whole || parts < finest) {
+      number = number * 10 + (digit - '0');
+      if (!is_whole) parts *= 10;
+    }
+  return number / parts;
+}
+
 }  // namespace
 
 Clock::duration parse_time(std::string_view text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (parsed.ec != std::errc{} || !(number >= 0)) refuse(text);
-  const std::string_view name{parsed.ptr, static_cast<std::size_t>(end - parsed.ptr)};
+  const std::string_view digits = text.substr(0, text.find_first_not_of(".0123456789"));
+  const std::string_view name = text.substr(digits.size());
+  if (digits.find_first_not_of('.') == digits.npos || digits.find('.') != digits.rfind('.')) refuse(text);
+  const double number = number_of(digits);
   for (const Unit& unit : units)
     if (unit.name == name && number * unit.seconds <= longest_seconds)
       return Clock::duration{static_cast<Clock::rep>(std::ceil(number * unit.seconds * 1e9))};

@@ -229,3 +229,21 @@ TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {
   CHECK(shell.sees("code 0\r\n"));
   CHECK(nightly.wait().code == 72);
 }
+
+TEST_CASE("release_says_so_if_the_holder_released_the_lock_before_the_answer") {
+  LocalNodes nodes{3};
+  Program nightly{tool({"run", "--label", "the nightly one", "r", "--", "sleep", "3600"}),
+                  {nodes_variable(nodes.urls())}};
+  Shell shell{nodes};
+  const std::string tool = REDLOCK_TOOL;
+  shell.type("until " + tool + " list | grep 3/3; do sleep 0.02; done; echo th''ere\n");
+  REQUIRE(shell.sees("there\r\n"));
+  shell.type(tool + " release --force r; echo co''de $?\n");
+  REQUIRE(shell.sees("Release it? [y/N] "));
+  nightly.signal(SIGTERM);
+  nightly.wait();
+  shell.type("y\n");
+  CHECK(shell.sees("redlock: nothing to release: the nightly one since 2"));
+  CHECK(shell.sees(" no longer holds r\r\n"));
+  CHECK(shell.sees("code 1\r\n"));
+}

@@ -146,6 +146,12 @@ TEST_CASE("a_server_that_requires_a_client_certificate_gets_it") {
   options.key_file = wrong.key_file;
   server.refuses(options, "client certificate");
 
+  const Certificate expired =
+      all.trusted.issue("expired", {.names = "DNS:client", .until = "20260102030405Z"});
+  options.cert_file = expired.cert_file;
+  options.key_file = expired.key_file;
+  server.refuses(options, "the server refuses the client certificate: it has expired, or is not valid yet");
+
   const Certificate right = all.trusted.issue("client", {.names = "DNS:client"});
   options.cert_file = right.cert_file;
   options.key_file = right.key_file;

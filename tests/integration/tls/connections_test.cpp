@@ -3,6 +3,7 @@
 #include <string>
 #include <thread>
 
+#include "integration/support/fake_server.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/refusal.hpp"
 #include "redlock/redlock.hpp"
@@ -46,6 +47,13 @@ TEST_CASE("a_server_without_tls_is_timed_out_because_it_does_not_answer_the_hand
   LocalNodes nodes{1};
   SingleNodeLock locks{url_at(nodes.port(0)), {.connect_timeout = 200ms}};
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "the server may not speak TLS at this port");
+}
+
+TEST_CASE("a_server_that_answers_the_handshake_with_plain_text_is_misconfigured") {
+  const FakeServer server{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"};
+  SingleNodeLock locks{server.url("rediss"), {.connect_timeout = 20s}};
+  check_refused(locks, Errc::misconfigured, NodeStatus::tls_failed,
+                "the server does not speak TLS at this port: use redis://, or the port of tls-port");
 }
 
 TEST_CASE("a_client_without_tls_gets_no_lock_at_a_tls_port") {

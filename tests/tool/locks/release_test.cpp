@@ -157,6 +157,18 @@ TEST_CASE("a_node_that_trickles_is_given_up_and_delays_no_deletion_on_the_others
   CHECK(ending.errors == "redlock: warning: " + slow.url() + ": no complete answer within 10 s\n");
 }
 
+TEST_CASE("a_forced_release_without_the_right_to_it_deletes_nothing_and_says_why") {
+  LocalNodes nodes{3};
+  const Held held{nodes};
+  for (int node = 0; node < 3; ++node)
+    RawClient{nodes.port(node)}.command({"ACL", "SETUSER", "default", "-del"});
+  const Program::Ending ending = release(nodes, {"r", "--owner", held.lease.owner_value()});
+  CHECK(ending.code == 64);
+  CHECK(ending.errors.find("redlock: warning: " + nodes.url(1) + ": ") != std::string::npos);
+  CHECK(ending.errors.find("may still hold r; its copies are gone from 0 of 3 nodes") != std::string::npos);
+  CHECK(Observers{nodes}.holding("r", held.lease.owner_value()) == 3);
+}
+
 TEST_CASE("a_forced_release_uses_the_key_prefix_and_the_password") {
   LocalNodesOptions options;
   options.password = "se cret";

@@ -139,6 +139,17 @@ TEST_CASE("a_dialogue_listens_without_a_limit_until_it_is_interrupted") {
   CHECK(dialogue.trouble().message == "interrupted");
 }
 
+TEST_CASE("a_dialogue_waits_for_a_connection_no_longer_than_its_limit") {
+  LocalNodes nodes{1};
+  nodes.pause(0);
+  DialogueLimits hasty = patient;
+  hasty.connecting = 100ms;
+  Dialogue silent{"rediss://127.0.0.1:" + std::to_string(nodes.port(0)), hasty};
+  CHECK_FALSE(silent.connect());
+  CHECK(silent.trouble().status == NodeStatus::timed_out);
+  CHECK(silent.trouble().message == "no connection within 100 ms; it may not speak TLS at this port");
+}
+
 TEST_CASE("a_dialogue_says_why_there_is_no_connection_and_no_login") {
   LocalNodes nodes{1, {.password = "right"}};
   const std::string address = "127.0.0.1:" + std::to_string(nodes.port(0));

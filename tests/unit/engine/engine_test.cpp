@@ -83,8 +83,7 @@ TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
     for (const auto& [words, operation] : operations) {
       if (!operation->done()) FAIL(words << " is never done");
       if (std::count_if(harness.engine.finished().begin(), harness.engine.finished().end(),
-                        [&operation = operation](const auto& one) { return one.get() == operation.get(); }) !=
-          1)
+                        [&sought = operation](const auto& one) { return one.get() == sought.get(); }) != 1)
         FAIL(words << " is not finished once");
       for (const std::string& event : operation->events)
         if (event.find('#') != event.npos && event.find(words) == event.npos) FAIL(words << " got " << event);

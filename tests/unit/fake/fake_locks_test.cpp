@@ -4,6 +4,7 @@
 #include <redlock/redlock.hpp>
 #include <redlock/testing/fake_locks.hpp>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,6 +101,21 @@ TEST_CASE("a_renewed_fake_lease_is_watched_after_a_second") {
   locks.advance(1s);
   locks.lose("t");
   CHECK(older.loss() == Loss::deleted);
+}
+
+TEST_CASE("a_fake_call_ends_when_a_callback_of_that_time_stops_it") {
+  FakeLocks locks;
+  locks.take("held", 1h);
+  std::stop_source source;
+  const Lease lease =
+      locks
+          .try_lock("r",
+                    {.ttl = 1s, .renewal = Renewal::none, .on_lost = [&](Loss) { source.request_stop(); }})
+          .value();
+  const auto begun = locks.now();
+  CHECK(locks.lock("held", {}, source.get_token()).code() == Errc::cancelled);
+  CHECK(locks.now() - begun < 2s);
+  CHECK(locks.lock("held", {}, source.get_token()).code() == Errc::cancelled);
 }
 
 TEST_CASE("a_fake_loss_callback_may_use_locks_and_may_throw") {

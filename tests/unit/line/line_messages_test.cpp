@@ -46,14 +46,14 @@ TEST_CASE("only_a_reply_of_the_line_s_script_is_a_place") {
   CHECK_FALSE(place_in(array_reply({string_reply("0"), number(0), number(0), number(1), string_reply("")})));
 }
 
-TEST_CASE("a_time_that_is_no_finite_number_is_no_time_and_its_line_is_empty") {
+TEST_CASE("a_time_that_is_no_whole_number_is_no_time_and_its_line_is_empty") {
   const auto time_in = [](const std::string& seconds) {
     return array_reply({string_reply(seconds), string_reply("5")});
   };
   CHECK(read_time(time_in("7")) == 7'000'005.0);
   const Reply order = array_reply({string_reply("member"), string_reply("1000000")});
   CHECK(read_line(order, nil(), time_in("7")).size() == 1);
-  for (const std::string seconds : {"nan", "inf", "-inf", "1e308", "", "7x"}) {
+  for (const std::string seconds : {"nan", "inf", "-inf", "1e308", "", "7x", "7.5", "9999999999999999999"}) {
     CAPTURE(seconds);
     CHECK_FALSE(read_time(time_in(seconds)));
     CHECK(read_line(order, nil(), time_in(seconds)).empty());

@@ -234,6 +234,24 @@ TEST_CASE("a_gate_that_does_not_answer_is_left_for_the_next_one_and_taken_again_
   CHECK(call.times_turned_away == 0);
 }
 
+TEST_CASE("a_gate_to_which_nothing_can_be_sent_is_left_for_the_next_one") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  client.become_head(at(1ms));
+  static_cast<void>(client.sent());
+  client.outbox.recording.refuse(gate, redlock::NodeStatus::overloaded);
+  client.advance(at(2s));
+  client.advance(at(2s));
+  const auto sent = client.sent();
+  REQUIRE(sent.size() >= 2);
+  CHECK(sent.front() == std::to_string(gate) + " stand");
+  CHECK(sent.back().ends_with(" stand"));
+  CHECK(sent.back() != sent.front());
+  CHECK(call.times_turned_away == 0);
+}
+
 TEST_CASE("calls_are_turned_away_if_too_few_nodes_are_ready_or_none_answers") {
   StandingClient client{3};
   TestWaiter first{at(0ms)};

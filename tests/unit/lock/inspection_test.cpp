@@ -207,10 +207,10 @@ TEST_CASE("the_owner_and_the_ttl_of_an_existing_key_are_reported") {
 }
 
 TEST_CASE("an_inspection_tells_who_stands_in_line_and_for_how_long_without_the_dead") {
-  const std::vector<StandingMember> line =
-      line_after(array_reply({string_reply("1795442531"), string_reply("250000")}),
-                 members({{"first", "1795442530000000"}, {"dead", "1795442530500000"}, {"ahead", "1e16"}}),
-                 members({{"dead", "1795442531249999"}, {"first", "1795442531250001"}}));
+  const std::vector<StandingMember> line = line_after(
+      array_reply({string_reply("1795442531"), string_reply("250000")}),
+      members({{"first", "1795442530000000"}, {"dead", "1795442530500000"}, {"ahead", "1999999999000000"}}),
+      members({{"dead", "1795442531249999"}, {"first", "1795442531250001"}}));
   REQUIRE(line.size() == 2);
   CHECK(line[0].name == "first");
   CHECK(line[0].waited == 1250ms);
@@ -227,7 +227,7 @@ TEST_CASE("a_node_that_does_not_show_its_line_tells_the_rest") {
   CHECK(line_after(now, refused, refused).empty());
   CHECK(line_after(refused, good, array_reply({})).empty());
   CHECK(line_after(array_reply({string_reply("1000"), string_reply("x")}), good, array_reply({})).empty());
-  for (const char* const score : {"", "inf", "nan", "1 ", "x"})
+  for (const char* const score : {"", "inf", "nan", "1 ", "x", "1.5", "1e9", "9999999999999999999"})
     CHECK(line_after(now, members({{"one", score}}), array_reply({})).empty());
 }
 

@@ -144,6 +144,24 @@ TEST_CASE("max_ttl_is_not_raised_unless_all_nodes_have_intact_markers_of_one_dep
   CHECK(restarted.trouble(0) ==
         "quarantined: the node has restarted and was not marked since; take a lock first");
 
+  Raise unreadable{300s};
+  unreadable.raise->start(at(0ms), unreadable.outbox);
+  unreadable.outbox.take();
+  unreadable.raise->answered(0, 0, error_reply("LOADING"), at(1ms), unreadable.outbox);
+  for (NodeIndex node = 1; node < 3; ++node)
+    unreadable.raise->answered(
+        node, 0, unreadable.servers[node].execute(words_of(look_command(keys_without_prefix)), at(1ms)),
+        at(1ms), unreadable.outbox);
+  CHECK(unreadable.raise->done());
+  CHECK(unreadable.trouble(0) == "loading: LOADING");
+
+  Raise foreign{300s};
+  foreign.servers[0].data.marker.replace(foreign.servers[0].data.marker.find("deployment=") + 11, 4, "0000");
+  foreign.raise->start(at(0ms), foreign.outbox);
+  foreign.settle(at(1ms));
+  CHECK(foreign.raise->done());
+  CHECK(foreign.trouble(0) == "other deployment: the node's marker is not that of the other nodes");
+
   Raise cut_off{300s};
   cut_off.raise->start(at(0ms), cut_off.outbox);
   cut_off.raise->disconnected(1, lost_connection(), at(1ms), cut_off.outbox);
@@ -157,7 +175,7 @@ TEST_CASE("max_ttl_is_not_raised_unless_all_nodes_have_intact_markers_of_one_dep
   CHECK(silent.raise->done());
   CHECK(silent.trouble(0) == "timed out: no answer within 250 ms");
 
-  for (const Raise* const each : {&without_marker, &restarted, &cut_off, &silent})
+  for (const Raise* const each : {&without_marker, &restarted, &unreadable, &foreign, &cut_off, &silent})
     CHECK(each->limits(1) == TtlLimits{60s, 60s});
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "redlock/endpoint.hpp"
+#include "redlock/fencing_token.hpp"
 #include "redlock/metrics/observer.hpp"
 #include "redlock/options.hpp"
 #include "redlock/status.hpp"
@@ -50,4 +51,10 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::TlsVersion::tls_1_2) == "1.2");
   CHECK(written(redlock::TlsVersion::tls_1_3) == "1.3");
   CHECK(written(redlock::Endpoint::Transport::unix_socket) == "unix_socket");
+}
+
+TEST_CASE("a_fencing_token_is_written_as_its_number") {
+  std::ostringstream text;
+  text << redlock::FencingToken{9'007'199'254'740'990};
+  CHECK(text.str() == "9007199254740990");
 }

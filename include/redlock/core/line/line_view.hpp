@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,33 +31,34 @@ inline constexpr std::size_t most_shown_members = 100;
   return command({"ZRANGE", keys.alive, "0", std::to_string(most_shown_members - 1), "WITHSCORES"});
 }
 
+/// None for text that is not a whole number. (libc++ before 20 reads no others with std::from_chars.)
+[[nodiscard]] inline std::optional<double> read_whole_number(std::string_view text) {
+  long long number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc{} || parsed.ptr != end) return std::nullopt;
+  return static_cast<double>(number);
+}
+
 /// The time of a node, in microseconds since 1970, as its reply to TIME says; none for another reply.
 [[nodiscard]] inline std::optional<double> read_time(const Reply& reply) {
   if (!reply.is(Reply::Kind::array) || reply.elements.size() != 2) return std::nullopt;
-  double parts[2] = {};
-  for (std::size_t at = 0; at < 2; ++at) {
-    const std::string& text = reply.elements[at].text;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), parts[at]);
-    if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  }
-  const double time = parts[0] * 1e6 + parts[1];
-  return std::isfinite(time) ? std::optional{time} : std::nullopt;
+  const auto seconds = read_whole_number(reply.elements[0].text);
+  const auto microseconds = read_whole_number(reply.elements[1].text);
+  if (!seconds || !microseconds) return std::nullopt;
+  return *seconds * 1e6 + *microseconds;
 }
 
-/// A member of a sorted set. The scores of lines are microseconds since 1970.
+/// A member of a sorted set. The scores of lines are whole microseconds since 1970.
 using ScoredMember = std::pair<std::string_view, double>;
 
-/// Refers to the reply. Empty for another reply than ZRANGE gives; leaves out what is no number.
+/// Refers to the reply. Empty for another reply than ZRANGE gives; leaves out what is no whole number.
 [[nodiscard]] inline std::vector<ScoredMember> read_members(const Reply& reply) {
   std::vector<ScoredMember> members;
   if (!reply.is(Reply::Kind::array)) return members;
-  for (std::size_t at = 0; at + 1 < reply.elements.size(); at += 2) {
-    const std::string& text = reply.elements[at + 1].text;
-    double score = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), score);
-    if (parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size() && std::isfinite(score))
-      members.emplace_back(reply.elements[at].text, score);
-  }
+  for (std::size_t at = 0; at + 1 < reply.elements.size(); at += 2)
+    if (const auto score = read_whole_number(reply.elements[at + 1].text))
+      members.emplace_back(reply.elements[at].text, *score);
   return members;
 }
 
