@@ -155,6 +155,15 @@ struct LockOptions {
   /// wait longer after a crash; with a shorter one the lock is lost after a shorter pause of the process.
   Duration ttl = std::chrono::seconds{30};
 
+  /// For how long nobody gets the lock after this lease was lost: at the deadline, or because its process died. Gives a
+  /// holder that does not know of its loss yet, and what it has under way, time to end. A release in time frees the lock at
+  /// once. So does a deletion of its keys by people, or a node that forgets them, so this replaces no fencing token. The
+  /// nodes keep the key for the ttl and the delay, which together are at most the nodes' `max_ttl`. 0 to 365 days, rounded up
+  /// to whole milliseconds. Default: 0.
+  ///
+  /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
+  Duration lock_delay = Duration{};
+
   /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree,
   /// as they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is
   /// taken with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.

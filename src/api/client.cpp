@@ -161,6 +161,7 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
   core::Claim claim{.key = lock_key(options_.key_prefix, resource),
                     .owner = {},
                     .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
+                    .lock_delay = std::chrono::ceil<std::chrono::milliseconds>(times.lock_delay),
                     .drift = times.drift,
                     .node_timeout = times.node_timeout};
   if (options.fencing)
@@ -234,6 +235,7 @@ std::optional<LockResult> Client::run(core::Pursuit::Call call, std::string_view
   if (ended.failure) return failed(*ended.failure);
   Lease lease = make_lease(resource, options, ended);
   if (lease.valid()) return lease;
+  lease.record_->was_used = false;
   if (is_shut_down_) return failed({Errc::cancelled, std::move(ended.tally)});
   if (now() < tries_until) return std::nullopt;
   return failed({Errc::too_slow, std::move(ended.tally)});

@@ -100,16 +100,20 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 Timing timing(const Options& options, const LockOptions& lock) {
   check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
+  check_between("lock_delay", Clock::duration::zero(), lock.lock_delay, longest_ttl);
+  const Clock::duration lock_delay = std::chrono::ceil<milliseconds>(lock.lock_delay.get());
   if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
   const Clock::duration drift = options.drift ? options.drift->get() : core::default_drift(ttl);
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; it must be less than the ttl, which is " + text(ttl));
   }
   const Clock::duration memory = std::chrono::ceil<milliseconds>(options.fence_memory.get());
-  return {.ttl = ttl,
-          .drift = drift,
-          .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
-          .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * ttl)};
+  return {
+      .ttl = ttl,
+      .lock_delay = lock_delay,
+      .drift = drift,
+      .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
+      .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * (ttl + lock_delay))};
 }
 
 void check_label(std::string_view label) { check_length("the label", 0, label.size(), longest_label); }

@@ -21,6 +21,7 @@ inline constexpr Clock::duration default_node_timeout = std::chrono::millisecond
 /// The times of one lock, checked and with all defaults filled in.
 struct Timing {
   Clock::duration ttl{};           ///< Whole milliseconds, because the servers count in them.
+  Clock::duration lock_delay{};    ///< Whole milliseconds.
   Clock::duration drift{};         ///< From 0 to less than the ttl.
   Clock::duration node_timeout{};  ///< Longer than zero.
   Clock::duration fence_memory{};  ///< Whole milliseconds; zero means forever.

@@ -320,6 +320,22 @@ TEST_CASE("the_lock_is_kept_for_at_least_the_time_that_was_asked_for") {
   CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 0);
 }
 
+TEST_CASE("a_killed_run_with_a_lock_delay_keeps_the_lock_for_ttl_and_delay") {
+  LocalNodes nodes{1};
+  {
+    Program killed{tool({"run", "--ttl", "1s", "--kill-after", "100ms", "--lock-delay", "20s", "r", "--",
+                         "sh", "-c", "echo ready; exec sleep 60"}),
+                   {nodes_variable(nodes.urls())}};
+    REQUIRE(eventually([&] { return killed.output() == "ready\n"; }));
+    const int left = std::stoi(RawClient{nodes.port(0)}.command({"PTTL", "r"}));
+    CHECK((left > 15'000 && left <= 21'000));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
+  std::this_thread::sleep_for(1200ms);
+  CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
+}
+
 TEST_CASE("a_signal_ends_the_minimum_time_and_the_loss_of_the_lock_in_it_is_reported") {
   LocalNodes nodes{1};
   const auto start = [&](const std::string& script) {

@@ -50,6 +50,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   add_nodes(*run, arguments.nodes);
   add_time(*run, "--ttl", arguments.ttl,
            "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)");
+  add_time(
+      *run, "--lock-delay", arguments.lock_delay,
+      "for how long nobody gets the lock after it was lost, or after redlock died; together with --ttl at "
+      "most\n--max-ttl (default: 0)");
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");

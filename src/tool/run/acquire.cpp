@@ -21,6 +21,7 @@ constexpr std::chrono::milliseconds between_attempts{500};
 LockOptions options_of(const RunArguments& arguments) {
   return {
       .ttl = arguments.ttl,
+      .lock_delay = arguments.lock_delay,
       .order = arguments.order,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
 }

@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 10> names{"exclusion", "honesty",  "tokens",     "fence",
+  constexpr std::array<std::string_view, 11> names{"exclusion", "honesty",  "tokens",     "fence",
                                                    "ownership", "liveness", "quiescence", "order",
-                                                   "wake-up",   "traffic"};
+                                                   "wake-up",   "traffic",  "delay"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -52,6 +52,7 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   const LeaseIndex index = leases_.size() - 1;
   if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was returned after its deadline");
   judge_exclusion(index, now);
+  judge_delay(leases_[index], now);
   if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
   audit(leases_[index].resource, now);
   return index;
@@ -89,7 +90,11 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
   audit(leases_[index].resource, now);
 }
 
-void Judge::end(LeaseIndex index) { leases_[index].over = true; }
+void Judge::end(LeaseIndex index, LeaseEnd how) {
+  Lease& lease = leases_[index];
+  lease.given_back_in_time = how == LeaseEnd::given_back && in_force(lease);
+  lease.over = true;
+}
 
 void Judge::loss_reported(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
@@ -144,6 +149,19 @@ void Judge::judge_exclusion(LeaseIndex index, Instant now) {
       return report(Rule::exclusion, now,
                     client_name(lease.client) + " and " + client_name(other.client) + " hold the lock");
     ++figures_.overlaps;
+  }
+}
+
+/// The copies of a lost lease keep others from the lock. Clocks may differ by a fiftieth.
+void Judge::judge_delay(const Lease& lease, Instant now) {
+  if (schedule_.lock_delay.count() == 0 || lease.adopted || people_delete_ || loses_copies(schedule_)) return;
+  const Instant delay = schedule_.lock_delay.count() * millisecond * 49 / 50;
+  for (const Lease& earlier : leases_) {
+    if (&earlier == &lease || earlier.resource != lease.resource || earlier.client < 0) continue;
+    if (!earlier.given_back_in_time && world_.is_valid(earlier.client, earlier.deadline + delay))
+      return report(Rule::delay, now,
+                    client_name(lease.client) + " gets the lock too soon after " +
+                        client_name(earlier.client) + " has lost it");
   }
 }
 

@@ -37,6 +37,9 @@ struct Figures {
   void add(const Figures& other);
 };
 
+/// How a lease ends that is not reported as lost: its holder gives the lock back or leaves it to others, or dies.
+enum class LeaseEnd : bool { given_back, death };
+
 /// Records leases, tokens and writes, and reports the first broken promise at once.
 class Judge {
  public:
@@ -54,7 +57,9 @@ class Judge {
     Instant invoked;  // when its acquisition began
     Instant begun;
     Instant deadline;  // by the client's clock
+    bool adopted = false;
     bool over = false;
+    bool given_back_in_time = false;
     bool loss_is_reported = false;
     bool watched = false;
     bool has_new_copies =
@@ -74,13 +79,20 @@ class Judge {
   void copied(std::string_view owner);
   /// That copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);
-  void end(LeaseIndex index);
+  void end(LeaseIndex index, LeaseEnd how);
+  /// People delete locks on all nodes, which ends delays.
+  void deleted_by_people() noexcept { people_delete_ = true; }
   /// The client watches the lease for changes by others.
   void watched(LeaseIndex index) { leases_[index].watched = true; }
   /// The loss was reported to the holder.
   void loss_reported(LeaseIndex index, Instant now);
   /// A release has deleted one copy of the lease.
   void deleted(std::string_view owner);
+  /// The copies of a lost lease stay until they expire, if its lock has a delay.
+  [[nodiscard]] bool is_kept(std::string_view owner) {
+    const Lease* const lease = find(owner);
+    return schedule_.lock_delay.count() > 0 && lease && !lease->given_back_in_time;
+  }
   /// A release reported that the lease was still held.
   void released(std::string_view owner, Instant now);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
@@ -111,12 +123,14 @@ class Judge {
   /// The latest lease with this owner value, or null.
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_exclusion(LeaseIndex index, Instant now);
+  void judge_delay(const Lease& lease, Instant now);
   void judge_token(const Lease& lease, Instant now);
 
   const Schedule& schedule_;
   Lookup world_;
   std::vector<Lease> leases_;
   std::vector<Stores> stores_;
+  bool people_delete_ = false;
   LineJudge lines_;
   std::optional<Violation> violation_;
   Figures figures_;

@@ -65,9 +65,41 @@ TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_c
 
 TEST_CASE("a_released_lease_allows_the_next_one") {
   JudgeFixture fixture{Profile::within};
-  fixture.judge.end(fixture.hold(0, 1, 0, 10, 20));
+  fixture.judge.end(fixture.hold(0, 1, 0, 10, 20), LeaseEnd::given_back);
   fixture.hold(1, 2, 11, 12, 30);
   CHECK_FALSE(fixture.broken());
+}
+
+TEST_CASE("a_lock_with_a_delay_must_not_be_had_until_the_delay_after_its_loss_is_over") {
+  JudgeFixture fixture{Profile::within};
+  fixture.schedule.lock_delay = std::chrono::milliseconds{1};
+  const auto first = fixture.hold(0, 1, 0, 10, 20);
+  const Instant over = 20 + millisecond * 49 / 50;
+  SECTION("after a death") { fixture.judge.end(first, LeaseEnd::death); }
+  SECTION("after its deadline") { fixture.now = 20; }
+  SECTION("after a release that came too late") {
+    fixture.now = 20;
+    fixture.judge.end(first, LeaseEnd::given_back);
+  }
+  SECTION("unless it was released in time") {
+    fixture.judge.end(first, LeaseEnd::given_back);
+    fixture.hold(1, 2, 11, 12, 13);
+    CHECK_FALSE(fixture.broken());
+    return;
+  }
+  SECTION("unless nodes lose their data") {
+    fixture.schedule.faults.push_back({.kind = Fault::Kind::flush_all, .at = 0});
+    fixture.hold(1, 2, 20, 21, 30);
+    CHECK_FALSE(fixture.broken());
+    return;
+  }
+  fixture.hold(1, 2, over - 2, over - 1, over);
+  CHECK(fixture.broken() == Rule::delay);
+  JudgeFixture later{Profile::within};
+  later.schedule.lock_delay = std::chrono::milliseconds{1};
+  later.hold(0, 1, 0, 10, 20);
+  later.hold(1, 2, over - 1, over, over + 1);
+  CHECK_FALSE(later.broken());
 }
 
 TEST_CASE("a_lease_returned_after_its_deadline_violates_honesty") {

@@ -20,6 +20,7 @@ enum class Rule : std::uint8_t {
   order,       // who has stood in line before another one called is served first
   wake_up,     // a free lock is taken by those who stand in line
   traffic,     // a grant wakes one of those who stand in line, and takes about one attempt
+  delay,       // after a loss, nobody gets a lock that has a delay until that is over
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 

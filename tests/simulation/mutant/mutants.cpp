@@ -241,6 +241,22 @@ class LooksRarely final : public NamedMutant {
   void before_start(core::LineTimes& times) const override { times.look_pause = 2 * core::Span{times.life}; }
 };
 
+/// A lost lease is released.
+class ReleasesLost final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_hold(Claim& claim) const override { claim.lock_delay = {}; }
+};
+
+/// The holder relies on the lock until the nodes drop it.
+class HoldsDuringDelay final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    claim.ttl += std::exchange(claim.lock_delay, {});
+  }
+};
+
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -373,6 +389,9 @@ bool with_foreign_markers(const Schedule& schedule) {
   return std::ranges::any_of(schedule.faults,
                              [](const Fault& fault) { return fault.kind == Fault::Kind::foreign_marker; });
 }
+bool with_lock_delay(const Schedule& schedule) {
+  return schedule.lock_delay.count() > 0 && !loses_copies(schedule);
+}
 bool with_lines(const Schedule& schedule) { return schedule.stands_in_line; }
 bool about_lines(const Schedule& schedule) { return schedule.is_about_lines; }
 
@@ -476,6 +495,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(FlagOfOtherLife{"flag-ends-early", 20}, about_lines);
   add(LeavesByDigest{"leave-by-digest-only"}, about_lines);
   add(LooksRarely{"members-only-listen"}, with_lines);
+  add(ReleasesLost{"lost-lease-is-released"}, with_lock_delay);
+  add(HoldsDuringDelay{"holder-uses-the-delay"}, with_lock_delay);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

@@ -253,6 +253,15 @@ void draw_callbacks(Schedule& schedule) {
   schedule.workload.releases_others = static_cast<int>(random.between(30, 100));
 }
 
+/// In some worlds, nobody gets a lock for a while after its loss. Draws from a sequence of its own, so that the other
+/// schedules stay as they are.
+void draw_lock_delay(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x64656c6179U};
+  if (schedule.calls.empty() && random.chance(15))
+    schedule.lock_delay =
+        std::chrono::milliseconds{random.between(schedule.ttl.count() / 4, schedule.ttl.count() / 2)};
+}
+
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
 /// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
 /// own, too.
@@ -627,6 +636,15 @@ std::string describe(const Fault& fault) {
   return text;
 }
 
+bool loses_copies(const Schedule& schedule) {
+  constexpr Kind kinds[] = {Kind::crash_empty, Kind::crash_old, Kind::client_rate,
+                            Kind::node_rate,   Kind::node_jump, Kind::flush_all,
+                            Kind::replica,     Kind::roll_back, Kind::foreign_delete};
+  return std::any_of(schedule.faults.begin(), schedule.faults.end(), [&](const Fault& fault) {
+    return std::find(std::begin(kinds), std::end(kinds), fault.kind) != std::end(kinds);
+  });
+}
+
 int gate_of(const Schedule& schedule) {
   const auto run_id = [](core::NodeIndex node) { return run_id_of(static_cast<int>(node), 0); };
   return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
@@ -694,6 +712,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   draw_roll_backs(schedule);
   if (!is_special) draw_hostile_node(schedule);
   if (is_about_lines && !schedule.guarded) make_line(schedule, lines);
+  if (!is_special) draw_lock_delay(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

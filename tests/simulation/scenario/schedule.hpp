@@ -117,6 +117,7 @@ struct Schedule {
   int threads = 1;  // of each client
   int resources = 1;
   std::chrono::milliseconds ttl{100};
+  std::chrono::milliseconds lock_delay{};  // part of `ttl`
   std::chrono::milliseconds drift{3};
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;
@@ -155,6 +156,9 @@ struct Schedule {
   std::vector<std::int64_t> wall_offsets_us;  // offsets of the clients' wall clocks
   std::vector<Fault> faults;
 };
+
+/// Whether nodes lose copies of locks that nobody has released, or let them expire at another time.
+[[nodiscard]] bool loses_copies(const Schedule&);
 
 /// The team of a client or of a resource: 0 or 1.
 [[nodiscard]] inline int team_of(int client_or_resource, const Schedule& schedule) {

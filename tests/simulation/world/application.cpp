@@ -112,7 +112,8 @@ void Process::begin_call(Thread& thread, Time now) {
 void Process::pursue(Thread& thread, Time now) {
   core::Claim claim{.key = key_of(thread.resource),
                     .owner = {},
-                    .ttl = schedule_.ttl,
+                    .ttl = schedule_.ttl - schedule_.lock_delay,
+                    .lock_delay = schedule_.lock_delay,
                     .drift = schedule_.drift,
                     .node_timeout = schedule_.node_timeout,
                     .adopted_owner = thread.adopted.owner};
@@ -183,6 +184,7 @@ void Process::call_done(Thread& thread, Time now) {
   thread.held->held_leases = engine_.held_leases();
   if (thread.held->in_force(now) || (mutant_ && !mutant_->looks_at_deadline())) return acquired(thread, now);
   thread.is_too_late = true;
+  thread.held->was_used = false;
   release(thread, now);  // the caller does not get this lease
 }
 
@@ -193,7 +195,8 @@ void Process::acquired(Thread& thread, Time now) {
                                .token = thread.claim.token,
                                .invoked = thread.invoked,
                                .begun = world_.now(),
-                               .deadline = thread.held->deadline().time_since_epoch().count()},
+                               .deadline = thread.held->deadline().time_since_epoch().count(),
+                               .adopted = !thread.adopted.owner.empty()},
                               world_.now());
   world_.lease_prolonged(*thread.lease);
   world_.note(index_,
@@ -259,7 +262,7 @@ void Process::apply_mutant(Thread& thread, Time now) {
 void Process::end_hold(Thread& thread, Time now) {
   if (thread.scheduled_call || !world_.may_orphan() || !random_.chance(schedule_.workload.orphans))
     return release(thread, now);
-  world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
   loss_queue_.remove(thread.held);
   if (core::let_go(thread.held, now))
     world_.orphaned(thread.resource, {thread.claim.owner, thread.claim.token});
@@ -268,7 +271,7 @@ void Process::end_hold(Thread& thread, Time now) {
 }
 
 void Process::release(Thread& thread, Time now) {
-  if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt));
+  if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
   loss_queue_.remove(thread.held);
   thread.state = Thread::State::releasing;
   if (mutant_ && !mutant_->release_ends_lease())

@@ -25,8 +25,8 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
 class Process::ObservedPursuit final : public core::Pursuit {
  public:
   ObservedPursuit(Call call, Thread& thread);
-  using Pursuit::is_standing;
   using Pursuit::is_in_turn;
+  using Pursuit::is_standing;
 
  private:
   Attempt make_attempt(core::Claim&& claim) override;

@@ -352,7 +352,7 @@ void World::foreign_take(const Fault& fault, int index) {
 
 void World::foreign_give_back(const Fault& fault, int index) {
   const std::string owner = foreign_owner(index);
-  if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease);
+  if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease, LeaseEnd::given_back);
   for_each_node(fault, [&](Node& node, int which) {
     const Entry* entry = node.server.find("r0", clock_us(node));
     if (node.down == 0 && node.stopped == 0 && entry && entry->value == owner) delete_by_hand(which);

@@ -85,7 +85,7 @@ Process::Process(int index, const Schedule& schedule, const Mutant* mutant, Rand
 Process::~Process() {
   judge_.lines().died(index_);
   for (const auto& thread : threads_)
-    if (thread->lease) world_.lease_over(*thread->lease);
+    if (thread->lease) world_.lease_over(*thread->lease, LeaseEnd::death);
 }
 
 void Process::start() {

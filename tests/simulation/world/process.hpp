@@ -44,7 +44,7 @@ class Surroundings {
   /// Sends a write to the store of the resource. Returns how long it takes.
   virtual Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) = 0;
   virtual void lease_prolonged(Judge::LeaseIndex lease) = 0;
-  virtual void lease_over(Judge::LeaseIndex lease) = 0;
+  virtual void lease_over(Judge::LeaseIndex lease, LeaseEnd end) = 0;
 
   [[nodiscard]] virtual Instant now() const = 0;  // the world's
   [[nodiscard]] virtual std::uint64_t wall_clock_us(int client) const = 0;

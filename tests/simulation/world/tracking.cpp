@@ -138,6 +138,7 @@ void World::delete_everywhere() {
   const Instant settled = 20 * millisecond + 2 * there_and_back;
   // Without a listener connection a client polls every tenth of the ttl.
   const Instant next_look = std::max(schedule_.ttl.count() * millisecond / 10, 5 * millisecond);
+  judge_.deleted_by_people();
   const auto& leases = judge_.leases();
   for (std::size_t index = 0; index < leases.size(); ++index) {
     const Judge::Lease& lease = leases[index];

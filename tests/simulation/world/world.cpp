@@ -316,8 +316,8 @@ void World::judge_loss_report(const Due& due) {
     judge_.report(Rule::honesty, now_, "a loss was not reported at the deadline");
 }
 
-void World::lease_over(Judge::LeaseIndex lease) {
-  judge_.end(lease);
+void World::lease_over(Judge::LeaseIndex lease, LeaseEnd how) {
+  judge_.end(lease, how);
   if (!history_.kept()) return;
   const Judge::Lease& held = judge_.lease(lease);
   const Instant end = held.client < 0
@@ -453,8 +453,9 @@ void World::check_quiescence() {
   for (const Node& node : nodes_)
     for (int resource = 0; resource < schedule_.resources; ++resource)
       if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))
-        if (std::find(asked_after_healing_.begin(), asked_after_healing_.end(), entry->value) !=
-            asked_after_healing_.end())
+        if (!judge_.is_kept(entry->value) &&
+            std::find(asked_after_healing_.begin(), asked_after_healing_.end(), entry->value) !=
+                asked_after_healing_.end())
           judge_.report(Rule::quiescence, now_, "a copy is left that nobody holds: it was not given back");
   now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
   for (std::size_t client = 0; client < clients_.size(); ++client)

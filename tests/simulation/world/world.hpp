@@ -122,7 +122,7 @@ class World final : private Surroundings {
   void wake_in(int client, int thread, Instant after) override;
   Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
   void lease_prolonged(Judge::LeaseIndex lease) override;
-  void lease_over(Judge::LeaseIndex lease) override;
+  void lease_over(Judge::LeaseIndex lease, LeaseEnd end) override;
   Instant now() const override { return now_; }
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }

@@ -138,6 +138,18 @@ TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
   CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed: 10 ms to 365 days");
 }
 
+TEST_CASE("the_delay_after_a_loss_is_from_0_to_365_days_and_prolongs_the_memory_of_counters") {
+  const auto with = [](Duration lock_delay) { return LockOptions{.ttl = 1s, .lock_delay = lock_delay}; };
+  CHECK(redlock::detail::timing({}, with(0s)).lock_delay == 0s);
+  CHECK(redlock::detail::timing({}, with(1500us)).lock_delay == 2ms);
+  CHECK(redlock::detail::timing({.fence_memory = 1s}, with(9s)).fence_memory == 100s);
+  const auto refused = [&](Duration lock_delay) {
+    return refusal([&] { static_cast<void>(redlock::detail::timing({}, with(lock_delay))); });
+  };
+  CHECK(refused(-1ns) == "lock_delay is -1 ns; allowed: 0 s to 365 days");
+  CHECK(refused(366 * 24h) == "lock_delay is 366 days; allowed: 0 s to 365 days");
+}
+
 TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
   using redlock::detail::node_wait;
   CHECK(node_wait({}) == std::nullopt);

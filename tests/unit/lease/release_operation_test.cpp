@@ -16,6 +16,7 @@ namespace {
 using namespace redlock::testing;
 using namespace redlock::core;
 using namespace std::chrono_literals;
+using redlock::Loss;
 using redlock::NodeStatus;
 using redlock::Release;
 
@@ -203,6 +204,40 @@ TEST_CASE("a_release_at_or_after_the_deadline_is_too_late_whatever_it_deletes") 
     REQUIRE(release_operation.done());
     CHECK(release_operation.outcome() == (past < Span::zero() ? Release::released : Release::already_lost));
   }
+}
+
+TEST_CASE("a_lost_lease_whose_lock_has_a_delay_releases_nothing") {
+  redlock::core::Claim delayed = example_claim();
+  delayed.lock_delay = 500ms;
+  const auto lease = example_lease(988ms, delayed);
+  Span when = 988ms;
+  std::size_t sent = 0;
+  SECTION("after its deadline") {}
+  SECTION("after it was taken") {
+    lease->lose(Loss::taken, at(10ms));
+    when = 11ms;
+  }
+  SECTION("but one that is in force does") {
+    when = 987ms;
+    sent = 1;
+  }
+  SECTION("and one that no caller has seen") {
+    lease->was_used = false;
+    sent = 1;
+  }
+  SECTION("and one whose client was shut down") {
+    lease->lose(Loss::shut_down, at(10ms));
+    when = 11ms;
+    sent = 1;
+  }
+  SECTION("but not after the deadline") { lease->lose(Loss::shut_down, at(10ms)); }
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{lease, 1};
+  release_operation.start(at(when), outbox);
+  CHECK(outbox.sent().size() == sent);
+  CHECK(release_operation.done() == (sent == 0));
+  if (sent == 0) CHECK(release_operation.outcome() == Release::already_lost);
+  if (sent == 1) CHECK(outbox.sent()[0].options.send_by == at(when + 1500ms));
 }
 
 TEST_CASE("a_script_that_stays_unknown_is_not_resent_forever") {

@@ -21,7 +21,7 @@ namespace redlock::inline v1::core {
 
 /// Compare-and-PEXPIRE on all nodes. A majority of actual extensions before the old deadline moves the deadline. If so
 /// many nodes have lost our value that no majority can hold it, or the old deadline passes first, the lease is lost, and
-/// its remaining copies are released on all nodes. Otherwise the outcome is in doubt: the old deadline stays, and the
+/// its remaining copies are released on all nodes, unless the lock has a delay. Otherwise the outcome is in doubt: the old deadline stays, and the
 /// holder may try again. The lease's state changes before anything is reported.
 ///
 /// Once there is a majority, nodes without a value get ours back; `Copies` knows when such a copy counts again. Without a
@@ -98,7 +98,7 @@ class Extension final : public ScriptedOperation {
     if (step != released) WatchedLease::written(*lease_, node, outbox);
   }
   [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
-    if (step == released) return {.step = step, .send_by = later(now, claim().ttl), .is_release = true};
+    if (step == released) return {.step = step, .send_by = later(now, claim().key_ttl()), .is_release = true};
     if (step == put_back) return {.step = step, .send_by = later(now, claim().node_timeout)};
     // Always read: a node that lost its copy gets it back even if it answers late.
     return {.step = step, .send_by = deadline(), .always_read = true};
@@ -173,6 +173,7 @@ class Extension final : public ScriptedOperation {
     end(now);
     if (lease_->copies.given_up()) return;
     lease_->copies.give_up();
+    if (claim().is_kept_when_lost()) return;
     const std::string release = claim().release_command();
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       outbox.send(node, release, *this, options_of(released, now));

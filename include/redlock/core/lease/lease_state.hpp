@@ -37,6 +37,7 @@ class LeaseState {
 
   const Claim claim;
   Copies copies;
+  bool was_used = true;  // by a caller; else it is released even if it is over and its lock has a delay
 
   HeldLeases* held_leases = nullptr;  // counts the lease until it is let go
   Renewals* renewals = nullptr;       // the schedule that renews the lease, until it is over

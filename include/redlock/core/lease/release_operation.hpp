@@ -26,7 +26,7 @@ inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept 
   return lease->release(now);
 }
 
-/// Compare-and-delete on all nodes. Done when a majority has deleted the key, when no majority can have had our value, or
+/// Compare-and-delete on all nodes, unless the lease was lost and its lock has a delay. Done when a majority has deleted the key, when no majority can have had our value, or
 /// when so many nodes do not answer that neither can be known.
 class ReleaseOperation final : public ScriptedOperation {
  public:
@@ -37,6 +37,7 @@ class ReleaseOperation final : public ScriptedOperation {
     begun_ = now;
     // If the lease was over already, another client may have held the lock, whatever is deleted now.
     was_over_ = !let_go(lease_, now);
+    if (was_over_ && is_kept(now)) return finish();
     set_deadline(later(now, claim().node_timeout));
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused = outbox.send(node, release_, *this, options(now)))
@@ -81,9 +82,14 @@ class ReleaseOperation final : public ScriptedOperation {
     return Command{claim().release_command(Form::source), options(now)};
   }
   [[nodiscard]] SendOptions options(Time now) const noexcept {
-    return {.step = released, .send_by = later(now, claim().ttl), .is_release = true};
+    return {.step = released, .send_by = later(now, claim().key_ttl()), .is_release = true};
   }
 
+  /// The copies stay, because others are to wait for the delay after the loss. Whoever shuts its client down knows that.
+  [[nodiscard]] bool is_kept(Time now) const noexcept {
+    const bool ends_in_time = lease_->loss(now) == Loss::shut_down && now < lease_->deadline();
+    return claim().is_kept_when_lost() && lease_->was_used && !ends_in_time;
+  }
   void decide() noexcept {
     if (tally_.majority(Tally::Mark::yes))
       outcome_ = Release::released;

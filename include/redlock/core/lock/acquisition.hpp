@@ -92,7 +92,7 @@ class Acquisition final : public ScriptedOperation {
     observer.attempted(event);
   }
 
-  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.ttl; }
+  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.key_ttl(); }
   [[nodiscard]] std::string_view written_key() const noexcept override { return claim_.key; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
   /// Why it failed; none if it was granted. Valid once done.
@@ -139,7 +139,7 @@ class Acquisition final : public ScriptedOperation {
     return std::nullopt;
   }
   [[nodiscard]] SendOptions options_of(Step step, Time now) const noexcept {
-    if (step == released) return {.step = step, .send_by = later(now, claim_.ttl), .is_release = true};
+    if (step == released) return {.step = step, .send_by = later(now, claim_.key_ttl()), .is_release = true};
     return {.step = step,
             .send_by = deadline(),
             .grants = step != timed,

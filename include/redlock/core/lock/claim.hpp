@@ -21,6 +21,7 @@ struct Claim {
   std::string
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
   std::chrono::milliseconds ttl{};
+  std::chrono::milliseconds lock_delay{};  // after a loss, nobody gets the lock for so long
   Span drift{};
   Span node_timeout{};
   std::optional<Fence> fence{};  // none for a plain SET, without a token
@@ -30,6 +31,12 @@ struct Claim {
   const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
   bool heeds_flag = false;                  // while there is one, nodes do not grant
 
+  /// For how long nodes keep the key.
+  [[nodiscard]] std::chrono::milliseconds key_ttl() const noexcept { return ttl + lock_delay; }
+  /// The copies of a lost lease are not released, then or later: they keep others from the lock until they expire.
+  [[nodiscard]] bool is_kept_when_lost() const noexcept {
+    return lock_delay > std::chrono::milliseconds::zero();
+  }
   /// Returns true if the reply to `set_command` contains the owner and ttl of a key that exists already. Only the replies
   /// of some scripts do.
   [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
@@ -75,7 +82,7 @@ struct Claim {
 
  private:
   [[nodiscard]] std::string flag() const { return heeds_flag ? flag_key(key) : std::string{}; }
-  [[nodiscard]] std::string ttl_text() const { return std::to_string(ttl.count()); }
+  [[nodiscard]] std::string ttl_text() const { return std::to_string(key_ttl().count()); }
   [[nodiscard]] std::string memory_text() const { return std::to_string(fence->memory.count()); }
 };
 

@@ -76,7 +76,7 @@ class Pursuit : public Operation, public Waiter {
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     if (!stands_in_line(outbox)) return attempt(now, outbox);
-    terms_ = {call_.claim.key, now, call_.claim.ttl, call_.claim.node_timeout};
+    terms_ = {call_.claim.key, now, call_.claim.key_ttl(), call_.claim.node_timeout};
     if (!outbox.lines()->wants_to_join(terms_.key, now)) return attempt(now, outbox);
     stand(retry_.last_call_of_any(now, call_.claim.node_timeout), now, outbox);
   }
@@ -140,7 +140,9 @@ class Pursuit : public Operation, public Waiter {
     return attempt_.operation || is_standing_ || done() ? Time::min() : deadline();
   }
   [[nodiscard]] std::size_t connections_wanted(std::size_t) const override { return 0; }
-  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return call_.claim.ttl; }
+  [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override {
+    return call_.claim.key_ttl();
+  }
 
   // ── once done ────────────────────────────────────────────────────────────────────────────────────────────
 
