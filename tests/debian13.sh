@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests with newer versions of all dependencies: tests/debian13.sh [--full]
 #
-# On Debian 13, builds with g++ 14, hiredis 1.2, OpenSSL 3.5 and Catch2 3.7. Runs all tests but those of the simulation with
-# Redis 8, and with Valkey 8 the comparison with the simulated server and the tests of TLS. With --full it also runs all
+# On Debian 13, builds with g++ 14, hiredis 1.2, OpenSSL 3.5 and Catch2 3.7. Runs the tests that use servers with Redis 8, and
+# with Valkey 8 the comparison with the simulated server and the tests of TLS. With --full it also runs the unit tests and all
 # tests that use servers with Valkey 8, tests the package, runs the tests of the simulation, and builds the examples. Then
 # it builds the library, the command and the unit tests with clang 19 and its standard library, and runs the unit tests.
 set -euo pipefail
@@ -14,9 +14,11 @@ catch2_for_libcxx='.ci/install clang libc++-dev libc++abi-dev &&
   cmake --build catch2-build --parallel "$(nproc)" && cmake --install catch2-build --prefix /opt/catch2 >/dev/null'
 with_libcxx='Catch2_DIR=/opt/catch2/lib/cmake/Catch2 cmake --preset libc++ &&
   cmake --build --preset libc++ --parallel "$(nproc)" --target redlock-tool unit-tests && ctest --preset libc++ -L unit-tests'
-valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset tests-only $1"; }
+preset=server-tests
+[ "${1:-}" != --full ] || preset=tests-only
+valkey() { echo ".ci/install valkey-server && REDLOCK_SERVER=valkey-server tests/run.sh --preset $preset $1"; }
 
-commands=('.ci/install ccache' 'CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset tests-only')
+commands=('.ci/install ccache' "CMAKE_CXX_COMPILER_LAUNCHER=ccache tests/run.sh --preset $preset")
 case "$#:${1:-}" in
   0:) commands+=("$(valkey "-R 'conformance|tls|certificate'")") ;;
   1:--full) commands+=("$(valkey "-L 'tool-tests|integration-tests|conformance'")"
