@@ -39,7 +39,8 @@ int conclude(const Arguments& arguments, const Outcome& outcome) {
   }
   std::filesystem::remove_all(arguments.run.folder);
   if (is_search && violation)
-    std::cout << "found: " << around_violation(outcome).substr(0, around_violation(outcome).find('\n')) << '\n';
+    std::cout << "found: " << around_violation(outcome).substr(0, around_violation(outcome).find('\n'))
+              << '\n';
   else if (is_search)
     std::cout << "The mutant was not found.\n";
   if (is_search) return violation ? 0 : 1;
@@ -52,14 +53,18 @@ int conclude(const Arguments& arguments, const Outcome& outcome) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app{"Lets real clients compete for locks on real servers while a seed's faults happen to both, and judges it",
-               "redlock-chaos"};
+  CLI::App app{
+      "Lets real clients compete for locks on real servers while a seed's faults happen to both, and judges "
+      "it",
+      "redlock-chaos"};
   Arguments arguments;
   RunOptions& run = arguments.run;
   app.add_option("--seed", run.seed, "of the faults (default 1)");
   app.add_option("--seconds", arguments.seconds, "how long faults happen (default 60)")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--nodes", run.nodes, "number of servers (default 3)")->check(CLI::Range(2, 9));
+  app.add_option("--haste", run.haste, "faults come so many times as often (default 1)")
+      ->check(CLI::Range(1, 20));
   const std::map<std::string, Profile> profiles{{"within", Profile::within}, {"beyond", Profile::beyond}};
   app.add_option("--profile", run.profile,
                  "within: all promises hold; beyond: fencing tokens still do (default within)")
@@ -76,7 +81,6 @@ int main(int argc, char** argv) try {
   run.tool = own / "redlock";
   run.clock_library = CHAOS_CLOCK_LIBRARY;
   run.folder = make_folder();
-  std::cout << "redlock-chaos --seed " << run.seed << " --seconds " << arguments.seconds << std::endl;
   return conclude(arguments, redlock::chaos::run(run));
 } catch (const std::exception& error) {
   std::cerr << "redlock-chaos: " << error.what() << '\n';

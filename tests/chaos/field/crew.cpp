@@ -39,9 +39,9 @@ std::string end_of_file(const std::string& path) {
 }  // namespace
 
 const std::vector<Role>& roles() {
-  static const std::vector<Role> all{Role::plain,   Role::plain,   Role::renewed, Role::fenced,
-                                     Role::fenced,  Role::waiting, Role::waiting, Role::waiting,
-                                     Role::giving,  Role::taking,  Role::running, Role::running};
+  static const std::vector<Role> all{Role::plain,  Role::plain,   Role::renewed, Role::fenced,
+                                     Role::fenced, Role::waiting, Role::waiting, Role::waiting,
+                                     Role::giving, Role::taking,  Role::running, Role::running};
   return all;
 }
 
@@ -136,8 +136,7 @@ std::optional<std::string> Crew::failure() {
     Member& of = member(client);
     if (of.pid == 0 || !testing::detail::reap(of.pid, WNOHANG)) continue;
     of.pid = 0;
-    return "client " + std::to_string(client) + " has ended by itself:\n" +
-           end_of_file(log_of(client) + ".said");
+    return client_name(client) + " has ended by itself:\n" + end_of_file(log_of(client) + ".said");
   }
   return std::nullopt;
 }

@@ -21,10 +21,10 @@ namespace redlock::chaos {
 
 /// How all clients of a run are started.
 struct CrewOrders {
-  std::string program;        // of the clients
-  std::string tool;           // the command `redlock`
+  std::string program;  // of the clients
+  std::string tool;     // the command `redlock`
   std::string clock_library;
-  std::string folder;         // for logs and what clients share
+  std::string folder;             // for logs and what clients share
   std::vector<std::string> more;  // arguments for all
   std::uint64_t seed = 1;
   std::vector<std::vector<std::string>> nodes;  // the addresses for each half

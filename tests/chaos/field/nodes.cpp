@@ -47,10 +47,7 @@ Nodes::Nodes(int count, const std::string& folder, const std::string& clock_libr
     : nodes_{count, {.server = server_with_clock(folder, clock_library), .persist = true}}, folder_{folder} {
   for (int node = 0; node < count; ++node) clocks_.emplace_back(folder_of(node) + ".clock");
   // Once more, as the clocks are there now.
-  for (int node = 0; node < count; ++node) {
-    nodes_.restart_empty(node);
-    keep_copy(node);
-  }
+  for (int node = 0; node < count; ++node) nodes_.restart_empty(node);
   for (int half = 0; half < halves; ++half)
     for (int node = 0; node < count; ++node)
       proxies_.push_back(std::make_unique<testing::Proxy>(nodes_.port(node)));
@@ -118,6 +115,7 @@ void Nodes::end_at_node(const Fault& fault) {
       put_copy_back(node);
       return nodes_.restart_with_data(node);
     case Kind::stop:
+      keep_copy(node);
       return nodes_.resume(node);
     case Kind::node_clock:
       return clocks_[static_cast<std::size_t>(node)].set(0ns);
@@ -186,7 +184,8 @@ void Nodes::command(int node, const std::vector<std::string>& words) {
 void Nodes::sleep(int node, milliseconds length) {
   sleeps_.emplace_back([port = nodes_.port(node), length] {
     try {
-      testing::RawClient{port}.command({"DEBUG", "SLEEP", std::to_string(std::chrono::duration<double>{length}.count())});
+      testing::RawClient{port}.command(
+          {"DEBUG", "SLEEP", std::to_string(std::chrono::duration<double>{length}.count())});
     } catch (const std::runtime_error&) {  // it sleeps for longer than a plain client waits
     }
   });
@@ -197,7 +196,15 @@ std::string Nodes::folder_of(int node) const {
 }
 std::string Nodes::copy_of(int node) const { return folder_ + "/copy-" + std::to_string(node); }
 
-/// A server without any data yet has no such folder.
+void Nodes::keep_copies() {
+  for (int node = 0; node < size(); ++node) {
+    nodes_.pause(node);
+    keep_copy(node);
+    nodes_.resume(node);
+  }
+}
+
+/// Precondition: the server is dead or stopped. One without any data yet has no such folder.
 void Nodes::keep_copy(int node) {
   const std::filesystem::path data = folder_of(node) + "/appendonlydir";
   std::filesystem::remove_all(copy_of(node));

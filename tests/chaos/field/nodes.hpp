@@ -34,6 +34,9 @@ class Nodes {
   void begin(const Fault&);
   void end(const Fault&);
 
+  /// Keeps copies of the data that all nodes have now, for those that lose it later.
+  void keep_copies();
+
   /// All keys that are not meant to stay, each with its node.
   [[nodiscard]] std::vector<std::string> keys_left();
 

@@ -15,6 +15,7 @@ struct RunOptions {
   Profile profile = Profile::within;
   int nodes = 3;
   std::chrono::seconds length{60};
+  int haste = 1;
   std::string mutant;       // empty: none
   bool is_control = false;  // without restart guard, and without tokens for the store
   std::string program;      // of the clients
@@ -30,7 +31,7 @@ struct Outcome {
   std::vector<Entry> faults;
   Instant begun = 0;
   Instant ended = 0;
-  std::int64_t written = 0;          // accepted by the fenced store
+  std::int64_t written = 0;           // accepted by the fenced store
   std::vector<std::string> troubles;  // what kept a fault from being made
 };
 

@@ -51,7 +51,8 @@ std::vector<Entry> read_log(const std::string& path, int client) {
     Entry entry;
     entry.client = client;
     std::string what;
-    if (!(text >> entry.at >> what >> entry.number)) throw std::runtime_error{path + " has the line: " + line};
+    if (!(text >> entry.at >> what >> entry.number))
+      throw std::runtime_error{path + " has the line: " + line};
     const auto* const name = std::ranges::find(names, what);
     if (name == names.end()) throw std::runtime_error{path + " has the line: " + line};
     entry.what = static_cast<Entry::What>(name - names.begin());

@@ -17,21 +17,21 @@ using simulation::Instant;
 /// One line of a log: "TIME WHAT NUMBER WORDS…".
 struct Entry {
   enum class What : std::uint8_t {
-    begin,    // a process has started; NUMBER is its id
-    call,     // a call for lock NUMBER begins; words: resource
-    hold,     // the call returned a lease; words: resource, token, deadline, and "signs" if its deadline moves unseen
-    extend,   // the lease was extended; words: deadline
-    alive,    // a holder of a lease with "signs" still works
-    end,      // the holder has stopped relying on its lease, which it is about to release or to hand over
-    lost,     // the loss was reported
-    fail,     // the call returned no lease; words: why
-    open,     // so many descriptors are open
-    fault,    // a fault begins, or ends; words: its text
-    healed,   // all faults are over
+    begin,  // a process has started; NUMBER is its id
+    call,   // a call for lock NUMBER begins; words: resource
+    hold,  // the call returned a lease; words: resource, token, deadline, and "signs" if its deadline moves unseen
+    extend,  // the lease was extended; words: deadline
+    alive,   // a holder of a lease with "signs" still works
+    end,     // the holder has stopped relying on its lease, which it is about to release or to hand over
+    lost,    // the loss was reported
+    fail,    // the call returned no lease; words: why
+    open,    // so many descriptors are open
+    fault,   // a fault begins, or ends; words: its text
+    healed,  // all faults are over
   };
   Instant at = 0;
   What what = What::begin;
-  int client = -1;       // whose log it is
+  int client = -1;         // whose log it is
   std::uint64_t life = 0;  // of the client: it dies and starts again
   std::uint64_t number = 0;
   std::vector<std::string> words;

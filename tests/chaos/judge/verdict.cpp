@@ -1,5 +1,7 @@
 #include "chaos/judge/verdict.hpp"
 
+#include "chaos/plan/plan.hpp"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -111,7 +113,7 @@ class Replay {
       case Entry::What::open:
         if (given_.most_open > 0 && entry.number > given_.most_open)
           judge_.report(Rule::quiescence, now_,
-                        "client " + std::to_string(entry.client) + " has " + std::to_string(entry.number) +
+                        client_name(entry.client) + " has " + std::to_string(entry.number) +
                             " open descriptors, and needs " + std::to_string(given_.most_open) + " at most");
         break;
       default:
@@ -170,9 +172,8 @@ class Replay {
     for (int client = 0; client < static_cast<int>(given_.logs.size()); ++client)
       if (!served_.contains(client))
         judge_.report(Rule::liveness, now_,
-                      "client " + std::to_string(client) + " has got no lock since all faults were over");
-    for (const std::string& key : given_.left)
-      judge_.report(Rule::quiescence, now_, "a key is left: " + key);
+                      client_name(client) + " has got no lock since all faults were over");
+    for (const std::string& key : given_.left) judge_.report(Rule::quiescence, now_, "a key is left: " + key);
   }
 
   struct InLine {

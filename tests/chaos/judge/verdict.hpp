@@ -23,7 +23,7 @@ struct Case {
   std::uint64_t most_open = 0;    // how many descriptors a client may have open
   Instant healed = 0;             // when all faults were over; 0: they are not
   Instant calm = 0;               // since when their effects are over as well, and lines are in order
-  Instant end = 0;                // of the judgement of liveness: until then, each client must have got its lock again
+  Instant end = 0;  // of the judgement of liveness: until then, each client must have got its lock again
 };
 
 struct Verdict {

@@ -57,9 +57,11 @@ class Drawing {
   }
 
   Plan draw() {
-    for (int node = 0; node < shape_.nodes; ++node) add_target(Place::node, node, 4000);
-    for (int link = 0; link < halves * shape_.nodes; ++link) add_target(Place::link, link, 9000);
-    for (int client = 0; client < shape_.clients; ++client) add_target(Place::client, client, 9000);
+    for (int node = 0; node < shape_.nodes; ++node) add_target(Place::node, node, 4000 / shape_.haste);
+    for (int link = 0; link < halves * shape_.nodes; ++link)
+      add_target(Place::link, link, 9000 / shape_.haste);
+    for (int client = 0; client < shape_.clients; ++client)
+      add_target(Place::client, client, 9000 / shape_.haste);
     std::ranges::stable_sort(plan_.faults, {}, &Fault::at);
     return plan_;
   }
@@ -68,6 +70,7 @@ class Drawing {
   [[nodiscard]] bool is_within() const { return shape_.profile == Profile::within; }
 
   [[nodiscard]] bool may_happen(Kind kind, int target) const {
+    if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return !all_lose_;
     if (loses_data(kind)) return all_lose_ || std::ranges::find(losing_, target) != losing_.end();
@@ -75,6 +78,10 @@ class Drawing {
   }
 
   void add_target(Place place, int target, int pause_ms) {
+    if (std::ranges::none_of(properties, [&](const Property& each) {
+          return each.place == place && may_happen(each.kind, target);
+        }))
+      return;
     const milliseconds end = shape_.length;
     for (milliseconds at{random_.between(0, pause_ms)}; at < end;) {
       Fault fault = draw_fault(place, target, at);
@@ -150,7 +157,7 @@ std::string describe(const Fault& fault, int nodes) {
     case Place::client:
       break;
   }
-  return text + " of client " + std::to_string(fault.target);
+  return text + " of " + client_name(fault.target);
 }
 
 }  // namespace redlock::chaos

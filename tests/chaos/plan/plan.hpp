@@ -16,20 +16,20 @@ using std::chrono::milliseconds;
 
 enum class Kind : std::uint8_t {
   // Of a node.
-  crash,          // kill -9, and a restart with all data
-  crash_empty,    // …, without data
-  crash_old,      // …, with a copy of its data that was made before
-  stop,           // SIGSTOP, and SIGCONT
-  node_clock,     // its wall clock is wrong by `amount` ms
-  flush_scripts,  // SCRIPT FLUSH
-  flush_all,      // FLUSHALL
-  full,           // maxmemory of one byte
-  sleep,          // DEBUG SLEEP
-  kill_clients,   // CLIENT KILL TYPE normal
+  crash,           // kill -9, and a restart with all data
+  crash_empty,     // …, without data
+  crash_old,       // …, with a copy of its data that was made before
+  stop,            // SIGSTOP, and SIGCONT
+  node_clock,      // its wall clock is wrong by `amount` ms
+  flush_scripts,   // SCRIPT FLUSH
+  flush_all,       // FLUSHALL
+  full,            // maxmemory of one byte
+  sleep,           // DEBUG SLEEP
+  kill_clients,    // CLIENT KILL TYPE normal
   kill_listeners,  // CLIENT KILL TYPE pubsub
-  no_command,     // the ACL forbids EVALSHA and SET
-  no_channel,     // the ACL forbids all channels
-  replica,        // REPLICAOF the node `amount`, and REPLICAOF NO ONE
+  no_command,      // the ACL forbids EVALSHA and SET
+  no_channel,      // the ACL forbids all channels
+  replica,         // REPLICAOF the node `amount`, and REPLICAOF NO ONE
   // Of a link: the way between a node and one half of the clients.
   stall,        // nothing arrives
   deaf_node,    // commands do not arrive
@@ -67,6 +67,8 @@ struct Shape {
   int nodes = 3;
   int clients = 1;
   std::chrono::seconds length{60};
+  int haste = 1;             // faults come so many times as often
+  std::vector<Kind> only{};  // if not empty, no other faults happen
 };
 
 /// The halves of the clients, each of which has proxies of its own.
@@ -87,7 +89,11 @@ struct Plan {
 /// clocks that propose tokens go on.
 [[nodiscard]] Plan draw_plan(const Shape&);
 
-/// "crash of node 1", "stall of node 2 for half 0".
+/// "client A": as the judge names it.
+[[nodiscard]] inline std::string client_name(int client) {
+  return std::string{"client "} + static_cast<char>('A' + client);
+}
+/// "crash of node 1", "stall between node 2 and half 0".
 [[nodiscard]] std::string describe(const Fault&, int nodes);
 
 }  // namespace redlock::chaos

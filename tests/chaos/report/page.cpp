@@ -58,8 +58,7 @@ class Bars {
     if (row < nodes_ * (1 + halves))
       return "node " + std::to_string(row % nodes_) + ", half " + std::to_string(row / nodes_ - 1);
     const int client = row - nodes_ * (1 + halves);
-    return "client " + std::to_string(client) + " " +
-           std::string{name_of(roles()[static_cast<std::size_t>(client)])};
+    return client_name(client) + " " + std::string{name_of(roles()[static_cast<std::size_t>(client)])};
   }
   [[nodiscard]] const std::vector<Bar>& all() const noexcept { return bars_; }
 
@@ -88,8 +87,8 @@ class Bars {
       const std::pair id{entry.life, entry.number};
       const int row = nodes_ * (1 + halves) + entry.client;
       if (entry.what == Entry::What::hold) {
-        open[id] = {row, entry.at, std::max(entry.at, static_cast<Instant>(std::stoll(entry.words[2]))), "hold",
-                    entry.words[0] + ", token " + entry.words[1]};
+        open[id] = {row, entry.at, std::max(entry.at, static_cast<Instant>(std::stoll(entry.words[2]))),
+                    "hold", entry.words[0] + ", token " + entry.words[1]};
       } else if (const auto bar = open.find(id); bar == open.end()) {
         continue;
       } else if (entry.what == Entry::What::extend) {
@@ -119,8 +118,9 @@ void write_minute(std::ostream& page, const Bars& bars, const Outcome& outcome, 
   const int height = (bars.rows() + 1) * row_height;
   page << "<svg width=\"" << names_width + 60 * pixels_per_second << "\" height=\"" << height << "\">\n";
   for (int row = 0; row < bars.rows(); ++row)
-    page << "<text x=\"0\" y=\"" << (row + 1) * row_height - 5 << "\">" << bars.name_of_row(row) << "</text><path d=\"M"
-         << names_width << ' ' << (row + 1) * row_height - 1 << "h" << 60 * pixels_per_second << "\"/>\n";
+    page << "<text x=\"0\" y=\"" << (row + 1) * row_height - 5 << "\">" << bars.name_of_row(row)
+         << "</text><path d=\"M" << names_width << ' ' << (row + 1) * row_height - 1 << "h"
+         << 60 * pixels_per_second << "\"/>\n";
   for (int second = 0; second <= 60; second += 5)
     page << "<text x=\"" << names_width + second * pixels_per_second << "\" y=\"" << height - 4 << "\">"
          << (from - outcome.begun) / simulation::second + second << " s</text>\n";
@@ -142,10 +142,12 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
   std::ofstream page{path};
   page << "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>redlock-chaos</title>\n<style>"
           "body{font:14px sans-serif}svg{display:block;margin:1em 0;font-size:11px}path{stroke:#ddd}"
-          ".fault{fill:#f5b041}.loss{fill:#c0392b}.hold{fill:#2e86c1;opacity:.7}.broken{stroke:red;stroke-width:2}"
+          ".fault{fill:#f5b041}.loss{fill:#c0392b}.hold{fill:#2e86c1;opacity:.7}.broken{stroke:red;stroke-"
+          "width:2}"
           "</style>\n<h1>redlock-chaos</h1>\n<pre>"
        << escaped(summary(options, outcome)) << escaped(around_violation(outcome))
-       << "</pre>\n<p>Orange: faults. Red: faults by which a node forgets what it has granted. Blue: locks that are "
+       << "</pre>\n<p>Orange: faults. Red: faults by which a node forgets what it has granted. Blue: locks "
+          "that are "
           "held. Point at a bar to read what it is.</p>\n";
   const Bars bars{options, outcome};
   for (Instant from = outcome.begun; from < outcome.ended; from += minute)
@@ -157,14 +159,15 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
 std::string summary(const RunOptions& options, const Outcome& outcome) {
   const simulation::Figures& figures = outcome.verdict.figures;
   std::ostringstream text;
-  text << "seed " << options.seed << ", profile " << (options.profile == Profile::within ? "within" : "beyond")
-       << ", " << options.nodes << " nodes, " << options.length.count() << " s\n"
+  text << "seed " << options.seed << ", profile "
+       << (options.profile == Profile::within ? "within" : "beyond") << ", " << options.nodes << " nodes, "
+       << options.length.count() << " s\n"
        << outcome.plan.faults.size() << " faults, " << figures.grants << " grants (" << outcome.verdict.late
        << " of them seen after their deadline), " << figures.extensions << " extensions, "
        << outcome.verdict.losses << " losses reported, " << figures.overlaps << " overlaps\n"
        << outcome.written << " writes to the fenced store, of which it lost "
        << (outcome.verdict.violation && outcome.verdict.violation->rule == simulation::Rule::fence ? "some"
-                                                                                                  : "none")
+                                                                                                   : "none")
        << "; its twin lost " << figures.writes_lost_unfenced << '\n';
   for (const std::string& trouble : outcome.troubles) text << "not as planned: " << trouble << '\n';
   return text.str();
@@ -174,8 +177,8 @@ std::string around_violation(const Outcome& outcome) {
   const auto& broken = outcome.verdict.violation;
   if (!broken) return {};
   std::ostringstream text;
-  text << "broken after " << static_cast<double>(broken->at - outcome.begun) / 1e9 << " s: "
-       << simulation::name_of(broken->rule) << ": " << broken->text << '\n';
+  text << "broken after " << static_cast<double>(broken->at - outcome.begun) / 1e9
+       << " s: " << simulation::name_of(broken->rule) << ": " << broken->text << '\n';
   std::vector<Entry> near;
   const auto add = [&](const std::vector<Entry>& log) {
     for (const Entry& entry : log)
@@ -188,7 +191,7 @@ std::string around_violation(const Outcome& outcome) {
   std::ranges::stable_sort(near, {}, &Entry::at);
   for (const Entry& entry : near) {
     text << static_cast<double>(entry.at - outcome.begun) / 1e9 << " s  ";
-    if (entry.client >= 0) text << "client " << entry.client << ", ";
+    if (entry.client >= 0) text << client_name(entry.client) << ", ";
     text << name_of(entry.what) << ' ' << entry.number;
     for (const std::string& word : entry.words) text << ' ' << word;
     text << '\n';

@@ -54,9 +54,9 @@ Holder::Holder(const Task& task, std::stop_token stop)
 
 std::optional<Held> Holder::acquire(const std::string& resource, LockOptions options, const Call& call) {
   if (task_.mistake == Mistake::only_reachable_count) {
-    const auto nodes = reachable(task_.nodes);
-    if (nodes.empty()) return std::nullopt;
-    locks_.emplace(nodes, options_of(task_));
+    const auto answering = nodes();
+    if (answering.empty()) return std::nullopt;
+    locks_.emplace(answering, options_of(task_));
   }
   const std::uint64_t number = ++calls_;
   options.ttl = ttl;
@@ -73,6 +73,10 @@ std::optional<Held> Holder::acquire(const std::string& resource, LockOptions opt
            resource + ' ' + std::to_string(held.lease.fencing_token().value()) + ' ' + count(noted_));
   if (number % 64 == 1) note_descriptors();
   return held;
+}
+
+std::vector<std::string> Holder::nodes() const {
+  return task_.mistake == Mistake::only_reachable_count ? reachable(task_.nodes) : task_.nodes;
 }
 
 void Holder::work(Held& held, milliseconds length) {

@@ -48,6 +48,9 @@ class Holder {
   /// Waits for a time that is drawn up to `most`.
   void rest(milliseconds most);
 
+  /// The nodes for the next call: all of them, unless that is the mistake to be made.
+  [[nodiscard]] std::vector<std::string> nodes() const;
+
   [[nodiscard]] bool stopped() const { return stop_.stop_requested(); }
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   [[nodiscard]] milliseconds draw(milliseconds least, milliseconds most);

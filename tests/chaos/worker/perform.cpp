@@ -21,10 +21,10 @@ using namespace std::chrono_literals;
 
 void hold_plainly(Holder& holder) {
   const milliseconds wait = holder.patience(800ms);
-  auto held = holder.acquire("till", {.renewal = Renewal::none},
-                             [&](Redlock& locks, const LockOptions& options) {
-                               return locks.try_lock_for("till", wait, options, holder.stop());
-                             });
+  auto held =
+      holder.acquire("till", {.renewal = Renewal::none}, [&](Redlock& locks, const LockOptions& options) {
+        return locks.try_lock_for("till", wait, options, holder.stop());
+      });
   if (held) {
     holder.work(*held, holder.draw(0ms, ttl));
     if (holder.chance(30)) {
@@ -49,15 +49,16 @@ void hold_long(Holder& holder) {
 
 /// Reads, thinks, and writes what it has made of what it has read, as late as that may be.
 void change_stores(Holder& holder, SharedStores& stores, const Task& task) {
-  auto held = holder.acquire("till", {.renewal = Renewal::none},
-                             [&](Redlock& locks, const LockOptions& options) {
-                               return locks.try_lock_for("till", holder.patience(2s), options, holder.stop());
-                             });
+  auto held =
+      holder.acquire("till", {.renewal = Renewal::none}, [&](Redlock& locks, const LockOptions& options) {
+        return locks.try_lock_for("till", holder.patience(2s), options, holder.stop());
+      });
   if (held) {
     try {
       const FencingToken token = task.uses_tokens ? held->lease.fencing_token() : FencingToken{};
       const SharedStores::Seen seen = stores.read(token);
-      holder.work(*held, holder.draw(0ms, ttl / 3));
+      // Some do not look at the deadline.
+      holder.work(*held, holder.draw(0ms, holder.chance(40) ? ttl * 3 : ttl / 3));
       stores.write_unfenced(seen);
       if (token) stores.write_fenced(token, seen);
     } catch (const StaleToken&) {  // it was paused, and another one has the lock
@@ -114,16 +115,16 @@ void take_over(Holder& holder, const std::string& folder) {
 
 /// Starts `redlock run` with this program as its command, and waits for its end.
 void run_command(Holder& holder, const Task& task, std::uint64_t number) {
-  testing::detail::Launch launch{.arguments = {task.tool, "run", "--quiet", "--ttl", "2s", "--kill-after", "1s",
-                                               "--wait", "3s", "--max-ttl", "2s"},
+  testing::detail::Launch launch{.arguments = {task.tool, "run", "--quiet", "--ttl", "2s", "--kill-after",
+                                               "1s", "--wait", "3s", "--max-ttl", "2s"},
                                  .output = task.log + ".said",
                                  .group = ::getpgrp()};
   const auto add = [&](const std::string& word) { launch.arguments.push_back(word); };
   if (!task.is_guarded) add("--restart-guard"), add("off");
-  for (const std::string& node : task.nodes) add("--node"), add(node);
+  for (const std::string& node : holder.nodes()) add("--node"), add(node);
   for (const char* word : {"job", "--"}) add(word);
-  for (const std::string& word : {task.own, std::string{"--role"}, std::string{"command"}, "--log=" + task.log,
-                                  "--seed=" + std::to_string(number)})
+  for (const std::string& word : {task.own, "--role=" + std::to_string(static_cast<int>(Role::command)),
+                                  "--log=" + task.log, "--seed=" + std::to_string(number)})
     add(word);
   holder.log().add(Entry::What::call, number, "job");
   const pid_t child = testing::detail::launch(launch);
@@ -141,8 +142,9 @@ void work_as_command(const Task& task, const std::stop_token& stop) {
   Log log{task.log};
   simulation::Random random{task.seed};
   const Instant deadline = std::stoll(std::getenv("REDLOCK_DEADLINE_MS")) * simulation::millisecond;
-  log.add(Entry::What::hold, task.seed,
-          "job " + std::string{std::getenv("REDLOCK_FENCING_TOKEN")} + ' ' + std::to_string(deadline) + " signs");
+  log.add(
+      Entry::What::hold, task.seed,
+      "job " + std::string{std::getenv("REDLOCK_FENCING_TOKEN")} + ' ' + std::to_string(deadline) + " signs");
   const Instant end = now() + random.between(0, 3000) * simulation::millisecond;
   while (!stop.stop_requested() && now() < end) {
     log.add(Entry::What::alive, task.seed);
