@@ -70,7 +70,7 @@ int main(int argc, char** argv) try {
                  "within: all promises hold; beyond: fencing tokens still do (default within)")
       ->transform(CLI::CheckedTransformer(profiles));
   app.add_option("--report", arguments.report, "write an HTML page with what happened");
-  app.add_option("--mutant", run.mutant, "make a mistake, and succeed if it is found")
+  app.add_option("--mutant", run.mutant, "make a mistake, and succeed as soon as it is found")
       ->check(CLI::IsMember({"only-reachable-count", "blind-delete", "marker-without-run-id"}));
   app.add_flag("--control", run.is_control,
                "without restart guard, and stores without tokens: succeed if writes are lost");

@@ -128,8 +128,29 @@ class Run {
       std::this_thread::sleep_until(begin + action.at);
       apply(action);
       if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
+      if (is_search() && is_found()) return;
     }
     std::this_thread::sleep_until(begin + options_.length);
+  }
+
+  /// Looks for what a search is for, every few seconds.
+  bool is_found() {
+    if (now() - looked_ < 5 * simulation::second) return false;
+    looked_ = now();
+    if (options_.is_control) return SharedStores{stores()}.lost_unfenced() > 0;
+    Case given{};
+    given.profile = options_.profile;
+    given.end = given.calm = looked_;
+    add_logs(given);
+    return judge(given).violation.has_value();
+  }
+
+  void add_logs(Case& given) const {
+    for (std::size_t client = 0; client < roles().size(); ++client) {
+      const int number = static_cast<int>(client);
+      if (roles()[client] == Role::waiting) given.waiting.push_back(number);
+      given.logs.push_back(read_log(crew_->log_of(number), number));
+    }
   }
 
   void apply(const Action& action) {
@@ -188,11 +209,7 @@ class Run {
     outcome.begun = begun;
     outcome.ended = now();
     outcome.troubles = troubles_;
-    for (std::size_t client = 0; client < roles().size(); ++client) {
-      const int number = static_cast<int>(client);
-      if (roles()[client] == Role::waiting) given.waiting.push_back(number);
-      given.logs.push_back(read_log(crew_->log_of(number), number));
-    }
+    add_logs(given);
     SharedStores stores_at_end{stores()};
     given.lost_fenced = static_cast<std::uint64_t>(stores_at_end.lost_fenced());
     given.lost_unfenced = static_cast<std::uint64_t>(stores_at_end.lost_unfenced());
@@ -210,6 +227,7 @@ class Run {
   Log log_;
   std::optional<Crew> crew_;
   std::vector<std::string> troubles_;
+  Instant looked_ = now();
 };
 
 }  // namespace

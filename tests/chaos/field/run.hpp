@@ -35,7 +35,7 @@ struct Outcome {
   std::vector<std::string> troubles;  // what kept a fault from being made
 };
 
-/// Makes the faults of the plan, one after the other; then, unless a mistake is searched for, heals everything, waits until each
+/// Makes the faults of the plan, one after the other, until what is searched for is found; without a search heals everything, waits until each
 /// client has got its lock again, and ends all. Throws std::runtime_error if a process fails for a reason that no fault
 /// explains.
 [[nodiscard]] Outcome run(const RunOptions&);
