@@ -20,7 +20,7 @@ using testing::Direction;
 std::string server_with_clock(const std::string& folder, const std::string& clock_library) {
   const auto server = testing::detail::find_program("redis-server");
   if (!server) throw std::runtime_error{"there is no redis-server"};
-  const std::string path = folder + "/server";
+  std::string path = folder + "/server";
   std::ofstream{path} << "#!/bin/sh\n"
                          "next=\n"
                          "for word; do\n"
@@ -57,8 +57,7 @@ Nodes::~Nodes() = default;
 
 std::vector<std::string> Nodes::urls(int half) const {
   std::vector<std::string> urls;
-  for (int node = 0; node < size(); ++node)
-    urls.push_back(proxies_[static_cast<std::size_t>(half * size() + node)]->url());
+  for (int node = 0; node < size(); ++node) urls.push_back(proxies_.at(link_of(half, node))->url());
   return urls;
 }
 

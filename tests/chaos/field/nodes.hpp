@@ -41,6 +41,9 @@ class Nodes {
   [[nodiscard]] std::vector<std::string> keys_left();
 
  private:
+  [[nodiscard]] std::size_t link_of(int half, int node) const noexcept {
+    return static_cast<std::size_t>(half) * static_cast<std::size_t>(size()) + static_cast<std::size_t>(node);
+  }
   void begin_at_node(const Fault&);
   void end_at_node(const Fault&);
   void begin_at_link(const Fault&);

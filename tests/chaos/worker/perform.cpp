@@ -133,7 +133,7 @@ void run_command(Holder& holder, const Task& task, std::uint64_t number) {
     if (holder.stopped()) ::kill(child, SIGTERM);
     std::this_thread::sleep_for(50ms);
   }
-  std::ofstream{task.victim};
+  std::filesystem::resize_file(task.victim, 0);
   holder.rest(500ms);
 }
 
