@@ -51,10 +51,10 @@ std::vector<Entry> read_log(const std::string& path, int client) {
     Entry entry;
     entry.client = client;
     std::string what;
-    if (!(text >> entry.at >> what >> entry.number))
-      throw std::runtime_error{path + " has the line: " + line};
+    const bool is_whole = static_cast<bool>(text >> entry.at >> what >> entry.number);
     const auto* const name = std::ranges::find(names, what);
-    if (name == names.end()) throw std::runtime_error{path + " has the line: " + line};
+    if (!is_whole || name == names.end())
+      throw std::runtime_error{std::string{path}.append(" has the line: ").append(line)};
     entry.what = static_cast<Entry::What>(name - names.begin());
     for (std::string word; text >> word;) entry.words.push_back(word);
     if (entry.what == Entry::What::begin) ++life;
