@@ -1,0 +1,67 @@
+// The client processes of a run.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/clock/clock_file.hpp"
+#include "chaos/judge/trace.hpp"
+#include "chaos/plan/plan.hpp"
+#include "chaos/worker/task.hpp"
+#include "testing/process_group.hpp"
+
+namespace redlock::chaos {
+
+/// The roles of all clients, by their numbers.
+[[nodiscard]] const std::vector<Role>& roles();
+
+/// How all clients of a run are started.
+struct CrewOrders {
+  std::string program;  // of the clients
+  std::string tool;     // the command `redlock`
+  std::string clock_library;
+  std::string folder;             // for logs and what clients share
+  std::vector<std::string> more;  // arguments for all
+  std::uint64_t seed = 1;
+  std::vector<std::vector<std::string>> nodes;  // the addresses for each half
+};
+
+/// Client processes that are killed, stopped and started again. The victim in the role `running` is the latest `redlock run`.
+/// One thread makes all calls.
+class Crew {
+ public:
+  /// Starts all. Throws std::system_error.
+  Crew(CrewOrders orders, const testing::detail::ProcessGroup& group);
+
+  void begin(const Fault&);
+  void end(const Fault&);
+  /// Asks all to end, and returns true if they did so soon.
+  [[nodiscard]] bool finish();
+  /// Says which client has ended by itself, with the end of what it wrote.
+  [[nodiscard]] std::optional<std::string> failure();
+
+  [[nodiscard]] std::string log_of(int client) const;
+
+ private:
+  struct Member {
+    pid_t pid = 0;     // 0: killed
+    pid_t victim = 0;  // stopped
+    std::uint64_t starts = 0;
+  };
+  void start(int client);
+  void kill(int client);
+  [[nodiscard]] std::string victim_file(int client) const;
+  [[nodiscard]] pid_t victim_of(int client) const;
+  Member& member(int client) { return members_[static_cast<std::size_t>(client)]; }
+
+  const CrewOrders orders_;
+  const pid_t group_;
+  std::vector<ClockFile> clocks_;
+  std::vector<Member> members_;
+};
+
+}  // namespace redlock::chaos

@@ -1,0 +1,237 @@
+#include "chaos/field/run.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+
+#include "chaos/field/crew.hpp"
+#include "chaos/field/nodes.hpp"
+#include "chaos/field/starvation.hpp"
+#include "chaos/worker/holder.hpp"
+#include "chaos/worker/stores.hpp"
+#include "redlock/redlock.hpp"
+#include "support/eventually.hpp"
+
+namespace redlock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The begin or the end of a fault.
+struct Action {
+  milliseconds at;
+  bool begins;
+  const Fault* fault;
+};
+std::vector<Action> actions_of(const Plan& plan) {
+  std::vector<Action> actions;
+  for (const Fault& fault : plan.faults) {
+    actions.push_back({fault.at, true, &fault});
+    actions.push_back({fault.at + fault.length, false, &fault});
+  }
+  std::ranges::stable_sort(actions, {}, &Action::at);
+  return actions;
+}
+
+CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
+  CrewOrders orders{.program = options.program,
+                    .tool = options.tool,
+                    .clock_library = options.clock_library,
+                    .folder = options.folder,
+                    .more = {},
+                    .seed = options.seed,
+                    .nodes = {nodes.urls(0), nodes.urls(1)}};
+  if (!options.mutant.empty()) orders.more.push_back("--mutant=" + options.mutant);
+  if (options.is_control) orders.more.insert(orders.more.end(), {"--no-guard", "--no-tokens"});
+  return orders;
+}
+
+/// Whether a log says that the client has got a lock since then. Reads only its end.
+bool has_held_since(const std::string& path, Instant since) {
+  std::ifstream file{path};
+  constexpr std::streamoff enough = 16384;
+  file.seekg(0, std::ios::end);
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - enough));
+  std::string line;
+  if (size > enough) std::getline(file, line);
+  while (std::getline(file, line) && !file.eof())
+    if (line.find(" hold ") != std::string::npos && std::stoll(line) >= since) return true;
+  return false;
+}
+
+/// The faults by which a mistake shows soonest; all if the list is empty. Where the mistake does without the restart guard, no
+/// node loses its data: that alone would break exclusion.
+std::vector<Kind> faults_for(const std::string& mutant) {
+  if (mutant == "only-reachable-count") return {Kind::stop, Kind::stall, Kind::reset};
+  if (mutant == "marker-without-run-id") return {Kind::crash_old, Kind::stop, Kind::stall};
+  return {};
+}
+
+class Run {
+ public:
+  explicit Run(const RunOptions& options)
+      : options_{options},
+        plan_{draw_plan({.seed = options.seed,
+                         .profile = options.profile,
+                         .nodes = options.nodes,
+                         .clients = static_cast<int>(roles().size()),
+                         .length = options.length,
+                         .haste = options.haste,
+                         .only = faults_for(options.mutant)})},
+        nodes_{options.nodes, options.folder, options.clock_library},
+        log_{options.folder + "/faults"} {
+    if (!options.is_control) begin_deployment();
+    const SharedStores made{stores()};
+    crew_.emplace(orders_of(options, nodes_), group_);
+  }
+
+  Outcome run() {
+    const Instant begun = now();
+    log_.add(Entry::What::begin, 0);
+    make_faults();
+    Case given;
+    given.profile = options_.profile;
+    given.most_open = most_open();
+    if (is_search()) {
+      given.end = now();
+      given.calm = given.end;  // lines were never in order
+      static_cast<void>(crew_->finish());
+    } else {
+      heal(given);
+    }
+    return conclude(std::move(given), begun);
+  }
+
+ private:
+  [[nodiscard]] bool is_search() const { return options_.is_control || !options_.mutant.empty(); }
+  [[nodiscard]] std::string stores() const { return options_.folder + "/stores"; }
+
+  /// Each client has two connections to each node, some descriptors for its timers and events, its log and the stores. Those
+  /// that a node has not closed yet count as well.
+  [[nodiscard]] std::uint64_t most_open() const {
+    return is_search() ? 0 : static_cast<std::uint64_t>(20 + 4 * options_.nodes);
+  }
+
+  /// New nodes vote at once only if all of them are there.
+  void begin_deployment() {
+    Redlock locks{nodes_.urls(), {.max_ttl = max_ttl}};
+    static_cast<void>(locks.lock("till", {.ttl = ttl, .node_wait = 10s}).value());
+    nodes_.keep_copies();
+  }
+
+  void make_faults() {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const Action& action : actions_of(plan_)) {
+      std::this_thread::sleep_until(begin + action.at);
+      apply(action);
+      if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
+      if (is_search() && is_found()) return;
+    }
+    std::this_thread::sleep_until(begin + options_.length);
+  }
+
+  /// Looks for what a search is for, every few seconds.
+  bool is_found() {
+    if (now() - looked_ < 5 * simulation::second) return false;
+    looked_ = now();
+    if (options_.is_control) return SharedStores{stores()}.lost_unfenced() > 0;
+    Case given{};
+    given.profile = options_.profile;
+    given.end = given.calm = looked_;
+    add_logs(given);
+    return judge(given).violation.has_value();
+  }
+
+  void add_logs(Case& given) const {
+    for (std::size_t client = 0; client < roles().size(); ++client) {
+      const int number = static_cast<int>(client);
+      if (roles()[client] == Role::waiting) given.waiting.push_back(number);
+      given.logs.push_back(read_log(crew_->log_of(number), number));
+    }
+  }
+
+  void apply(const Action& action) {
+    const Fault& fault = *action.fault;
+    const auto number = static_cast<std::uint64_t>(&fault - plan_.faults.data());
+    log_.add(Entry::What::fault, number,
+             (action.begins ? "begin " : "end ") + describe(fault, options_.nodes));
+    try {
+      if (place_of(fault.kind) == Place::client)
+        action.begins ? crew_->begin(fault) : crew_->end(fault);
+      else
+        action.begins ? nodes_.begin(fault) : nodes_.end(fault);
+    } catch (const std::exception& error) {
+      troubles_.push_back(describe(fault, options_.nodes) + ": " + error.what());
+    }
+  }
+
+  /// The last faults of the plan are over at its end. Then lines and restart guards recover: a guard waits for the longest
+  /// lock, and for a clock that was set back; a line serves all who stand in it, each for its longest hold.
+  void heal(Case& given) {
+    given.healed = now();
+    log_.add(Entry::What::healed, 0);
+    const std::ofstream sign{options_.folder + "/healed"};  // clients look whether it is there
+    const Starvation starvation;
+    const auto bound = 2 * max_ttl + largest_error + 10s + 6 * (ttl * 5 / 2 + ttl);
+    static_cast<void>(testing::eventually(
+        [&] {
+          if (now() - given.healed > (bound + starvation.total()) / 1ns) return true;
+          return all_served(given.healed);
+        },
+        1h));
+    given.calm = given.healed + (max_ttl + largest_error + 3s) / 1ns;
+    while (now() < given.calm + 8 * simulation::second) {
+      std::this_thread::sleep_for(200ms);
+      if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
+    }
+    given.end = now();
+    if (!crew_->finish()) throw std::runtime_error{"a client does not end"};
+    static_cast<void>(testing::eventually(
+        [&] {
+          given.left = nodes_.keys_left();
+          return given.left.empty();
+        },
+        std::chrono::ceil<milliseconds>(4 * max_ttl + largest_error + 10s + starvation.total())));
+  }
+
+  [[nodiscard]] bool all_served(Instant since) const {
+    for (std::size_t client = 0; client < roles().size(); ++client)
+      if (!has_held_since(crew_->log_of(static_cast<int>(client)), since)) return false;
+    return true;
+  }
+
+  Outcome conclude(Case given, Instant begun) {
+    Outcome outcome;
+    outcome.plan = plan_;
+    outcome.begun = begun;
+    outcome.ended = now();
+    outcome.troubles = troubles_;
+    add_logs(given);
+    SharedStores stores_at_end{stores()};
+    given.lost_fenced = static_cast<std::uint64_t>(stores_at_end.lost_fenced());
+    given.lost_unfenced = static_cast<std::uint64_t>(stores_at_end.lost_unfenced());
+    outcome.written = stores_at_end.written_fenced();
+    outcome.faults = read_log(options_.folder + "/faults", -1);
+    outcome.verdict = judge(given);
+    outcome.logs = std::move(given.logs);
+    return outcome;
+  }
+
+  const RunOptions& options_;
+  const Plan plan_;
+  const testing::detail::ProcessGroup group_;  // its processes end with this one
+  Nodes nodes_;
+  Log log_;
+  std::optional<Crew> crew_;
+  std::vector<std::string> troubles_;
+  Instant looked_ = now();
+};
+
+}  // namespace
+
+Outcome run(const RunOptions& options) { return Run{options}.run(); }
+
+}  // namespace redlock::chaos

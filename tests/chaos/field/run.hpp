@@ -1,0 +1,43 @@
+// One run of chaos: servers, clients, faults, and what came of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "chaos/judge/verdict.hpp"
+#include "chaos/plan/plan.hpp"
+
+namespace redlock::chaos {
+
+struct RunOptions {
+  std::uint64_t seed = 1;
+  Profile profile = Profile::within;
+  int nodes = 3;
+  std::chrono::seconds length{60};
+  int haste = 1;
+  std::string mutant;       // empty: none
+  bool is_control = false;  // without restart guard, and without tokens for the store
+  std::string program;      // of the clients
+  std::string tool;
+  std::string clock_library;
+  std::string folder;  // for the logs
+};
+
+struct Outcome {
+  Plan plan;
+  Verdict verdict;
+  std::vector<std::vector<Entry>> logs;  // by client
+  std::vector<Entry> faults;
+  Instant begun = 0;
+  Instant ended = 0;
+  std::int64_t written = 0;           // accepted by the fenced store
+  std::vector<std::string> troubles;  // what kept a fault from being made
+};
+
+/// Makes the faults of the plan, one after the other, until what is searched for is found; without a search heals everything, waits until each
+/// client has got its lock again, and ends all. Throws std::runtime_error if a process fails for a reason that no fault
+/// explains.
+[[nodiscard]] Outcome run(const RunOptions&);
+
+}  // namespace redlock::chaos

@@ -1,0 +1,88 @@
+// redlock-chaos: real servers and real clients, to which a seed's faults happen; and what the judge says.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <string>
+
+#include "chaos/field/run.hpp"
+#include "chaos/report/page.hpp"
+
+namespace {
+
+using redlock::chaos::Outcome;
+using redlock::chaos::Profile;
+using redlock::chaos::RunOptions;
+
+struct Arguments {
+  RunOptions run;
+  std::string report;
+  int seconds = 60;
+};
+
+/// Removed at the end, unless somebody should read what is in it.
+std::string make_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "redlock-chaos-XXXXXX").string();
+  if (!::mkdtemp(name.data())) throw std::runtime_error{"no temporary folder"};
+  return name;
+}
+
+int conclude(const Arguments& arguments, const Outcome& outcome) {
+  std::cout << summary(arguments.run, outcome);
+  if (!arguments.report.empty()) write_page(arguments.report, arguments.run, outcome);
+  const auto& violation = outcome.verdict.violation;
+  const bool is_search = !arguments.run.mutant.empty();
+  if (violation && !is_search && !arguments.run.is_control) {
+    std::cout << around_violation(outcome) << "The logs are in " << arguments.run.folder << '\n';
+    return 1;
+  }
+  std::filesystem::remove_all(arguments.run.folder);
+  if (is_search && violation)
+    std::cout << "found: " << around_violation(outcome).substr(0, around_violation(outcome).find('\n'))
+              << '\n';
+  else if (is_search)
+    std::cout << "The mutant was not found.\n";
+  if (is_search) return violation ? 0 : 1;
+  if (!arguments.run.is_control) return 0;
+  const bool lost = outcome.verdict.figures.writes_lost_unfenced > 0;
+  std::cout << (lost ? "The control lost writes, as it should.\n" : "The control lost no write.\n");
+  return lost ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app{
+      "Lets real clients compete for locks on real servers while a seed's faults happen to both, and judges "
+      "it",
+      "redlock-chaos"};
+  Arguments arguments;
+  RunOptions& run = arguments.run;
+  app.add_option("--seed", run.seed, "of the faults (default 1)");
+  app.add_option("--seconds", arguments.seconds, "how long faults happen (default 60)")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--nodes", run.nodes, "number of servers (default 3)")->check(CLI::Range(2, 9));
+  app.add_option("--haste", run.haste, "faults come so many times as often (default 1)")
+      ->check(CLI::Range(1, 20));
+  const std::map<std::string, Profile> profiles{{"within", Profile::within}, {"beyond", Profile::beyond}};
+  app.add_option("--profile", run.profile,
+                 "within: all promises hold; beyond: fencing tokens still do (default within)")
+      ->transform(CLI::CheckedTransformer(profiles));
+  app.add_option("--report", arguments.report, "write an HTML page with what happened");
+  app.add_option("--mutant", run.mutant, "make a mistake, and succeed as soon as it is found")
+      ->check(CLI::IsMember({"only-reachable-count", "blind-delete", "marker-without-run-id"}));
+  app.add_flag("--control", run.is_control,
+               "without restart guard, and stores without tokens: succeed if writes are lost");
+  CLI11_PARSE(app, argc, argv);
+  run.length = std::chrono::seconds{arguments.seconds};
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  run.program = own / "chaos-client";
+  run.tool = own / "redlock";
+  run.clock_library = CHAOS_CLOCK_LIBRARY;
+  run.folder = make_folder();
+  return conclude(arguments, redlock::chaos::run(run));
+} catch (const std::exception& error) {
+  std::cerr << "redlock-chaos: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,163 @@
+#include "chaos/plan/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "simulation/random.hpp"
+
+namespace redlock::chaos {
+namespace {
+
+using simulation::Random;
+
+struct Property {
+  Kind kind;
+  std::string_view name;
+  Place place;
+  int weight;  // how often it is drawn among those of its place
+};
+constexpr std::array properties{
+    Property{Kind::crash, "crash", Place::node, 3},
+    Property{Kind::crash_empty, "crash-empty", Place::node, 2},
+    Property{Kind::crash_old, "crash-old", Place::node, 2},
+    Property{Kind::stop, "stop", Place::node, 3},
+    Property{Kind::node_clock, "node-clock", Place::node, 3},
+    Property{Kind::flush_scripts, "flush-scripts", Place::node, 2},
+    Property{Kind::flush_all, "flush-all", Place::node, 2},
+    Property{Kind::full, "full", Place::node, 1},
+    Property{Kind::sleep, "sleep", Place::node, 2},
+    Property{Kind::kill_clients, "kill-clients", Place::node, 2},
+    Property{Kind::kill_listeners, "kill-listeners", Place::node, 2},
+    Property{Kind::no_command, "no-command", Place::node, 1},
+    Property{Kind::no_channel, "no-channel", Place::node, 1},
+    Property{Kind::replica, "replica", Place::node, 1},
+    Property{Kind::stall, "stall", Place::link, 2},
+    Property{Kind::deaf_node, "deaf-node", Place::link, 1},
+    Property{Kind::deaf_client, "deaf-client", Place::link, 2},
+    Property{Kind::delay, "delay", Place::link, 2},
+    Property{Kind::throttle, "throttle", Place::link, 1},
+    Property{Kind::close, "close", Place::link, 1},
+    Property{Kind::reset, "reset", Place::link, 1},
+    Property{Kind::client_stop, "client-stop", Place::client, 3},
+    Property{Kind::client_kill, "client-kill", Place::client, 2},
+    Property{Kind::client_clock, "client-clock", Place::client, 1},
+};
+const Property& property_of(Kind kind) { return properties.at(static_cast<std::size_t>(kind)); }
+
+/// Draws the faults of one target after the other, so that each has its own sequence.
+class Drawing {
+ public:
+  explicit Drawing(const Shape& shape) : shape_{shape}, random_{shape.seed * 2 + (is_within() ? 0 : 1)} {
+    const int minority = (shape.nodes - 1) / 2;
+    const int first = static_cast<int>(random_.between(0, shape.nodes - 1));
+    for (int i = 0; i < minority; ++i) losing_.push_back((first + i) % shape.nodes);
+    all_lose_ = !is_within() && shape.seed % 2 == 0;
+  }
+
+  Plan draw() {
+    for (int node = 0; node < shape_.nodes; ++node) add_target(Place::node, node, 4000 / shape_.haste);
+    for (int link = 0; link < halves * shape_.nodes; ++link)
+      add_target(Place::link, link, 9000 / shape_.haste);
+    for (int client = 0; client < shape_.clients; ++client)
+      add_target(Place::client, client, 9000 / shape_.haste);
+    std::ranges::stable_sort(plan_.faults, {}, &Fault::at);
+    return plan_;
+  }
+
+ private:
+  [[nodiscard]] bool is_within() const { return shape_.profile == Profile::within; }
+
+  [[nodiscard]] bool may_happen(Kind kind, int target) const {
+    if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
+    if (kind == Kind::node_clock) return !is_within();
+    if (kind == Kind::client_clock) return !all_lose_;
+    if (loses_data(kind)) return all_lose_ || std::ranges::find(losing_, target) != losing_.end();
+    return true;
+  }
+
+  void add_target(Place place, int target, int pause_ms) {
+    if (std::ranges::none_of(properties, [&](const Property& each) {
+          return each.place == place && may_happen(each.kind, target);
+        }))
+      return;
+    const milliseconds end = shape_.length;
+    for (milliseconds at{random_.between(0, pause_ms)}; at < end;) {
+      Fault fault = draw_fault(place, target, at);
+      fault.length = std::min(fault.length, end - at);
+      at += fault.length + milliseconds{random_.between(pause_ms / 4, 2 * pause_ms)};
+      plan_.faults.push_back(fault);
+    }
+  }
+
+  Fault draw_fault(Place place, int target, milliseconds at) {
+    int total = 0;
+    for (const Property& each : properties)
+      if (each.place == place && may_happen(each.kind, target)) total += each.weight;
+    std::int64_t drawn = random_.between(1, total);
+    Kind kind{};
+    for (const Property& each : properties) {
+      if (each.place != place || !may_happen(each.kind, target)) continue;
+      kind = each.kind;
+      if ((drawn -= each.weight) <= 0) break;
+    }
+    const milliseconds length{random_.skewed(50, longest_fault.count())};
+    return {.kind = kind, .at = at, .length = length, .target = target, .amount = draw_amount(kind, target)};
+  }
+
+  int draw_amount(Kind kind, int target) {
+    const auto drawn = [this](std::int64_t least, std::int64_t most) {
+      return static_cast<int>(random_.between(least, most));
+    };
+    switch (kind) {
+      case Kind::node_clock:
+        return drawn(-largest_error.count(), largest_error.count());
+      case Kind::client_clock:
+        return drawn(-3'600'000, 3'600'000);
+      case Kind::delay:
+        return drawn(1, 150);
+      case Kind::throttle:
+        return drawn(1, 5);
+      case Kind::replica:
+        return (target + drawn(1, shape_.nodes - 1)) % shape_.nodes;
+      default:
+        return 0;
+    }
+  }
+
+  const Shape& shape_;
+  Random random_;
+  std::vector<int> losing_;  // nodes that may lose their data
+  bool all_lose_ = false;
+  Plan plan_;
+};
+
+}  // namespace
+
+std::string_view name_of(Kind kind) { return property_of(kind).name; }
+Place place_of(Kind kind) { return property_of(kind).place; }
+
+bool loses_data(Kind kind) {
+  return kind == Kind::crash_empty || kind == Kind::crash_old || kind == Kind::flush_all ||
+         kind == Kind::replica;
+}
+
+Plan draw_plan(const Shape& shape) { return Drawing{shape}.draw(); }
+
+std::string describe(const Fault& fault, int nodes) {
+  std::string text{name_of(fault.kind)};
+  if (fault.amount != 0) text += " " + std::to_string(fault.amount);
+  switch (place_of(fault.kind)) {
+    case Place::node:
+      return text + " of node " + std::to_string(fault.target);
+    case Place::link:
+      return text + " between node " + std::to_string(fault.target % nodes) + " and half " +
+             std::to_string(fault.target / nodes);
+    case Place::client:
+      break;
+  }
+  return text + " of " + client_name(fault.target);
+}
+
+}  // namespace redlock::chaos

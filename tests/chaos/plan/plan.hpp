@@ -1,0 +1,99 @@
+// The faults of one run, drawn from a seed before anything starts.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulation/scenario/schedule.hpp"
+
+namespace redlock::chaos {
+
+using simulation::Profile;
+using std::chrono::milliseconds;
+
+enum class Kind : std::uint8_t {
+  // Of a node.
+  crash,           // kill -9, and a restart with all data
+  crash_empty,     // …, without data
+  crash_old,       // …, with a copy of its data that was made before
+  stop,            // SIGSTOP, and SIGCONT
+  node_clock,      // its wall clock is wrong by `amount` ms
+  flush_scripts,   // SCRIPT FLUSH
+  flush_all,       // FLUSHALL
+  full,            // maxmemory of one byte
+  sleep,           // DEBUG SLEEP
+  kill_clients,    // CLIENT KILL TYPE normal
+  kill_listeners,  // CLIENT KILL TYPE pubsub
+  no_command,      // the ACL forbids EVALSHA and SET
+  no_channel,      // the ACL forbids all channels
+  replica,         // REPLICAOF the node `amount`, and REPLICAOF NO ONE
+  // Of a link: the way between a node and one half of the clients.
+  stall,        // nothing arrives
+  deaf_node,    // commands do not arrive
+  deaf_client,  // replies do not arrive
+  delay,        // everything takes `amount` ms longer, each way
+  throttle,     // one byte every `amount` ms
+  close,        // connections end with FIN
+  reset,        // connections end with RST, and new ones are refused
+  // Of a client process.
+  client_stop,   // SIGSTOP, and SIGCONT
+  client_kill,   // kill -9, and a new process
+  client_clock,  // its wall clock is wrong by `amount` ms
+};
+[[nodiscard]] std::string_view name_of(Kind);
+
+enum class Place : std::uint8_t { node, link, client };
+[[nodiscard]] Place place_of(Kind);
+/// Whether the node may have forgotten what it granted, and its counters.
+[[nodiscard]] bool loses_data(Kind);
+
+struct Fault {
+  Kind kind;
+  milliseconds at;      // since the begin
+  milliseconds length;  // until it is healed
+  int target;           // the node, the client, or the link: half * nodes + node
+  int amount = 0;
+
+  bool operator==(const Fault&) const = default;
+};
+
+/// What a plan depends on.
+struct Shape {
+  std::uint64_t seed = 1;
+  Profile profile = Profile::within;
+  int nodes = 3;
+  int clients = 1;
+  std::chrono::seconds length{60};
+  int haste = 1;             // faults come so many times as often
+  std::vector<Kind> only{};  // if not empty, no other faults happen
+};
+
+/// The halves of the clients, each of which has proxies of its own.
+inline constexpr int halves = 2;
+/// No fault lasts longer, and no clock of a node is more wrong.
+inline constexpr milliseconds longest_fault{3000};
+inline constexpr milliseconds largest_error{5000};
+
+struct Plan {
+  std::vector<Fault> faults;  // ordered by their begin
+};
+
+/// The same shape gives the same plan, with every compiler. Faults of one target do not overlap, those of different ones do.
+///
+/// Under `within` only a minority, the same all the time, loses data, and the nodes' clocks are right: so all promises hold
+/// for clients that guard restarts. Under `beyond` every node's clock is set; for every second seed all nodes lose data as
+/// well, and then the clients' clocks are right. So fencing tokens increase in all plans: a majority keeps its counters, or the
+/// clocks that propose tokens go on.
+[[nodiscard]] Plan draw_plan(const Shape&);
+
+/// "client A": as the judge names it.
+[[nodiscard]] inline std::string client_name(int client) {
+  return std::string{"client "} + static_cast<char>('A' + client);
+}
+/// "crash of node 1", "stall between node 2 and half 0".
+[[nodiscard]] std::string describe(const Fault&, int nodes);
+
+}  // namespace redlock::chaos

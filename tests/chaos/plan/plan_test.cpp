@@ -1,0 +1,74 @@
+// The faults of chaos are drawn beforehand, and keep to what their profile allows.
+#include "chaos/plan/plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "support/catch.hpp"
+
+namespace {
+
+using namespace redlock::chaos;
+using namespace std::chrono_literals;
+
+constexpr Shape long_run{.seed = 7, .nodes = 5, .clients = 12, .length = std::chrono::seconds{600}};
+
+Shape shape(std::uint64_t seed, Profile profile) {
+  Shape shape = long_run;
+  shape.seed = seed;
+  shape.profile = profile;
+  return shape;
+}
+std::set<int> nodes_that_lose_data(const Plan& plan) {
+  std::set<int> nodes;
+  for (const Fault& fault : plan.faults)
+    if (loses_data(fault.kind)) nodes.insert(fault.target);
+  return nodes;
+}
+bool has(const Plan& plan, Kind kind) {
+  return std::ranges::any_of(plan.faults, [kind](const Fault& fault) { return fault.kind == kind; });
+}
+
+}  // namespace
+
+TEST_CASE("one_seed_gives_one_plan_and_another_seed_another_one") {
+  CHECK(draw_plan(long_run).faults == draw_plan(long_run).faults);
+  CHECK(draw_plan(long_run).faults != draw_plan(shape(8, Profile::within)).faults);
+  CHECK(draw_plan(long_run).faults != draw_plan(shape(7, Profile::beyond)).faults);
+}
+
+TEST_CASE("within_the_assumptions_a_fixed_minority_loses_data_and_the_clocks_of_nodes_are_right") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Plan plan = draw_plan(shape(seed, Profile::within));
+    CHECK(nodes_that_lose_data(plan).size() == 2);
+    CHECK_FALSE(has(plan, Kind::node_clock));
+    CHECK(has(plan, Kind::client_clock));
+  }
+}
+
+TEST_CASE("beyond_the_assumptions_clients_clocks_are_right_where_a_majority_loses_its_counters") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Plan plan = draw_plan(shape(seed, Profile::beyond));
+    const bool all_lose = nodes_that_lose_data(plan).size() == 5;
+    CHECK(all_lose == (seed % 2 == 0));
+    CHECK(has(plan, Kind::client_clock) != all_lose);
+    CHECK(has(plan, Kind::node_clock));
+  }
+}
+
+TEST_CASE("a_long_plan_has_faults_of_every_kind_and_those_of_one_target_do_not_overlap") {
+  const Plan plan = draw_plan(shape(1, Profile::beyond));
+  std::set<Kind> kinds;
+  std::map<std::pair<Place, int>, std::chrono::milliseconds> ends;
+  for (const Fault& fault : plan.faults) {
+    kinds.insert(fault.kind);
+    std::chrono::milliseconds& end = ends[{place_of(fault.kind), fault.target}];
+    CHECK(fault.at >= end);
+    end = fault.at + fault.length;
+    CHECK(fault.length > 0ms);
+    CHECK(fault.length <= longest_fault);
+    CHECK(end <= long_run.length);
+  }
+  CHECK(kinds.size() == 24);
+}

@@ -1,0 +1,144 @@
+#include "chaos/worker/holder.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/network/raw_client.hpp"
+
+namespace redlock::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::uint16_t port_of(const std::string& url) {
+  return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
+}
+
+std::string count(Clock::time_point time) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
+Options options_of(const Task& task) {
+  return {.restart_guard = task.is_guarded ? RestartGuard::automatic : RestartGuard::off,
+          .durable_nodes = task.mistake == Mistake::marker_without_run_id,
+          .max_ttl = max_ttl};
+}
+
+/// The nodes that answer at once.
+std::vector<std::string> reachable(const std::vector<std::string>& nodes) {
+  std::vector<std::string> answering;
+  for (const std::string& node : nodes) {
+    try {
+      testing::RawClient client{port_of(node)};
+      if (client.command({"PING"}) == "PONG") answering.push_back(node);
+    } catch (const std::runtime_error&) {  // it does not answer
+    }
+  }
+  return answering;
+}
+
+}  // namespace
+
+Holder::Holder(const Task& task, std::stop_token stop)
+    : task_{task}, stop_{std::move(stop)}, random_{task.seed}, log_{task.log} {
+  log_.add(Entry::What::begin, static_cast<std::uint64_t>(::getpid()));
+  locks_.emplace(task_.nodes, options_of(task_));
+}
+
+std::optional<Held> Holder::acquire(const std::string& resource, LockOptions options, const Call& call) {
+  if (task_.mistake == Mistake::only_reachable_count) {
+    const auto answering = nodes();
+    if (answering.empty()) return std::nullopt;
+    locks_.emplace(answering, options_of(task_));
+  }
+  const std::uint64_t number = ++calls_;
+  options.ttl = ttl;
+  options.on_lost = [this, number](Loss) { log_.add(Entry::What::lost, number); };
+  log_.add(Entry::What::call, number, resource);
+  LockResult result = call(*locks_, options);
+  if (!result) {
+    log_.add(Entry::What::fail, number, result.code().message());
+    return std::nullopt;
+  }
+  Held held{std::move(result).value(), number};
+  noted_ = held.lease.deadline();
+  log_.add(Entry::What::hold, number,
+           resource + ' ' + std::to_string(held.lease.fencing_token().value()) + ' ' + count(noted_));
+  if (number % 64 == 1) note_descriptors();
+  return held;
+}
+
+std::vector<std::string> Holder::nodes() const {
+  return task_.mistake == Mistake::only_reachable_count ? reachable(task_.nodes) : task_.nodes;
+}
+
+void Holder::work(Held& held, milliseconds length) {
+  const auto end = Clock::now() + length;
+  while (!stopped() && Clock::now() < end) {
+    std::this_thread::sleep_for(std::min<Clock::duration>(40ms, end - Clock::now()));
+    note_extension(held);
+  }
+}
+
+/// The time is that before the look: a loss that is reported later is later.
+void Holder::note_extension(Held& held) {
+  const Instant looked = now();
+  const Clock::time_point deadline = held.lease.deadline();
+  if (deadline == noted_ || !held.lease.valid()) return;
+  noted_ = deadline;
+  log_.add(looked, Entry::What::extend, held.number, count(deadline));
+}
+
+void Holder::extend(Held& held) {
+  std::error_code ignored;
+  held.lease.extend(ignored);
+  note_extension(held);
+}
+
+void Holder::release(Held held) {
+  log_.add(Entry::What::end, held.number);
+  held.lease.release();
+  if (task_.mistake == Mistake::blind_delete) delete_blindly(held.lease.resource());
+}
+
+std::optional<Handover> Holder::orphan(Held held) {
+  log_.add(Entry::What::end, held.number);
+  return held.lease.orphan();
+}
+
+void Holder::delete_blindly(const std::string& resource) {
+  for (const std::string& node : task_.nodes) {
+    try {
+      testing::RawClient{port_of(node)}.del(resource);
+    } catch (const std::runtime_error&) {  // it does not answer
+    }
+  }
+}
+
+void Holder::rest(milliseconds most) {
+  const auto end = Clock::now() + draw(0ms, most);
+  while (!stopped() && Clock::now() < end)
+    std::this_thread::sleep_for(std::min<Clock::duration>(100ms, end - Clock::now()));
+}
+
+milliseconds Holder::patience(milliseconds most) {
+  return std::filesystem::exists(task_.folder + "/healed") ? 24h : draw(0ms, most);
+}
+
+milliseconds Holder::draw(milliseconds least, milliseconds most) {
+  return milliseconds{random_.between(least.count(), most.count())};
+}
+
+void Holder::note_descriptors() {
+  const std::filesystem::directory_iterator open{"/proc/self/fd"};
+  log_.add(Entry::What::open, static_cast<std::uint64_t>(std::distance(begin(open), end(open))));
+}
+
+}  // namespace redlock::chaos

@@ -1,0 +1,47 @@
+// What a client process is told to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace redlock::chaos {
+
+/// What one client process does again and again until it gets SIGTERM.
+enum class Role : std::uint8_t {
+  plain,    // holds without renewal, sometimes beyond the deadline, and extends by hand
+  renewed,  // holds a lock that renews itself
+  fenced,   // changes two stores, of which one checks tokens
+  waiting,  // stands in line
+  giving,   // hands its lock over to another process
+  taking,   // adopts these locks
+  running,  // starts `redlock run`, again and again
+  command,  // is what `redlock run` runs
+};
+
+/// Mistakes of the simulator's mutants that an application can make.
+enum class Mistake : std::uint8_t {
+  none,
+  only_reachable_count,   // the client is given those nodes only that answer
+  blind_delete,           // the key is deleted, whoever owns it
+  marker_without_run_id,  // nodes count as durable, and are not
+};
+
+struct Task {
+  Role role = Role::plain;
+  Mistake mistake = Mistake::none;
+  bool is_guarded = true;
+  bool uses_tokens = true;  // for the store that checks them
+  std::uint64_t seed = 1;
+  std::string log;     // where it writes what happens
+  std::string folder;  // of files that clients share: the stores, and locks that are handed over
+  std::string tool;    // the command `redlock`
+  std::string own;     // this program
+  std::string victim;  // the file with the process to kill or to stop: this one, or that of `redlock run`
+  std::vector<std::string> nodes;
+};
+
+/// Does it until SIGTERM. Throws if something fails that no fault explains.
+void perform(const Task&);
+
+}  // namespace redlock::chaos
