@@ -99,6 +99,7 @@ struct Shared {
     must(CRYPTO_set_mem_functions(&allocate, &resize, &release) == 1, "OpenSSL's memory is counted");
     make_random_bytes_repeatable();
     server.reset(SSL_CTX_new(TLS_server_method()));
+    SSL_CTX_set_session_cache_mode(server.get(), SSL_SESS_CACHE_OFF);  // the tickets have all of a session
     const Owned<EVP_PKEY> key{EVP_EC_gen("P-256")};
     const Owned<X509> certificate = certify(key.get());
     SSL_CTX_use_certificate(server.get(), certificate.get());
@@ -136,13 +137,19 @@ struct Shared {
 
 // ── one connection ───────────────────────────────────────────────────────────────────────────────────────
 
-/// The byte at a place of what each side sends.
-char byte_at(std::size_t place) noexcept { return static_cast<char>((place * 2'654'435'761U) >> 13U); }
+constexpr std::size_t most_at_once = 65'536;
 
-std::string bytes_from(std::size_t place, std::size_t size) {
-  std::string bytes(size, '\0');
-  std::generate(bytes.begin(), bytes.end(), [&] { return byte_at(place++); });
-  return bytes;
+/// What each side sends from this place on: the same bytes come again only after a long time. Precondition: `size` is at most
+/// `most_at_once`.
+std::string_view bytes_from(std::size_t place, std::size_t size) {
+  constexpr std::size_t period = 65'521;
+  static const std::string bytes = [] {
+    std::minstd_rand random;
+    std::string all(period, '\0');
+    std::generate(all.begin(), all.end(), [&] { return static_cast<char>(random() >> 8U); });
+    return all + all + all;
+  }();
+  return std::string_view{bytes}.substr(place % period, size);
 }
 
 /// What travels in one direction.
@@ -265,9 +272,9 @@ class Connection {
   }
 
   void write(std::size_t size) {
-    const std::string bytes = bytes_from(to_client_.sent, size);
+    const std::string_view bytes = bytes_from(to_client_.sent, size);
     for (std::size_t at = 0; at < size; at += SSL3_RT_MAX_PLAIN_LENGTH) {
-      const std::string part = bytes.substr(at, SSL3_RT_MAX_PLAIN_LENGTH);
+      const std::string_view part = bytes.substr(at, SSL3_RT_MAX_PLAIN_LENGTH);
       if (SSL_write(server_.get(), part.data(), static_cast<int>(part.size())) <= 0) return;
       to_client_.sent += part.size();
     }
