@@ -18,6 +18,8 @@ class Choices {
     return byte;
   }
   [[nodiscard]] std::size_t below(std::size_t bound) { return next() % bound; }
+  /// Returns all that are left.
+  [[nodiscard]] std::string_view rest() { return take(left_.size()); }
   [[nodiscard]] std::string_view take(std::size_t size) {
     const std::string_view taken = left_.substr(0, size);
     left_.remove_prefix(taken.size());

@@ -20,6 +20,8 @@ constexpr std::size_t largest_payload = SSL3_RT_MAX_PLAIN_LENGTH;
 /// Of one record, with its header.
 constexpr std::size_t largest_record = SSL3_RT_MAX_ENCRYPTED_LENGTH + SSL3_RT_HEADER_LENGTH;
 static_assert(Transport::receive_size > largest_record);
+/// Of what is encrypted and not sent yet: more than any client's certificates.
+constexpr std::size_t most_unsent = 131072;
 /// After so much was read in one turn, others get theirs.
 constexpr int most_steps = 16;
 
@@ -174,8 +176,15 @@ Transport::Received TlsTransport::receive(char* bytes, std::size_t size) {
   const Received got = fill(size - largest_record);
   std::size_t decrypted = 0;
   // What OpenSSL answers by itself is sent only on an open connection: a failure would hide why it is not.
-  const bool is_open = decrypt(bytes, size, decrypted) && flush();
+  const bool is_open = decrypt(bytes, size, decrypted) && flush() && has_little_unsent();
   return {decrypted, got.ended || !is_open, got.more};
+}
+
+/// OpenSSL answers each request for another handshake. Returns false if the server asks without end, and reads no answer.
+bool TlsTransport::has_little_unsent() {
+  if (BIO_ctrl_pending(out_) <= most_unsent) return true;
+  fail({NodeStatus::tls_failed, "TLS: the server asks for handshakes, and does not read the answers"});
+  return false;
 }
 
 /// Decrypts all that OpenSSL has. Returns false after the end of the stream, or if it is broken.

@@ -45,6 +45,7 @@ class TlsTransport final : public PlainTransport {
   void resume();
   static int check(int is_good, X509_STORE_CTX* chain) noexcept;
   bool flush();
+  bool has_little_unsent();
   Received fill(std::size_t most);
   bool decrypt(char* bytes, std::size_t size, std::size_t& decrypted);
   std::optional<std::size_t> explain_broken_output();

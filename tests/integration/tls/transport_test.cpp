@@ -191,6 +191,28 @@ TEST_CASE("a_server_cannot_renegotiate") {
   CHECK(ERR_GET_REASON(ERR_peek_error()) == SSL_R_NO_RENEGOTIATION);
 }
 
+TEST_CASE("a_connection_ends_if_the_server_asks_for_handshakes_and_reads_no_answer") {
+  const Setting setting;
+  const OwnServer server{setting.certificate, TLS1_2_VERSION};
+  const auto client = TlsContext::make(setting.options);
+  Conversation conversation{server, *client};
+  conversation.talk();
+  SSL_set0_rbio(conversation.server.get(), BIO_new(BIO_s_mem()));  // it stays empty
+  std::array<char, Transport::receive_size> bytes{};
+  int requests = 0;
+  while (requests < 100'000 && !conversation.client->receive(bytes.data(), bytes.size()).ended) {
+    ERR_clear_error();
+    SSL_renegotiate(conversation.server.get());
+    SSL_do_handshake(conversation.server.get());
+    ++requests;
+  }
+  CHECK(requests > 1000);
+  CHECK(requests < 100'000);
+  CHECK(conversation.client->trouble().status == redlock::NodeStatus::tls_failed);
+  CHECK(conversation.client->trouble().message ==
+        "TLS: the server asks for handshakes, and does not read the answers");
+}
+
 TEST_CASE("keys_are_updated_while_bytes_travel") {
   const Setting setting;
   const OwnServer server{setting.certificate, TLS1_3_VERSION};
