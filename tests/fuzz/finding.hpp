@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "redlock/core/base/printable.hpp"
+
 namespace redlock::testing {
 
 /// Checks a property that must hold for every input. Aborts the process if it does not, which libFuzzer and
@@ -21,5 +23,8 @@ inline bool is_one_line(std::string_view text) {
     if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) return false;
   return true;
 }
+
+/// Returns true if the text is UTF-8 that controls no terminal.
+inline bool is_printable(std::string_view text) { return core::printable(text, text.size()) == text; }
 
 }  // namespace redlock::testing

@@ -546,3 +546,11 @@ TEST_CASE("new_calls_join_until_the_others_have_looked_after_the_last_one_left_a
   CHECK(client.lines.empty());
   CHECK(client.lines.timer() == redlock::core::never);
 }
+
+TEST_CASE("a_warning_shows_why_a_server_refuses_the_line_escaped") {
+  StandingClient client{3};
+  client.lines.warn_of_refusal("NOPERM \x1b[2J");
+  const std::string warning = client.lines.take_warning().value();
+  CHECK(
+      warning.starts_with("calls cannot stand in line and poll instead: NOPERM \\x1b[2J; grant the rights"));
+}

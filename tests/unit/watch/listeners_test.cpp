@@ -165,6 +165,16 @@ TEST_CASE("a_node_that_refuses_tracking_is_blind_until_its_connection_is_replace
   CHECK(harness.arm() == Commands{tracking, caching});
 }
 
+TEST_CASE("a_warning_shows_what_a_server_said_escaped_and_cut_off") {
+  ListenersHarness harness;
+  harness.arm();
+  harness.listeners.tracking_refused(0, {NodeStatus::server_error, "ERR \x1b[2J\n" + std::string(300, 'x')},
+                                     at(1ms));
+  const std::string shown = "ERR \\x1b[2J\\x0a" + std::string(191, 'x') + "...";
+  CHECK(harness.listeners.take_warning() ==
+        "node 0 sends no invalidation messages, so the client polls it every tenth of a ttl: " + shown);
+}
+
 TEST_CASE("a_lost_listener_is_replaced_only_while_a_key_is_watched") {
   ListenersHarness harness;
   harness.listeners.disconnected(0, lost_connection(), at(1ms));

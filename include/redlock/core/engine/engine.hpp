@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/engine/line_nodes.hpp"
 #include "redlock/core/engine/nodes.hpp"
 #include "redlock/core/engine/operation_list.hpp"
@@ -227,7 +228,7 @@ class Engine final : public Outbox {
     if (nodes_.session(node).login().answered(reply))
       login_warning_ = nodes_.session(node).name() +
                        " refuses the new login, so open connections go on with the old one: " +
-                       trouble_of_login(reply.text).message;
+                       printable(trouble_of_login(reply.text).message);
     tell_listener_of_login(node, now);
   }
   /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/line/line.hpp"
 
@@ -140,9 +141,13 @@ class Lines {
   [[nodiscard]] Span a_look() const noexcept { return context_.times().look_pause; }
   void warn(std::string_view what, std::string_view why) {
     if (std::exchange(has_warned_, true)) return;
-    warning_ = std::string{what}.append(": ").append(why).append(
-        "; grant the rights to the keys redlock:q?:* and redlock:q?t:* and the channels redlock:turn:*, or "
-        "set order = none");
+    warning_ = std::string{what}
+                   .append(": ")
+                   .append(printable(why))
+                   .append(
+                       "; grant the rights to the keys redlock:q?:* and redlock:q?t:* and the channels "
+                       "redlock:turn:*, or "
+                       "set order = none");
   }
 
   struct Entry {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/node/session.hpp"
@@ -183,8 +184,8 @@ class Listeners {
     disarm(node, now);
   }
   void warn_of_refusal(NodeIndex node, const Trouble& trouble) {
-    warn(node,
-         " sends no invalidation messages, so the client polls it every tenth of a ttl: " + trouble.message);
+    warn(node, " sends no invalidation messages, so the client polls it every tenth of a ttl: " +
+                   printable(trouble.message));
   }
   void warn(NodeIndex node, std::string_view what) {
     if (!is_connected(node) || std::exchange(has_warned_, true)) return;
