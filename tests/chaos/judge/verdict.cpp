@@ -100,7 +100,8 @@ class Replay {
           judge_.prolong(lease->second, number_in(entry, 0), all_votes_, now_);
         break;
       case Entry::What::end:
-        if (const auto lease = leases_.find(id_of(entry)); lease != leases_.end()) judge_.end(lease->second);
+        if (const auto lease = leases_.find(id_of(entry)); lease != leases_.end())
+          judge_.end(lease->second, simulation::LeaseEnd::given_back);
         break;
       case Entry::What::lost:
         ++verdict_.losses;
