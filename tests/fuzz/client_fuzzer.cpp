@@ -208,7 +208,8 @@ class FuzzedClient {
     engine_.finished().clear();
     std::erase_if(leases_, [this](const auto& lease) { return !lease->in_force(now_); });
     for (int rounds = 0; flush(); ++rounds) must(rounds < 100, "connections settle");
-    while (const auto warning = engine_.take_warning()) must(is_printable(*warning), "a warning is printable");
+    while (const auto warning = engine_.take_warning())
+      must(is_printable(*warning), "a warning is printable");
   }
   void take_grants() {
     for (std::size_t at = 0; at < calls_.size();) {
