@@ -191,6 +191,21 @@ TEST_CASE("a_server_cannot_renegotiate") {
   CHECK(ERR_GET_REASON(ERR_peek_error()) == SSL_R_NO_RENEGOTIATION);
 }
 
+TEST_CASE("a_server_that_is_not_verified_is_not_blamed_for_its_certificate_later") {
+  const Setting setting;
+  for (const int version : versions) {
+    const OwnServer server{setting.certificate, version};
+    const auto client = TlsContext::make({.insecure_skip_verify = true});
+    Conversation conversation{server, *client};
+    conversation.talk();
+    std::string record(40, 'x');  // of data that the key does not fit
+    record.replace(0, 5, {"\x17\x03\x03\x00\x23", 5});
+    CHECK(::send(conversation.socket.get(), record.data(), record.size(), MSG_NOSIGNAL) == 40);
+    CHECK(conversation.received().empty());
+    CHECK_THAT(conversation.client->trouble().message, Catch::Matchers::StartsWith("TLS: "));
+  }
+}
+
 TEST_CASE("a_connection_ends_if_the_server_asks_for_handshakes_and_reads_no_answer") {
   const Setting setting;
   const OwnServer server{setting.certificate, TLS1_2_VERSION};
