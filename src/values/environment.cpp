@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "os/files.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 #include "redlock/login/credentials.hpp"
 #include "values/time_text.hpp"
@@ -75,12 +76,12 @@ Secret read_password(const std::string& path) {
 RestartGuard parse_guard(const std::string& name) {
   for (const RestartGuard guard : {RestartGuard::automatic, RestartGuard::strict, RestartGuard::off})
     if (name == to_string(guard)) return guard;
-  reject("REDLOCK_RESTART_GUARD is " + name + "; allowed: automatic, strict, off");
+  reject("REDLOCK_RESTART_GUARD is " + core::printable(name) + "; allowed: automatic, strict, off");
 }
 
 bool parse_switch(const std::string& name, const std::string& value) {
   if (value == "1" || value == "0") return value == "1";
-  reject(name + " is " + value + "; allowed: 1, 0");
+  reject(name + " is " + core::printable(value) + "; allowed: 1, 0");
 }
 
 Duration parse_max_ttl(const std::string& text) try {

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "redlock/core/base/printable.hpp"
+
 namespace redlock::inline v1::detail {
 namespace {
 
@@ -16,7 +18,7 @@ struct Unit {
 constexpr Unit units[] = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
 
 [[noreturn]] void refuse(std::string_view text) {
-  throw std::invalid_argument{"'" + std::string{text} +
+  throw std::invalid_argument{"'" + core::printable(text) +
                               "' is not a time; allowed: seconds, or a number with ms, s, m or h, such as "
                               "0.5, 500ms, 30s or 2m, up to 365 "
                               "days"};
