@@ -5,26 +5,10 @@
 #include <charconv>
 #include <cstddef>
 
+#include "redlock/core/base/printable.hpp"
+
 namespace redlock::inline v1::detail {
 namespace {
-
-/// Returns the length of the first character in bytes, or 0 if it is not valid UTF-8 (RFC 3629).
-std::size_t length_of_character(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t at) {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-  };
-  const auto follows = [&](std::size_t at) { return (byte(at) & 0xc0U) == 0x80U; };
-  const unsigned lead = byte(0);
-  if (lead == 0) return 0;
-  if (lead < 0x80) return 1;
-  if (lead < 0xc2 || lead > 0xf4 || !follows(1)) return 0;
-  if (lead < 0xe0) return 2;
-  const bool is_overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool is_outside = (lead == 0xed && byte(1) > 0x9f) || (lead == 0xf4 && byte(1) > 0x8f);
-  if (is_overlong || is_outside || !follows(2)) return 0;
-  if (lead < 0xf0) return 3;
-  return follows(3) ? 4 : 0;
-}
 
 std::string text_of(double number) {
   std::array<char, 400> digits{};  // the largest double has 309
@@ -42,13 +26,13 @@ std::string label(std::string_view name, std::string_view value) {
   std::string text{name};
   text += "=\"";
   while (!value.empty()) {
-    const std::size_t length = length_of_character(value);
+    const std::size_t length = core::printable_character(value);
     const std::string_view character = value.substr(0, std::max<std::size_t>(length, 1));
     value.remove_prefix(character.size());
-    if (length == 0)
-      text += "\xef\xbf\xbd";
-    else if (character == "\n")
+    if (character == "\n")
       text += "\\n";
+    else if (length == 0)
+      text += "\xef\xbf\xbd";
     else
       text.append(character == "\\" || character == "\"" ? "\\" : "").append(character);
   }

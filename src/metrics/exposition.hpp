@@ -13,8 +13,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Returns `name="value"`, escaped. Bytes that are not UTF-8, and zero bytes, become U+FFFD: a single one
-/// would make the whole text invalid.
+/// Returns `name="value"`, escaped. Bytes that are not UTF-8 become U+FFFD, because a single one would make the
+/// whole text invalid, and so do those of characters that control a terminal.
 [[nodiscard]] std::string label(std::string_view name, std::string_view value);
 
 /// One metric: its values by labels. Make the labels with `label` and join them with commas.

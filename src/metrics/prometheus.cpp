@@ -7,6 +7,7 @@
 
 #include "metrics/exposition.hpp"
 #include "os/files.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -69,7 +70,7 @@ void check(const std::string& name) {
     return;
   throw Error{
       Errc::misconfigured,
-      "\"" + name +
+      "\"" + core::printable(name) +
           "\" is not allowed as a label name: use letters, digits and _, starting with a letter; outcome, "
           "end, reason, node, status and le are reserved"};
 }

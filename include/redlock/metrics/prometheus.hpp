@@ -43,7 +43,7 @@ class REDLOCK_EXPORT Prometheus final : public Observer {
  public:
   /// `labels` are added to every line. A label name consists of letters, digits and `_`, starts with a
   /// letter, and is neither `le` nor one of the labels above; any other name throws `Error` (invalid_argument).
-  /// A value may contain any bytes; bytes that are not UTF-8 are replaced.
+  /// A value may contain any bytes. Those that are not UTF-8 or not printable, except line feeds, are replaced.
   explicit Prometheus(const std::map<std::string, std::string>& labels = {});
   ~Prometheus() override;
 

@@ -181,7 +181,9 @@ TEST_CASE("a_label_value_is_escaped_and_valid_utf_8") {
   CHECK(label("a", "\xc0\xaf") == "a=\"" + instead + instead + "\"");                // overlong
   CHECK(label("a", "\xed\xa0\x80") == "a=\"" + instead + instead + instead + "\"");  // a surrogate
   CHECK(label("a", "\xf4\x90\x80\x80") == "a=\"" + instead + instead + instead + instead + "\"");
-  CHECK(label("a", "\xe2\x82") == "a=\"" + instead + instead + "\"");  // cut off
+  CHECK(label("a", "\x1b[\t\x7f") == "a=\"" + instead + "[" + instead + instead + "\"");
+  CHECK(label("a", "\xe2\x80\xae") == "a=\"" + instead + instead + instead + "\"");  // right-to-left override
+  CHECK(label("a", "\xe2\x82") == "a=\"" + instead + instead + "\"");                // cut off
 }
 
 TEST_CASE("an_invalid_or_reserved_label_name_is_refused") {
