@@ -62,6 +62,13 @@ std::ptrdiff_t count(const std::vector<Event>& events, Predicate predicate) {
 TEST_CASE("a_call_that_stands_in_line_is_reported_with_its_place") {
   Fixture f;
   Redlock others{endpoints(f.nodes), Options{.restart_guard = RestartGuard::off, .key_prefix = "app:"}};
+  // A client that reaches other nodes than another one may stand in another line.
+  for (Redlock* const client : {&others, &*f.locks})
+    REQUIRE(eventually([&] {
+      const auto warm_up = client->try_lock("warm up");
+      return warm_up &&
+             eventually([&] { return f.servers.holding("app:warm up", warm_up->owner_value()) == 3; }, 50ms);
+    }));
   auto lease = others.try_lock("r");
   REQUIRE(lease);
   auto first = std::async(std::launch::async, [&] { return others.lock("r"); });
