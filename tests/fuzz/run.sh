@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-30}
 
 .ci/install clang libclang-rt-dev make cmake libhiredis-dev
-subjects=(client endpoint listener metrics vote)
+subjects=(client endpoint listener marker metrics vote)
 cmake --preset fuzz >/dev/null
 nice -n 19 cmake --build --preset fuzz --parallel "$(nproc)" --target "${subjects[@]/%/-fuzzer}"
 

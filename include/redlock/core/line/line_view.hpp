@@ -13,10 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/hex.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/node_report.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -62,17 +64,19 @@ using ScoredMember = std::pair<std::string_view, double>;
   return members;
 }
 
-/// A member of a line that counts as alive.
-struct StandingMember {
-  std::string name;  // 16 hex digits, a dot and a label, unless another program wrote it
-  Span waited{};
-};
+/// Who this member of a line is. The names of ours are 16 hex digits, a dot and a label.
+[[nodiscard]] inline InLine read_member(std::string_view name, Span waited) {
+  constexpr std::size_t digits = 16;
+  if (name.size() <= digits || name.find_first_not_of(lower_hex) != digits || name[digits] != '.')
+    return {.label = std::string{name}, .waited = waited};
+  return {std::string{name.substr(0, digits)}, std::string{name.substr(digits + 1)}, waited};
+}
 
 /// The line that a node has, from its replies to the two commands above and to TIME. Empty if there is none, or if the node
 /// did not tell.
-[[nodiscard]] inline std::vector<StandingMember> read_line(const Reply& order, const Reply& alive,
-                                                           const Reply& time) {
-  std::vector<StandingMember> line;
+[[nodiscard]] inline std::vector<InLine> read_line(const Reply& order, const Reply& alive,
+                                                   const Reply& time) {
+  std::vector<InLine> line;
   const std::optional<double> now = read_time(time);
   if (!now) return line;
   const std::vector<ScoredMember> alive_until = read_members(alive);
@@ -83,7 +87,7 @@ struct StandingMember {
     if (std::any_of(alive_until.begin(), alive_until.end(), is_dead)) continue;
     constexpr double longest = 1e15;  // microseconds: a clock that was set
     const std::chrono::duration<double, std::micro> waited{std::clamp(*now - score, 0.0, longest)};
-    line.push_back({std::string{name}, std::chrono::duration_cast<Span>(waited)});
+    line.push_back(read_member(name, std::chrono::duration_cast<Span>(waited)));
   }
   return line;
 }
