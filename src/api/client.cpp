@@ -354,7 +354,9 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
                                          options_.node_timeout.value_or(default_node_timeout).get());
   return shell_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
-    for (NodeIndex node = 0; node < all.size(); ++node) all[node].line = ended.line(node);
+    for (NodeIndex node = 0; node < all.size(); ++node)
+      for (const core::StandingMember& member : ended.line(node))
+        all[node].line.push_back({member.client, member.label, member.waited});
     return all;
   });
 }

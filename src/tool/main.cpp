@@ -53,23 +53,23 @@ int run_until_the_end(const RunArguments& arguments) {
 int execute(const Commands& commands) {
   serve_as_init();
   switch (commands.chosen()) {
-    case Command::run:
+    case CommandName::run:
       return run_until_the_end(commands.run_arguments);
-    case Command::status:
+    case CommandName::status:
       return status(commands.status_arguments);
-    case Command::list:
+    case CommandName::list:
       return list(commands.list_arguments);
-    case Command::watch:
+    case CommandName::watch:
       return watch_lock(commands.watch_arguments);
-    case Command::release:
+    case CommandName::release:
       return force_release(commands.release_arguments);
-    case Command::nodes:
+    case CommandName::nodes:
       return nodes(commands.nodes_arguments);
-    case Command::set:
+    case CommandName::set:
       return set_max_ttl(commands.nodes_arguments);
-    case Command::init:
+    case CommandName::init:
       return begin_deployment(commands.nodes_arguments);
-    case Command::acl:
+    case CommandName::acl:
       return print_acl(commands.acl_arguments);
   }
   return internal_error;

@@ -92,7 +92,9 @@ void check_node(std::string_view text, Choices choices) {
   const core::Reply reply =
       array_reply({string_reply(std::string{text}), number(number_of(choices)), number(number_of(choices)),
                    number(number_of(choices)), string_reply((options & 16) != 0 ? "" : std::string{run_id})});
-  core::ExpectedMarker expected{.nodes = 5, .is_durable = (options & 1) != 0};
+  core::ExpectedMarker expected;
+  expected.nodes = 5;
+  expected.is_durable = (options & 1) != 0;
   if ((options & 2) != 0) expected.deployment = "5f0c5f0c5f0c5f0c";
   if ((options & 4) != 0) expected.highest_ceiling = 1min;
   core::GuardedNode node;
@@ -161,10 +163,10 @@ core::Reply lines_of(std::string_view text) {
 void check_line(std::string_view text, std::string_view clock) {
   const core::Reply order = lines_of(text);
   const core::Reply time = clock.empty() ? lines_of("1790000000\n250000\n") : lines_of(clock);
-  const std::vector<redlock::InLine> line =
+  const std::vector<core::StandingMember> line =
       core::read_line(order, order.elements.empty() ? order : lines_of(clock), time);
   must(line.size() <= order.elements.size() / 2, "a line has the members that the node named");
-  for (const redlock::InLine& one : line) {
+  for (const core::StandingMember& one : line) {
     must(one.waited >= 0ns && one.waited <= 1'000'000'000s, "a wait is within its range");
     must(one.client.empty() || is_name(one.client), "a client has 16 hex digits");
     const std::string member = one.client.empty() ? one.label : one.client + '.' + one.label;

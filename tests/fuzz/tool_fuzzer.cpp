@@ -59,30 +59,30 @@ void check(const AclArguments& acl) {
 /// Instead of what the command does.
 int check_arguments(const Commands& commands) {
   switch (commands.chosen()) {
-    case Command::run:
+    case CommandName::run:
       check(commands.run_arguments);
       break;
-    case Command::status:
+    case CommandName::status:
       check(commands.status_arguments.nodes);
       break;
-    case Command::list:
+    case CommandName::list:
       check(commands.list_arguments.nodes);
       break;
-    case Command::watch:
+    case CommandName::watch:
       check(commands.watch_arguments.nodes);
       break;
-    case Command::release:
+    case CommandName::release:
       check(commands.release_arguments.nodes);
       break;
-    case Command::set:
+    case CommandName::set:
       must(commands.nodes_arguments.nodes.max_ttl.has_value(), "what is to be set is given");
       check(commands.nodes_arguments);
       break;
-    case Command::nodes:
-    case Command::init:
+    case CommandName::nodes:
+    case CommandName::init:
       check(commands.nodes_arguments);
       break;
-    case Command::acl:
+    case CommandName::acl:
       check(commands.acl_arguments);
       break;
   }

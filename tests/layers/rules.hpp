@@ -95,7 +95,7 @@ inline const Rules& house_rules() {
                {"src/io", "src/io/threads", "src/io/tls"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "core/engine", "os"}},
               {"notify", {"src/notify"}, {"values", "observer", "core/base", "core/lease", "os"}},
-              {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "os"}},
+              {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "core/base", "os"}},
               {"api",
                {"src/api"},
                {"values", "errors", "observer", "public", "core/base", "core/operation", "core/node",

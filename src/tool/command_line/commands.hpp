@@ -17,7 +17,7 @@ class App;
 
 namespace redlock::tool {
 
-enum class Command : std::uint8_t { run, status, list, watch, release, nodes, set, init, acl };
+enum class CommandName : std::uint8_t { run, status, list, watch, release, nodes, set, init, acl };
 
 /// The command line's commands with their arguments.
 struct Commands {
@@ -27,7 +27,7 @@ struct Commands {
   Commands& operator=(const Commands&) = delete;
 
   /// Which one the command line names, after it was parsed.
-  [[nodiscard]] Command chosen() const;
+  [[nodiscard]] CommandName chosen() const;
 
   RunArguments run_arguments;
   StatusArguments status_arguments;

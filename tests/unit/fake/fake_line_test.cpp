@@ -10,7 +10,6 @@
 namespace {
 
 using namespace redlock::core;
-using redlock::InLine;
 using namespace std::chrono_literals;
 using redlock::detail::FakeNode;
 using redlock::testing::at;
@@ -26,7 +25,7 @@ void stand(FakeNode& node, const std::string& member, std::chrono::milliseconds 
                when);
 }
 
-std::vector<InLine> line_of(FakeNode& node, FakeNode::Now when) {
+std::vector<StandingMember> line_of(FakeNode& node, FakeNode::Now when) {
   return read_line(node.execute({"ZRANGE", keys.order, "0", "99", "WITHSCORES"}, when),
                    node.execute({"ZRANGE", keys.alive, "0", "99", "WITHSCORES"}, when),
                    node.execute({"TIME"}, when));

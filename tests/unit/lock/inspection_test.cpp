@@ -15,7 +15,6 @@ namespace {
 
 using namespace redlock::testing;
 using namespace redlock::core;
-using redlock::InLine;
 using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Mark = Tally::Mark;
@@ -98,7 +97,7 @@ Reply members(const std::vector<std::pair<std::string, std::string>>& scored) {
 }
 
 /// The line of one node with these replies. The key is free.
-std::vector<InLine> line_after(const Reply& clock, const Reply& ordered, const Reply& living) {
+std::vector<StandingMember> line_after(const Reply& clock, const Reply& ordered, const Reply& living) {
   RecordingOutbox outbox{1};
   Inspection inspection{"key", 1, 50ms};
   inspection.start(at(0ms), outbox);
@@ -208,7 +207,7 @@ TEST_CASE("the_owner_and_the_ttl_of_an_existing_key_are_reported") {
 }
 
 TEST_CASE("an_inspection_tells_who_stands_in_line_and_for_how_long_without_the_dead") {
-  const std::vector<InLine> line =
+  const std::vector<StandingMember> line =
       line_after(array_reply({string_reply("1795442531"), string_reply("250000")}),
                  members({{"first", "1795442530000000"}, {"dead", "1795442530500000"}, {"ahead", "1e16"}}),
                  members({{"dead", "1795442531249999"}, {"first", "1795442531250001"}}));
@@ -221,11 +220,11 @@ TEST_CASE("an_inspection_tells_who_stands_in_line_and_for_how_long_without_the_d
 
 TEST_CASE("a_client_in_line_is_named_by_16_hex_digits_and_everything_else_is_a_label") {
   CHECK(read_member("0123456789abcdef.web3:4711 backup", 5ms) ==
-        InLine{"0123456789abcdef", "web3:4711 backup", 5ms});
-  CHECK(read_member("0123456789abcdef.", 5ms) == InLine{"0123456789abcdef", "", 5ms});
+        StandingMember{"0123456789abcdef", "web3:4711 backup", 5ms});
+  CHECK(read_member("0123456789abcdef.", 5ms) == StandingMember{"0123456789abcdef", "", 5ms});
   for (const char* const other : {"", "0123456789abcdef", "0123456789abcde.x", "0123456789abcdef0.x",
                                   "0123456789ABCDEF.x", "\x1b[2J456789abcdef.x"})
-    CHECK(read_member(other, 5ms) == InLine{"", other, 5ms});
+    CHECK(read_member(other, 5ms) == StandingMember{"", other, 5ms});
 }
 
 TEST_CASE("a_node_that_does_not_show_its_line_tells_the_rest") {

@@ -18,7 +18,6 @@
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/resp.hpp"
-#include "redlock/node_report.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -64,8 +63,17 @@ using ScoredMember = std::pair<std::string_view, double>;
   return members;
 }
 
+/// A member of a line that counts as alive.
+struct StandingMember {
+  std::string client = {};  // 16 hex digits; empty if another program wrote the name
+  std::string label = {};   // in that case the whole name
+  Span waited{};
+
+  bool operator==(const StandingMember&) const = default;
+};
+
 /// Who this member of a line is. The names of ours are 16 hex digits, a dot and a label.
-[[nodiscard]] inline InLine read_member(std::string_view name, Span waited) {
+[[nodiscard]] inline StandingMember read_member(std::string_view name, Span waited) {
   constexpr std::size_t digits = 16;
   if (name.size() <= digits || name.find_first_not_of(lower_hex) != digits || name[digits] != '.')
     return {.label = std::string{name}, .waited = waited};
@@ -74,9 +82,9 @@ using ScoredMember = std::pair<std::string_view, double>;
 
 /// The line that a node has, from its replies to the two commands above and to TIME. Empty if there is none, or if the node
 /// did not tell.
-[[nodiscard]] inline std::vector<InLine> read_line(const Reply& order, const Reply& alive,
-                                                   const Reply& time) {
-  std::vector<InLine> line;
+[[nodiscard]] inline std::vector<StandingMember> read_line(const Reply& order, const Reply& alive,
+                                                           const Reply& time) {
+  std::vector<StandingMember> line;
   const std::optional<double> now = read_time(time);
   if (!now) return line;
   const std::vector<ScoredMember> alive_until = read_members(alive);

@@ -80,7 +80,7 @@ class Inspection final : public Operation {
   /// Valid once done: yes means free, no means held.
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
   /// Who stands in line on this node, in order. Valid once done.
-  [[nodiscard]] std::vector<InLine> line(NodeIndex node) const {
+  [[nodiscard]] std::vector<StandingMember> line(NodeIndex node) const {
     const Seen& seen = seen_[node];
     return read_line(seen.order, seen.alive, seen.time);
   }
