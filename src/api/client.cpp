@@ -349,17 +349,6 @@ bool Client::wait_lost(const Record& record, Time until, const std::stop_token& 
 
 // ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-namespace {
-
-InLine in_line(const core::StandingMember& member) {
-  constexpr std::size_t digits = 16;
-  const std::string_view name{member.name};
-  if (name.size() <= digits || name[digits] != '.') return {.label = member.name, .waited = member.waited};
-  return {std::string{name.substr(0, digits)}, std::string{name.substr(digits + 1)}, member.waited};
-}
-
-}  // namespace
-
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   check_process();
   auto inspection =
@@ -368,7 +357,8 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
   return shell_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
     std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
     for (NodeIndex node = 0; node < all.size(); ++node)
-      for (const core::StandingMember& member : ended.line(node)) all[node].line.push_back(in_line(member));
+      for (const core::StandingMember& member : ended.line(node))
+        all[node].line.push_back({member.client, member.label, member.waited});
     return all;
   });
 }

@@ -13,8 +13,12 @@
 
 #include "redlock/error.hpp"
 #include "tool/command_line/command_line.hpp"
+#include "tool/command_line/commands.hpp"
+#include "tool/command_line/credentials.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/run/command.hpp"
+#include "tool/run/signal_forwarder.hpp"
+#include "tool/watch/init_process.hpp"
 
 namespace {
 
@@ -35,12 +39,40 @@ void hide_credentials(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view{argv[i]} != "--"; ++i) {
     const std::string_view word{argv[i]};
     const bool is_node = std::string_view{argv[i - 1]} == "--node" || word.starts_with("--node=");
-    const std::size_t scheme = word.find("://");
-    if (!is_node || scheme == word.npos) continue;
-    const std::size_t begin = scheme + 3;
-    const std::size_t end = word.rfind('@');  // a path may have another one behind it: then more is hidden
-    if (end != word.npos && end > begin) std::fill(argv[i] + begin, argv[i] + end, '*');
+    const auto place = is_node ? find_credentials(word) : std::nullopt;
+    if (place) std::fill(argv[i] + place->begin, argv[i] + place->end, '*');
   }
+}
+
+int run_until_the_end(const RunArguments& arguments) {
+  const Ending ending = run(arguments);
+  if (ending.signal != 0) die_by_signal(ending.signal);
+  return ending.code;
+}
+
+int execute(const Commands& commands) {
+  serve_as_init();
+  switch (commands.chosen()) {
+    case CommandName::run:
+      return run_until_the_end(commands.run_arguments);
+    case CommandName::status:
+      return status(commands.status_arguments);
+    case CommandName::list:
+      return list(commands.list_arguments);
+    case CommandName::watch:
+      return watch_lock(commands.watch_arguments);
+    case CommandName::release:
+      return force_release(commands.release_arguments);
+    case CommandName::nodes:
+      return nodes(commands.nodes_arguments);
+    case CommandName::set:
+      return set_max_ttl(commands.nodes_arguments);
+    case CommandName::init:
+      return begin_deployment(commands.nodes_arguments);
+    case CommandName::acl:
+      return print_acl(commands.acl_arguments);
+  }
+  return internal_error;
 }
 
 int exit_code_of(const std::error_code& code) {
@@ -56,7 +88,7 @@ int main(int argc, char** argv) try {
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
   const std::vector<std::string> words{argv + 1, argv + argc};
   hide_credentials(argc, argv);
-  return run_command_line(words);
+  return run_command_line(words, execute, std::cout, std::cerr);
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << error.what() << '\n';
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;

@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 seconds=${1:-30}
 
-.ci/install clang libclang-rt-dev make cmake libhiredis-dev libssl-dev
-subjects=(client endpoint environment listener metrics tls vote)
+.ci/install clang libclang-rt-dev make cmake libhiredis-dev libssl-dev libcli11-dev nlohmann-json3-dev
+subjects=(client endpoint environment listener marker metrics tls tool vote)
 cmake --preset fuzz >/dev/null
 nice -n 19 cmake --build --preset fuzz --parallel "$(nproc)" --target "${subjects[@]/%/-fuzzer}"
 

@@ -2,38 +2,30 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <iostream>
+#include <ostream>
 #include <utility>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/version.hpp"
 #include "tool/command_line/commands.hpp"
+#include "tool/command_line/credentials.hpp"
 #include "tool/command_line/help_texts.hpp"
 #include "tool/command_line/near_miss.hpp"
 #include "tool/exit_code.hpp"
-#include "tool/run/signal_forwarder.hpp"
-#include "tool/watch/init_process.hpp"
 
 namespace redlock::tool {
 namespace {
 
-int execute(const Commands& commands) {
-  serve_as_init();
-  if (commands.status->parsed()) return status(commands.status_arguments);
-  if (commands.list->parsed()) return list(commands.list_arguments);
-  if (commands.watch->parsed()) return watch_lock(commands.watch_arguments);
-  if (commands.release->parsed()) return force_release(commands.release_arguments);
-  if (commands.set->parsed()) return set_max_ttl(commands.nodes_arguments);
-  if (commands.init->parsed()) return begin_deployment(commands.nodes_arguments);
-  if (commands.acl->parsed()) return print_acl(commands.acl_arguments);
-  if (commands.nodes->parsed()) return nodes(commands.nodes_arguments);
-  const Ending ending = run(commands.run_arguments);
-  if (ending.signal != 0) die_by_signal(ending.signal);
-  return ending.code;
+std::vector<std::string> without_credentials(std::vector<std::string> words) {
+  for (std::string& word : words) word = tool::without_credentials(std::move(word));
+  return words;
 }
 
 }  // namespace
 
-int run_command_line(const std::vector<std::string>& words) {
+int run_command_line(const std::vector<std::string>& words,
+                     const std::function<int(const Commands&)>& execute, std::ostream& out,
+                     std::ostream& err) {
   const auto separator = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> own{words.begin(), separator};
   std::reverse(own.begin(), own.end());  // the order that CLI11 expects
@@ -58,14 +50,18 @@ int run_command_line(const std::vector<std::string>& words) {
     if (commands.set->parsed() && commands.nodes->count("--resource") > 0)
       throw CLI::ExcludesError{"set", "--resource"};
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error), success;
-    if (const auto explanation = near_miss(app, words)) {
-      std::cerr << "redlock: " << *explanation << '\n';
+    if (error.get_exit_code() == 0) return app.exit(error, out, err), success;
+    if (const auto explanation = near_miss(app, without_credentials(words))) {
+      err << "redlock: " << *explanation << '\n';
       return usage;
     }
     const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    if (!has_extra || separator != words.end() || !commands.run->parsed()) return app.exit(error), usage;
-    std::cerr << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
+    if (!has_extra || separator != words.end() || !commands.run->parsed()) {
+      err << core::printable(tool::without_credentials(error.what()), std::string::npos)
+          << "\nRun with --help for more information.\n";
+      return usage;
+    }
+    err << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
     return usage;
   }
   return execute(commands);

@@ -237,4 +237,15 @@ Commands::Commands(CLI::App& app)
   nodes->require_subcommand(0, 1);
 }
 
+CommandName Commands::chosen() const {
+  if (status->parsed()) return CommandName::status;
+  if (list->parsed()) return CommandName::list;
+  if (watch->parsed()) return CommandName::watch;
+  if (release->parsed()) return CommandName::release;
+  if (set->parsed()) return CommandName::set;
+  if (init->parsed()) return CommandName::init;
+  if (acl->parsed()) return CommandName::acl;
+  return nodes->parsed() ? CommandName::nodes : CommandName::run;
+}
+
 }  // namespace redlock::tool

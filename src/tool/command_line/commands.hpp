@@ -1,6 +1,8 @@
 // The commands of the command line, with their options.
 #pragma once
 
+#include <cstdint>
+
 #include "tool/acl/acl.hpp"
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
@@ -15,12 +17,17 @@ class App;
 
 namespace redlock::tool {
 
+enum class CommandName : std::uint8_t { run, status, list, watch, release, nodes, set, init, acl };
+
 /// The command line's commands with their arguments.
 struct Commands {
   /// Adds the commands to `app`. Parsing a command line with `app` fills the arguments.
   explicit Commands(CLI::App& app);
   Commands(const Commands&) = delete;
   Commands& operator=(const Commands&) = delete;
+
+  /// Which one the command line names, after it was parsed.
+  [[nodiscard]] CommandName chosen() const;
 
   RunArguments run_arguments;
   StatusArguments status_arguments;

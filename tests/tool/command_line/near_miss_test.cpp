@@ -52,6 +52,25 @@ TEST_CASE("nothing_is_suggested_where_nothing_is_near") {
   }
 }
 
+TEST_CASE("a_node_in_the_wrong_place_is_refused_without_its_password") {
+  const std::string node = "redis://ann:hunter2@10.0.0.1";
+  const std::string help = "\nRun with --help for more information.\n";
+  const std::vector<std::pair<Words, std::string>> cases{
+      {{"status", "r", node}, "The following argument was not expected: redis://***@10.0.0.1" + help},
+      {{"run", "--order", node, "r", "--", "true"},
+       "--order: redis://***@10.0.0.1 not in {fifo,none}" + help},
+      {{node, "--", "true"},
+       "redlock: there is no command redis://***@10.0.0.1. Did you mean redlock run redis://***@10.0.0.1 -- "
+       "CMD?\n"},
+      {{"status", "r", "\x1b[2J"}, "The following argument was not expected: \\x1b[2J" + help},
+  };
+  for (const auto& [words, message] : cases) {
+    const auto ending = run_tool(words);
+    CHECK(ending.code == 64);
+    CHECK(ending.errors == message);
+  }
+}
+
 TEST_CASE("the_nearest_word_differs_in_at_most_two_letters") {
   const Words known{"run", "status", "release"};
   CHECK(nearest_word("relaese", known) == "release");   // two neighbours

@@ -40,10 +40,10 @@ TEST_CASE("a_fake_node_shows_its_line_in_order_and_without_the_dead") {
   stand(node, "earlier", 500ms, now(1200ms));
   const auto line = line_of(node, now(1300ms));
   REQUIRE(line.size() == 2);
-  CHECK(line[0].name == "earlier");
+  CHECK(line[0].label == "earlier");
   CHECK(line[0].waited == 600ms);
-  CHECK(line[1].name == "later");
+  CHECK(line[1].label == "later");
   CHECK(line[1].waited == 300ms);
   REQUIRE(line_of(node, now(5100ms)).size() == 1);
-  CHECK(line_of(node, now(5100ms))[0].name == "earlier");
+  CHECK(line_of(node, now(5100ms))[0].label == "earlier");
 }

@@ -212,10 +212,19 @@ TEST_CASE("an_inspection_tells_who_stands_in_line_and_for_how_long_without_the_d
       members({{"first", "1795442530000000"}, {"dead", "1795442530500000"}, {"ahead", "1999999999000000"}}),
       members({{"dead", "1795442531249999"}, {"first", "1795442531250001"}}));
   REQUIRE(line.size() == 2);
-  CHECK(line[0].name == "first");
+  CHECK(line[0].label == "first");
   CHECK(line[0].waited == 1250ms);
-  CHECK(line[1].name == "ahead");  // by a clock that was set back since
+  CHECK(line[1].label == "ahead");  // by a clock that was set back since
   CHECK(line[1].waited == 0ms);
+}
+
+TEST_CASE("a_client_in_line_is_named_by_16_hex_digits_and_everything_else_is_a_label") {
+  CHECK(read_member("0123456789abcdef.web3:4711 backup", 5ms) ==
+        StandingMember{"0123456789abcdef", "web3:4711 backup", 5ms});
+  CHECK(read_member("0123456789abcdef.", 5ms) == StandingMember{"0123456789abcdef", "", 5ms});
+  for (const char* const other : {"", "0123456789abcdef", "0123456789abcde.x", "0123456789abcdef0.x",
+                                  "0123456789ABCDEF.x", "\x1b[2J456789abcdef.x"})
+    CHECK(read_member(other, 5ms) == StandingMember{"", other, 5ms});
 }
 
 TEST_CASE("a_node_that_does_not_show_its_line_tells_the_rest") {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/hex.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/reply.hpp"
@@ -64,9 +65,20 @@ using ScoredMember = std::pair<std::string_view, double>;
 
 /// A member of a line that counts as alive.
 struct StandingMember {
-  std::string name;  // 16 hex digits, a dot and a label, unless another program wrote it
+  std::string client = {};  // 16 hex digits; empty if another program wrote the name
+  std::string label = {};   // in that case the whole name
   Span waited{};
+
+  bool operator==(const StandingMember&) const = default;
 };
+
+/// Who this member of a line is. The names of ours are 16 hex digits, a dot and a label.
+[[nodiscard]] inline StandingMember read_member(std::string_view name, Span waited) {
+  constexpr std::size_t digits = 16;
+  if (name.size() <= digits || name.find_first_not_of(lower_hex) != digits || name[digits] != '.')
+    return {.label = std::string{name}, .waited = waited};
+  return {std::string{name.substr(0, digits)}, std::string{name.substr(digits + 1)}, waited};
+}
 
 /// The line that a node has, from its replies to the two commands above and to TIME. Empty if there is none, or if the node
 /// did not tell.
@@ -83,7 +95,7 @@ struct StandingMember {
     if (std::any_of(alive_until.begin(), alive_until.end(), is_dead)) continue;
     constexpr double longest = 1e15;  // microseconds: a clock that was set
     const std::chrono::duration<double, std::micro> waited{std::clamp(*now - score, 0.0, longest)};
-    line.push_back({std::string{name}, std::chrono::duration_cast<Span>(waited)});
+    line.push_back(read_member(name, std::chrono::duration_cast<Span>(waited)));
   }
   return line;
 }
