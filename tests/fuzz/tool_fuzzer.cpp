@@ -89,11 +89,11 @@ int check_arguments(const Commands& commands) {
   return executed;
 }
 
-/// The words of a command line, which end with line feeds.
+/// The words of a command line: lines, up to the first zero, as the words of a process have none.
 std::vector<std::string> words_in(std::string_view text) {
   std::vector<std::string> words;
   std::istringstream in{std::string{text}};
-  for (std::string word; std::getline(in, word);) words.push_back(std::move(word));
+  for (std::string word; std::getline(in, word);) words.emplace_back(word.c_str());
   return words;
 }
 

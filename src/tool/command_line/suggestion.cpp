@@ -35,11 +35,13 @@ constexpr std::pair<std::string_view, std::string_view> other_names[] = {
 }  // namespace
 
 std::optional<std::string> nearest_word(std::string_view word, std::span<const std::string> known) {
-  constexpr std::size_t longest = 64;
-  if (word.size() > longest) return std::nullopt;
-  const auto away = [word](const std::string& other) { return distance(word, other); };
+  constexpr std::size_t farthest = 2;
+  const auto away = [word](const std::string& other) {
+    const auto [shorter, longer] = std::minmax({word.size(), other.size()});
+    return longer - shorter > farthest ? farthest + 1 : distance(word, other);
+  };
   const auto nearest = std::ranges::min_element(known, {}, away);
-  if (nearest == known.end() || away(*nearest) > 2 || 2 * away(*nearest) >= nearest->size())
+  if (nearest == known.end() || away(*nearest) > farthest || 2 * away(*nearest) >= nearest->size())
     return std::nullopt;
   return *nearest;
 }
