@@ -69,7 +69,7 @@ void check(const std::string& name) {
       std::ranges::find(ours, name) == std::end(ours))
     return;
   throw Error{
-      Errc::misconfigured,
+      Errc::invalid_argument,
       "\"" + core::printable(name) +
           "\" is not allowed as a label name: use letters, digits and _, starting with a letter; outcome, "
           "end, reason, node, status and le are reserved"};

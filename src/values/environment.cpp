@@ -29,7 +29,10 @@ std::optional<std::string> word(const Variables& variables, const char* name) {
   return value;
 }
 
-[[noreturn]] void reject(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
+/// Escapes the text, which may contain a path from a variable.
+[[noreturn]] void reject(const std::string& why) {
+  throw Error{Errc::invalid_argument, core::printable(why, why.size())};
+}
 
 /// `source`: where the list is from, for messages.
 std::vector<Endpoint> parse_list(const std::string& source, std::string_view text) try {

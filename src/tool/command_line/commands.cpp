@@ -190,7 +190,6 @@ CLI::App* add_init(CLI::App& nodes) {
   return init;
 }
 
-/// Has no nodes.
 /// Returns why a server would not take the text for the name of a user, else an empty text.
 std::string can_name_user(const std::string& text) {
   const auto is_plain = [](unsigned char c) {
@@ -200,6 +199,7 @@ std::string can_name_user(const std::string& text) {
   return "the name of a user consists of visible ASCII characters without quotes and backslashes";
 }
 
+/// Has no nodes.
 CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
   CLI::App* const acl = app.add_subcommand("acl", "print the rights that a user of the nodes needs");
   acl->formatter(std::make_shared<CommandFormatter>(about_acl));

@@ -194,7 +194,7 @@ TEST_CASE("an_invalid_or_reserved_label_name_is_refused") {
       const Prometheus metrics{{{name, "x"}}};
       FAIL("accepted");
     } catch (const Error& error) {
-      CHECK(error.code() == Errc::misconfigured);
+      CHECK(error.code() == Errc::invalid_argument);
     }
   }
 }

@@ -97,6 +97,8 @@ TEST_CASE("a_bad_variable_is_refused_with_its_name_and_what_is_allowed") {
              contains("REDLOCK_NODES: entry 2 of the list: endpoint: the scheme must be"));
   CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/nowhere/nodes"}}),
              contains("there is no file /nowhere/nodes"));
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/nowhere/\x1b[31m"}}),
+             contains("there is no file /nowhere/\\x1b[31m"));
   CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/"}}), contains("cannot read the nodes: /"));
 }
 
