@@ -136,7 +136,8 @@ class REDLOCK_EXPORT LockClient {
   [[nodiscard]] detail::Client& client() const noexcept { return *client_; }
 
  private:
-  friend class Mutex;  // shares the client
+  friend class Mutex;  // these share the client
+  friend class Semaphore;
 
   std::shared_ptr<detail::Client> client_;
 };

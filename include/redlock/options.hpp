@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -163,6 +164,15 @@ struct LockOptions {
   ///
   /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
   Duration lock_delay = Duration{};
+
+  /// Makes the resource a semaphore with so many seats: the call takes any free one, and `Lease::resource` names it. The seats
+  /// of `gpu` are the locks `gpu#0`, `gpu#1` and so on, so at most that many leases are valid at any time, and every minority of
+  /// the nodes may be gone. A lock of the resource itself is another lock; one of `gpu#0` has that seat. Clients with different
+  /// numbers share the low seats. A call that finds a seat taken asks which ones are free and tries up to twelve of them; then
+  /// it fails with `held`, although another one may just have become free. A token orders the holders of one seat only, so
+  /// what it protects has to belong to the seat. An adoption takes over the seat that the handover names. 1 to 1000. Default:
+  /// none, the resource is a lock.
+  std::optional<std::size_t> seats = std::nullopt;
 
   /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree,
   /// as they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is

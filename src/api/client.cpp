@@ -201,7 +201,12 @@ LockResult Client::acquire(std::string_view resource, const LockOptions& options
   check_process();
   const Time called = events_ ? now() : Time{};
   std::optional<LockResult> result;
-  while (!result) result = run(call_of(resource, options, attempts, give_up_at), resource, options, stop);
+  while (!result) {
+    core::Pursuit::Call call = call_of(resource, options, attempts, give_up_at);
+    call.seats = seats_of(resource, options);
+    if (call.seats > 0 && call.seed == 0) call.seed = shell_->random();
+    result = run(std::move(call), resource, options, stop);
+  }
   if (events_ && attempts == Attempts::until_time)
     events_->waited(
         {.resource = lock_key(options_.key_prefix, resource),
@@ -253,7 +258,9 @@ LockResult Client::failed(const core::Pursuit::Failure& failure) const {
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.
 Lease Client::make_lease(std::string_view resource, const LockOptions& options, Pursued& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
-  auto record = std::make_shared<LeaseRecord>(std::string{resource}, std::move(granted.claim), granted.begun,
+  std::string name =
+      granted.claim.is_seat() ? granted.claim.key.substr(options_.key_prefix.size()) : std::string{resource};
+  auto record = std::make_shared<LeaseRecord>(std::move(name), std::move(granted.claim), granted.begun,
                                               granted.valid_until, ends_at, options.on_lost, shell_->losses(),
                                               events_.get());
   record->held_leases = shell_->held_leases();

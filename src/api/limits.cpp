@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "os/process_label.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/error.hpp"
 
@@ -117,6 +118,16 @@ Timing timing(const Options& options, const LockOptions& lock) {
 }
 
 void check_label(std::string_view label) { check_length("the label", 0, label.size(), longest_label); }
+
+std::size_t seats_of(std::string_view resource, const LockOptions& lock) {
+  if (!lock.seats) return 0;
+  const std::size_t seats = *lock.seats;
+  if (seats < 1 || seats > core::most_seats)
+    refuse("seats is " + std::to_string(seats) + "; allowed: 1 to " + std::to_string(core::most_seats));
+  const std::size_t added = core::seat_key("", seats - 1).size() + 1;
+  check_length("the resource, as the name of a semaphore,", 1, resource.size(), longest_resource - added);
+  return seats;
+}
 
 std::optional<Clock::duration> node_wait(const LockOptions& lock) {
   if (!lock.node_wait) return std::nullopt;

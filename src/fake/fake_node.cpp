@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fake/replies.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::inline v1::detail {
@@ -96,6 +97,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::extend_script)) return extend(call);
   if (is(core::release_script)) return release(call);
   if (is(core::line_script)) return line(call);
+  if (command.at(1) == core::seats_source) return seats(call);
   return error("ERR the fake does not know this script");
 }
 
@@ -128,6 +130,12 @@ Reply FakeNode::grant(const Call& call) {
           call.now.time);
   set_for(call.keys.at(1), std::to_string(token), call.values.at(3), call.now.time);
   return integer(token);
+}
+
+Reply FakeNode::seats(const Call& call) {
+  std::vector<Reply> left;
+  for (const std::string& key : call.keys) left.push_back(integer(pttl(key, call.now.time)));
+  return array(std::move(left));
 }
 
 /// It publishes nothing: a node in memory has one client.

@@ -85,7 +85,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
                             core::SendOptions options) override {
     return send_command(node, command, options);
   }
-  void released(std::string_view key) override { outbox_->released(key); }
+  void released(std::string_view key, bool is_seat) override { outbox_->released(key, is_seat); }
   void granted(core::Time deadline) noexcept override { outbox_->granted(deadline); }
   [[nodiscard]] const core::MarkerKeys* marker_keys() const noexcept override {
     return outbox_->marker_keys();

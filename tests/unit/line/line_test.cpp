@@ -100,7 +100,7 @@ TEST_CASE("the_first_one_asks_when_a_majority_may_be_free") {
     CHECK(call.attempts == 1);
   }
   SECTION("because this client has released the lock itself") {
-    client.lines.released("key");
+    client.lines.released("key", false);
     client.advance(at(2ms));
     CHECK(call.attempts == 1);
   }
@@ -144,7 +144,7 @@ TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
   client.join(first, at(1ms));
   client.join(second, at(1ms));
   client.become_head(at(2ms));
-  client.lines.released("key");
+  client.lines.released("key", false);
   client.advance(at(3ms));
   REQUIRE(first.attempts == 1);
   const bool is_granted = GENERATE(true, false);
@@ -164,7 +164,7 @@ TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
     CHECK(client.sent().empty());
   }
   SECTION("and asks at once if this client released the lock meanwhile") {
-    client.lines.released("key");
+    client.lines.released("key", false);
     client.advance(at(5ms));
     client.answer(client.gate(), "stand", place_reply(0, 2), at(6ms));
     CHECK(second.attempts == 1);
@@ -176,7 +176,7 @@ TEST_CASE("a_release_while_another_client_is_the_first_one_does_not_count_when_t
   TestWaiter call{at(0ms)};
   client.join(call, at(0ms));
   client.answer(client.gate(), "stand", place_reply(1, 2), at(1ms));
-  client.lines.released("key");
+  client.lines.released("key", false);
   client.advance(at(2ms));
   client.lines.message(client.gate(), "redlock:qo:{key}");
   client.advance(at(3ms));
@@ -278,7 +278,7 @@ TEST_CASE("a_call_whose_attempt_is_under_way_is_not_turned_away") {
   TestWaiter call{at(0ms)};
   client.join(call, at(0ms));
   client.become_head(at(1ms));
-  client.lines.released("key");
+  client.lines.released("key", false);
   client.advance(at(2ms));
   REQUIRE(call.attempts == 1);
   client.nodes.ready = {true, false, false};

@@ -42,7 +42,7 @@ class ReleaseOperation final : public ScriptedOperation {
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused = outbox.send(node, release_, *this, options(now)))
         tally_.mark(node, Tally::Mark::unknown, *refused);
-    outbox.released(claim().key);
+    outbox.released(claim().key, claim().is_seat());
     decide();
   }
 

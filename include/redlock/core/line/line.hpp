@@ -152,7 +152,7 @@ class Line final : public ScriptedOperation {
     }
     if ((look_wanted_ || now >= look_at_) && (!is_looking_ || is_anew_)) look(now, outbox);
     if (waiters_.is_asking()) return;
-    const std::optional<Waiter::Turn> turn = head_.advance(waiters_.first().terms().ttl, *this, now, outbox);
+    const std::optional<Waiter::Turn> turn = head_.advance(waiters_.first().terms(), *this, now, outbox);
     if (turn) waiters_.let_ask().attempt_in_line(*turn, now, outbox);
   }
   /// Another call is the first one now: the gate has to hear of it before anybody acts.

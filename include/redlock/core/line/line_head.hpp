@@ -1,6 +1,7 @@
 // What the first one in line does: raises the flag, and watches the lock on all nodes.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/line/line_flag.hpp"
 #include "redlock/core/line/lock_view.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/line/waiter.hpp"
 #include "redlock/core/wire/resp.hpp"
 
@@ -74,8 +76,8 @@ class LineHead {
   }
 
   /// Sends what is due. Returns a value if it is time for an attempt.
-  [[nodiscard]] std::optional<Waiter::Turn> advance(std::chrono::milliseconds ttl, Operation& sender,
-                                                    Time now, Outbox& outbox) {
+  [[nodiscard]] std::optional<Waiter::Turn> advance(const Waiter::Terms& terms, Operation& sender, Time now,
+                                                    Outbox& outbox) {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
     if (!is_head_ || now >= until_) return std::nullopt;
@@ -83,8 +85,8 @@ class LineHead {
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
-      if (view_.wants_read(node, now)) read(node, sender, now, outbox);
-      if (view_.may_be_free(node, now) && context_.may_grant(node, ttl)) ++free;
+      if (view_.wants_read(node, now)) read(node, terms.seats, sender, now, outbox);
+      if (view_.may_be_free(node, now) && context_.may_grant(node, terms.ttl)) ++free;
     }
     if (free < quorum(nodes_) || now < ask_at_) return std::nullopt;
     return Waiter::Turn::own;
@@ -98,18 +100,25 @@ class LineHead {
     if (step == tracking && reply.is(Reply::Kind::error))
       context_.tracking_refused(node, trouble_of_error(reply.text), now);
     if (step != value) return;
-    std::optional<Time> free_at;
-    if (reply.is(Reply::Kind::integer) && reply.integer == -2) free_at = now;
-    if (reply.is(Reply::Kind::integer) && reply.integer >= 0)
-      free_at =
-          later(later(now, span_of(std::chrono::milliseconds{reply.integer})), std::chrono::milliseconds{1});
+    std::optional<Time> free_at = free_at_by(reply, now);
+    for (const Reply& seat : reply.elements)
+      if (const auto seat_free_at = free_at_by(seat, now))
+        free_at = std::min(free_at.value_or(never), *seat_free_at);
     view_.answered(node, free_at, now);
   }
 
  private:
-  void read(NodeIndex node, Operation& sender, Time now, Outbox& outbox) {
+  /// When a key with this PTTL is free; none if it does not expire.
+  [[nodiscard]] static std::optional<Time> free_at_by(const Reply& pttl, Time now) {
+    if (!pttl.is(Reply::Kind::integer)) return std::nullopt;
+    if (pttl.integer < 0) return pttl.integer == -2 ? std::optional{now} : std::nullopt;
+    return later(later(now, span_of(std::chrono::milliseconds{pttl.integer})), std::chrono::milliseconds{1});
+  }
+
+  void read(NodeIndex node, std::size_t seats, Operation& sender, Time now, Outbox& outbox) {
     if (!context_.arm(node, sender, tracking, caching, outbox)) return;
-    if (outbox.send(node, command({"PTTL", key_}), sender, {.step = value})) return;
+    const std::string question = seats > 0 ? read_seats_command(key_, seats) : command({"PTTL", key_});
+    if (outbox.send(node, question, sender, {.step = value})) return;
     view_.asked(node, context_.is_blind(node)
                           ? now + jittered(context_.times().blind_pause, context_.random())
                           : never);

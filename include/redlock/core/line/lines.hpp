@@ -16,6 +16,7 @@
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/line/line.hpp"
+#include "redlock/core/line/seats.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -57,6 +58,11 @@ class Lines {
     });
   }
 
+  /// A seat of a semaphore that became free, as far as this client knows.
+  [[nodiscard]] std::optional<std::size_t> take_freed(std::string_view line_key, std::size_t seats) {
+    return freed_.take(line_key, seats);
+  }
+
   /// Whether attempts name the flag. A user whose ACL forbids that gets locks, but can overtake others.
   [[nodiscard]] bool heeds_flag() const noexcept { return heeds_flag_; }
   void ignore_flag(std::string_view why) {
@@ -92,14 +98,21 @@ class Lines {
   }
   void key_changed(NodeIndex node, std::string_view key) {
     with(key, [&](Line& line) { line.key_changed(node); });
+    with_seat(key, [&](Line& line, std::size_t seat) {
+      freed_.add(line.key(), seat);
+      line.key_changed(node);
+    });
   }
   /// This client has sent a command that writes the key.
   void written(NodeIndex node, std::string_view key) {
     with(key, [&](Line& line) { line.disarmed(node); });
+    with_seat(key, [&](Line& line, std::size_t) { line.disarmed(node); });
   }
   /// This client has sent the releases of its lease.
-  void released(std::string_view key) {
-    with(key, [&](Line& line) { line.released(); });
+  void released(std::string_view key, bool is_seat) {
+    if (!is_seat) return with(key, [&](Line& line) { line.released(); });
+    if (const auto seat = seat_of(key)) freed_.add(seat->line_key, seat->seat);
+    with_seat(key, [&](Line& line, std::size_t) { line.released(); });
   }
   /// One of the connections to this node has changed.
   void unheard(NodeIndex node) {
@@ -158,6 +171,12 @@ class Lines {
   void with(std::string_view key, const Do& act) {
     if (const auto entry = entries_.find(key); entry != entries_.end()) act(*entry->second.line);
   }
+  /// Does something with the line of a semaphore, if the key is one of its seats.
+  template <class Do>
+  void with_seat(std::string_view key, const Do& act) {
+    if (entries_.empty()) return;
+    if (const auto seat = seat_of(key)) with(seat->line_key, [&](Line& line) { act(line, seat->seat); });
+  }
   [[nodiscard]] bool is_listed(const Line& line) const {
     const auto entry = entries_.find(line.key());
     return entry != entries_.end() && entry->second.line.get() == &line;
@@ -190,6 +209,7 @@ class Lines {
   std::map<std::string, Entry, std::less<>> entries_;
   std::set<std::pair<Time, std::string_view>> due_;  // by key, so that a history can be repeated
   std::vector<Ref<Line>> touched_;                   // lines with events that were not acted on
+  FreedSeats freed_;
   bool heeds_flag_ = true;
   bool has_warned_ = false;
   std::optional<std::string> warning_;

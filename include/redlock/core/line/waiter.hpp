@@ -21,6 +21,7 @@ class Waiter {
     Time called_at{};  // decides the order
     std::chrono::milliseconds ttl{};
     Span node_timeout{};
+    std::size_t seats = 0;  // of a semaphore; the key is their line's. Zero: the key is the lock's
   };
 
   enum class Turn : std::uint8_t {

@@ -19,6 +19,8 @@ struct Claim {
   const LockKind* kind = &exclusive_lock;
   std::string key;
   std::string
+      line_key{};  // of the seat of a semaphore: the line of those who wait for any of them; else empty
+  std::string
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds lock_delay{};  // after a loss, nobody gets the lock for so long
@@ -31,6 +33,7 @@ struct Claim {
   const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
   bool heeds_flag = false;                  // while there is one, nodes do not grant
 
+  [[nodiscard]] bool is_seat() const noexcept { return !line_key.empty(); }
   /// For how long nodes keep the key.
   [[nodiscard]] std::chrono::milliseconds key_ttl() const noexcept { return ttl + lock_delay; }
   /// The copies of a lost lease are not released, then or later: they keep others from the lock until they expire.
@@ -81,7 +84,9 @@ struct Claim {
   }
 
  private:
-  [[nodiscard]] std::string flag() const { return heeds_flag ? flag_key(key) : std::string{}; }
+  [[nodiscard]] std::string flag() const {
+    return heeds_flag ? flag_key(is_seat() ? line_key : key) : std::string{};
+  }
   [[nodiscard]] std::string ttl_text() const { return std::to_string(key_ttl().count()); }
   [[nodiscard]] std::string memory_text() const { return std::to_string(fence->memory.count()); }
 };

@@ -15,6 +15,7 @@
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/core/lock/owner_values.hpp"
 #include "redlock/core/lock/retry.hpp"
+#include "redlock/core/lock/seat_search.hpp"
 #include "redlock/core/lock/stay_in_line.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
@@ -34,7 +35,7 @@ namespace redlock::inline v1::core {
 /// the first one there. Only its attempts outside of the line heed the flag, which keeps them behind those who stand there.
 ///
 /// Each attempt is an `Acquisition`, which it submits. It sends nothing itself, and nothing is under way in a pause.
-class Pursuit : public Operation, public Waiter {
+class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
  public:
   /// A call for one attempt, or one that tries again until `give_up_at`.
   enum class Attempts : bool { one, until_time };
@@ -42,6 +43,7 @@ class Pursuit : public Operation, public Waiter {
   struct Call {
     Claim claim;  ///< Without owner value and proposal. An adoption names the owner value that it takes over,
     std::uint64_t adopted_token = 0;  ///< and the token of that lock.
+    std::size_t seats = 0;            ///< Of the semaphore whose name is the claim's key. Zero: a lock.
     Attempts attempts = Attempts::one;
     Time give_up_at = never;
     /// How long the call waits for nodes that have said when they vote again. None: a call for one attempt does not wait
@@ -69,14 +71,14 @@ class Pursuit : public Operation, public Waiter {
       : nodes_{nodes},
         is_adoption_{!call.claim.adopted_owner.empty()},
         call_{std::move(call)},
-        retry_{call_.give_up_at} {
+        retry_{call_.give_up_at, call_.waits(), call_.node_wait} {
     if (call_.waits()) give_up_at = call_.give_up_at;
   }
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     if (!stands_in_line(outbox)) return attempt(now, outbox);
-    terms_ = {call_.claim.key, now, call_.claim.key_ttl(), call_.claim.node_timeout};
+    terms_ = {line_key(), now, call_.claim.key_ttl(), call_.claim.node_timeout, call_.seats};
     if (!outbox.lines()->wants_to_join(terms_.key, now)) return attempt(now, outbox);
     stand(retry_.last_call_of_any(now, call_.claim.node_timeout), now, outbox);
   }
@@ -92,12 +94,14 @@ class Pursuit : public Operation, public Waiter {
     attempt(now, outbox);
   }
   void child_ended(Operation& /*child*/, Time now, Outbox& outbox) override {
+    if (search_) attempt_.acquisition = search_->last();
     if (attempt_.acquisition->granted()) {
       if (is_standing_) outbox.lines()->attempt_succeeded(*this, now);
-      stay_.end(terms_.key, StayInLine::Step::granted, now, outbox.observer());
+      stay_.end(call_.claim.key, StayInLine::Step::granted, now, outbox.observer());
       return finish();
     }
     const Attempt ended = std::exchange(attempt_, {});
+    search_ = nullptr;
     failed(*ended.acquisition, now, outbox);
   }
   void abandon(Errc why, Time now, Outbox& outbox) override {
@@ -114,17 +118,17 @@ class Pursuit : public Operation, public Waiter {
     attempt(now, outbox, turn == Turn::own);
   }
   void placed(std::size_t position, std::size_t length, Time now, Outbox& outbox) override {
-    stay_.placed(terms_.key, position, length, now, outbox.observer());
+    stay_.placed(call_.claim.key, position, length, now, outbox.observer());
   }
   void turned_away(Time now, Outbox& outbox) override {
     is_standing_ = false;
-    stay_.end(terms_.key, StayInLine::Step::left, now, outbox.observer());
+    stay_.end(call_.claim.key, StayInLine::Step::left, now, outbox.observer());
     set_deadline(never);
     attempt(now, outbox);
   }
   void refused(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
     call_.is_fair = false;
-    stay_.refused(terms_.key, now, outbox.observer());
+    stay_.refused(call_.claim.key, now, outbox.observer());
     if (!call_.insists_on_order) {
       outbox.lines()->warn_of_refusal(trouble.message);
       return turned_away(now, outbox);
@@ -152,10 +156,7 @@ class Pursuit : public Operation, public Waiter {
   [[nodiscard]] Failure take_failure() noexcept { return std::move(*failure_); }
 
  protected:
-  struct Attempt {
-    Ref<Operation> operation;            // the acquisition, or one that wraps it
-    Acquisition* acquisition = nullptr;  // lives as long as the operation
-  };
+  using Attempt = core::Attempt;
   /// Tests change claims and wrap acquisitions here.
   [[nodiscard]] virtual Attempt make_attempt(Claim&& claim) {
     auto* const acquisition = new Acquisition{std::move(claim), nodes_, purpose()};
@@ -170,6 +171,9 @@ class Pursuit : public Operation, public Waiter {
   }
 
  private:
+  [[nodiscard]] std::string line_key() const {
+    return call_.seats > 0 ? line_of_seats(call_.claim.key) : call_.claim.key;
+  }
   [[nodiscard]] bool stands_in_line(Outbox& outbox) const noexcept {
     return call_.is_fair && call_.waits() && outbox.lines();
   }
@@ -182,26 +186,40 @@ class Pursuit : public Operation, public Waiter {
   void leave_line(Time now, Outbox& outbox) {
     if (!std::exchange(is_standing_, false)) return;
     outbox.lines()->leave(*this);
-    stay_.end(terms_.key, StayInLine::Step::left, now, outbox.observer());
+    stay_.end(call_.claim.key, StayInLine::Step::left, now, outbox.observer());
   }
 
   void attempt(Time now, Outbox& outbox, bool is_in_turn = false) {
     is_in_turn_ = is_in_turn;
-    Claim claim = next_claim(now);
-    if (is_in_turn || (outbox.lines() && !outbox.lines()->heeds_flag() && !call_.insists_on_order))
-      claim.heeds_flag = false;
-    attempt_ = make_attempt(std::move(claim));
+    heeds_flag_ = !is_in_turn && (!outbox.lines() || outbox.lines()->heeds_flag() || call_.insists_on_order);
+    if (call_.seats > 0) {
+      search_ = new SeatSearch{
+          *this,
+          {line_key(), call_.seats, call_.claim.key_ttl(), call_.claim.node_timeout, next_random(call_.seed)},
+          nodes_};
+      attempt_.operation = Ref<Operation>{search_};
+    } else {
+      attempt_ = make_attempt(next_claim(now));
+    }
     attempt_.operation->parent = this;
     outbox.submit(attempt_.operation);
   }
   [[nodiscard]] Claim next_claim(Time now) {
     const auto time_of_day =
         call_.time_of_day + std::chrono::duration_cast<std::chrono::microseconds>(now - begun_);
-    const bool is_only_attempt = !call_.waits() && !call_.node_wait;
+    const bool is_only_attempt = !call_.waits() && !call_.node_wait && call_.seats == 0;
     Claim claim = is_only_attempt ? std::move(call_.claim) : Claim{call_.claim};
     claim.owner = call_.owner_values.next(time_of_day);
     if (claim.fence) claim.fence->proposal = proposal(time_of_day);
+    claim.heeds_flag = claim.heeds_flag && heeds_flag_;
     return claim;
+  }
+  Attempt attempt_at(std::size_t seat, Time now) override {
+    Claim claim = next_claim(now);
+    claim.line_key = line_key();
+    claim.key = seat_key(claim.line_key, seat);
+    if (claim.fence) claim.fence->counter_key = counter_key(claim.key);
+    return make_attempt(std::move(claim));
   }
   /// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
   /// were lost continue near their old value. Safety does not depend on it.
@@ -213,10 +231,12 @@ class Pursuit : public Operation, public Waiter {
   void failed(Acquisition& attempt, Time now, Outbox& outbox) {
     const Errc why = *attempt.failure();
     if (is_refused_flag(attempt) && outbox.lines()) return attempt_without_flag(attempt, now, outbox);
-    const std::optional<Time> again = next_attempt(why, attempt.tally(), attempt.begun(), now);
+    const std::optional<Time> again =
+        retry_.next(why, attempt.tally(), attempt.begun(), now, next_random(call_.seed));
     const std::string* const holder = attempt.tally().owner_of_majority();
     const bool is_split = attempt.tally().count(Tally::Mark::yes) > 0 && !holder;
-    if (is_in_turn_ && holder) stay_.denied_by(terms_.key, *holder, now, outbox.observer());
+    if (is_in_turn_ && holder && call_.seats == 0)
+      stay_.denied_by(call_.claim.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
     if (!again) return end(now, outbox);
     const Time last_call = retry_.last_call(attempt.begun(), now);
@@ -244,24 +264,9 @@ class Pursuit : public Operation, public Waiter {
       if (tally[node].trouble.status == NodeStatus::no_permission)
         outbox.lines()->ignore_flag(tally[node].trouble.message);
     stay_.refused(refused.claim().key, now, outbox.observer());
-    call_.claim = refused.claim();
+    if (call_.seats == 0) call_.claim = refused.claim();
     call_.claim.heeds_flag = false;
     attempt(now, outbox);
-  }
-  /// When to try again. None: the call ends.
-  [[nodiscard]] std::optional<Time> next_attempt(Errc why, const Tally& tally, Time begun, Time now) {
-    const std::optional<Time> again =
-        call_.waits() ? retry_.after(why, tally, begun, now, next_random(call_.seed)) : std::nullopt;
-    const std::optional<Span> votes_in =
-        call_.node_wait && why == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
-    if (!votes_in) {
-      nodes_awaited_until_ = never;
-      return again;
-    }
-    if (nodes_awaited_until_ == never) nodes_awaited_until_ = later(now, *call_.node_wait);
-    if (now >= nodes_awaited_until_ || (call_.waits() && !again)) return std::nullopt;
-    return std::min(again.value_or(later(now, std::clamp(*votes_in, shortest_pause, longest_pause))),
-                    nodes_awaited_until_);
   }
 
   void end(Time now, Outbox& outbox) {
@@ -277,17 +282,15 @@ class Pursuit : public Operation, public Waiter {
     if (code == Errc::held && call_.waits()) code = Errc::timed_out;
   }
 
-  static constexpr Span shortest_pause = std::chrono::milliseconds{10};
-  static constexpr Span longest_pause = std::chrono::milliseconds{500};
-
   std::size_t nodes_;
   bool is_adoption_;
   Call call_;  // its claim is moved to the attempt of a call that has only one
   Retry retry_;
   Time begun_{};
-  Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
-  Attempt attempt_;                   // in a pause there is none
-  bool is_standing_ = false;          // in line
+  Attempt attempt_;               // in a pause there is none
+  SeatSearch* search_ = nullptr;  // the attempt, if it is one at any seat
+  bool heeds_flag_ = true;        // the attempt does, if the claim does
+  bool is_standing_ = false;      // in line
   bool is_in_turn_ = false;
   StayInLine stay_;
   std::optional<Failure> failure_;

@@ -1,4 +1,4 @@
-// When a waiting call makes its next attempt.
+// When a call makes its next attempt.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,25 @@ namespace redlock::inline v1::core {
 /// separates contenders that split the vote.
 class Retry {
  public:
-  explicit Retry(Time give_up_at) noexcept : give_up_at_{give_up_at} {}
+  /// `node_wait`: how long to wait for nodes that have said when they vote again. None: as long as the call waits.
+  explicit Retry(Time give_up_at, bool waits = true, std::optional<Span> node_wait = std::nullopt) noexcept
+      : give_up_at_{give_up_at}, waits_{waits}, node_wait_{node_wait} {}
+
+  /// When a call tries again; none: it ends. Of a call that waits, as `after`. Any call waits for nodes.
+  [[nodiscard]] std::optional<Time> next(Errc why, const Tally& tally, Time begun, Time now,
+                                         std::uint64_t random) {
+    const std::optional<Time> again = waits_ ? after(why, tally, begun, now, random) : std::nullopt;
+    const std::optional<Span> votes_in =
+        node_wait_ && why == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
+    if (!votes_in) {
+      nodes_awaited_until_ = never;
+      return again;
+    }
+    if (nodes_awaited_until_ == never) nodes_awaited_until_ = later(now, *node_wait_);
+    if (now >= nodes_awaited_until_ || (waits_ && !again)) return std::nullopt;
+    return std::min(again.value_or(later(now, std::clamp(*votes_in, shortest_pause, longest_pause))),
+                    nodes_awaited_until_);
+  }
 
   /// When to try again after an attempt that lasted from `begun` to `now` and failed because of `why`. Returns none if
   /// the call should end and report `why`. If the next pause would end too late, the last attempt is made just early
@@ -63,7 +81,13 @@ class Retry {
     return std::chrono::microseconds{1000 + static_cast<Span::rep>(random % 9000)};
   }
 
+  static constexpr Span shortest_pause = std::chrono::milliseconds{10};
+  static constexpr Span longest_pause = std::chrono::milliseconds{500};
+
   Time give_up_at_;
+  bool waits_;
+  std::optional<Span> node_wait_;
+  Time nodes_awaited_until_ = never;  // while the attempts fail because of such nodes
   Backoff backoff_{std::chrono::milliseconds{10}, std::chrono::milliseconds{400}};
 };
 

@@ -52,7 +52,7 @@ class Outbox {
   /// Receives what is to be reported before an operation is done; see `Operation::tell` for the rest. May be null.
   [[nodiscard]] virtual Observer* observer() noexcept { return nullptr; }
   /// The releases of a lease of this client were sent to all nodes.
-  virtual void released(std::string_view /*key*/) {}
+  virtual void released(std::string_view /*key*/, bool /*is_seat*/) {}
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
   /// Where the restart guard keeps its data on every node. Valid as long as the engine; null without a restart guard.

@@ -1,0 +1,49 @@
+#include "redlock/semaphore.hpp"
+
+#include <utility>
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+LockOptions with_seats(LockOptions options, std::size_t seats) {
+  options.seats = seats;
+  return options;
+}
+
+}  // namespace
+
+Semaphore::Semaphore(LockClient& client, std::string_view resource, std::size_t seats, LockOptions options)
+    : client_{client.client_}, resource_{resource}, options_{with_seats(std::move(options), seats)} {}
+Semaphore::~Semaphore() = default;
+
+void Semaphore::acquire() { keep(client_.lock(resource_, options_)); }
+bool Semaphore::try_acquire() { return keep(client_.try_lock(resource_, options_)); }
+bool Semaphore::try_acquire_for(Duration wait) {
+  return keep(client_.try_lock_for(resource_, wait, options_));
+}
+
+/// Returns false if all seats are taken, and throws for all other outcomes.
+bool Semaphore::keep(LockResult result) {
+  if (result.is_held()) return false;
+  Lease permit = std::move(result).value();
+  const std::lock_guard lock{mutex_};
+  permits_.push_back(std::move(permit));
+  return true;
+}
+
+Release Semaphore::release() noexcept {
+  std::unique_lock lock{mutex_};
+  Lease last = std::move(permits_.back());
+  permits_.pop_back();
+  lock.unlock();
+  return last.release();
+}
+
+std::size_t Semaphore::permits() const noexcept {
+  const std::lock_guard lock{mutex_};
+  return permits_.size();
+}
+
+}  // namespace v1
+}  // namespace redlock
