@@ -23,7 +23,7 @@
 #include "redlock/mutex.hpp"
 #include "redlock/node_report.hpp"
 #include "redlock/options.hpp"
-#include "redlock/semaphore.hpp"
+#include "redlock/kinds/semaphore.hpp"
 #include "redlock/status.hpp"
 #include "redlock/version.hpp"
 

@@ -1,4 +1,4 @@
-#include "redlock/semaphore.hpp"
+#include "redlock/kinds/semaphore.hpp"
 
 #include <utility>
 
