@@ -79,7 +79,7 @@ int main(int argc, char** argv) try {
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   run.program = own / "chaos-client";
   run.tool = own / "redlock";
-  run.clock_library = CHAOS_CLOCK_LIBRARY;
+  run.clock_library = own / "libredlock-chaos-clock.so";
   run.folder = make_folder();
   return conclude(arguments, redlock::chaos::run(run));
 } catch (const std::exception& error) {
