@@ -76,6 +76,7 @@ int main(int argc, char** argv) try {
                "without restart guard, and stores without tokens: succeed if writes are lost");
   CLI11_PARSE(app, argc, argv);
   run.length = std::chrono::seconds{arguments.seconds};
+  if (run.mutant == "marker-without-run-id") run.nodes = 3;  // its plan is for three
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   run.program = own / "chaos-client";
   run.tool = own / "redlock";

@@ -66,21 +66,25 @@ bool has_held_since(const std::string& path, Instant since) {
 /// node loses its data: that alone would break exclusion.
 std::vector<Kind> faults_for(const std::string& mutant) {
   if (mutant == "only-reachable-count") return {Kind::stop, Kind::stall, Kind::reset};
-  if (mutant == "marker-without-run-id") return {Kind::crash_old, Kind::stop, Kind::stall};
   return {};
+}
+
+Plan plan_of(const RunOptions& options) {
+  const Shape shape{.seed = options.seed,
+                    .profile = options.profile,
+                    .nodes = options.nodes,
+                    .clients = static_cast<int>(roles().size()),
+                    .length = options.length,
+                    .haste = options.haste,
+                    .only = faults_for(options.mutant)};
+  return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
 }
 
 class Run {
  public:
   explicit Run(const RunOptions& options)
       : options_{options},
-        plan_{draw_plan({.seed = options.seed,
-                         .profile = options.profile,
-                         .nodes = options.nodes,
-                         .clients = static_cast<int>(roles().size()),
-                         .length = options.length,
-                         .haste = options.haste,
-                         .only = faults_for(options.mutant)})},
+        plan_{plan_of(options)},
         nodes_{options.nodes, options.folder, options.clock_library},
         log_{options.folder + "/faults"} {
     if (!options.is_control) begin_deployment();

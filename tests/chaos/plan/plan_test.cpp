@@ -72,3 +72,12 @@ TEST_CASE("a_long_plan_has_faults_of_every_kind_and_those_of_one_target_do_not_o
   }
   CHECK(kinds.size() == 24);
 }
+
+TEST_CASE("a_plan_of_restarts_cuts_one_half_off_from_one_node_and_lets_another_one_forget") {
+  const Plan plan = draw_plan_of_restarts(long_run);
+  CHECK(plan.faults == draw_plan_of_restarts(long_run).faults);
+  CHECK(plan.faults != draw_plan_of_restarts(shape(8, Profile::within)).faults);
+  CHECK(plan.faults.front() == Fault{.kind = Kind::reset, .at = 0s, .length = long_run.length, .target = 2});
+  CHECK(plan.faults.size() > 200);
+  CHECK(nodes_that_lose_data(plan) == std::set{1});
+}
