@@ -73,6 +73,7 @@ class Drawing {
     if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return !all_lose_;
+    if (kind == Kind::client_kill) return target < shape_.clients - shape_.lasting;
     if (loses_data(kind)) return all_lose_ || std::ranges::find(losing_, target) != losing_.end();
     return true;
   }

@@ -66,6 +66,7 @@ struct Shape {
   Profile profile = Profile::within;
   int nodes = 3;
   int clients = 1;
+  int lasting = 0;  // the last ones of the clients, which are never killed
   std::chrono::seconds length{60};
   int haste = 1;             // faults come so many times as often
   std::vector<Kind> only{};  // if not empty, no other faults happen
