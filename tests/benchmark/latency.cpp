@@ -34,9 +34,11 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Redlock redlock{endpoints_of(servers), {.tls = tls}};
   Redlock unguarded{endpoints_of(servers), {.tls = tls, .restart_guard = RestartGuard::off}};
   SingleNodeLock single{servers.url(0), {.tls = tls}};
-  Floor floor{addresses_of(servers), 'f', mark(redlock, servers)};
-  Floor unguarded_floor{addresses_of(servers), 'e'};
-  Floor single_floor{{addresses_of(servers).front()}, 'g'};
+  const Wording guarded = mark(redlock, servers);
+  const Wording bare{.owner_end = guarded.owner_end};
+  Floor floor{addresses_of(servers), 'f', guarded};
+  Floor unguarded_floor{addresses_of(servers), 'e', bare};
+  Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
