@@ -54,9 +54,11 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   const std::scoped_lock locked{mutex};
   std::recursive_timed_mutex std_mutex;
   const std::scoped_lock std_locked{std_mutex};
-  Floor floor{addresses_of(servers), 'f', mark(redlock, servers)};
-  Floor unguarded_floor{addresses_of(servers), 'e'};
-  Floor single_floor{{addresses_of(servers).front()}, 'g'};
+  const Wording guarded = mark(redlock, servers);
+  const Wording bare{.owner_end = guarded.owner_end};
+  Floor floor{addresses_of(servers), 'f', guarded};
+  Floor unguarded_floor{addresses_of(servers), 'e', bare};
+  Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
