@@ -1,10 +1,26 @@
-// Distributed locks with the standard library's guards: two accounts are locked together without deadlock.
+// Distributed locks with the standard library's guards: two accounts are locked together without deadlock,
+// and a lock within a lock.
 #include <chrono>
 #include <iostream>
 #include <mutex>
 #include <redlock/redlock.hpp>
 
 using namespace std::chrono_literals;
+
+namespace {
+
+void restock(redlock::RecursiveMutex& stock) {
+  const std::scoped_lock again{stock};  // no I/O if this thread has locked it
+  std::cout << "adding lamps with token " << stock.lease()->fencing_token() << '\n';
+}
+
+void recount(redlock::RecursiveMutex& stock) {
+  const std::scoped_lock counting{stock};
+  std::cout << "counting lamps with token " << stock.lease()->fencing_token() << '\n';
+  restock(stock);
+}
+
+}  // namespace
 
 int main() try {
   auto locks = redlock::Redlock::from_environment();
@@ -22,6 +38,9 @@ int main() try {
 
   std::unique_lock<redlock::Mutex> later{alice, std::defer_lock};
   if (later.try_lock_for(500ms)) std::cout << "locked again until the guard is destroyed\n";
+
+  redlock::RecursiveMutex stock{locks, "stock/lamps"};
+  recount(stock);
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

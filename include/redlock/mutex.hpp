@@ -28,8 +28,9 @@ class LocalMutex;
 ///
 /// Guards cannot learn of a loss: check `lease()->remaining()` before critical work.
 ///
-/// Threads: as `std::timed_mutex`. Not recursive; unlock on the thread that locked. The mutex must outlive its guards. It
-/// shares the client's connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
+/// Threads: as `std::timed_mutex`. The thread that locks is the owner and has to unlock. A thread that locks twice gets an error
+/// instead of waiting for itself: use `RecursiveMutex` for that. The mutex must outlive its guards. It shares the client's
+/// connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
 class REDLOCK_EXPORT Mutex {
  public:
   /// Does no I/O. The first lock call reports invalid options and resources.
@@ -43,7 +44,10 @@ class REDLOCK_EXPORT Mutex {
   /// invalid_argument, misconfigured, cancelled if the client was shut down, no_quorum after
   /// `LockOptions::node_wait`, or the system's error if it cannot provide the thread for renewals. A shutdown
   /// does not end the wait for another thread that has this mutex; the call throws once that thread unlocks.
-  /// After any call that throws, the mutex is not locked.
+  /// After a call that throws one of these, this thread has not locked the mutex.
+  ///
+  /// Throws `Error` with `std::errc::resource_deadlock_would_occur` if this thread has locked the mutex already, and so do
+  /// all calls that try. Nothing has changed then: the mutex is still locked, and is to be unlocked once.
   void lock();
   /// Returns false if another thread has this mutex, or if somebody else has the lock. Throws `Error` as
   /// `LockClient::try_lock` does.
@@ -62,9 +66,10 @@ class REDLOCK_EXPORT Mutex {
       if (try_lock_for(round, Unreachable::keep_trying)) return true;
     }
   }
-  /// Releases the lease and blocks as `Lease::release` does. `last_release()` returns the result.
-  /// Precondition: this thread has the lock.
-  void unlock() noexcept;
+  /// Releases the lease and blocks as `Lease::release` does. `last_release()` returns the result. Throws `Error` with
+  /// `std::errc::operation_not_permitted`, and changes nothing, if this thread has not locked the mutex: another one has,
+  /// or it was unlocked before. Otherwise it does not throw.
+  void unlock();
 
   /// Returns the result of the last `unlock()`; `Release::unknown` before the first. Call it while holding
   /// the lock, or while no other thread uses the mutex.
@@ -73,9 +78,13 @@ class REDLOCK_EXPORT Mutex {
   [[nodiscard]] const Lease* lease() const noexcept { return lease_ ? &*lease_ : nullptr; }
 
  private:
+  friend class RecursiveMutex;
   /// What to do if a round ends without a quorum: fail the whole call, or go on.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);
+  [[nodiscard]] REDLOCK_INTERNAL bool is_mine() const noexcept;
+  REDLOCK_INTERNAL void refuse_second_lock() const;
+  REDLOCK_INTERNAL void check_lease() const;
   REDLOCK_INTERNAL bool keep(LockResult, std::unique_lock<detail::LocalMutex>&);
 
   LockClient client_;

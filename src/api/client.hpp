@@ -53,6 +53,9 @@ class Client : public std::enable_shared_from_this<Client> {
   using Record = std::shared_ptr<LeaseRecord>;
   using Attempts = core::Pursuit::Attempts;
 
+  /// Throws Error (invalid_argument) in a child of fork().
+  void check_process() const;
+
   /// Throws Error (invalid_argument) for bad arguments.
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
                      const std::stop_token&);
@@ -80,7 +83,6 @@ class Client : public std::enable_shared_from_this<Client> {
   friend struct TestAccess;  // the tests define it
   struct Pursued;
 
-  void check_process() const;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
   [[nodiscard]] core::Pursuit::Call call_of(std::string_view resource, const LockOptions&, Attempts,
                                             core::Time give_up_at);

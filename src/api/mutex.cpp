@@ -1,10 +1,15 @@
 #include "redlock/mutex.hpp"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 #include <utility>
 
+#include "api/client.hpp"
 #include "api/limits.hpp"
 #include "api/local_mutex.hpp"
+#include "redlock/core/base/printable.hpp"
+#include "redlock/error.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -16,13 +21,35 @@ Mutex::Mutex(LockClient& client, std::string_view resource, LockOptions options)
       local_{std::make_unique<detail::LocalMutex>()} {}
 Mutex::~Mutex() = default;
 
+/// This thread has locked the mutex.
+bool Mutex::is_mine() const noexcept { return local_->is_mine(); }
+
+void Mutex::refuse_second_lock() const {
+  if (is_mine())
+    throw Error{std::make_error_code(std::errc::resource_deadlock_would_occur),
+                "this thread has already locked the mutex of " + core::printable(resource_) +
+                    "; RecursiveMutex can be locked again"};
+}
+
+/// Throws unless the lease is valid and belongs to this process. Precondition: this thread has locked the mutex.
+void Mutex::check_lease() const {
+  client_.client().check_process();
+  if (lease_->valid()) return;
+  throw Error{Errc::lost,
+              "the lock of " + core::printable(resource_) + " was lost (" +
+                  std::string{to_string(lease_->loss())} +
+                  "); unlock the mutex as often as this thread has locked it, before it locks it again"};
+}
+
 void Mutex::lock() {
+  refuse_second_lock();
   std::unique_lock local{*local_};
   lease_ = client_.lock(resource_, options_).value();
   local.release();
 }
 
 bool Mutex::try_lock() {
+  refuse_second_lock();
   std::unique_lock local{*local_, std::try_to_lock};
   if (!local) return false;
   return keep(client_.try_lock(resource_, options_), local);
@@ -31,6 +58,7 @@ bool Mutex::try_lock() {
 bool Mutex::try_lock_for(Duration wait) { return try_lock_for(wait, Unreachable::report); }
 
 bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
+  refuse_second_lock();
   const auto deadline =
       std::chrono::steady_clock::now() + std::min(wait.get(), Clock::duration{std::chrono::hours{24 * 365}});
   std::unique_lock local{*local_, deadline};
@@ -50,7 +78,10 @@ bool Mutex::keep(LockResult result, std::unique_lock<detail::LocalMutex>& local)
   return true;
 }
 
-void Mutex::unlock() noexcept {
+void Mutex::unlock() {
+  if (!is_mine())
+    throw Error{std::make_error_code(std::errc::operation_not_permitted),
+                "this thread has not locked the mutex of " + core::printable(resource_)};
   last_release_ = lease_->release();
   lease_.reset();
   local_->unlock();

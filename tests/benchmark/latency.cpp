@@ -1,3 +1,4 @@
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,21 @@ Contestant library(std::string name, unsigned nodes, LockClient& locks, const Lo
           }};
 }
 
+/// Locks a mutex again and unlocks it once, by the thread that has locked it.
+template <class AnyMutex>
+Contestant reentry(std::string name, unsigned nodes, AnyMutex& mutex) {
+  return {std::move(name), nodes, 1, [&mutex](std::size_t cycles, Samples& samples) {
+            const auto all_begun = Stopwatch::now();
+            for (std::size_t i = 0; i < cycles; ++i) {
+              const auto begun = Stopwatch::now();
+              mutex.lock();
+              mutex.unlock();
+              samples.add(Stopwatch::now() - begun);
+            }
+            samples.add_elapsed(Stopwatch::now() - all_begun);
+          }};
+}
+
 Row compare(const Contestant& contestant, const Contestant& floor) {
   return {contestant, contestant.samples.percentile_us(0.5) / floor.samples.percentile_us(0.5)};
 }
@@ -34,9 +50,15 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Redlock redlock{endpoints_of(servers), {.tls = tls}};
   Redlock unguarded{endpoints_of(servers), {.tls = tls, .restart_guard = RestartGuard::off}};
   SingleNodeLock single{servers.url(0), {.tls = tls}};
-  Floor floor{addresses_of(servers), 'f', mark(redlock, servers)};
-  Floor unguarded_floor{addresses_of(servers), 'e'};
-  Floor single_floor{{addresses_of(servers).front()}, 'g'};
+  RecursiveMutex mutex{redlock, "re-entered", {.ttl = ttl}};
+  const std::scoped_lock locked{mutex};
+  std::recursive_timed_mutex std_mutex;
+  const std::scoped_lock std_locked{std_mutex};
+  const Wording guarded = mark(redlock, servers);
+  const Wording bare{.owner_end = guarded.owner_end};
+  Floor floor{addresses_of(servers), 'f', guarded};
+  Floor unguarded_floor{addresses_of(servers), 'e', bare};
+  Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
@@ -47,6 +69,8 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
       raw("single-floor", 1, single_floor),
       library("single", 1, single, plain, {'s', 0}),
       library("single-fenced", 1, single, fenced, {'S', 0}),
+      reentry("std-re-entry", 0, std_mutex),
+      reentry("re-entry", 0, mutex),
   };
   measure_by_turns(contestants, cycles);
   Report report;

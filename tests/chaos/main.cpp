@@ -72,14 +72,18 @@ int main(int argc, char** argv) try {
   app.add_option("--report", arguments.report, "write an HTML page with what happened");
   app.add_option("--mutant", run.mutant, "make a mistake, and succeed as soon as it is found")
       ->check(CLI::IsMember({"only-reachable-count", "blind-delete", "marker-without-run-id"}));
+  app.add_flag(
+      "--full-load", run.is_full_load,
+      "also clients that lock in many threads without a pause, whose memory and descriptors are judged");
   app.add_flag("--control", run.is_control,
                "without restart guard, and stores without tokens: succeed if writes are lost");
   CLI11_PARSE(app, argc, argv);
   run.length = std::chrono::seconds{arguments.seconds};
+  if (run.mutant == "marker-without-run-id") run.nodes = 3;  // its plan is for three
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   run.program = own / "chaos-client";
   run.tool = own / "redlock";
-  run.clock_library = CHAOS_CLOCK_LIBRARY;
+  run.clock_library = own / "libredlock-chaos-clock.so";
   run.folder = make_folder();
   return conclude(arguments, redlock::chaos::run(run));
 } catch (const std::exception& error) {

@@ -82,8 +82,8 @@ inline const Rules& house_rules() {
 
               // What users include.
               {"public",
-               {"include/redlock", "include/redlock/fencing", "include/redlock/metrics",
-                "include/redlock/testing"},
+               {"include/redlock", "include/redlock/fencing", "include/redlock/kinds",
+                "include/redlock/metrics", "include/redlock/testing"},
                {"values", "errors", "observer"}},
 
               // The shell does it: sockets, timers and threads.
@@ -97,7 +97,7 @@ inline const Rules& house_rules() {
               {"notify", {"src/notify"}, {"values", "observer", "core/base", "core/lease", "os"}},
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "core/base", "os"}},
               {"api",
-               {"src/api"},
+               {"src/api", "src/api/kinds"},
                {"values", "errors", "observer", "public", "core/base", "core/operation", "core/node",
                 "core/line", "core/lock", "core/lease", "core/restart_guard", "os", "io", "notify"}},
               // The same client with nodes and a clock in memory.

@@ -15,7 +15,11 @@ namespace redlock::inline v1::detail {
 struct FreeTls {
   void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
   void operator()(SSL_SESSION* session) const noexcept { SSL_SESSION_free(session); }
+  void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
 };
+
+/// How OpenSSL uses a socket.
+using TlsSocketMethod = std::unique_ptr<BIO_METHOD, FreeTls>;
 
 /// The last session with a server; null if there is none. The next handshake resumes it: without certificates, and in TLS
 /// 1.2 with one round trip less.
@@ -23,6 +27,7 @@ using TlsSession = std::unique_ptr<SSL_SESSION, FreeTls>;
 
 /// Certificates and keys as the files had them, and the sessions that were made with them.
 struct TlsMaterial {
+  TlsSocketMethod socket;
   std::unique_ptr<SSL_CTX, FreeTls> context;
   std::map<std::string, TlsSession> sessions{};  ///< By the server's address. Under the client's mutex.
 };

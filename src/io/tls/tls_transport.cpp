@@ -17,9 +17,8 @@ namespace redlock::inline v1::detail {
 namespace {
 
 constexpr std::size_t largest_payload = SSL3_RT_MAX_PLAIN_LENGTH;
-/// Of one record, with its header.
-constexpr std::size_t largest_record = SSL3_RT_MAX_ENCRYPTED_LENGTH + SSL3_RT_HEADER_LENGTH;
-static_assert(Transport::receive_size > largest_record);
+// OpenSSL reads at most one largest record ahead: so `receive` has room for all that it can have.
+static_assert(Transport::receive_size > SSL3_RT_MAX_ENCRYPTED_LENGTH + SSL3_RT_HEADER_LENGTH);
 /// Of what is encrypted and not sent yet: more than any client's certificates.
 constexpr std::size_t most_unsent = 131072;
 /// After so much was read in one turn, others get theirs.
@@ -45,11 +44,11 @@ TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> mater
       material_{std::move(material)},
       session_{material_->sessions[address]},
       ssl_{SSL_new(material_->context.get())},
-      in_{BIO_new(BIO_s_mem())},
-      out_{BIO_new(BIO_s_mem())},
       name_{name.substr(0, name.find('%'))} {  // without the zone of an IPv6 address
-  if (ssl_) SSL_set_bio(ssl_.get(), in_, out_);
-  if (!ssl_ || !in_ || !out_) throw std::bad_alloc{};
+  BIO* const socket_of_ssl = BIO_new(material_->socket.get());
+  if (ssl_) SSL_set_bio(ssl_.get(), socket_of_ssl, socket_of_ssl);  // takes it
+  if (!ssl_ || !socket_of_ssl) throw std::bad_alloc{};
+  BIO_set_data(socket_of_ssl, this);
   SSL_set_app_data(ssl_.get(), this);
   SSL_set_connect_state(ssl_.get());
   SSL_set_verify(ssl_.get(), verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
@@ -96,25 +95,79 @@ int TlsTransport::check(int is_good, X509_STORE_CTX* chain) noexcept try {
   return 0;
 }
 
+// ── what OpenSSL calls ──────────────────────────────────────────────────────────────────────────────────────
+
+TlsSocketMethod TlsTransport::socket_method() {
+  TlsSocketMethod method{BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket of redlock")};
+  const bool is_complete = method && BIO_meth_set_read(method.get(), &TlsTransport::read) == 1 &&
+                           BIO_meth_set_write(method.get(), &TlsTransport::write) == 1 &&
+                           BIO_meth_set_ctrl(method.get(), &TlsTransport::control) == 1;
+  if (!is_complete) throw std::bad_alloc{};
+  return method;
+}
+
+/// One read of the socket for each call that allows it: the socket tells the caller whether there is more.
+int TlsTransport::read(BIO* bio, char* bytes, int size) noexcept try {
+  auto& transport = *static_cast<TlsTransport*>(BIO_get_data(bio));
+  BIO_clear_retry_flags(bio);
+  const bool may_read = std::exchange(transport.may_read_, false);
+  if (may_read) transport.got_ = transport.PlainTransport::receive(bytes, static_cast<std::size_t>(size));
+  if (may_read && transport.got_.size > 0) return static_cast<int>(transport.got_.size);
+  BIO_set_retry_read(bio);
+  return -1;
+} catch (const std::bad_alloc&) {
+  return -1;
+}
+
+/// Takes everything: what the socket does not take waits in `unsent_`.
+int TlsTransport::write(BIO* bio, const char* bytes, int size) noexcept try {
+  auto& transport = *static_cast<TlsTransport*>(BIO_get_data(bio));
+  std::string_view rest{bytes, static_cast<std::size_t>(size)};
+  if (transport.unsent_.empty()) rest.remove_prefix(transport.write(rest));
+  transport.unsent_.append(rest);
+  return size;
+} catch (const std::bad_alloc&) {
+  return -1;
+}
+
+/// OpenSSL asks for nothing but a flush, and nothing is kept back.
+long TlsTransport::control(BIO*, int command, long, void*) noexcept {
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+// ── sending and receiving ───────────────────────────────────────────────────────────────────────────────────
+
+/// Returns how much of it the socket took. What is written to a broken connection is lost.
+std::size_t TlsTransport::write(std::string_view encrypted) {
+  const std::optional<std::size_t> sent = has_broken_output_ ? std::nullopt : PlainTransport::send(encrypted);
+  has_broken_output_ = !sent;
+  return sent.value_or(encrypted.size());
+}
+
+/// Hands to the socket what it did not take before. Returns false if the connection is broken.
+bool TlsTransport::flush() {
+  if (!unsent_.empty()) unsent_.erase(0, write(unsent_));
+  if (is_ending_ && unsent_.empty()) PlainTransport::end_output();
+  return !has_broken_output_;
+}
+
 Transport::Handshake TlsTransport::shake_hands() {
   for (int step = 0; step < most_steps; ++step) {
     forget_errors();
+    allow_read();
     const int result = SSL_do_handshake(ssl_.get());
     const bool is_waiting = result != 1 && SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ;
-    core::Trouble trouble = result == 1 || is_waiting ? core::Trouble{} : trouble_of_tls(refusal_);
-    const bool is_flushed = flush();  // also of the alert that says what we do not like
     if (result != 1 && !is_waiting) {
       session_.reset();
-      fail(std::move(trouble));
+      fail(trouble_of_tls(refusal_));
       return Handshake::failed;
     }
-    if (is_flushed && result == 1) return Handshake::done;
-    const Received got = is_flushed ? fill(largest_record) : Received{.ended = true};
-    if (got.ended) {
-      fail({NodeStatus::unreachable, this->trouble().message + " during the TLS handshake"});
+    if (has_broken_output_ || got_.ended) {
+      fail({NodeStatus::unreachable, trouble().message + " during the TLS handshake"});
       return Handshake::failed;
     }
-    if (got.size == 0) return Handshake::pending;
+    if (result == 1) return Handshake::done;
+    if (got_.size == 0) return Handshake::pending;
   }
   return Handshake::pending;
 }
@@ -129,8 +182,8 @@ std::optional<std::size_t> TlsTransport::send(std::string_view bytes) {
       fail(trouble_of_tls(refusal_));
       return std::nullopt;
     }
+    if (has_broken_output_) return explain_broken_output();
     taken += part.size();
-    if (!flush()) return explain_broken_output();
   }
   return taken;
 }
@@ -144,53 +197,24 @@ std::optional<std::size_t> TlsTransport::explain_broken_output() {
   return std::nullopt;
 }
 
-/// Hands to the socket what was encrypted. Returns false if the connection is broken.
-bool TlsTransport::flush() {
-  std::array<char, largest_record> encrypted;
-  while (true) {
-    if (unsent_.empty()) {
-      const int size = BIO_read(out_, encrypted.data(), static_cast<int>(encrypted.size()));
-      if (size <= 0) break;
-      unsent_.assign(encrypted.data(), static_cast<std::size_t>(size));
-    }
-    const std::optional<std::size_t> sent = PlainTransport::send(unsent_);
-    if (!sent) return false;
-    unsent_.erase(0, *sent);
-    if (!unsent_.empty()) return true;
-  }
-  if (is_ending_) PlainTransport::end_output();
-  return true;
-}
-
-/// Hands to OpenSSL what the socket has.
-Transport::Received TlsTransport::fill(std::size_t most) {
-  std::array<char, receive_size> encrypted;
-  const Received got = PlainTransport::receive(encrypted.data(), std::min(most, encrypted.size()));
-  if (got.size > 0 && BIO_write(in_, encrypted.data(), static_cast<int>(got.size)) <= 0)
-    throw std::bad_alloc{};
-  return got;
-}
-
 Transport::Received TlsTransport::receive(char* bytes, std::size_t size) {
-  // OpenSSL may have the beginning of a record. With it, what is read now has no more bytes than there is room for: so
-  // nothing stays behind that a poll of the socket would not see.
-  const Received got = fill(size - largest_record);
+  allow_read();
   std::size_t decrypted = 0;
-  // What OpenSSL answers by itself is sent only on an open connection: a failure would hide why it is not.
   const bool is_open = decrypt(bytes, size, decrypted) && flush() && has_little_unsent();
-  return {decrypted, got.ended || !is_open, got.more};
+  return {decrypted, got_.ended || !is_open, got_.more};
 }
 
 /// OpenSSL answers each request for another handshake. Returns false if the server asks without end, and reads no answer.
 bool TlsTransport::has_little_unsent() {
-  if (BIO_ctrl_pending(out_) <= most_unsent) return true;
+  if (unsent_.size() <= most_unsent) return true;
   fail({NodeStatus::tls_failed, "TLS: the server asks for handshakes, and does not read the answers"});
   return false;
 }
 
-/// Decrypts all that OpenSSL has. Returns false after the end of the stream, or if it is broken.
+/// Reads once, and decrypts all that OpenSSL has: nothing stays behind that a poll of the socket would not see. Returns
+/// false after the end of the stream, or if it is broken.
 bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted) {
-  while (decrypted < size && (SSL_has_pending(ssl_.get()) == 1 || BIO_pending(in_) > 0)) {
+  do {
     forget_errors();
     const int got = SSL_read(ssl_.get(), bytes + decrypted, static_cast<int>(size - decrypted));
     if (got > 0) {
@@ -204,7 +228,7 @@ bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted
     else
       fail(trouble_of_tls(refusal_));
     return false;
-  }
+  } while (decrypted < size && SSL_has_pending(ssl_.get()) == 1);
   return true;
 }
 

@@ -14,8 +14,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// TLS between a socket and the bytes of the protocol. OpenSSL reads and writes memory, never the socket: so nothing
-/// blocks, no signal is raised, and a record that the socket does not take as a whole waits here.
+/// TLS between a socket and the bytes of the protocol. OpenSSL reads and writes the socket through a `PlainTransport`: so
+/// nothing blocks, no signal is raised, and a record that the socket does not take as a whole waits here.
 class TlsTransport final : public PlainTransport {
  public:
   /// `address`: of the server, for its session. `name`: the host name or IP address that the certificate must be for, if
@@ -24,6 +24,8 @@ class TlsTransport final : public PlainTransport {
                const std::string& name, bool verifies);
   /// OpenSSL calls this with each session that the server offers for later handshakes.
   static int keep(SSL*, SSL_SESSION*) noexcept;
+  /// Through it OpenSSL uses the sockets of these transports. Throws std::bad_alloc.
+  [[nodiscard]] static TlsSocketMethod socket_method();
 
   Handshake shake_hands() override;
   std::optional<std::size_t> send(std::string_view bytes) override;
@@ -44,20 +46,28 @@ class TlsTransport final : public PlainTransport {
   void expect(const std::string& name);
   void resume();
   static int check(int is_good, X509_STORE_CTX* chain) noexcept;
+  static int read(BIO*, char* bytes, int size) noexcept;
+  static int write(BIO*, const char* bytes, int size) noexcept;
+  static long control(BIO*, int command, long, void*) noexcept;
+  void allow_read() noexcept {
+    may_read_ = true;
+    got_ = {};
+  }
+  std::size_t write(std::string_view encrypted);
   bool flush();
   bool has_little_unsent();
-  Received fill(std::size_t most);
   bool decrypt(char* bytes, std::size_t size, std::size_t& decrypted);
   std::optional<std::size_t> explain_broken_output();
 
   std::shared_ptr<TlsMaterial> material_;
   TlsSession& session_;  // in material_
   std::unique_ptr<SSL, Free> ssl_;
-  BIO* in_ = nullptr;   // from the socket; belongs to ssl_
-  BIO* out_ = nullptr;  // for the socket; belongs to ssl_
+  bool may_read_ = false;  // OpenSSL may read the socket, once
+  Received got_;           // when it did
   std::string name_;
   std::string refusal_;  // why the certificate is not accepted
   std::string unsent_;   // of what was encrypted
+  bool has_broken_output_ = false;
   bool is_ending_ = false;
 };
 

@@ -1,19 +1,15 @@
 #include "benchmark/floor/cycle_commands.hpp"
 
-#include <hiredis/hiredis.h>
 #include <sys/random.h>
 
 #include <array>
 #include <cerrno>
-#include <initializer_list>
-#include <new>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "benchmark/measure/resource_name.hpp"
 #include "redlock/core/base/hex.hpp"
-#include "redlock/core/wire/marker.hpp"
-#include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/lock/claim.hpp"
 
 namespace redlock::benchmark {
 namespace {
@@ -23,33 +19,23 @@ constexpr std::size_t random_bytes = 20;
 // Placeholders for the parts that differ from cycle to cycle. Their letters are searched for in the formatted
 // command.
 const std::string any_name(ResourceName::size, 'n');
-const std::string any_owner(2 * random_bytes, 'o');
+const std::string any_digits(2 * random_bytes, 'o');
 
-std::string format(std::initializer_list<std::string> words) {
-  std::vector<const char*> texts;
-  std::vector<std::size_t> sizes;
-  for (const std::string& word : words) {
-    texts.push_back(word.data());
-    sizes.push_back(word.size());
-  }
-  char* formatted = nullptr;
-  const auto size =
-      redisFormatCommandArgv(&formatted, static_cast<int>(texts.size()), texts.data(), sizes.data());
-  if (size < 0) throw std::bad_alloc{};
-  std::string command{formatted, static_cast<std::size_t>(size)};
-  redisFreeCommand(formatted);
-  return command;
+core::Claim claim_of(const Wording& wording) {
+  core::Claim claim{.key = any_name, .owner = any_digits + wording.owner_end, .ttl = ttl, .heeds_flag = true};
+  if (!wording.lock_ends.empty()) claim.marker_keys = &core::keys_without_prefix;
+  return claim;
 }
 
-std::string format_lock(const std::string& marker) {
-  const std::string px = std::to_string(ttl.count());
-  if (marker.empty()) return format({"SET", any_name, any_owner, "NX", "PX", px});
-  // Any node's marker will do here. The command of the library names the node as well, which makes it longer.
-  return format({"EVALSHA", std::string{core::set_script.sha1}, "3", any_name, std::string{core::marker_key},
-                 std::string{core::quarantine_key}, any_owner, px, marker, ""});
+/// A lock command names the resource twice if it names the flag.
+std::vector<std::size_t> names_in(const std::string& command) {
+  std::vector<std::size_t> places;
+  for (std::size_t at = 0; (at = command.find(any_name, at)) != std::string::npos; at += any_name.size())
+    places.push_back(at);
+  return places;
 }
 
-void write_new_owner(char* to) {
+void write_new_digits(char* to) {
   std::array<unsigned char, random_bytes> drawn;
   if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
     throw std::system_error{errno, std::generic_category(), "getrandom"};
@@ -61,20 +47,20 @@ void write_new_owner(char* to) {
 
 }  // namespace
 
-CycleCommands::CycleCommands(const std::string& release_sha, const std::string& marker)
-    : lock_{format_lock(marker)},
-      release_{format({"EVALSHA", release_sha, "1", any_name, any_owner})},
-      lock_name_{lock_.find(any_name)},
-      lock_owner_{lock_.find(any_owner)},
+CycleCommands::CycleCommands(Wording wording)
+    : lock_{claim_of(wording).set_command()},
+      lock_ends_{std::move(wording.lock_ends)},
+      release_{claim_of(wording).release_command()},
+      lock_names_{names_in(lock_)},
+      lock_owner_{lock_.find(any_digits)},
       release_name_{release_.find(any_name)},
-      release_owner_{release_.find(any_owner)} {}
+      release_owner_{release_.find(any_digits)} {}
 
-std::string_view CycleCommands::lock(std::string_view resource) {
-  write_new_owner(lock_.data() + lock_owner_);
-  lock_.replace(lock_name_, resource.size(), resource);
+void CycleCommands::begin(std::string_view resource) {
+  write_new_digits(lock_.data() + lock_owner_);
+  for (const std::size_t at : lock_names_) lock_.replace(at, resource.size(), resource);
   release_.replace(release_name_, resource.size(), resource);
-  release_.replace(release_owner_, any_owner.size(), lock_, lock_owner_, any_owner.size());
-  return lock_;
+  release_.replace(release_owner_, any_digits.size(), lock_, lock_owner_, any_digits.size());
 }
 
 }  // namespace redlock::benchmark

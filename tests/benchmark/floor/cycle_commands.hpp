@@ -2,31 +2,45 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace redlock::benchmark {
 
 /// The ttl of every contestant.
 inline constexpr std::chrono::milliseconds ttl = std::chrono::seconds{30};
 
-/// `SET name owner NX PX ttl`, or the script that replaces it with a restart guard, and the
-/// compare-and-delete script. Both are formatted once. A cycle only writes its resource name and its owner
-/// value, which the kernel's random number generator draws, into their places.
+/// What the commands of the library have beside names and digits.
+struct Wording {
+  std::string owner_end{};               ///< Of owner values: the label and the time.
+  std::vector<std::string> lock_ends{};  ///< Of lock commands, by node. None without a restart guard.
+};
+
+/// `SET name owner NX PX ttl`, or the script that replaces it with a restart guard, and the compare-and-delete
+/// script: the same bytes as the library sends. Both are formatted once. A cycle only writes its resource name and its
+/// owner value, which the kernel's random number generator draws, into their places.
 class CycleCommands {
  public:
-  /// `marker`: the beginning of the nodes' markers; empty without a restart guard.
-  CycleCommands(const std::string& release_sha, const std::string& marker);
+  explicit CycleCommands(Wording wording);
 
-  /// Begins a cycle and returns its lock command. `resource` has `ResourceName::size` bytes.
-  std::string_view lock(std::string_view resource);
-  /// The release of the latest `lock`.
+  /// Begins a cycle. `resource` has `ResourceName::size` bytes.
+  void begin(std::string_view resource);
+  /// The lock command of the cycle: this, then its end.
+  [[nodiscard]] std::string_view lock() const noexcept { return lock_; }
+  [[nodiscard]] std::string_view lock_end(std::size_t node) const noexcept {
+    return lock_ends_.empty() ? std::string_view{} : lock_ends_[node];
+  }
+  /// The release of the cycle.
   [[nodiscard]] std::string_view release() const noexcept { return release_; }
 
  private:
   std::string lock_;
+  std::vector<std::string> lock_ends_;
   std::string release_;
-  std::size_t lock_name_, lock_owner_, release_name_, release_owner_;  // offsets in the commands
+  std::vector<std::size_t> lock_names_;  // offsets in the commands
+  std::size_t lock_owner_, release_name_, release_owner_;
 };
 
 }  // namespace redlock::benchmark

@@ -2,13 +2,14 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace redlock::benchmark {
 
-Floor::Floor(const std::vector<RawAddress>& servers, char contestant, const std::string& marker)
+Floor::Floor(const std::vector<RawAddress>& servers, char contestant, Wording wording)
     : nodes_{servers.begin(), servers.end()},
       quorum_{servers.size() / 2 + 1},
-      commands_{nodes_.front().connection.release_sha(), marker},
+      commands_{std::move(wording)},
       resource_{contestant, 0} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = POLLIN});
@@ -19,32 +20,48 @@ void Floor::run(std::size_t cycles, Samples& samples) {
   for (std::size_t i = 0; i < cycles; ++i) {
     const std::string_view resource = resource_.next();
     const auto cycle_begun = Stopwatch::now();
-    ask_all(commands_.lock(resource));
-    ask_all(commands_.release());
+    commands_.begin(resource);
+    lock();
+    release();
     samples.add(Stopwatch::now() - cycle_begun);
   }
   samples.add_elapsed(Stopwatch::now() - begun);
 }
 
 void Floor::run_idly(std::size_t cycles, std::chrono::microseconds pause, Samples& round_trips) {
-  const auto time_trip = [&](std::string_view command) {
+  const auto time_trip = [&](void (Floor::*ask)()) {
     std::this_thread::sleep_for(pause);
     const auto begun = Stopwatch::now();
-    ask_all(command);
+    (this->*ask)();
     round_trips.add(Stopwatch::now() - begun);
   };
   for (std::size_t i = 0; i < cycles; ++i) {
-    time_trip(commands_.lock(resource_.next()));
-    time_trip(commands_.release());
+    commands_.begin(resource_.next());
+    time_trip(&Floor::lock);
+    time_trip(&Floor::release);
   }
 }
 
-void Floor::ask_all(std::string_view command) {
+void Floor::lock() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].connection.append(commands_.lock());
+    nodes_[i].connection.append(commands_.lock_end(i));
+    nodes_[i].connection.flush();
+    ++nodes_[i].owed;
+  }
+  await_majority();
+}
+
+void Floor::release() {
   for (Node& node : nodes_) {
-    node.connection.append(command);
+    node.connection.append(commands_.release());
     node.connection.flush();
     ++node.owed;
   }
+  await_majority();
+}
+
+void Floor::await_majority() {
   for (std::size_t answers = 0; answers < quorum_;) {
     // A single node is read without polling: the read blocks as well, and saves a system call.
     if (nodes_.size() > 1) wait_for_answers(polled_);

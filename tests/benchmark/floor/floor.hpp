@@ -21,8 +21,7 @@ namespace redlock::benchmark {
 /// node, no bookkeeping and no recovery: everything that a library does beyond this is its overhead.
 class Floor {
  public:
-  /// `marker`: see `CycleCommands`.
-  Floor(const std::vector<RawAddress>& servers, char contestant, const std::string& marker = {});
+  Floor(const std::vector<RawAddress>& servers, char contestant, Wording wording);
 
   /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these
   /// servers.
@@ -39,7 +38,9 @@ class Floor {
     NodeConnection connection;
     unsigned owed = 0;  // answers still to come; the last one belongs to the current command
   };
-  void ask_all(std::string_view command);
+  void lock();
+  void release();
+  void await_majority();
 
   std::vector<Node> nodes_;
   std::vector<pollfd> polled_;

@@ -26,7 +26,7 @@ NodeConnection::NodeConnection(const RawAddress& address)
   if (::setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail(std::strerror(errno));
   if (redisSetTimeout(context_.get(), timeout) != REDIS_OK) fail(context_->errstr);
   if (!address.ca_file.empty()) tls_.emplace(descriptor(), address.ca_file);
-  release_sha_ = ask({"SCRIPT", "LOAD", core::release_script.source}).value();
+  ask({"SCRIPT", "LOAD", core::release_script.source});
 }
 
 void NodeConnection::append(std::string_view command) {

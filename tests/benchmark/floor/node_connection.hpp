@@ -35,8 +35,6 @@ class NodeConnection {
   explicit NodeConnection(const RawAddress& address);
 
   [[nodiscard]] int descriptor() const noexcept { return context_->fd; }
-  /// The digest of the release script for EVALSHA.
-  [[nodiscard]] const std::string& release_sha() const noexcept { return release_sha_; }
 
   void append(std::string_view command);
   /// Sends the appended commands with one system call. Blocks only while the server leaves megabytes of
@@ -60,7 +58,6 @@ class NodeConnection {
   std::uint16_t port_;
   std::unique_ptr<redisContext, Free> context_;
   std::optional<TlsWire> tls_;
-  std::string release_sha_;
 };
 
 /// Blocks until one of the descriptors is readable. Throws `std::runtime_error` after `timeout_ms`.

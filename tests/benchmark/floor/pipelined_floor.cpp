@@ -6,11 +6,11 @@
 namespace redlock::benchmark {
 
 PipelinedFloor::PipelinedFloor(const std::vector<RawAddress>& servers, unsigned callers, char contestant,
-                               const std::string& marker)
+                               const Wording& wording)
     : nodes_{servers.begin(), servers.end()}, quorum_{servers.size() / 2 + 1} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = 0});
-  const CycleCommands commands{nodes_.front().connection.release_sha(), marker};
+  const CycleCommands commands{wording};
   for (unsigned caller = 0; caller < callers; ++caller)
     callers_.push_back({.commands = commands, .resource = ResourceName{contestant, caller}});
 }
@@ -37,14 +37,19 @@ void PipelinedFloor::begin(Caller& caller) {
   ++running_;
   caller.begun = Stopwatch::now();
   caller.releasing = false;
-  enqueue(caller, caller.commands.lock(caller.resource.next()));
+  caller.commands.begin(caller.resource.next());
+  note(caller);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    nodes_[i].connection.append(caller.commands.lock());
+    nodes_[i].connection.append(caller.commands.lock_end(i));
+  }
 }
 
-void PipelinedFloor::enqueue(Caller& caller, std::string_view bytes) {
+/// Its next command is about to be appended for all nodes.
+void PipelinedFloor::note(Caller& caller) {
   caller.command = log_.size();
   caller.votes = 0;
   log_.push_back(&caller);
-  for (Node& node : nodes_) node.connection.append(bytes);
 }
 
 void PipelinedFloor::flush() {
@@ -71,7 +76,8 @@ void PipelinedFloor::count_vote(std::size_t command, Samples& samples) {
   if (late || ++caller.votes < quorum_) return;
   if (!caller.releasing) {
     caller.releasing = true;
-    enqueue(caller, caller.commands.release());
+    note(caller);
+    for (Node& node : nodes_) node.connection.append(caller.commands.release());
     return;
   }
   samples.add(Stopwatch::now() - caller.begun);

@@ -18,9 +18,8 @@ namespace redlock::benchmark {
 /// commands in the same order, so one log of commands serves all nodes.
 class PipelinedFloor {
  public:
-  /// `marker`: see `CycleCommands`.
   PipelinedFloor(const std::vector<RawAddress>& servers, unsigned callers, char contestant,
-                 const std::string& marker);
+                 const Wording& wording);
 
   /// Runs `cycles` cycles in total, all callers at once. Throws `std::runtime_error` if a node refuses.
   void run(std::size_t cycles, Samples& samples);
@@ -41,7 +40,7 @@ class PipelinedFloor {
   };
 
   void begin(Caller& caller);
-  void enqueue(Caller& caller, std::string_view bytes);
+  void note(Caller& caller);
   void flush();
   void read_answers(Samples& samples);
   void count_vote(std::size_t command, Samples& samples);

@@ -8,15 +8,24 @@
 
 namespace redlock::benchmark {
 
-std::string mark(Redlock& client, const testing::LocalNodes& servers) {
-  static_cast<void>(client.lock("mark").value());
-  std::optional<std::string> text;
+namespace {
+
+constexpr std::size_t owner_digits = 40;
+
+}  // namespace
+
+Wording mark(Redlock& client, const testing::LocalNodes& servers) {
+  const Lease lease = client.lock("mark").value();
+  Wording wording{.owner_end = std::string{lease.owner_value().substr(owner_digits)}};
   for (const RawAddress& address : addresses_of(servers)) {
     NodeConnection server{address};
-    for (text = {}; !text; std::this_thread::sleep_for(std::chrono::milliseconds{1}))
+    std::optional<std::string> text;
+    for (; !text; std::this_thread::sleep_for(std::chrono::milliseconds{1}))
       text = server.ask({"GET", core::marker_key});
+    const std::string beginning = core::Marker::parse(*text).value().beginning();
+    wording.lock_ends.push_back(core::RequiredMarker{beginning, core::Marker::ending_of(*text)}.arguments());
   }
-  return core::Marker::parse(*text).value().beginning();
+  return wording;
 }
 
 }  // namespace redlock::benchmark

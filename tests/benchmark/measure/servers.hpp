@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmark/floor/cycle_commands.hpp"
 #include "benchmark/floor/node_connection.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/redlock.hpp"
@@ -26,8 +27,8 @@ inline std::vector<RawAddress> addresses_of(const testing::LocalNodes& servers) 
   return addresses;
 }
 
-/// Makes the restart guard of `client` mark all servers. Returns the beginning of their markers.
-std::string mark(Redlock& client, const testing::LocalNodes& servers);
+/// Makes the restart guard of `client` mark all servers. Returns how it words its commands to them from then on.
+Wording mark(Redlock& client, const testing::LocalNodes& servers);
 
 inline std::vector<Endpoint> endpoints_of(const testing::LocalNodes& servers) {
   std::vector<Endpoint> endpoints;

@@ -38,15 +38,8 @@ std::string end_of_file(const std::string& path) {
 
 }  // namespace
 
-const std::vector<Role>& roles() {
-  static const std::vector<Role> all{Role::plain,  Role::plain,   Role::renewed, Role::fenced,
-                                     Role::fenced, Role::waiting, Role::waiting, Role::waiting,
-                                     Role::giving, Role::taking,  Role::running, Role::running};
-  return all;
-}
-
 Crew::Crew(CrewOrders orders, const testing::detail::ProcessGroup& group)
-    : orders_{std::move(orders)}, group_{group.id()}, members_(roles().size()) {
+    : orders_{std::move(orders)}, group_{group.id()}, members_(orders_.roles.size()) {
   for (int client = 0; client < static_cast<int>(members_.size()); ++client) {
     clocks_.emplace_back(log_of(client) + ".clock");
     start(client);
@@ -63,7 +56,7 @@ void Crew::start(int client) {
   testing::detail::Launch launch{
       .arguments = {"/usr/bin/env", "LD_PRELOAD=" + orders_.clock_library,
                     clock_file_variable + ("=" + log_of(client)) + ".clock", orders_.program, "--role",
-                    std::to_string(static_cast<int>(roles()[static_cast<std::size_t>(client)])),
+                    std::to_string(static_cast<int>(orders_.roles[static_cast<std::size_t>(client)])),
                     "--seed=" + std::to_string(seed), "--log=" + log_of(client), "--folder=" + orders_.folder,
                     "--tool=" + orders_.tool, "--victim=" + victim_file(client)},
       .output = log_of(client) + ".said",
@@ -78,7 +71,7 @@ void Crew::start(int client) {
 /// The process that a fault of this client concerns; 0 if there is none at the moment.
 pid_t Crew::victim_of(int client) const {
   const Member& of = members_[static_cast<std::size_t>(client)];
-  if (roles()[static_cast<std::size_t>(client)] != Role::running) return of.pid;
+  if (orders_.roles[static_cast<std::size_t>(client)] != Role::running) return of.pid;
   pid_t victim = 0;
   std::ifstream{victim_file(client)} >> victim;
   return victim > 0 && is_child(victim, of.pid) ? victim : 0;

@@ -16,13 +16,11 @@
 
 namespace redlock::chaos {
 
-/// The roles of all clients, by their numbers.
-[[nodiscard]] const std::vector<Role>& roles();
-
 /// How all clients of a run are started.
 struct CrewOrders {
-  std::string program;  // of the clients
-  std::string tool;     // the command `redlock`
+  std::vector<Role> roles;  // by the clients' numbers
+  std::string program;      // of the clients
+  std::string tool;         // the command `redlock`
   std::string clock_library;
   std::string folder;             // for logs and what clients share
   std::vector<std::string> more;  // arguments for all
@@ -45,6 +43,8 @@ class Crew {
   [[nodiscard]] std::optional<std::string> failure();
 
   [[nodiscard]] std::string log_of(int client) const;
+  /// The client's process; 0 if it is dead.
+  [[nodiscard]] pid_t process_of(int client) const { return members_[static_cast<std::size_t>(client)].pid; }
 
  private:
   struct Member {

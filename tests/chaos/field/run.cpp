@@ -36,7 +36,8 @@ std::vector<Action> actions_of(const Plan& plan) {
 }
 
 CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
-  CrewOrders orders{.program = options.program,
+  CrewOrders orders{.roles = roles(options.is_full_load),
+                    .program = options.program,
                     .tool = options.tool,
                     .clock_library = options.clock_library,
                     .folder = options.folder,
@@ -62,25 +63,45 @@ bool has_held_since(const std::string& path, Instant since) {
   return false;
 }
 
+constexpr int loading_clients = 4;
+
 /// The faults by which a mistake shows soonest; all if the list is empty. Where the mistake does without the restart guard, no
 /// node loses its data: that alone would break exclusion.
 std::vector<Kind> faults_for(const std::string& mutant) {
   if (mutant == "only-reachable-count") return {Kind::stop, Kind::stall, Kind::reset};
-  if (mutant == "marker-without-run-id") return {Kind::crash_old, Kind::stop, Kind::stall};
   return {};
 }
+
+Plan plan_of(const RunOptions& options, int clients) {
+  const Shape shape{.seed = options.seed,
+                    .profile = options.profile,
+                    .nodes = options.nodes,
+                    .clients = clients,
+                    .lasting = options.is_full_load ? loading_clients : 0,
+                    .length = options.length,
+                    .haste = options.haste,
+                    .only = faults_for(options.mutant)};
+  return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
+}
+
+}  // namespace
+
+std::vector<Role> roles(bool is_full_load) {
+  std::vector<Role> all{Role::plain,  Role::plain,   Role::renewed, Role::fenced,
+                        Role::fenced, Role::waiting, Role::waiting, Role::waiting,
+                        Role::giving, Role::taking,  Role::running, Role::running};
+  if (is_full_load) all.insert(all.end(), loading_clients, Role::loading);
+  return all;
+}
+
+namespace {
 
 class Run {
  public:
   explicit Run(const RunOptions& options)
       : options_{options},
-        plan_{draw_plan({.seed = options.seed,
-                         .profile = options.profile,
-                         .nodes = options.nodes,
-                         .clients = static_cast<int>(roles().size()),
-                         .length = options.length,
-                         .haste = options.haste,
-                         .only = faults_for(options.mutant)})},
+        roles_{roles(options.is_full_load)},
+        plan_{plan_of(options, static_cast<int>(roles_.size()))},
         nodes_{options.nodes, options.folder, options.clock_library},
         log_{options.folder + "/faults"} {
     if (!options.is_control) begin_deployment();
@@ -127,10 +148,22 @@ class Run {
     for (const Action& action : actions_of(plan_)) {
       std::this_thread::sleep_until(begin + action.at);
       apply(action);
+      note_footprints();
       if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
       if (is_search() && is_found()) return;
     }
     std::this_thread::sleep_until(begin + options_.length);
+  }
+
+  /// Once a second.
+  void note_footprints() {
+    if (!options_.is_full_load || now() - measured_ < simulation::second) return;
+    measured_ = now();
+    footprints_.resize(roles_.size());
+    for (std::size_t client = 0; client < roles_.size(); ++client)
+      if (roles_[client] == Role::loading)
+        if (const auto seen = footprint_of(crew_->process_of(static_cast<int>(client))))
+          footprints_[client].push_back(*seen);
   }
 
   /// Looks for what a search is for, every few seconds.
@@ -146,9 +179,9 @@ class Run {
   }
 
   void add_logs(Case& given) const {
-    for (std::size_t client = 0; client < roles().size(); ++client) {
+    for (std::size_t client = 0; client < roles_.size(); ++client) {
       const int number = static_cast<int>(client);
-      if (roles()[client] == Role::waiting) given.waiting.push_back(number);
+      if (roles_[client] == Role::waiting) given.waiting.push_back(number);
       given.logs.push_back(read_log(crew_->log_of(number), number));
     }
   }
@@ -188,6 +221,7 @@ class Run {
       if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
     }
     given.end = now();
+    given.footprints = footprints_;
     if (!crew_->finish()) throw std::runtime_error{"a client does not end"};
     static_cast<void>(testing::eventually(
         [&] {
@@ -198,7 +232,7 @@ class Run {
   }
 
   [[nodiscard]] bool all_served(Instant since) const {
-    for (std::size_t client = 0; client < roles().size(); ++client)
+    for (std::size_t client = 0; client < roles_.size(); ++client)
       if (!has_held_since(crew_->log_of(static_cast<int>(client)), since)) return false;
     return true;
   }
@@ -217,10 +251,12 @@ class Run {
     outcome.faults = read_log(options_.folder + "/faults", -1);
     outcome.verdict = judge(given);
     outcome.logs = std::move(given.logs);
+    outcome.footprints = footprints_;
     return outcome;
   }
 
   const RunOptions& options_;
+  const std::vector<Role> roles_;
   const Plan plan_;
   const testing::detail::ProcessGroup group_;  // its processes end with this one
   Nodes nodes_;
@@ -228,6 +264,8 @@ class Run {
   std::optional<Crew> crew_;
   std::vector<std::string> troubles_;
   Instant looked_ = now();
+  Instant measured_ = 0;
+  std::vector<std::vector<Footprint>> footprints_;  // by client
 };
 
 }  // namespace

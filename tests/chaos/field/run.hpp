@@ -7,8 +7,12 @@
 
 #include "chaos/judge/verdict.hpp"
 #include "chaos/plan/plan.hpp"
+#include "chaos/worker/task.hpp"
 
 namespace redlock::chaos {
+
+/// Twelve clients in all roles; at full load also four that lock without a pause.
+[[nodiscard]] std::vector<Role> roles(bool is_full_load);
 
 struct RunOptions {
   std::uint64_t seed = 1;
@@ -16,9 +20,10 @@ struct RunOptions {
   int nodes = 3;
   std::chrono::seconds length{60};
   int haste = 1;
-  std::string mutant;       // empty: none
-  bool is_control = false;  // without restart guard, and without tokens for the store
-  std::string program;      // of the clients
+  std::string mutant;         // empty: none
+  bool is_full_load = false;  // then memory and descriptors of those who make it are judged
+  bool is_control = false;    // without restart guard, and without tokens for the store
+  std::string program;        // of the clients
   std::string tool;
   std::string clock_library;
   std::string folder;  // for the logs
@@ -27,7 +32,8 @@ struct RunOptions {
 struct Outcome {
   Plan plan;
   Verdict verdict;
-  std::vector<std::vector<Entry>> logs;  // by client
+  std::vector<std::vector<Entry>> logs;            // by client
+  std::vector<std::vector<Footprint>> footprints;  // by client; of those that make the load
   std::vector<Entry> faults;
   Instant begun = 0;
   Instant ended = 0;

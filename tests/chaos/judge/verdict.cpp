@@ -169,12 +169,22 @@ class Replay {
     judge_.stores(0).lost_fenced = given_.lost_fenced;
     judge_.stores(0).lost_unfenced = given_.lost_unfenced;
     judge_.judge_stores(now_);
+    judge_footprints();
     if (given_.healed == 0) return;
     for (int client = 0; client < static_cast<int>(given_.logs.size()); ++client)
       if (!served_.contains(client))
         judge_.report(Rule::liveness, now_,
                       client_name(client) + " has got no lock since all faults were over");
     for (const std::string& key : given_.left) judge_.report(Rule::quiescence, now_, "a key is left: " + key);
+  }
+
+  void judge_footprints() {
+    for (int client = 0; client < static_cast<int>(given_.footprints.size()); ++client) {
+      const Growth growth = growth_of(given_.footprints[static_cast<std::size_t>(client)]);
+      if (has_leaked(growth))
+        judge_.report(Rule::quiescence, now_,
+                      client_name(client) + " needs more and more: " + text_of(growth));
+    }
   }
 
   struct InLine {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "chaos/judge/footprint.hpp"
 #include "chaos/judge/trace.hpp"
 #include "simulation/judge/judge.hpp"
 
@@ -21,9 +22,10 @@ struct Case {
   std::uint64_t lost_unfenced = 0;
   std::vector<std::string> left;  // keys that are left at the end although nobody holds or waits
   std::uint64_t most_open = 0;    // how many descriptors a client may have open
-  Instant healed = 0;             // when all faults were over; 0: they are not
-  Instant calm = 0;               // since when their effects are over as well, and lines are in order
-  Instant end = 0;  // of the judgement of liveness: until then, each client must have got its lock again
+  std::vector<std::vector<Footprint>> footprints;  // by client; empty for those whose memory is not judged
+  Instant healed = 0;                              // when all faults were over; 0: they are not
+  Instant calm = 0;  // since when their effects are over as well, and lines are in order
+  Instant end = 0;   // of the judgement of liveness: until then, each client must have got its lock again
 };
 
 struct Verdict {

@@ -1,6 +1,9 @@
 // Logs that are written by hand: each rule, kept and broken.
 #include "chaos/judge/verdict.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <stdexcept>
@@ -180,4 +183,33 @@ TEST_CASE(
   CHECK(story(5 * s, 14 * s) == Rule::order);
   CHECK_FALSE(story(5 * s, 11 * s));   // the first one may not have had its place yet
   CHECK_FALSE(story(15 * s, 14 * s));  // lines were not in order yet
+}
+
+TEST_CASE("chaos_judge_memory_or_descriptors_that_keep_growing_break_quiescence") {
+  const auto broken = [](std::int64_t memory_each_second, int descriptors_each_minute) {
+    Story story;
+    story.given.footprints.resize(2);
+    for (int second = 0; second < 600; ++second)
+      story.given.footprints[1].push_back(
+          {.at = second * s,
+           .memory = 3000 + std::min(second, 100) * 50 + second * memory_each_second + (second % 7) * 400,
+           .descriptors = 13 + second / 60 * descriptors_each_minute + (second % 50 == 0 ? 20 : 0)});
+    return story.broken();
+  };
+  CHECK_FALSE(broken(0, 0));  // filled at the begin, and peaks
+  CHECK(broken(5, 0) == Rule::quiescence);
+  CHECK(broken(0, 1) == Rule::quiescence);
+}
+
+TEST_CASE("the_footprint_of_a_process_has_its_memory_and_its_descriptors_and_that_of_no_process_is_empty") {
+  const auto before = footprint_of(::getpid());
+  std::vector<char> memory(8'000'000, 'x');
+  const std::ifstream one_more{"/dev/null"};
+  const auto after = footprint_of(::getpid());
+  REQUIRE(before);
+  REQUIRE(after);
+  CHECK(after->memory > before->memory + 7000);
+  CHECK(after->descriptors == before->descriptors + 1);
+  CHECK(memory.back() == 'x');
+  CHECK_FALSE(footprint_of(0));
 }

@@ -73,6 +73,7 @@ class Drawing {
     if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return !all_lose_;
+    if (kind == Kind::client_kill) return target < shape_.clients - shape_.lasting;
     if (loses_data(kind)) return all_lose_ || std::ranges::find(losing_, target) != losing_.end();
     return true;
   }
@@ -144,6 +145,16 @@ bool loses_data(Kind kind) {
 }
 
 Plan draw_plan(const Shape& shape) { return Drawing{shape}.draw(); }
+
+Plan draw_plan_of_restarts(const Shape& shape) {
+  Random random{shape.seed};
+  const milliseconds end = shape.length;
+  Plan plan{{{.kind = Kind::reset, .at = milliseconds{0}, .length = end, .target = 2}}};
+  for (milliseconds at{random.between(1000, 3000)}; at < end; at += milliseconds{random.between(1000, 3000)})
+    plan.faults.push_back(
+        {.kind = Kind::crash_old, .at = at, .length = std::min(milliseconds{50}, end - at), .target = 1});
+  return plan;
+}
 
 std::string describe(const Fault& fault, int nodes) {
   std::string text{name_of(fault.kind)};

@@ -66,6 +66,7 @@ struct Shape {
   Profile profile = Profile::within;
   int nodes = 3;
   int clients = 1;
+  int lasting = 0;  // the last ones of the clients, which are never killed
   std::chrono::seconds length{60};
   int haste = 1;             // faults come so many times as often
   std::vector<Kind> only{};  // if not empty, no other faults happen
@@ -88,6 +89,11 @@ struct Plan {
 /// well, and then the clients' clocks are right. So fencing tokens increase in all plans: a majority keeps its counters, or the
 /// clocks that propose tokens go on.
 [[nodiscard]] Plan draw_plan(const Shape&);
+
+/// Faults by which it shows whether clients guard restarts: one half never reaches the node 2, so it locks by the nodes 0 and 1.
+/// Again and again the node 1 loses what it has granted, and keeps its marker. If it may vote at once, the other half can
+/// have the same lock by the nodes 1 and 2. All promises hold for clients that guard restarts. Precondition: three nodes.
+[[nodiscard]] Plan draw_plan_of_restarts(const Shape&);
 
 /// "client A": as the judge names it.
 [[nodiscard]] inline std::string client_name(int client) {

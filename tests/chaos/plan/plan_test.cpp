@@ -57,6 +57,15 @@ TEST_CASE("beyond_the_assumptions_clients_clocks_are_right_where_a_majority_lose
   }
 }
 
+TEST_CASE("clients_that_last_are_stopped_and_never_killed") {
+  Shape lasting = long_run;
+  lasting.lasting = 4;
+  std::map<Kind, std::set<int>> targets;
+  for (const Fault& fault : draw_plan(lasting).faults) targets[fault.kind].insert(fault.target);
+  CHECK(*targets[Kind::client_kill].rbegin() == 7);
+  CHECK(*targets[Kind::client_stop].rbegin() == 11);
+}
+
 TEST_CASE("a_long_plan_has_faults_of_every_kind_and_those_of_one_target_do_not_overlap") {
   const Plan plan = draw_plan(shape(1, Profile::beyond));
   std::set<Kind> kinds;
@@ -71,4 +80,13 @@ TEST_CASE("a_long_plan_has_faults_of_every_kind_and_those_of_one_target_do_not_o
     CHECK(end <= long_run.length);
   }
   CHECK(kinds.size() == 24);
+}
+
+TEST_CASE("a_plan_of_restarts_cuts_one_half_off_from_one_node_and_lets_another_one_forget") {
+  const Plan plan = draw_plan_of_restarts(long_run);
+  CHECK(plan.faults == draw_plan_of_restarts(long_run).faults);
+  CHECK(plan.faults != draw_plan_of_restarts(shape(8, Profile::within)).faults);
+  CHECK(plan.faults.front() == Fault{.kind = Kind::reset, .at = 0s, .length = long_run.length, .target = 2});
+  CHECK(plan.faults.size() > 200);
+  CHECK(nodes_that_lose_data(plan) == std::set{1});
 }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "chaos/field/crew.hpp"
+#include "chaos/report/chart.hpp"
 
 namespace redlock::chaos {
 namespace {
@@ -32,8 +33,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string_view name_of(Role role) {
-  constexpr std::array<std::string_view, 8> names{"plain",  "renewed", "fenced",  "waiting",
-                                                  "giving", "taking",  "running", "command"};
+  constexpr std::array<std::string_view, 9> names{"plain",  "renewed", "fenced",  "waiting", "giving",
+                                                  "taking", "running", "loading", "command"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -48,17 +49,18 @@ struct Bar {
 /// The rows: the nodes, the links, the clients.
 class Bars {
  public:
-  Bars(const RunOptions& options, const Outcome& outcome) : nodes_{options.nodes}, outcome_{outcome} {
+  Bars(const RunOptions& options, const Outcome& outcome)
+      : nodes_{options.nodes}, roles_{roles(options.is_full_load)}, outcome_{outcome} {
     add_faults();
     for (const auto& log : outcome.logs) add_holds(log);
   }
-  [[nodiscard]] int rows() const { return nodes_ * (1 + halves) + static_cast<int>(roles().size()); }
+  [[nodiscard]] int rows() const { return nodes_ * (1 + halves) + static_cast<int>(roles_.size()); }
   [[nodiscard]] std::string name_of_row(int row) const {
     if (row < nodes_) return "node " + std::to_string(row);
     if (row < nodes_ * (1 + halves))
       return "node " + std::to_string(row % nodes_) + ", half " + std::to_string(row / nodes_ - 1);
     const int client = row - nodes_ * (1 + halves);
-    return client_name(client) + " " + std::string{name_of(roles()[static_cast<std::size_t>(client)])};
+    return client_name(client) + " " + std::string{name_of(roles_[static_cast<std::size_t>(client)])};
   }
   [[nodiscard]] const std::vector<Bar>& all() const noexcept { return bars_; }
 
@@ -106,9 +108,24 @@ class Bars {
   }
 
   const int nodes_;
+  const std::vector<Role> roles_;
   const Outcome& outcome_;
   std::vector<Bar> bars_;
 };
+
+/// Of a client that logs only a part of them.
+std::uint64_t calls_in(const std::vector<Entry>& log) {
+  std::uint64_t most = 0;
+  for (const Entry& entry : log)
+    if (entry.what == Entry::What::hold) most = std::max(most, entry.number);
+  return most;
+}
+
+void write_charts(std::ostream& page, const Outcome& outcome) {
+  for (std::size_t client = 0; client < outcome.footprints.size(); ++client)
+    if (const auto& seen = outcome.footprints[client]; !seen.empty())
+      write_chart(page, client_name(static_cast<int>(client)), seen, outcome.begun);
+}
 
 void write_minute(std::ostream& page, const Bars& bars, const Outcome& outcome, Instant from) {
   const auto x = [from](Instant at) {
@@ -142,6 +159,7 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
   std::ofstream page{path};
   page << "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>redlock-chaos</title>\n<style>"
           "body{font:14px sans-serif}svg{display:block;margin:1em 0;font-size:11px}path{stroke:#ddd}"
+          "polyline{fill:none}.memory{stroke:#1e8449}.descriptors{stroke:#7f8c8d}"
           ".fault{fill:#f5b041}.loss{fill:#c0392b}.hold{fill:#2e86c1;opacity:.7}.broken{stroke:red;stroke-"
           "width:2}"
           "</style>\n<h1>redlock-chaos</h1>\n<pre>"
@@ -149,6 +167,7 @@ void write_page(const std::string& path, const RunOptions& options, const Outcom
        << "</pre>\n<p>Orange: faults. Red: faults by which a node forgets what it has granted. Blue: locks "
           "that are "
           "held. Point at a bar to read what it is.</p>\n";
+  write_charts(page, outcome);
   const Bars bars{options, outcome};
   for (Instant from = outcome.begun; from < outcome.ended; from += minute)
     write_minute(page, bars, outcome, from);
@@ -169,6 +188,11 @@ std::string summary(const RunOptions& options, const Outcome& outcome) {
        << (outcome.verdict.violation && outcome.verdict.violation->rule == simulation::Rule::fence ? "some"
                                                                                                    : "none")
        << "; its twin lost " << figures.writes_lost_unfenced << '\n';
+  for (std::size_t client = 0; client < outcome.footprints.size(); ++client)
+    if (const auto& seen = outcome.footprints[client]; !seen.empty())
+      text << client_name(static_cast<int>(client)) << ": " << calls_in(outcome.logs[client]) << " calls; "
+           << text_of(growth_of(seen)) << ", at most "
+           << std::ranges::max(seen, {}, &Footprint::descriptors).descriptors << '\n';
   for (const std::string& trouble : outcome.troubles) text << "not as planned: " << trouble << '\n';
   return text.str();
 }

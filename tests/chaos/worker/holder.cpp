@@ -20,17 +20,6 @@ std::uint16_t port_of(const std::string& url) {
   return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
 }
 
-std::string count(Clock::time_point time) {
-  return std::to_string(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
-}
-
-Options options_of(const Task& task) {
-  return {.restart_guard = task.is_guarded ? RestartGuard::automatic : RestartGuard::off,
-          .durable_nodes = task.mistake == Mistake::marker_without_run_id,
-          .max_ttl = max_ttl};
-}
-
 /// The nodes that answer at once.
 std::vector<std::string> reachable(const std::vector<std::string>& nodes) {
   std::vector<std::string> answering;
@@ -46,17 +35,28 @@ std::vector<std::string> reachable(const std::vector<std::string>& nodes) {
 
 }  // namespace
 
+std::string count(Clock::time_point time) {
+  return std::to_string(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
+Options client_options(const Task& task) {
+  return {.restart_guard = task.is_guarded ? RestartGuard::automatic : RestartGuard::off,
+          .durable_nodes = task.mistake == Mistake::marker_without_run_id,
+          .max_ttl = max_ttl};
+}
+
 Holder::Holder(const Task& task, std::stop_token stop)
     : task_{task}, stop_{std::move(stop)}, random_{task.seed}, log_{task.log} {
   log_.add(Entry::What::begin, static_cast<std::uint64_t>(::getpid()));
-  locks_.emplace(task_.nodes, options_of(task_));
+  locks_.emplace(task_.nodes, client_options(task_));
 }
 
 std::optional<Held> Holder::acquire(const std::string& resource, LockOptions options, const Call& call) {
   if (task_.mistake == Mistake::only_reachable_count) {
     const auto answering = nodes();
     if (answering.empty()) return std::nullopt;
-    locks_.emplace(answering, options_of(task_));
+    locks_.emplace(answering, client_options(task_));
   }
   const std::uint64_t number = ++calls_;
   options.ttl = ttl;

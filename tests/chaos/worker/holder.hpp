@@ -22,6 +22,11 @@ using std::chrono::milliseconds;
 inline constexpr milliseconds ttl{1000};
 inline constexpr milliseconds max_ttl{2000};
 
+/// The options of all clients.
+[[nodiscard]] Options client_options(const Task&);
+/// A deadline as the log has it.
+[[nodiscard]] std::string count(Clock::time_point);
+
 /// A lease, and the number under which the log has it.
 struct Held {
   Lease lease;

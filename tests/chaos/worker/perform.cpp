@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "chaos/worker/holder.hpp"
+#include "chaos/worker/load.hpp"
 #include "chaos/worker/stores.hpp"
 #include "chaos/worker/task.hpp"
 #include "simulation/scenario/schedule.hpp"
@@ -155,6 +156,7 @@ void work_as_command(const Task& task, const std::stop_token& stop) {
 
 void repeat(const Task& task, const std::stop_token& stop) {
   if (task.role == Role::command) return work_as_command(task, stop);
+  if (task.role == Role::loading) return lock_without_pause(task, stop);
   Holder holder{task, stop};
   if (task.role != Role::running) std::ofstream{task.victim} << ::getpid();
   std::optional<SharedStores> stores;
@@ -182,6 +184,7 @@ void repeat(const Task& task, const std::stop_token& stop) {
       case Role::running:
         run_command(holder, task, number);
         break;
+      case Role::loading:
       case Role::command:
         break;
     }

@@ -16,6 +16,7 @@
 #include "integration/support/observers.hpp"
 #include "os/pause.hpp"
 #include "redlock/error.hpp"
+#include "redlock/kinds/recursive_mutex.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -129,6 +130,29 @@ TEST_CASE("a_lease_destroyed_in_a_child_still_belongs_to_the_parent") {
         }) == fine);
   CHECK(servers.holding("resource", lease.owner_value()) == 3);
   CHECK(lease.release() == Release::released);
+}
+
+TEST_CASE("a_child_does_not_have_its_parents_recursive_mutex") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  redlock::RecursiveMutex mutex{locks, "resource", {.ttl = 60s, .renewal = redlock::Renewal::none}};
+  mutex.lock();
+  const std::string owner = mutex.lease()->owner_value();
+  REQUIRE(eventually([&] { return servers.having("resource") == 3; }));
+  CHECK(in_child([&] {
+          try {
+            mutex.lock();
+            return 1;
+          } catch (const redlock::Error& error) {
+            if (error.code() != Errc::invalid_argument) return 2;
+          }
+          mutex.unlock();
+          return mutex.last_release() == Release::unknown ? fine : 3;
+        }) == fine);
+  CHECK(servers.holding("resource", owner) == 3);
+  mutex.unlock();
+  CHECK(mutex.last_release() == Release::released);
 }
 
 TEST_CASE("a_child_may_create_its_own_client") {
