@@ -23,6 +23,27 @@ Contestant library(std::string name, unsigned nodes, LockClient& locks, const Lo
           }};
 }
 
+constexpr std::size_t seats = 16;
+LockOptions any_seat(LockOptions options) {
+  options.seats = seats;
+  return options;
+}
+/// Takes and releases a seat of a semaphore.
+Contestant seat(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options) {
+  return {std::move(name), nodes, 1,
+          [&locks, options = any_seat(options)](std::size_t cycles, Samples& samples) {
+            SameName semaphore;
+            measure_cycles(locks, options, semaphore, cycles, samples);
+          }};
+}
+/// Others have half of the seats.
+std::vector<Lease> take_half(LockClient& locks) {
+  std::vector<Lease> taken;
+  while (taken.size() < seats / 2)
+    taken.push_back(locks.try_lock(SameName{}.next(), any_seat({.ttl = std::chrono::hours{1}})).value());
+  return taken;
+}
+
 /// Locks a mutex again and unlocks it once, by the thread that has locked it.
 template <class AnyMutex>
 Contestant reentry(std::string name, unsigned nodes, AnyMutex& mutex) {
@@ -59,6 +80,8 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Floor floor{addresses_of(servers), 'f', guarded};
   Floor unguarded_floor{addresses_of(servers), 'e', bare};
   Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
+  Floor seat_floor{addresses_of(servers), 'h', bare};
+  const std::vector<Lease> taken = take_half(unguarded);
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
@@ -69,6 +92,9 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
       raw("single-floor", 1, single_floor),
       library("single", 1, single, plain, {'s', 0}),
       library("single-fenced", 1, single, fenced, {'S', 0}),
+      raw("seat-floor", nodes, seat_floor),
+      seat("seat", nodes, unguarded, plain),
+      seat("seat-fenced", nodes, unguarded, fenced),
       reentry("std-re-entry", 0, std_mutex),
       reentry("re-entry", 0, mutex),
   };

@@ -103,7 +103,8 @@ inline const Rules& house_rules() {
               // The same client with nodes and a clock in memory.
               {"fake",
                {"src/fake"},
-               {"public", "core/base", "core/wire", "core/lease", "core/engine", "notify", "api"}},
+               {"public", "core/base", "core/wire", "core/line", "core/lease", "core/engine", "notify",
+                "api"}},
 
               // Beside the library: servers for tests, and the command.
               {"testing", {"src/testing"}, {"public", "core/base"}},

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -334,6 +335,25 @@ TEST_CASE("a_killed_run_with_a_lock_delay_keeps_the_lock_for_ttl_and_delay") {
   }
   std::this_thread::sleep_for(1200ms);
   CHECK(run_tool({"run", "-n", "r", "--", "true"}, nodes.urls()).code == 1);
+}
+
+TEST_CASE("with_seats_as_many_commands_run_at_the_same_time_and_each_knows_its_seat") {
+  LocalNodes nodes{1};
+  const auto start = [&] {
+    return Program{
+        tool({"run", "--seats", "2", "r", "--", "sh", "-c", "echo $REDLOCK_RESOURCE; exec sleep 60"}),
+        {nodes_variable(nodes.urls())}};
+  };
+  Program first = start();
+  Program second = start();
+  REQUIRE(eventually([&] { return !first.output().empty() && !second.output().empty(); }));
+  CHECK(std::set<std::string>{first.output(), second.output()} == std::set<std::string>{"r#0\n", "r#1\n"});
+  CHECK(run_tool({"run", "-n", "--seats", "2", "r", "--", "true"}, nodes.urls()).code == 1);
+  CHECK(run_tool({"run", "-n", "--seats", "3", "r", "--", "true"}, nodes.urls()).code == 0);
+  CHECK(run_tool({"run", "--seats", "0", "r", "--", "true"}, nodes.urls()).code == 64);
+  first.signal(SIGTERM);
+  CHECK(run_tool({"run", "-w", "20s", "--seats", "2", "r", "--", "true"}, nodes.urls()).code == 0);
+  second.signal(SIGTERM);
 }
 
 TEST_CASE("a_signal_ends_the_minimum_time_and_the_loss_of_the_lock_in_it_is_reported") {

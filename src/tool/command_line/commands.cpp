@@ -54,6 +54,12 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       *run, "--lock-delay", arguments.lock_delay,
       "for how long nobody gets the lock after it was lost, or after redlock died; together with --ttl at "
       "most\n--max-ttl (default: 0)");
+  run->add_option(
+         "--seats", arguments.seats,
+         "so many may hold RESOURCE at the same time, each a seat RESOURCE#0, RESOURCE#1 and so on: 1 to "
+         "1000.\nAll users should agree (default: one holder, of RESOURCE itself)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");

@@ -30,11 +30,11 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'fifo none' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --lock-delay | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource | --user) return ;;
+    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --lock-delay | --seats | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --node-wait | --timeout | --owner | --resource | --user) return ;;
   esac
   local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
-    run) words="$nodes --ttl --lock-delay -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
+    run) words="$nodes --ttl --lock-delay --seats -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
     status) words="$nodes --json --help" ;;
     list | watch) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;

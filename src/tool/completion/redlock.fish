@@ -38,6 +38,7 @@ complete -c redlock -n $run -l order -x -a 'fifo none' -d 'Who gets the lock nex
 complete -c redlock -n $run -s E -l conflict-exit-code -x -d 'Exit code if somebody else has the lock'
 complete -c redlock -n $run -l kill-after -x -d 'How long before the deadline the command gets SIGTERM'
 complete -c redlock -n $run -l lock-delay -x -d 'For how long nobody gets the lock after a loss'
+complete -c redlock -n $run -l seats -x -d 'How many may hold it at the same time'
 complete -c redlock -n $run -l at-least -x -d 'Keep the lock for at least this time'
 complete -c redlock -n $run -l metrics -r -F -d 'Write metrics for Prometheus'
 complete -c redlock -n $run -s q -l quiet -d 'Do not say what redlock waits for'

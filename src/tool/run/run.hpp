@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct RunArguments {
   std::vector<std::string> command;
   std::chrono::nanoseconds ttl = std::chrono::seconds{30};
   std::chrono::nanoseconds lock_delay{};  ///< For how long nobody gets the lock after a loss.
+  std::optional<std::size_t> seats;       ///< Of a semaphore. Empty: a lock.
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
   std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. Empty: no time limit.
   /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Has no

@@ -33,4 +33,9 @@ class ResourceName {
   std::uint32_t count_ = 0;
 };
 
+/// Always the same name, which is as long.
+struct SameName {
+  [[nodiscard]] static std::string_view next() noexcept { return "bench/x/0000/semaphore"; }
+};
+
 }  // namespace redlock::benchmark

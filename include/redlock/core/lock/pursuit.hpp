@@ -106,7 +106,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   }
   void abandon(Errc why, Time now, Outbox& outbox) override {
     if (done()) return;
-    if (attempt_.operation) outbox.abandon(attempt_.operation, why);
+    const Ref<Operation> attempt = attempt_.operation;  // keeps it: its end comes back here
+    if (attempt) outbox.abandon(attempt, why);
     if (done()) return;  // with that attempt
     if (!failure_ || (why != Errc::timed_out && why != failure_->code)) failure_ = Failure{why, std::nullopt};
     end(now, outbox);

@@ -27,13 +27,14 @@ struct Attempt {
 
 /// Tries one seat after the other until it gets one:
 ///
-///     trying a seat ── held ──▶ reading all seats ── one is free on a majority ──▶ trying that seat …
-///           │                          └─ none is, or the nodes keep newcomers behind a line ─▶ done: held
+///     trying a seat ── held ──▶ choosing ── one is free on a majority ──▶ trying that seat …
+///           │                      └─ none is, or the nodes keep newcomers behind a line ─▶ done: held
 ///           ├─ granted ─▶ done: granted
 ///           └─ failed for another reason, or the twelfth one was held ─▶ done: failed
 ///
-/// The first seat is the one that this client knows to have become free last (`FreedSeats`), else one at random. So a client
-/// that comes back mostly needs one round trip, and each further try two.
+/// The first seat is the one that this client knows to have become free last (`FreedSeats`), else one at random; then all seats
+/// are read in the same round trip. Before a later choice they are read again. So a client that comes back mostly needs one
+/// round trip, and another one at most two if a seat is free that no other client takes meanwhile.
 class SeatSearch final : public Operation {
  public:
   /// The call that needs a seat.
@@ -60,15 +61,18 @@ class SeatSearch final : public Operation {
     const std::optional<std::size_t> freed =
         outbox.lines() ? outbox.lines()->take_freed(terms_.line_key, terms_.seats) : std::nullopt;
     attempt(freed.value_or(draw(terms_.seats)), now, outbox);
+    if (!freed && !done() && !is_choosing_) read(now, outbox);
   }
   void child_ended(Operation& /*child*/, Time now, Outbox& outbox) override {
     if (done()) return;
     if (last_.acquisition->failure() != Errc::held || ++tries_ == most_tries) return finish();
-    read(now, outbox);
+    is_choosing_ = true;
+    if (!std::exchange(is_read_, false)) read(now, outbox);
+    choose(now, outbox);
   }
 
   void answered(NodeIndex node, Step round, const Reply& reply, Time now, Outbox& outbox) override {
-    if (!is_reading_ || round != round_ || !is_awaited_[node]) return;
+    if (done() || round != round_ || !is_awaited_[node]) return;
     is_awaited_[node] = false;
     if (tells_seats(reply, terms_.seats))
       for (std::size_t seat = 0; seat < terms_.seats; ++seat)
@@ -76,23 +80,19 @@ class SeatSearch final : public Operation {
     choose(now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
-    if (!is_reading_) return;
     is_awaited_[node] = false;
     choose(now, outbox);
   }
   void timed_out(Time now, Outbox& outbox) override {
     set_deadline(never);
-    if (!is_reading_) return;
     is_awaited_.assign(is_awaited_.size(), false);
     choose(now, outbox);
   }
   void abandon(Errc why, Time now, Outbox& outbox) override {
     if (done()) return;
-    const bool was_reading = std::exchange(is_reading_, false);
-    set_deadline(never);
     finish();
     if (!last_.operation) last_ = caller_.attempt_at(0, now);  // it says why there is no seat
-    if (!was_reading) outbox.abandon(last_.operation, why);
+    if (!is_choosing_) outbox.abandon(Ref<Operation>{last_.operation}, why);
   }
 
   [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return terms_.ttl; }
@@ -109,7 +109,7 @@ class SeatSearch final : public Operation {
     outbox.submit(last_.operation);
   }
   void read(Time now, Outbox& outbox) {
-    is_reading_ = true;
+    is_read_ = !is_choosing_;
     ++round_;
     free_on_.assign(terms_.seats, 0);
     set_deadline(later(now, terms_.node_timeout));
@@ -117,10 +117,10 @@ class SeatSearch final : public Operation {
     const SendOptions options{.step = round_, .send_by = deadline(), .grants = true};
     for (NodeIndex node = 0; node < is_awaited_.size(); ++node)
       is_awaited_[node] = !outbox.send(node, command, *this, options);
-    choose(now, outbox);
   }
   /// Goes on as soon as it is certain that a majority has a free seat in common, or that none has.
   void choose(Time now, Outbox& outbox) {
+    if (!is_choosing_ || done()) return;
     const auto awaited = static_cast<std::size_t>(std::count(is_awaited_.begin(), is_awaited_.end(), true));
     const std::size_t majority = quorum(is_awaited_.size());
     std::vector<std::size_t> free;
@@ -130,7 +130,7 @@ class SeatSearch final : public Operation {
       may_be_free |= free_on_[seat] + awaited >= majority;
     }
     if (free.empty() && may_be_free) return;
-    is_reading_ = false;
+    is_choosing_ = false;
     set_deadline(never);
     // If the seat that was just denied is free, it is the line that keeps this call behind.
     if (free.empty() || free_on_[seat_] >= majority) return finish();
@@ -143,7 +143,8 @@ class SeatSearch final : public Operation {
   Attempt last_;
   std::size_t seat_ = 0;  // of the last attempt
   int tries_ = 0;
-  bool is_reading_ = false;
+  bool is_choosing_ = false;  // no attempt is under way
+  bool is_read_ = false;      // the seats are, beside the attempt
   Step round_ = 0;
   std::vector<bool> is_awaited_;      // by node: its answer
   std::vector<std::size_t> free_on_;  // by seat: on how many nodes
