@@ -84,10 +84,11 @@ struct Plan {
 
 /// The same shape gives the same plan, with every compiler. Faults of one target do not overlap, those of different ones do.
 ///
-/// Under `within` only a minority, the same all the time, loses data, and the nodes' clocks are right: so all promises hold
-/// for clients that guard restarts. Under `beyond` every node's clock is set; for every second seed all nodes lose data as
-/// well, and then the clients' clocks are right. So fencing tokens increase in all plans: a majority keeps its counters, or the
-/// clocks that propose tokens go on.
+/// Under `within` the nodes' clocks are right, and with an odd seed a minority, the same all the time, loses data: so all
+/// promises hold for clients that guard restarts. Under `beyond` every node's clock is set, and with an even seed all nodes lose
+/// data. Where no node loses data, the clients' clocks are set. So fencing tokens increase in all plans: all nodes keep their
+/// counters, or the clocks that propose tokens go on. (One node that forgets is too many for wrong clocks: if it was one of
+/// a bare majority that had acknowledged a token, it forms a majority of smaller counters with a node that had not.)
 [[nodiscard]] Plan draw_plan(const Shape&);
 
 /// Faults by which it shows whether clients guard restarts: one half never reaches the node 2, so it locks by the nodes 0 and 1.
