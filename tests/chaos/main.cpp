@@ -18,6 +18,7 @@ using redlock::chaos::RunOptions;
 struct Arguments {
   RunOptions run;
   std::string report;
+  std::filesystem::path clients;
   int seconds = 60;
 };
 
@@ -75,14 +76,20 @@ int main(int argc, char** argv) try {
   app.add_flag(
       "--full-load", run.is_full_load,
       "also clients that lock in many threads without a pause, whose memory and descriptors are judged");
+  app.add_option("--clients", arguments.clients,
+                 "the folder of a chaos-client and a redlock to be used, for example of a build with a "
+                 "sanitizer; memory is not judged then");
   app.add_flag("--control", run.is_control,
                "without restart guard, and stores without tokens: succeed if writes are lost");
   CLI11_PARSE(app, argc, argv);
   run.length = std::chrono::seconds{arguments.seconds};
   if (run.mutant == "marker-without-run-id") run.nodes = 3;  // its plan is for three
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  run.program = own / "chaos-client";
-  run.tool = own / "redlock";
+  run.is_memory_judged = arguments.clients.empty();
+  if (arguments.clients.empty()) arguments.clients = own;
+  arguments.clients = std::filesystem::absolute(arguments.clients);
+  run.program = arguments.clients / "chaos-client";
+  run.tool = arguments.clients / "redlock";
   run.clock_library = own / "libredlock-chaos-clock.so";
   run.folder = make_folder();
   return conclude(arguments, redlock::chaos::run(run));

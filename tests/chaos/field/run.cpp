@@ -221,8 +221,9 @@ class Run {
       if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
     }
     given.end = now();
-    given.footprints = footprints_;
+    if (options_.is_memory_judged) given.footprints = footprints_;
     if (!crew_->finish()) throw std::runtime_error{"a client does not end"};
+    if (const auto report = crew_->sanitizer_report()) throw std::runtime_error{*report};
     static_cast<void>(testing::eventually(
         [&] {
           given.left = nodes_.keys_left();
