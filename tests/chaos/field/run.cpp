@@ -80,6 +80,7 @@ Plan plan_of(const RunOptions& options, int clients) {
                     .lasting = options.is_full_load ? loading_clients : 0,
                     .length = options.length,
                     .haste = options.haste,
+                    .loses_packets = options.loses_packets,
                     .only = faults_for(options.mutant)};
   return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
 }

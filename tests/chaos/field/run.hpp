@@ -21,6 +21,7 @@ struct RunOptions {
   std::chrono::seconds length{60};
   int haste = 1;
   std::string mutant;          // empty: none
+  bool loses_packets = false;  // precondition: this network is our own
   bool is_full_load = false;
   bool is_memory_judged = true;  // of the clients that make the full load
   bool is_control = false;       // without restart guard, and without tokens for the store

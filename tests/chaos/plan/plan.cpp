@@ -40,6 +40,9 @@ constexpr std::array properties{
     Property{Kind::throttle, "throttle", Place::link, 1},
     Property{Kind::close, "close", Place::link, 1},
     Property{Kind::reset, "reset", Place::link, 1},
+    Property{Kind::lost, "lost-packets", Place::link, 2},
+    Property{Kind::lost_to_node, "lost-commands", Place::link, 1},
+    Property{Kind::lost_to_client, "lost-replies", Place::link, 1},
     Property{Kind::client_stop, "client-stop", Place::client, 3},
     Property{Kind::client_kill, "client-kill", Place::client, 2},
     Property{Kind::client_clock, "client-clock", Place::client, 1},
@@ -75,6 +78,7 @@ class Drawing {
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return losing_.empty();
     if (kind == Kind::client_kill) return target < shape_.clients - shape_.lasting;
+    if (loses_packets(kind)) return shape_.loses_packets;
     if (loses_data(kind)) return std::ranges::find(losing_, target) != losing_.end();
     return true;
   }
@@ -142,6 +146,10 @@ Place place_of(Kind kind) { return property_of(kind).place; }
 bool loses_data(Kind kind) {
   return kind == Kind::crash_empty || kind == Kind::crash_old || kind == Kind::flush_all ||
          kind == Kind::replica;
+}
+
+bool loses_packets(Kind kind) {
+  return kind == Kind::lost || kind == Kind::lost_to_node || kind == Kind::lost_to_client;
 }
 
 Plan draw_plan(const Shape& shape) { return Drawing{shape}.draw(); }

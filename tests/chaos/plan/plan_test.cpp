@@ -58,6 +58,15 @@ TEST_CASE("beyond_the_assumptions_all_nodes_lose_data_or_the_clocks_of_clients_a
   }
 }
 
+TEST_CASE("packets_are_lost_only_where_the_machine_can_do_that") {
+  Shape lossy = long_run;
+  lossy.loses_packets = true;
+  for (const Kind kind : {Kind::lost, Kind::lost_to_node, Kind::lost_to_client}) {
+    CHECK(has(draw_plan(lossy), kind));
+    CHECK_FALSE(has(draw_plan(long_run), kind));
+  }
+}
+
 TEST_CASE("clients_that_last_are_stopped_and_never_killed") {
   Shape lasting = long_run;
   lasting.lasting = 4;
@@ -70,8 +79,10 @@ TEST_CASE("clients_that_last_are_stopped_and_never_killed") {
 TEST_CASE("long_plans_have_faults_of_every_kind_and_those_of_one_target_do_not_overlap") {
   std::set<Kind> kinds;
   for (const std::uint64_t seed : {1, 2}) {
+    Shape lossy = shape(seed, Profile::beyond);
+    lossy.loses_packets = true;
     std::map<std::pair<Place, int>, std::chrono::milliseconds> ends;
-    for (const Fault& fault : draw_plan(shape(seed, Profile::beyond)).faults) {
+    for (const Fault& fault : draw_plan(lossy).faults) {
       kinds.insert(fault.kind);
       std::chrono::milliseconds& end = ends[{place_of(fault.kind), fault.target}];
       CHECK(fault.at >= end);
@@ -81,7 +92,7 @@ TEST_CASE("long_plans_have_faults_of_every_kind_and_those_of_one_target_do_not_o
       CHECK(end <= long_run.length);
     }
   }
-  CHECK(kinds.size() == 24);
+  CHECK(kinds.size() == 27);
 }
 
 TEST_CASE("a_plan_of_restarts_cuts_one_half_off_from_one_node_and_lets_another_one_forget") {
