@@ -63,6 +63,9 @@ void Crew::start(int client) {
       .output = said_by(client),
       .group = group_};
   auto& words = launch.arguments;
+  // The C library keeps freed memory for each thread, which looks like a leak for minutes.
+  if (orders_.is_memory_judged && orders_.roles[static_cast<std::size_t>(client)] == Role::loading)
+    words.insert(words.begin() + 1, "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1");
   words.insert(words.end(), orders_.more.begin(), orders_.more.end());
   for (const std::string& node : orders_.nodes[static_cast<std::size_t>(client % halves)])
     words.push_back("--node=" + node);

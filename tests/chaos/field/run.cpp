@@ -42,6 +42,7 @@ CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
                     .clock_library = options.clock_library,
                     .folder = options.folder,
                     .more = {},
+                    .is_memory_judged = options.is_memory_judged,
                     .seed = options.seed,
                     .nodes = {nodes.urls(0), nodes.urls(1)}};
   if (!options.mutant.empty()) orders.more.push_back("--mutant=" + options.mutant);
