@@ -121,6 +121,7 @@ TEST_CASE("every_judged_event_occurs") {
   CHECK(within.figures.adoptions > 10);
   CHECK(within.figures.extensions > 100);
   CHECK(within.figures.repairs > 10);
+  CHECK(within.figures.kept > 10);
   CHECK(within.figures.releases_in_callbacks > 5);
   CHECK(within.figures.overlaps == 0);
   const CampaignResult beyond = run({.schedules = 200, .profile = Profile::beyond});
