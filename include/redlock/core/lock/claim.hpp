@@ -71,6 +71,11 @@ struct Claim {
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
     return kind->release.call({key}, {owner}, form);
   }
+  /// `begun`: when the attempt began.
+  void acquired(std::uint64_t with_token, Time begun) noexcept {
+    token = with_token;
+    if (at_least > at_least.zero()) kept_until = later(begun, at_least);
+  }
   /// Returns true if the key has to stay when the lock is released now.
   [[nodiscard]] bool is_kept(Time now) const noexcept { return now < kept_until; }
   /// The release of a lock that was acquired: the key stays until `kept_until`, without an owner.
