@@ -36,7 +36,7 @@ struct JudgeFixture {
 
   Schedule schedule;
   Instant now = 0;
-  std::uint64_t token = 0;
+  std::uint64_t last_token = 0;
   int copies = 3;
   Judge judge{schedule,
               {.is_valid = [this](int, Instant deadline) { return now < deadline; },
@@ -112,7 +112,7 @@ TEST_CASE("a_lock_with_a_minimum_time_must_not_be_had_until_it_is_over") {
     const auto lease = fixture.judge.begin({.resource = 0,
                                             .client = 0,
                                             .owner = "owner",
-                                            .token = ++fixture.token,
+                                            .token = ++fixture.last_token,
                                             .invoked = begun - 5,
                                             .begun = begun,
                                             .deadline = begun + 5,
