@@ -164,6 +164,14 @@ struct LockOptions {
   /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
   Duration lock_delay = Duration{};
 
+  /// For how long nobody else gets the lock, from the begin of the attempt that got it, even if it is released earlier. So a
+  /// job that ends at once is not run again by another machine whose clock or timer is a little late. A release in this time
+  /// leaves the lock on the nodes without a holder (`Holder::is_kept`), neither the process nor a connection has to stay, and
+  /// this client does not get it either. If the process dies, the ttl keeps it. Attempts that fail leave nothing. A release
+  /// by `shut_down` or a destructor counts as any other. A deletion of its keys by people ends it, and a node that forgets
+  /// them; who adopts an orphaned lock gives a time of its own. 0 to the ttl, rounded up to whole milliseconds. Default: 0.
+  Duration at_least = Duration{};
+
   /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree,
   /// as they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is
   /// taken with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.

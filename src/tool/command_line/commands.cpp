@@ -43,17 +43,31 @@ void add_verbosity(CLI::App& command, Verbosity& verbosity) {
       ->excludes(quiet);
 }
 
+/// For how long the nodes keep the lock.
+void add_lifetime(CLI::App& run, RunArguments& arguments) {
+  add_time(
+      run, "--ttl", arguments.ttl,
+      "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s, or --at-least if that is\n"
+      "longer)");
+  add_time(
+      run, "--lock-delay", arguments.lock_delay,
+      "for how long nobody gets the lock after it was lost, or after redlock died; together with --ttl at "
+      "most\n--max-ttl (default: 0)");
+  add_time(
+      run, "--at-least", arguments.at_least,
+      "the nodes keep the lock for at least this time, at most the ttl, even if CMD ends earlier, so that a\n"
+      "short job does not run again on a machine whose clock is behind (default: 0)");
+  run.parse_complete_callback([&run, &arguments] {
+    if (run.count("--ttl") == 0) arguments.ttl = std::max(arguments.ttl, arguments.at_least);
+  });
+}
+
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
   run->formatter(std::make_shared<RunFormatter>(about_run));
   run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
-  add_time(*run, "--ttl", arguments.ttl,
-           "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)");
-  add_time(
-      *run, "--lock-delay", arguments.lock_delay,
-      "for how long nobody gets the lock after it was lost, or after redlock died; together with --ttl at "
-      "most\n--max-ttl (default: 0)");
+  add_lifetime(*run, arguments);
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");
@@ -80,10 +94,6 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       ->check(CLI::Range(0, 255));
   add_time(*run, "--kill-after", arguments.kill_after,
            "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)");
-  add_time(
-      *run, "--at-least", arguments.at_least,
-      "keep the lock for at least this time, even if CMD ends earlier, so that a short job does not run\n"
-      "again on a machine whose clock is behind (default: 0)");
   run->add_option(
          "--metrics", arguments.metrics,
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
