@@ -140,12 +140,12 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// empty), `Errc::no_quorum` (in doubt) or `Errc::misconfigured`. Throws only if memory runs out.
   bool extend(std::error_code& ec);
 
-  /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. Blocks until
-  /// a majority has answered, for at most the node timeout, and while a callback of this lease runs on
-  /// another thread; inside a callback it does not wait for another one (see above). Nodes without a
-  /// connection get the release when they reconnect, or their copy expires. Later calls return the same
-  /// result. After `orphan`, and for an empty lease, it contacts no node and returns *already_lost*: the lock
-  /// of an orphaned lease stays for its adopter, and `loss()` is `Loss::none`.
+  /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. If `LockOptions::at_least` is not
+  /// over yet, the nodes keep the lock without a holder until then. Blocks until a majority has answered, for at most the
+  /// node timeout, and while a callback of this lease runs on another thread; inside a callback it does not wait for
+  /// another one (see above). Nodes without a connection get the release when they reconnect, or their copy
+  /// expires. Later calls return the same result. After `orphan`, and for an empty lease, it contacts no node and
+  /// returns *already_lost*: the lock of an orphaned lease stays for its adopter, and `loss()` is `Loss::none`.
   Release release() noexcept;
 
   /// Gives up the lease without releasing the lock, and returns what `LockClient::adopt` needs to take the lock

@@ -29,8 +29,9 @@ struct InLine {
 struct NodeReport {
   std::string node;                             ///< The endpoint, without credentials.
   NodeStatus status = NodeStatus::unreachable;  ///< The result of the request.
-  std::string message;               ///< Details, often the server's own text, escaped; may be empty.
-  std::optional<std::string> owner;  ///< The owner value that the node holds, if known.
+  std::string message;  ///< Details, often the server's own text, escaped; may be empty.
+  std::optional<std::string>
+      owner;  ///< The owner value that the node holds, if known. See `Holder::is_kept`.
   std::optional<std::chrono::nanoseconds> ttl;  ///< The key's remaining ttl, if known and finite.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
@@ -57,6 +58,10 @@ struct Holder {
   /// Takes the owner value apart.
   REDLOCK_EXPORT explicit Holder(std::string owner_value);
 
+  /// Returns true if nobody holds the lock any more, but `LockOptions::at_least` keeps it on the nodes for `ttl`. Then the
+  /// owner value is `redlock:kept`.
+  [[nodiscard]] REDLOCK_EXPORT bool is_kept() const noexcept;
+
   /// The value of the lock's key, which may be another program's: any bytes.
   std::string owner_value;
   /// `LockOptions::label` of the holder; empty if the owner value has another form. Any bytes: `operator<<` escapes them.
@@ -78,8 +83,8 @@ struct Holder {
 /// may be on several nodes for some seconds, after the node that orders the line has failed.
 [[nodiscard]] REDLOCK_EXPORT std::vector<InLine> line_in(std::span<const NodeReport> reports);
 
-/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form. Unprintable bytes are
-/// escaped.
+/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form, or `nobody, kept by
+/// at_least`. Unprintable bytes are escaped.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Holder&);
 
 }  // namespace v1

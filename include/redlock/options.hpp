@@ -165,6 +165,14 @@ struct LockOptions {
   /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
   Duration lock_delay = Duration{};
 
+  /// For how long nobody else gets the lock, from the begin of the attempt that got it, even if it is released earlier. So a
+  /// job that ends at once is not run again by another machine whose clock or timer is a little late. A release in this time
+  /// leaves the lock on the nodes without a holder (`Holder::is_kept`), neither the process nor a connection has to stay, and
+  /// this client does not get it either. If the process dies, the ttl keeps it. Attempts that fail leave nothing. A release
+  /// by `shut_down` or a destructor counts as any other. A deletion of its keys by people ends it, and a node that forgets
+  /// them; who adopts an orphaned lock gives a time of its own. 0 to the ttl, rounded up to whole milliseconds. Default: 0.
+  Duration at_least = Duration{};
+
   /// Makes the resource a semaphore with so many seats: the call takes any free one, and `Lease::resource` names it. The seats
   /// of `gpu` are the locks `gpu#0`, `gpu#1` and so on, so at most that many leases are valid at any time, and every minority of
   /// the nodes may be gone. A lock of the resource itself is another lock; one of `gpu#0` has that seat. Clients with different

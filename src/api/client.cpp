@@ -162,6 +162,7 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
                     .owner = {},
                     .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
                     .lock_delay = std::chrono::ceil<std::chrono::milliseconds>(times.lock_delay),
+                    .at_least = std::chrono::ceil<std::chrono::milliseconds>(times.at_least),
                     .drift = times.drift,
                     .node_timeout = times.node_timeout};
   if (options.fencing)

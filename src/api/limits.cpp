@@ -103,6 +103,8 @@ Timing timing(const Options& options, const LockOptions& lock) {
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
   check_between("lock_delay", Clock::duration::zero(), lock.lock_delay, longest_ttl);
   const Clock::duration lock_delay = std::chrono::ceil<milliseconds>(lock.lock_delay.get());
+  if (lock.at_least < Duration{} || lock.at_least > Duration{ttl})
+    refuse("at_least is " + text(lock.at_least) + "; allowed: 0 s to the ttl, which is " + text(ttl));
   if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
   const Clock::duration drift = options.drift ? options.drift->get() : core::default_drift(ttl);
   if (drift >= ttl) {
@@ -112,6 +114,7 @@ Timing timing(const Options& options, const LockOptions& lock) {
   return {
       .ttl = ttl,
       .lock_delay = lock_delay,
+      .at_least = std::chrono::ceil<milliseconds>(lock.at_least.get()),
       .drift = drift,
       .node_timeout = options.node_timeout.value_or(std::min(default_node_timeout, ttl / 10)),
       .fence_memory = memory == Clock::duration::zero() ? memory : std::max(memory, 10 * (ttl + lock_delay))};
@@ -143,6 +146,8 @@ LockOptions without_node_wait(LockOptions lock) {
 void check_adoption(const Handover& handover, const LockOptions& options) {
   const FencingToken token = handover.token;
   check_length("the owner value", 1, handover.owner_value.size(), longest_owner_value);
+  if (handover.owner_value.starts_with(own_keys))
+    refuse("the owner value starts with \"redlock:\": nobody owns a lock with such a value");
   if (token.value() > greatest_token)
     refuse("the fencing token is " + std::to_string(token.value()) + "; allowed: 0 (no token) to " +
            std::to_string(greatest_token));

@@ -22,6 +22,7 @@ inline constexpr Clock::duration default_node_timeout = std::chrono::millisecond
 struct Timing {
   Clock::duration ttl{};           ///< Whole milliseconds, because the servers count in them.
   Clock::duration lock_delay{};    ///< Whole milliseconds.
+  Clock::duration at_least{};      ///< Whole milliseconds, from 0 to the ttl.
   Clock::duration drift{};         ///< From 0 to less than the ttl.
   Clock::duration node_timeout{};  ///< Longer than zero.
   Clock::duration fence_memory{};  ///< Whole milliseconds; zero means forever.

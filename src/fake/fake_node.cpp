@@ -223,7 +223,12 @@ Reply FakeNode::extend(const Call& call) {
 }
 
 Reply FakeNode::release(const Call& call) {
-  return integer(value(call, 0) == call.values.at(0) && remove(call.keys[0]) ? 1 : 0);
+  if (value(call, 0) != call.values.at(0)) return integer(0);
+  if (call.values.size() > 1)
+    set_for(call.keys[0], std::string{core::kept_value}, call.values[1], call.now.time);
+  else
+    remove(call.keys[0]);
+  return integer(1);
 }
 
 }  // namespace redlock::inline v1::detail

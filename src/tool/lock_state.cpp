@@ -15,6 +15,8 @@ std::string_view to_string(LockState::Kind kind) noexcept {
   switch (kind) {
     case LockState::Kind::held:
       return "held";
+    case LockState::Kind::kept:
+      return "kept";
     case LockState::Kind::free:
       return "free";
     case LockState::Kind::unknown:
@@ -52,6 +54,8 @@ LockState lock_state_of(std::span<const NodeReport> nodes) {
   bool can_be_held = silent >= majority;
   for (auto& [owner, ttls] : owners) {
     std::ranges::sort(ttls, std::greater{});
+    const bool is_kept = Holder{owner}.is_kept();
+    if (ttls.size() >= majority && is_kept) return {LockState::Kind::kept, {}, ttls[majority - 1]};
     if (ttls.size() >= majority) return {LockState::Kind::held, owner, ttls[majority - 1]};
     can_be_held |= ttls.size() + silent >= majority;
   }
@@ -89,6 +93,8 @@ std::string describe_holder(const LockState& state, const std::string& resource,
              (state.ttl == std::chrono::nanoseconds::max()
                   ? " and never expires."
                   : ", for " + readable(state.ttl) + " unless extended.");
+    case LockState::Kind::kept:
+      return "Nobody holds " + resource + ": it is " + describe_kept(state) + ".";
     case LockState::Kind::free:
       return "Nobody holds " + resource + ".";
     case LockState::Kind::unknown:
@@ -100,6 +106,11 @@ std::string describe_holder(const LockState& state, const std::string& resource,
 }
 
 }  // namespace
+
+std::string describe_kept(const LockState& state) {
+  const bool ends = state.ttl != std::chrono::nanoseconds::max();
+  return "kept by at_least, " + (ends ? "free in " + readable(state.ttl) : std::string{"and never free"});
+}
 
 std::string describe(const LockState& state, const std::string& resource, std::span<const NodeReport> nodes) {
   return describe_holder(state, resource, nodes) + describe_wait(nodes);

@@ -15,14 +15,15 @@ namespace redlock::tool {
 
 /// Who holds a resource, according to a majority of the nodes.
 struct LockState {
-  enum class Kind : std::uint8_t { held, free, unknown };
+  enum class Kind : std::uint8_t { held, kept, free, unknown };  ///< *Kept*: see `Holder::is_kept`.
 
   Kind kind = Kind::unknown;
-  std::string owner;             ///< Set if held.
-  std::chrono::nanoseconds ttl;  ///< If held: time until a majority no longer holds it, unless extended.
+  std::string owner;  ///< Set if held.
+  std::chrono::nanoseconds
+      ttl;  ///< If held or kept: time until a majority no longer has it, unless extended.
 };
 
-/// `held`, `free` or `unknown`.
+/// `held`, `kept`, `free` or `unknown`.
 [[nodiscard]] std::string_view to_string(LockState::Kind) noexcept;
 
 /// Returns true if the node answered whether it has a value.
@@ -42,6 +43,9 @@ struct LockState {
 /// Returns *free* if no owner value can have a majority, whatever the silent nodes hold, and *unknown* if the
 /// silent nodes could make the difference.
 [[nodiscard]] LockState lock_state_of(std::span<const NodeReport> nodes);
+
+/// What there is to say of a lock that is kept: `kept by at_least, free in 12 s`.
+[[nodiscard]] std::string describe_kept(const LockState&);
 
 /// Returns one or two sentences for people: who holds the lock, and for how long too few nodes vote.
 [[nodiscard]] std::string describe(const LockState&, const std::string& resource,

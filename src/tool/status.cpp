@@ -22,10 +22,17 @@ namespace {
 using core::printable;
 using StatusTable = Table<6>;
 
+bool is_kept(const NodeReport& report) { return report.owner && Holder{*report.owner}.is_kept(); }
+
+std::string_view state_of(const NodeReport& report) {
+  return is_kept(report) && report.status == NodeStatus::held ? to_string(LockState::Kind::kept)
+                                                              : to_string(report.status);
+}
+
 StatusTable::Row row_of(const NodeReport& report) {
   return {report.node,
-          std::string{to_string(report.status)},
-          report.owner ? holder_text(*report.owner) : "-",
+          std::string{state_of(report)},
+          report.owner && !is_kept(report) ? holder_text(*report.owner) : "-",
           report.ttl ? readable(*report.ttl) : "-",
           report.counter ? std::to_string(report.counter->value()) : "-",
           printable(report.message)};
@@ -38,7 +45,7 @@ void print(std::span<const NodeReport> reports) {
 }
 
 nlohmann::json json_of(const NodeReport& report) {
-  nlohmann::json node{{"node", report.node}, {"state", to_string(report.status)}};
+  nlohmann::json node{{"node", report.node}, {"state", state_of(report)}};
   if (report.owner) add_holder(node, *report.owner);
   if (report.ttl) node["ttl_ms"] = milliseconds_of(*report.ttl);
   if (report.counter) node["counter"] = report.counter->value();
@@ -49,8 +56,8 @@ nlohmann::json json_of(const NodeReport& report) {
 
 void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports) {
   nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
-  if (state.kind == LockState::Kind::held) {
-    add_holder(all, state.owner);
+  if (state.kind == LockState::Kind::held) add_holder(all, state.owner);
+  if (state.kind == LockState::Kind::held || state.kind == LockState::Kind::kept) {
     if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = milliseconds_of(state.ttl);
   }
   all["line"] = line_json(line_in(reports));

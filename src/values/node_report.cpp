@@ -13,6 +13,7 @@
 
 #include "redlock/core/base/hex.hpp"
 #include "redlock/core/base/printable.hpp"
+#include "redlock/core/wire/scripts.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -84,6 +85,8 @@ Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
   if (at > digits) label = value.substr(digits + 1, at - digits - 1);
 }
 
+bool Holder::is_kept() const noexcept { return owner_value == core::kept_value; }
+
 std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
   for (const NodeReport& report : reports) {
     if (!report.owner || report.owner->empty()) continue;
@@ -117,6 +120,7 @@ std::vector<InLine> line_in(std::span<const NodeReport> reports) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {
+  if (holder.is_kept()) return out << "nobody, kept by at_least";
   if (!holder.since) return out << core::printable(holder.owner_value);
   const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};

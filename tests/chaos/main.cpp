@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "chaos/field/packets.hpp"
 #include "chaos/field/run.hpp"
 #include "chaos/report/page.hpp"
 
@@ -18,6 +19,8 @@ using redlock::chaos::RunOptions;
 struct Arguments {
   RunOptions run;
   std::string report;
+  std::filesystem::path clients;
+  bool loses_packets = false;
   int seconds = 60;
 };
 
@@ -75,15 +78,29 @@ int main(int argc, char** argv) try {
   app.add_flag(
       "--full-load", run.is_full_load,
       "also clients that lock in many threads without a pause, whose memory and descriptors are judged");
+  app.add_flag("--lose-packets", arguments.loses_packets,
+               "also lose packets, in a network namespace with nftables, where the machine allows that");
+  app.add_option("--clients", arguments.clients,
+                 "the folder of a chaos-client and a redlock to be used, for example of a build with a "
+                 "sanitizer; memory is not judged then");
   app.add_flag("--control", run.is_control,
                "without restart guard, and stores without tokens: succeed if writes are lost");
   CLI11_PARSE(app, argc, argv);
   run.length = std::chrono::seconds{arguments.seconds};
   if (run.mutant == "marker-without-run-id") run.nodes = 3;  // its plan is for three
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  run.program = own / "chaos-client";
-  run.tool = own / "redlock";
+  run.is_memory_judged = arguments.clients.empty();
+  if (arguments.clients.empty()) arguments.clients = own;
+  arguments.clients = std::filesystem::absolute(arguments.clients);
+  run.program = arguments.clients / "chaos-client";
+  run.tool = arguments.clients / "redlock";
   run.clock_library = own / "libredlock-chaos-clock.so";
+  if (arguments.loses_packets) {
+    // Before any thread is started.
+    const std::string refusal = redlock::chaos::enter_own_network();
+    if (!refusal.empty()) std::cout << "No packets are lost here: " << refusal << '\n';
+    run.loses_packets = refusal.empty();
+  }
   run.folder = make_folder();
   return conclude(arguments, redlock::chaos::run(run));
 } catch (const std::exception& error) {

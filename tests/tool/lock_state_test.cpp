@@ -35,6 +35,8 @@ char kind_of(const std::string& picture) {
   switch (lock_state_of(nodes(picture)).kind) {
     case LockState::Kind::held:
       return 'h';
+    case LockState::Kind::kept:
+      return 'k';
     case LockState::Kind::free:
       return 'f';
     case LockState::Kind::unknown:
@@ -118,4 +120,18 @@ TEST_CASE("each_state_is_described_by_a_sentence") {
   CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a and never expires.");
   CHECK(say(nodes("a....")) == "Nobody holds r.");
   CHECK(say(nodes("aa???")) == "Cannot tell who holds r: only 2 of 5 nodes answered.");
+}
+
+TEST_CASE("a_lock_that_a_majority_keeps_after_its_release_is_held_by_nobody") {
+  std::vector<NodeReport> reports = nodes("a..");
+  reports[1] = held_by("redlock:kept", 12s);
+  reports[2] = held_by("redlock:kept", 13s);
+  const LockState kept = lock_state_of(reports);
+  CHECK(kept.kind == LockState::Kind::kept);
+  CHECK(kept.owner.empty());
+  CHECK(kept.ttl == 12s);
+  CHECK(describe(kept, "r", reports) == "Nobody holds r: it is kept by at_least, free in 12.0 s.");
+  reports[1].ttl.reset();
+  reports[2].ttl.reset();
+  CHECK(describe_kept(lock_state_of(reports)) == "kept by at_least, and never free");
 }

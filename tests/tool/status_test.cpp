@@ -107,3 +107,35 @@ TEST_CASE("status_names_the_command_that_runs_under_the_lock_or_what_it_calls_it
   CHECK(says("one", ":" + std::to_string(unnamed.id()) + " sleep since 2"));
   CHECK(says("two", "two is held by the nightly one since 2"));
 }
+
+TEST_CASE("status_and_list_and_release_show_a_lock_that_is_kept_after_its_release_as_held_by_nobody") {
+  LocalNodes nodes{1};
+  RawClient{nodes.port(0)}.command({"SET", "r", "redlock:kept", "PX", "3590000"});
+  const auto show = [&](const std::vector<std::string>& arguments) {
+    return run_tool(arguments, nodes.urls());
+  };
+  const Program::Ending text = show({"status", "r"});
+  CHECK(text.code == 0);
+  CHECK_THAT(text.output, contains("  kept   -       59 min "));
+  CHECK_THAT(text.output, contains("\nNobody holds r: it is kept by at_least, free in 59 min "));
+  const auto json = nlohmann::json::parse(show({"status", "--json", "r"}).output);
+  CHECK(json["state"] == "kept");
+  CHECK_FALSE(json.contains("owner"));
+  CHECK(json["ttl_ms"].get<long>() > 3'000'000);
+  CHECK(json["nodes"][0]["state"] == "kept");
+  CHECK_FALSE(json["nodes"][0].contains("owner"));
+  CHECK_THAT(show({"list"}).output, contains("r         nobody, kept by at_least  -            59 min "));
+  const auto listed = nlohmann::json::parse(show({"list", "--json"}).output);
+  CHECK(listed["state"] == "kept");
+  CHECK_FALSE(listed.contains("owner"));
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--yes"}, {"--owner", "redlock:kept"}}) {
+    std::vector<std::string> words{"release", "--force", "r"};
+    words.insert(words.end(), how.begin(), how.end());
+    const Program::Ending refused = show(words);
+    CHECK(refused.code == 1);
+    CHECK_THAT(refused.errors,
+               contains("nothing to release: Nobody holds r: it is kept by at_least, free in"));
+  }
+  CHECK(RawClient{nodes.port(0)}.command({"GET", "r"}) == "redlock:kept");
+}

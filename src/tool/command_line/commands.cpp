@@ -43,23 +43,41 @@ void add_verbosity(CLI::App& command, Verbosity& verbosity) {
       ->excludes(quiet);
 }
 
-CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
-  CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
-  run->formatter(std::make_shared<RunFormatter>(about_run));
-  run->footer(run_footer);
-  add_nodes(*run, arguments.nodes);
-  add_time(*run, "--ttl", arguments.ttl,
-           "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s)");
+/// For how long the nodes keep the lock.
+void add_lifetime(CLI::App& run, RunArguments& arguments) {
   add_time(
-      *run, "--lock-delay", arguments.lock_delay,
+      run, "--ttl", arguments.ttl,
+      "how long the lock remains if redlock dies, 10ms to --max-ttl (default: 30s, or --at-least if that is\n"
+      "longer)");
+  add_time(
+      run, "--lock-delay", arguments.lock_delay,
       "for how long nobody gets the lock after it was lost, or after redlock died; together with --ttl at "
       "most\n--max-ttl (default: 0)");
-  run->add_option(
+  add_time(
+      run, "--at-least", arguments.at_least,
+      "the nodes keep the lock for at least this time, at most the ttl, even if CMD ends earlier, so that a\n"
+      "short job does not run again on a machine whose clock is behind (default: 0)");
+  run.parse_complete_callback([&run, &arguments] {
+    if (run.count("--ttl") == 0) arguments.ttl = std::max(arguments.ttl, arguments.at_least);
+  });
+}
+
+void add_seats(CLI::App& run, RunArguments& arguments) {
+  run.add_option(
          "--seats", arguments.seats,
          "so many may hold RESOURCE at the same time, each a seat RESOURCE#0, RESOURCE#1 and so on: 1 to "
          "1000.\nAll users should agree (default: one holder, of RESOURCE itself)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
+}
+
+CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
+  CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
+  run->formatter(std::make_shared<RunFormatter>(about_run));
+  run->footer(run_footer);
+  add_nodes(*run, arguments.nodes);
+  add_lifetime(*run, arguments);
+  add_seats(*run, arguments);
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");
@@ -86,10 +104,6 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       ->check(CLI::Range(0, 255));
   add_time(*run, "--kill-after", arguments.kill_after,
            "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)");
-  add_time(
-      *run, "--at-least", arguments.at_least,
-      "keep the lock for at least this time, even if CMD ends earlier, so that a short job does not run\n"
-      "again on a machine whose clock is behind (default: 0)");
   run->add_option(
          "--metrics", arguments.metrics,
          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"

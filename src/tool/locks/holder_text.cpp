@@ -12,6 +12,7 @@ namespace redlock::tool {
 
 std::string holder_text(const std::string& owner_value) {
   const Holder holder{owner_value};
+  if (holder.is_kept()) return "nobody, kept by at_least";
   return core::printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
 }
 
@@ -25,8 +26,9 @@ std::string utc_text(std::chrono::sys_seconds time) {
 }
 
 void add_holder(nlohmann::json& to, const std::string& owner_value) {
-  to["owner"] = owner_value;
   const Holder holder{owner_value};
+  if (holder.is_kept()) return;
+  to["owner"] = owner_value;
   if (!holder.since) return;
   to["label"] = holder.label;
   to["since"] = holder.since->time_since_epoch().count();

@@ -7,13 +7,14 @@
 
 namespace redlock::tool {
 
-/// The first digits and the label; or all of an owner value that another program made. Printable.
+/// The first digits and the label; or all of an owner value that another program made; or that nobody holds the lock, but it
+/// is kept. Printable.
 [[nodiscard]] std::string holder_text(const std::string& owner_value);
 
 /// `2026-11-23 14:02:11`, in UTC.
 [[nodiscard]] std::string utc_text(std::chrono::sys_seconds);
 
-/// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970.
+/// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970. Nothing if nobody holds it.
 void add_holder(nlohmann::json& to, const std::string& owner_value);
 
 /// The JSON text; with an indentation of -1 it is one line. JSON is UTF-8, but resources and owner values may contain any

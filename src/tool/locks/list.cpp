@@ -54,7 +54,7 @@ Entry entry_of(const FoundLock& lock) {
     if (report.owner != most->first) continue;
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
   }
-  if (entry.state == LockState::Kind::held)
+  if (entry.state == LockState::Kind::held || entry.state == LockState::Kind::kept)
     entry.ttl = state.ttl == std::chrono::nanoseconds::max() ? std::nullopt : std::optional{state.ttl};
   return entry;
 }

@@ -33,7 +33,9 @@ bool is_owner_value(std::string_view value) {
          (value.size() == digits || value[digits] == ' ');
 }
 
-bool is_lock(const Reply& value) { return value.is(Reply::Kind::string) && is_owner_value(value.text); }
+bool is_lock(const Reply& value) {
+  return value.is(Reply::Kind::string) && (is_owner_value(value.text) || Holder{value.text}.is_kept());
+}
 
 /// Keys of other types, and keys that this user may not read, are no locks of this user: these errors concern one key only.
 bool is_failure(const Reply& reply) {

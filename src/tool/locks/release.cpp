@@ -40,7 +40,8 @@ std::string owner_beginning_with(const std::string& text, const Reports& reports
                                             std::to_string(shortest_beginning) + " characters"};
   std::set<std::string> owners;
   for (const NodeReport& report : reports)
-    if (report.owner && report.owner->starts_with(text)) owners.insert(*report.owner);
+    if (report.owner && report.owner->starts_with(text) && !Holder{*report.owner}.is_kept())
+      owners.insert(*report.owner);
   if (owners.contains(text)) return text;
   if (owners.size() > 1)
     throw Error{Errc::invalid_argument,

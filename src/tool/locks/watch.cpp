@@ -39,6 +39,8 @@ std::string line_of(When when, const LockState& state, const Reports& reports) {
   if (state.kind == LockState::Kind::held) {
     line << "held by " << Holder{state.owner};
     if (const auto token = token_of(reports, state.owner)) line << ", token " << token->value();
+  } else if (state.kind == LockState::Kind::kept) {
+    line << describe_kept(state);
   } else if (state.kind == LockState::Kind::free) {
     line << "free";
   } else {

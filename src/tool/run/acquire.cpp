@@ -22,6 +22,7 @@ LockOptions options_of(const RunArguments& arguments) {
   return {
       .ttl = arguments.ttl,
       .lock_delay = arguments.lock_delay,
+      .at_least = arguments.at_least,
       .seats = arguments.seats,
       .order = arguments.order,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};

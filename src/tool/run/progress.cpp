@@ -35,8 +35,11 @@ std::string fitted(const std::string& text) {
   return text.substr(0, text.size() - rest.size());
 }
 
-std::string by(const std::optional<Holder>& holder) {
+/// `held by web3:4711 …`, or what else is in the way.
+std::string state_of(const std::optional<Holder>& holder) {
+  if (holder && holder->is_kept()) return "kept by at_least";
   std::ostringstream text;
+  text << "held";
   if (holder) text << " by " << *holder;
   return text.str();
 }
@@ -45,7 +48,7 @@ std::string reason_of(const Observer::Attempt& attempt) {
   if (attempt.failure != Errc::held) return "too few nodes vote";
   const std::string left =
       attempt.holder && attempt.holder->ttl ? ", " + readable(*attempt.holder->ttl) + " left" : std::string{};
-  return "held" + by(attempt.holder) + left;
+  return state_of(attempt.holder) + left;
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ void Progress::lined_up(const Line& event) {
   if (position_ == 0 || !is_due(now)) return;
   if (!holder_ && ask_holder_) holder_ = ask_holder_();
   write("waiting for " + resource_ + ": " + ordinal(position_) + " in line" +
-            (holder_ ? ", held" + by(holder_) : ""),
+            (holder_ ? ", " + state_of(holder_) : ""),
         now);
 }
 void Progress::waited(const Wait& event) {

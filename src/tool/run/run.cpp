@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "redlock/core/base/printable.hpp"
-#include "redlock/core/base/time.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/run/acquire.hpp"
 #include "tool/run/command.hpp"
@@ -165,19 +164,6 @@ std::string explain(Redlock& locks, const Lease& lease, const CommandResult& res
   return text.str();
 }
 
-/// Whether somebody wants this process to end, by a signal that was forwarded to the command.
-bool is_to_end(const CommandResult& result, const SignalForwarder& signals) {
-  return result.interrupted || result.code == killed_by_signal + SIGHUP || signals.has_forwarded(SIGTERM) ||
-         signals.has_forwarded(SIGINT) || signals.has_forwarded(SIGQUIT);
-}
-
-/// Keeps the lock until then, or until a signal.
-void keep(const Lease& lease, Clock::time_point until, const SignalForwarder& signals) {
-  if (lease.wait_lost(until - Clock::now(), signals.stop()))
-    warn("the lock " + core::printable(lease.resource()) +
-         " was lost before --at-least was over: " + std::string{to_string(lease.loss())});
-}
-
 }  // namespace
 
 Ending run(const RunArguments& arguments) {
@@ -197,12 +183,9 @@ Ending run(const RunArguments& arguments) {
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (acquired.is_held()) return {arguments.conflict_code};
   Lease lease = std::move(acquired).value();
-  const Clock::time_point taken = Clock::now();
 
   const CommandResult result = run_under(lease, arguments, nodes, signals, termination, watchdog);
   const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
-  if (!result.was_terminated && !is_to_end(result, signals))
-    keep(lease, core::later(taken, arguments.at_least), signals);
   lease.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};

@@ -27,7 +27,7 @@ struct RunArguments {
   /// effect with a positive `wait`, which limits both waits.
   std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
   std::optional<Order> order;           ///< Empty: `fifo`, if the nodes grant the rights for it.
-  std::chrono::nanoseconds at_least{};  ///< How long to keep the lock at least.
+  std::chrono::nanoseconds at_least{};  ///< For how long the lock stays taken at least.
   int conflict_code = conflict;
   Verbosity verbosity = Verbosity::normal;
   std::string label;       ///< Empty: host, process and the name of the command.

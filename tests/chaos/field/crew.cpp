@@ -47,6 +47,7 @@ Crew::Crew(CrewOrders orders, const testing::detail::ProcessGroup& group)
 }
 
 std::string Crew::log_of(int client) const { return orders_.folder + "/client-" + std::to_string(client); }
+std::string Crew::said_by(int client) const { return log_of(client) + ".said"; }
 std::string Crew::victim_file(int client) const { return log_of(client) + ".victim"; }
 
 void Crew::start(int client) {
@@ -59,9 +60,12 @@ void Crew::start(int client) {
                     std::to_string(static_cast<int>(orders_.roles[static_cast<std::size_t>(client)])),
                     "--seed=" + std::to_string(seed), "--log=" + log_of(client), "--folder=" + orders_.folder,
                     "--tool=" + orders_.tool, "--victim=" + victim_file(client)},
-      .output = log_of(client) + ".said",
+      .output = said_by(client),
       .group = group_};
   auto& words = launch.arguments;
+  // The C library keeps freed memory for each thread, which looks like a leak for minutes.
+  if (orders_.is_memory_judged && orders_.roles[static_cast<std::size_t>(client)] == Role::loading)
+    words.insert(words.begin() + 1, "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1");
   words.insert(words.end(), orders_.more.begin(), orders_.more.end());
   for (const std::string& node : orders_.nodes[static_cast<std::size_t>(client % halves)])
     words.push_back("--node=" + node);
@@ -129,7 +133,17 @@ std::optional<std::string> Crew::failure() {
     Member& of = member(client);
     if (of.pid == 0 || !testing::detail::reap(of.pid, WNOHANG)) continue;
     of.pid = 0;
-    return client_name(client) + " has ended by itself:\n" + end_of_file(log_of(client) + ".said");
+    return client_name(client) + " has ended by itself:\n" + end_of_file(said_by(client));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Crew::sanitizer_report() const {
+  for (int client = 0; client < static_cast<int>(members_.size()); ++client) {
+    std::ifstream file{said_by(client)};
+    const std::string said{std::istreambuf_iterator<char>{file}, {}};
+    for (const char* const sign : {"Sanitizer:", "runtime error:"})
+      if (said.find(sign) != std::string::npos) return client_name(client) + " says:\n" + said;
   }
   return std::nullopt;
 }

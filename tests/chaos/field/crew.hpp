@@ -24,6 +24,7 @@ struct CrewOrders {
   std::string clock_library;
   std::string folder;             // for logs and what clients share
   std::vector<std::string> more;  // arguments for all
+  bool is_memory_judged = false;  // of those that make the full load
   std::uint64_t seed = 1;
   std::vector<std::vector<std::string>> nodes;  // the addresses for each half
 };
@@ -41,6 +42,8 @@ class Crew {
   [[nodiscard]] bool finish();
   /// Says which client has ended by itself, with the end of what it wrote.
   [[nodiscard]] std::optional<std::string> failure();
+  /// What a sanitizer has reported about a client or a process that it started.
+  [[nodiscard]] std::optional<std::string> sanitizer_report() const;
 
   [[nodiscard]] std::string log_of(int client) const;
   /// The client's process; 0 if it is dead.
@@ -54,6 +57,7 @@ class Crew {
   };
   void start(int client);
   void kill(int client);
+  [[nodiscard]] std::string said_by(int client) const;
   [[nodiscard]] std::string victim_file(int client) const;
   [[nodiscard]] pid_t victim_of(int client) const;
   Member& member(int client) { return members_[static_cast<std::size_t>(client)]; }

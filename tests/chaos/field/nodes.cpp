@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "chaos/field/packets.hpp"
 #include "support/network/raw_client.hpp"
 #include "testing/process.hpp"
 
@@ -33,6 +34,11 @@ std::string server_with_clock(const std::string& folder, const std::string& cloc
                       << clock_library << "' exec '" << *server << "' \"$@\"\n";
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path;
+}
+
+Direction direction_of(Kind kind) {
+  if (kind == Kind::lost_to_node) return Direction::to_server;
+  return kind == Kind::lost_to_client ? Direction::to_client : Direction::both;
 }
 
 /// Keys that stay for longer than any lock.
@@ -148,6 +154,10 @@ void Nodes::begin_at_link(const Fault& fault) {
     case Kind::reset:
       proxy.refuse(true);
       return proxy.cut(Cut::reset);
+    case Kind::lost:
+    case Kind::lost_to_node:
+    case Kind::lost_to_client:
+      return drop_packets(proxy.port(), direction_of(fault.kind), true);
     default:
       throw std::logic_error{"no fault of a link"};
   }
@@ -168,6 +178,10 @@ void Nodes::end_at_link(const Fault& fault) {
       return proxy.trickle(0ns, Direction::to_client);
     case Kind::reset:
       return proxy.refuse(false);
+    case Kind::lost:
+    case Kind::lost_to_node:
+    case Kind::lost_to_client:
+      return drop_packets(proxy.port(), direction_of(fault.kind), false);
     default:
       return;
   }

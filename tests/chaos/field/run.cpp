@@ -42,6 +42,7 @@ CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
                     .clock_library = options.clock_library,
                     .folder = options.folder,
                     .more = {},
+                    .is_memory_judged = options.is_memory_judged,
                     .seed = options.seed,
                     .nodes = {nodes.urls(0), nodes.urls(1)}};
   if (!options.mutant.empty()) orders.more.push_back("--mutant=" + options.mutant);
@@ -80,6 +81,7 @@ Plan plan_of(const RunOptions& options, int clients) {
                     .lasting = options.is_full_load ? loading_clients : 0,
                     .length = options.length,
                     .haste = options.haste,
+                    .loses_packets = options.loses_packets,
                     .only = faults_for(options.mutant)};
   return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
 }
@@ -221,8 +223,9 @@ class Run {
       if (const auto failure = crew_->failure()) throw std::runtime_error{*failure};
     }
     given.end = now();
-    given.footprints = footprints_;
+    if (options_.is_memory_judged) given.footprints = footprints_;
     if (!crew_->finish()) throw std::runtime_error{"a client does not end"};
+    if (const auto report = crew_->sanitizer_report()) throw std::runtime_error{*report};
     static_cast<void>(testing::eventually(
         [&] {
           given.left = nodes_.keys_left();

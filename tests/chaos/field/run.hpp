@@ -20,10 +20,12 @@ struct RunOptions {
   int nodes = 3;
   std::chrono::seconds length{60};
   int haste = 1;
-  std::string mutant;         // empty: none
-  bool is_full_load = false;  // then memory and descriptors of those who make it are judged
-  bool is_control = false;    // without restart guard, and without tokens for the store
-  std::string program;        // of the clients
+  std::string mutant;          // empty: none
+  bool loses_packets = false;  // precondition: this network is our own
+  bool is_full_load = false;
+  bool is_memory_judged = true;  // of the clients that make the full load
+  bool is_control = false;       // without restart guard, and without tokens for the store
+  std::string program;           // of the clients
   std::string tool;
   std::string clock_library;
   std::string folder;  // for the logs

@@ -55,7 +55,7 @@ std::string text_of(const Growth& growth) {
 }
 
 bool has_leaked(const Growth& growth) {
-  constexpr std::int64_t most_memory = 1024;
+  constexpr std::int64_t most_memory = 512;
   constexpr int most_descriptors = 4;
   return growth.late.memory > growth.early.memory + most_memory ||
          growth.late.descriptors > growth.early.descriptors + most_descriptors;

@@ -40,6 +40,9 @@ constexpr std::array properties{
     Property{Kind::throttle, "throttle", Place::link, 1},
     Property{Kind::close, "close", Place::link, 1},
     Property{Kind::reset, "reset", Place::link, 1},
+    Property{Kind::lost, "lost-packets", Place::link, 2},
+    Property{Kind::lost_to_node, "lost-commands", Place::link, 1},
+    Property{Kind::lost_to_client, "lost-replies", Place::link, 1},
     Property{Kind::client_stop, "client-stop", Place::client, 3},
     Property{Kind::client_kill, "client-kill", Place::client, 2},
     Property{Kind::client_clock, "client-clock", Place::client, 1},
@@ -50,10 +53,11 @@ const Property& property_of(Kind kind) { return properties.at(static_cast<std::s
 class Drawing {
  public:
   explicit Drawing(const Shape& shape) : shape_{shape}, random_{shape.seed * 2 + (is_within() ? 0 : 1)} {
-    const int minority = (shape.nodes - 1) / 2;
+    const bool is_odd = shape.seed % 2 == 1;
+    if (is_within() ? !is_odd : is_odd) return;
+    const int losing = is_within() ? (shape.nodes - 1) / 2 : shape.nodes;
     const int first = static_cast<int>(random_.between(0, shape.nodes - 1));
-    for (int i = 0; i < minority; ++i) losing_.push_back((first + i) % shape.nodes);
-    all_lose_ = !is_within() && shape.seed % 2 == 0;
+    for (int i = 0; i < losing; ++i) losing_.push_back((first + i) % shape.nodes);
   }
 
   Plan draw() {
@@ -72,9 +76,10 @@ class Drawing {
   [[nodiscard]] bool may_happen(Kind kind, int target) const {
     if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
-    if (kind == Kind::client_clock) return !all_lose_;
+    if (kind == Kind::client_clock) return losing_.empty();
     if (kind == Kind::client_kill) return target < shape_.clients - shape_.lasting;
-    if (loses_data(kind)) return all_lose_ || std::ranges::find(losing_, target) != losing_.end();
+    if (loses_packets(kind)) return shape_.loses_packets;
+    if (loses_data(kind)) return std::ranges::find(losing_, target) != losing_.end();
     return true;
   }
 
@@ -130,7 +135,6 @@ class Drawing {
   const Shape& shape_;
   Random random_;
   std::vector<int> losing_;  // nodes that may lose their data
-  bool all_lose_ = false;
   Plan plan_;
 };
 
@@ -142,6 +146,10 @@ Place place_of(Kind kind) { return property_of(kind).place; }
 bool loses_data(Kind kind) {
   return kind == Kind::crash_empty || kind == Kind::crash_old || kind == Kind::flush_all ||
          kind == Kind::replica;
+}
+
+bool loses_packets(Kind kind) {
+  return kind == Kind::lost || kind == Kind::lost_to_node || kind == Kind::lost_to_client;
 }
 
 Plan draw_plan(const Shape& shape) { return Drawing{shape}.draw(); }

@@ -31,13 +31,16 @@ enum class Kind : std::uint8_t {
   no_channel,      // the ACL forbids all channels
   replica,         // REPLICAOF the node `amount`, and REPLICAOF NO ONE
   // Of a link: the way between a node and one half of the clients.
-  stall,        // nothing arrives
-  deaf_node,    // commands do not arrive
-  deaf_client,  // replies do not arrive
-  delay,        // everything takes `amount` ms longer, each way
-  throttle,     // one byte every `amount` ms
-  close,        // connections end with FIN
-  reset,        // connections end with RST, and new ones are refused
+  stall,           // nothing arrives
+  deaf_node,       // commands do not arrive
+  deaf_client,     // replies do not arrive
+  delay,           // everything takes `amount` ms longer, each way
+  throttle,        // one byte every `amount` ms
+  close,           // connections end with FIN
+  reset,           // connections end with RST, and new ones are refused
+  lost,            // packets are lost, where the machine can do that
+  lost_to_node,    // …, those of commands
+  lost_to_client,  // …, those of replies
   // Of a client process.
   client_stop,   // SIGSTOP, and SIGCONT
   client_kill,   // kill -9, and a new process
@@ -47,6 +50,8 @@ enum class Kind : std::uint8_t {
 
 enum class Place : std::uint8_t { node, link, client };
 [[nodiscard]] Place place_of(Kind);
+/// Whether it needs a network in which packets can be lost.
+[[nodiscard]] bool loses_packets(Kind);
 /// Whether the node may have forgotten what it granted, and its counters.
 [[nodiscard]] bool loses_data(Kind);
 
@@ -68,7 +73,8 @@ struct Shape {
   int clients = 1;
   int lasting = 0;  // the last ones of the clients, which are never killed
   std::chrono::seconds length{60};
-  int haste = 1;             // faults come so many times as often
+  int haste = 1;  // faults come so many times as often
+  bool loses_packets = false;
   std::vector<Kind> only{};  // if not empty, no other faults happen
 };
 
@@ -84,10 +90,11 @@ struct Plan {
 
 /// The same shape gives the same plan, with every compiler. Faults of one target do not overlap, those of different ones do.
 ///
-/// Under `within` only a minority, the same all the time, loses data, and the nodes' clocks are right: so all promises hold
-/// for clients that guard restarts. Under `beyond` every node's clock is set; for every second seed all nodes lose data as
-/// well, and then the clients' clocks are right. So fencing tokens increase in all plans: a majority keeps its counters, or the
-/// clocks that propose tokens go on.
+/// Under `within` the nodes' clocks are right, and with an odd seed a minority, the same all the time, loses data: so all
+/// promises hold for clients that guard restarts. Under `beyond` every node's clock is set, and with an even seed all nodes lose
+/// data. Where no node loses data, the clients' clocks are set. So fencing tokens increase in all plans: all nodes keep their
+/// counters, or the clocks that propose tokens go on. (One node that forgets is too many for wrong clocks: if it was one of
+/// a bare majority that had acknowledged a token, it forms a majority of smaller counters with a node that had not.)
 [[nodiscard]] Plan draw_plan(const Shape&);
 
 /// Faults by which it shows whether clients guard restarts: one half never reaches the node 2, so it locks by the nodes 0 and 1.

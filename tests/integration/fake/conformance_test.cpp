@@ -96,6 +96,14 @@ void acquires_and_releases(Surroundings& world, Transcript& see) {
   see.push_back(std::to_string(third.fencing_token().value()));
 }
 
+void is_kept(Surroundings& world, Transcript& see) {
+  see.emplace_back(to_string(world.locks().try_lock("r", {.ttl = 1s, .at_least = 1s}).value().release()));
+  const LockResult refused = world.locks().try_lock("r");
+  see.push_back(seen(refused));
+  see.emplace_back(refused.holder()->is_kept() ? "kept" : "not kept");
+  see.push_back(seen(world.locks().try_lock_for("r", 20s, {.ttl = 1s})));
+}
+
 void expires(Surroundings& world, Transcript& see) {
   std::string told = "nothing";
   Lease lease = world.locks()
@@ -236,6 +244,7 @@ void is_a_mutex(Surroundings& world, Transcript& see) {
 TEST_CASE("fake_locks_show_what_real_nodes_show") {
   const auto [name, scenario, lines] = GENERATE(table<std::string, Scenario, std::size_t>({
       {"acquires and releases", acquires_and_releases, 13},
+      {"is kept", is_kept, 4},
       {"expires", expires, 8},
       {"is extended", is_extended, 2},
       {"is deleted", is_deleted, 10},

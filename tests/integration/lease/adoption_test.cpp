@@ -245,6 +245,8 @@ TEST_CASE("invalid_adoption_arguments_are_refused_with_what_is_allowed") {
   };
   check("", 1, {}, "the owner value has 0 bytes; allowed: 1 to 1024");
   check(std::string(1025, 'x'), 1, {}, "the owner value has 1025 bytes; allowed: 1 to 1024");
+  check("redlock:kept", 1, {},
+        "the owner value starts with \"redlock:\": nobody owns a lock with such a value");
   check("x", (std::uint64_t{1} << 53U) - 1, {},
         "the fencing token is 9007199254740991; allowed: 0 (no token) to 9007199254740990");
   check("x", 1, {.fencing = false}, "the lock to adopt has a fencing token; set fencing = true");

@@ -232,7 +232,10 @@ Texts Operations::shipped() {
   words.push_back(apart ? any_key(random_) : key_name(pair));
   if (has_counter) words.push_back(apart ? any_key(random_) : key_name(pair + 1));
   words.push_back(random_.one_in(8) ? any_value(random_) : any_owner(random_));
-  if (&script == &core::release_script) return words;
+  if (&script == &core::release_script) {
+    if (random_.one_in(2)) words.push_back(any_life(random_));
+    return words;
+  }
   words.push_back(&script == &core::confirm_script ? any_proposal(random_, now_us_) : any_life(random_));
   if (&script == &core::extend_script) {
     words.push_back(random_.one_in(2) ? "0" : any_life(random_));

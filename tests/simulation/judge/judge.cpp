@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 11> names{"exclusion", "honesty",  "tokens",     "fence",
+  constexpr std::array<std::string_view, 12> names{"exclusion", "honesty",  "tokens",     "fence",
                                                    "ownership", "liveness", "quiescence", "order",
-                                                   "wake-up",   "traffic",  "delay"};
+                                                   "wake-up",   "traffic",  "delay",      "at-least"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -32,6 +32,7 @@ void Figures::add(const Figures& other) {
   adoptions += other.adoptions;
   extensions += other.extensions;
   repairs += other.repairs;
+  kept += other.kept;
   releases_in_callbacks += other.releases_in_callbacks;
   bypasses += other.bypasses;
   overlaps += other.overlaps;
@@ -53,6 +54,7 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was returned after its deadline");
   judge_exclusion(index, now);
   judge_delay(leases_[index], now);
+  judge_at_least(leases_[index], now);
   if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
   audit(leases_[index].resource, now);
   return index;
@@ -162,6 +164,19 @@ void Judge::judge_delay(const Lease& lease, Instant now) {
       return report(Rule::delay, now,
                     client_name(lease.client) + " gets the lock too soon after " +
                         client_name(earlier.client) + " has lost it");
+  }
+}
+
+/// A release leaves copies that keep others from the lock. Clocks may differ by a fiftieth.
+void Judge::judge_at_least(const Lease& lease, Instant now) {
+  if (schedule_.at_least.count() == 0 || people_delete_ || loses_copies(schedule_)) return;
+  for (Lease& earlier : leases_) {
+    if (&earlier == &lease || earlier.resource != lease.resource) continue;
+    earlier.handed_over |= lease.adopted;
+    if (!earlier.handed_over && now < earlier.invoked + earlier.at_least.count() * millisecond * 49 / 50)
+      return report(Rule::at_least, now,
+                    client_name(lease.client) + " gets the lock too soon after " +
+                        client_name(earlier.client) + " has got it");
   }
 }
 

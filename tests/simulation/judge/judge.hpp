@@ -28,6 +28,7 @@ struct Figures {
   std::uint64_t adoptions = 0;
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
+  std::uint64_t kept = 0;  // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;
   std::uint64_t bypasses = 0;  // a call was served before one that stood in line when it began
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
@@ -57,7 +58,10 @@ class Judge {
     Instant invoked;  // when its acquisition began
     Instant begun;
     Instant deadline;  // by the client's clock
+    std::chrono::milliseconds
+        at_least{};  // from the begin of the acquisition, nobody else is to get the lock
     bool adopted = false;
+    bool handed_over = false;  // another one has adopted the lock
     bool over = false;
     bool given_back_in_time = false;
     bool loss_is_reported = false;
@@ -80,7 +84,7 @@ class Judge {
   /// That copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index, LeaseEnd how);
-  /// People delete locks on all nodes, which ends delays.
+  /// People delete locks on all nodes, which ends delays and minimum times.
   void deleted_by_people() noexcept { people_delete_ = true; }
   /// The client watches the lease for changes by others.
   void watched(LeaseIndex index) { leases_[index].watched = true; }
@@ -124,6 +128,7 @@ class Judge {
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_exclusion(LeaseIndex index, Instant now);
   void judge_delay(const Lease& lease, Instant now);
+  void judge_at_least(const Lease& lease, Instant now);
   void judge_token(const Lease& lease, Instant now);
 
   const Schedule& schedule_;

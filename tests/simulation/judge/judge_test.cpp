@@ -36,6 +36,7 @@ struct JudgeFixture {
 
   Schedule schedule;
   Instant now = 0;
+  std::uint64_t last_token = 0;
   int copies = 3;
   Judge judge{schedule,
               {.is_valid = [this](int, Instant deadline) { return now < deadline; },
@@ -100,6 +101,46 @@ TEST_CASE("a_lock_with_a_delay_must_not_be_had_until_the_delay_after_its_loss_is
   later.hold(0, 1, 0, 10, 20);
   later.hold(1, 2, over - 1, over, over + 1);
   CHECK_FALSE(later.broken());
+}
+
+TEST_CASE("a_lock_with_a_minimum_time_must_not_be_had_until_it_is_over") {
+  JudgeFixture fixture{Profile::within};
+  fixture.schedule.at_least = std::chrono::milliseconds{1};
+  const Instant over = 5 + millisecond * 49 / 50;
+  const auto hold = [&](Instant begun, bool adopted = false) {
+    fixture.now = begun;
+    const auto lease = fixture.judge.begin({.resource = 0,
+                                            .client = 0,
+                                            .owner = "owner",
+                                            .token = ++fixture.last_token,
+                                            .invoked = begun - 5,
+                                            .begun = begun,
+                                            .deadline = begun + 5,
+                                            .at_least = fixture.schedule.at_least,
+                                            .adopted = adopted},
+                                           begun);
+    fixture.judge.end(lease, LeaseEnd::given_back);
+  };
+  hold(10);
+  SECTION("by anybody") {
+    hold(over - 1);
+    CHECK(fixture.broken() == Rule::at_least);
+  }
+  SECTION("until then") {
+    hold(over);
+    CHECK_FALSE(fixture.broken());
+  }
+  SECTION("but who adopts it gives a time of its own") {
+    hold(20, true);
+    CHECK_FALSE(fixture.broken());
+    hold(over);
+    CHECK(fixture.broken() == Rule::at_least);
+  }
+  SECTION("unless people delete it") {
+    fixture.judge.deleted_by_people();
+    hold(over - 1);
+    CHECK_FALSE(fixture.broken());
+  }
 }
 
 TEST_CASE("a_lease_returned_after_its_deadline_violates_honesty") {

@@ -214,10 +214,10 @@ void LineJudge::told(int client, int resource, int node, Instant now) {
 
 /// An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a holder
 /// that keeps the lock for less than their way takes.
-void LineJudge::judge_attempts(std::uint64_t extensions, Instant now) {
+void LineJudge::judge_attempts(std::uint64_t changes, Instant now) {
   if (!schedule_.is_about_lines || !schedule_.faults.empty()) return;
   constexpr std::uint64_t at_the_start = 5;
-  if (attempts_ > grants_ + grants_ / 2 + extensions + at_the_start)
+  if (attempts_ > grants_ + grants_ / 2 + changes + at_the_start)
     report_(Rule::traffic, now,
             std::to_string(attempts_) + " attempts in line for " + std::to_string(grants_) + " grants");
 }

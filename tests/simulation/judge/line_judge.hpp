@@ -63,8 +63,8 @@ class LineJudge {
   /// nobody stands in line. `is_up`: the flag keeps newcomers from a majority.
   void look(bool is_idle, bool is_left, bool is_up, Instant now);
 
-  /// At the end. `extensions`: each of them changes the key, so the first one in line asks in vain.
-  void judge_attempts(std::uint64_t extensions, Instant now);
+  /// At the end. `changes`: extensions, and releases that keep the key. Each of them changes the key, so the first one in line asks in vain.
+  void judge_attempts(std::uint64_t changes, Instant now);
 
   [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }
 

@@ -257,6 +257,18 @@ class HoldsDuringDelay final : public NamedMutant {
   }
 };
 
+/// A release keeps the lock for only a part of its minimum time.
+class KeepsTooShort final : public NamedMutant {
+ public:
+  KeepsTooShort(std::string_view name, int percent) : NamedMutant{name}, percent_{percent} {}
+  void before_hold(Claim& claim) const override {
+    claim.kept_until -= claim.at_least * (100 - percent_) / 100;
+  }
+
+ private:
+  int percent_;
+};
+
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -392,6 +404,9 @@ bool with_foreign_markers(const Schedule& schedule) {
 bool with_lock_delay(const Schedule& schedule) {
   return schedule.lock_delay.count() > 0 && !loses_copies(schedule);
 }
+bool with_at_least(const Schedule& schedule) {
+  return schedule.at_least.count() > 0 && !loses_copies(schedule);
+}
 bool with_lines(const Schedule& schedule) { return schedule.stands_in_line; }
 bool about_lines(const Schedule& schedule) { return schedule.is_about_lines; }
 
@@ -497,6 +512,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(LooksRarely{"members-only-listen"}, with_lines);
   add(ReleasesLost{"lost-lease-is-released"}, with_lock_delay);
   add(HoldsDuringDelay{"holder-uses-the-delay"}, with_lock_delay);
+  add(KeepsTooShort{"at-least-is-ignored", 0}, with_at_least);
+  add(KeepsTooShort{"at-least-is-halved", 50}, with_at_least);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

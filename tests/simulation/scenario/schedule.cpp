@@ -262,6 +262,14 @@ void draw_lock_delay(Schedule& schedule) {
         std::chrono::milliseconds{random.between(schedule.ttl.count() / 4, schedule.ttl.count() / 2)};
 }
 
+/// In some worlds, nobody else gets a lock for a while from the begin of its acquisition. Draws from a sequence of its own, too.
+void draw_at_least(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x6b657074U};
+  const auto ttl = (schedule.ttl - schedule.lock_delay).count();
+  if (schedule.calls.empty() && random.chance(15))
+    schedule.at_least = std::chrono::milliseconds{random.between(ttl / 4, ttl)};
+}
+
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
 /// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
 /// own, too.
@@ -713,6 +721,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_hostile_node(schedule);
   if (is_about_lines && !schedule.guarded) make_line(schedule, lines);
   if (!is_special) draw_lock_delay(schedule);
+  if (!is_special) draw_at_least(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -118,6 +118,7 @@ struct Schedule {
   int resources = 1;
   std::chrono::milliseconds ttl{100};
   std::chrono::milliseconds lock_delay{};  // part of `ttl`
+  std::chrono::milliseconds at_least{};    // each call draws a time up to this
   std::chrono::milliseconds drift{3};
   std::chrono::milliseconds node_timeout{10};
   bool fencing = true;

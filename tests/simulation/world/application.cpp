@@ -117,6 +117,8 @@ void Process::pursue(Thread& thread, Time now) {
                     .drift = schedule_.drift,
                     .node_timeout = schedule_.node_timeout,
                     .adopted_owner = thread.adopted.owner};
+  if (schedule_.at_least.count() > 0)
+    claim.at_least = std::chrono::milliseconds{random_.between(0, schedule_.at_least.count())};
   if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
@@ -196,6 +198,7 @@ void Process::acquired(Thread& thread, Time now) {
                                .invoked = thread.invoked,
                                .begun = world_.now(),
                                .deadline = thread.held->deadline().time_since_epoch().count(),
+                               .at_least = thread.claim.at_least,
                                .adopted = !thread.adopted.owner.empty()},
                               world_.now());
   world_.lease_prolonged(*thread.lease);
@@ -274,6 +277,7 @@ void Process::release(Thread& thread, Time now) {
   if (thread.lease) world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
   loss_queue_.remove(thread.held);
   thread.state = Thread::State::releasing;
+  judge_.figures().kept += thread.held->claim.is_kept(now) ? 1 : 0;
   if (mutant_ && !mutant_->release_ends_lease())
     thread.held = std::make_shared<Held>(thread.claim, thread.held->deadline(), loss_queue_);
   auto release_operation = std::make_unique<ReleaseOperation>(thread.held, engine_.nodes());

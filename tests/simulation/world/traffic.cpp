@@ -327,7 +327,8 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
     if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
       judge_.report(Rule::quiescence, now_, "a copy was set to live longer than its ttl");
   }
-  if (before && !after && is_call_of(core::release_script, words)) judge_.deleted(before->value);
+  const bool is_gone = !after || (after->value == core::kept_value && !is_same);
+  if (before && is_gone && is_call_of(core::release_script, words)) judge_.deleted(before->value);
   if (after && !is_same) judge_.copied(after->value);
   if (is_call_of(core::put_back_script, words) && after && !is_same)
     judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);

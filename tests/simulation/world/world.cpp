@@ -93,7 +93,7 @@ Outcome World::run() {
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
-  judge_.lines().judge_attempts(judge_.figures().extensions, now_);
+  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept, now_);
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
   Figures& figures = judge_.figures();

@@ -39,9 +39,13 @@ TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   redlock::Lease first = locks.lock("r", {.ttl = 1h, .label = "first\n"}).value();
   REQUIRE(says(watch, " UTC  held by first\\x0a since 2"));
   CHECK(says(watch, ", token " + std::to_string(first.fencing_token().value())));
-  redlock::Lease second =
-      locks.adopt({"r", first.owner_value(), first.fencing_token()}, {.ttl = 1h, .label = "second"}).value();
+  redlock::Lease second = locks
+                              .adopt({"r", first.owner_value(), first.fencing_token()},
+                                     {.ttl = 1h, .at_least = 1h, .label = "second"})
+                              .value();
   REQUIRE(says(watch, " UTC  held by second since 2"));
+  second.release();
+  REQUIRE(says(watch, " UTC  kept by at_least, free in "));
   nodes.kill(0);
   nodes.kill(1);
   REQUIRE(says(watch, " of 3 nodes answered"));

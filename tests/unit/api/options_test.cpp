@@ -150,6 +150,19 @@ TEST_CASE("the_delay_after_a_loss_is_from_0_to_365_days_and_prolongs_the_memory_
   CHECK(refused(366 * 24h) == "lock_delay is 366 days; allowed: 0 s to 365 days");
 }
 
+TEST_CASE("the_minimum_time_of_a_lock_is_from_0_to_the_ttl") {
+  const auto with = [](Duration at_least) { return LockOptions{.ttl = 1s, .at_least = at_least}; };
+  CHECK(redlock::detail::timing({}, with(0s)).at_least == 0s);
+  CHECK(redlock::detail::timing({}, with(1500us)).at_least == 2ms);
+  CHECK(redlock::detail::timing({}, with(1s)).at_least == 1s);
+  const auto refused = [&](Duration at_least) {
+    return refusal([&] { static_cast<void>(redlock::detail::timing({}, with(at_least))); });
+  };
+  CHECK(refused(-1ns) == "at_least is -1 ns; allowed: 0 s to the ttl, which is 1 s");
+  CHECK(refused(1001ms) == "at_least is 1001 ms; allowed: 0 s to the ttl, which is 1 s");
+  CHECK(refused(Duration{std::chrono::hours::max()}).starts_with("at_least is "));
+}
+
 TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
   using redlock::detail::node_wait;
   CHECK(node_wait({}) == std::nullopt);

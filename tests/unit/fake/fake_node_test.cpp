@@ -93,3 +93,14 @@ TEST_CASE("a_fake_lease_spreads_to_a_node_that_was_away_and_outlasts_one_of_its_
   locks.advance(10s);
   CHECK(lease.loss() == redlock::Loss::no_quorum);
 }
+
+TEST_CASE("a_fake_node_keeps_a_released_lock_for_the_time_that_was_asked_for") {
+  Granted one;
+  CHECK(one.run(release_script, {}, "100", "another").integer == 0);
+  CHECK(one.run(release_script, {}, "100").integer == 1);
+  CHECK(one.value("key") == "redlock:kept");
+  CHECK(one.run(release_script, {}).integer == 0);
+  CHECK(one.run(extend_script, {"0"}, "5000").integer == -1);
+  CHECK(one.node.execute({"PTTL", "key"}, {at(0ms), {}}).integer == 100);
+  CHECK(one.node.execute({"PTTL", "key"}, {at(100ms), {}}).integer == -2);
+}

@@ -75,6 +75,16 @@ TEST_CASE("an_extension_started_after_the_deadline_only_releases_on_every_node")
   }
 }
 
+TEST_CASE("a_lost_lock_with_a_minimum_time_is_kept_until_then") {
+  redlock::core::Claim claim = example_claim();
+  claim.kept_until = at(510ms);
+  RecordingOutbox outbox{1};
+  Extension extension{example_lease(500ms, claim), 1};
+  extension.start(at(500ms), outbox);
+  REQUIRE(outbox.sent().size() == 1);
+  CHECK(outbox.sent()[0].command == release_script.call({"key"}, {"me", "10"}));
+}
+
 TEST_CASE("silence_until_the_old_deadline_is_a_loss_and_earlier_silence_is_doubt") {
   for (const bool at_the_end : {false, true}) {
     RecordingOutbox outbox{3};

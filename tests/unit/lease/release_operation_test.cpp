@@ -240,6 +240,50 @@ TEST_CASE("a_lost_lease_whose_lock_has_a_delay_releases_nothing") {
   if (sent == 1) CHECK(outbox.sent()[0].options.send_by == at(when + 1500ms));
 }
 
+TEST_CASE("a_lock_with_a_minimum_time_is_kept_until_then_by_whatever_releases_it") {
+  redlock::core::Claim claim = example_claim();
+  claim.kept_until = at(400ms);
+  const auto kept_for = [&](std::string_view left, Form form = Form::digest) {
+    return release_script.call({"key"}, {"me", left}, form);
+  };
+  const auto lease = example_lease(988ms, claim);
+  Span when = 100ms + 1us;
+  std::string sent = kept_for("300");
+  SECTION("in time") {}
+  SECTION("for whole milliseconds, rounded up") {
+    when = 400ms - 1ns;
+    sent = kept_for("1");
+  }
+  SECTION("but not afterwards") {
+    when = 400ms;
+    sent = release_command;
+  }
+  SECTION("after a loss as well") { lease->lose(Loss::shut_down, at(10ms)); }
+  SECTION("but not if no caller has seen it") {
+    lease->was_used = false;
+    sent = release_command;
+  }
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{lease, 1};
+  release_operation.start(at(when), outbox);
+  REQUIRE(outbox.sent().size() == 1);
+  CHECK(outbox.sent()[0].command == sent);
+  // Whoever waits for the lock in this client is told only if it is free.
+  CHECK(outbox.released_keys.empty() == (sent != release_command));
+}
+
+TEST_CASE("a_node_that_does_not_know_the_script_keeps_the_lock_for_the_time_that_is_left_then") {
+  redlock::core::Claim claim = example_claim();
+  claim.kept_until = at(400ms);
+  RecordingOutbox outbox{1};
+  ReleaseOperation release_operation{example_lease(988ms, claim), 1};
+  release_operation.start(at(100ms), outbox);
+  outbox.take();
+  release_operation.answered(0, released, noscript(), at(150ms), outbox);
+  REQUIRE(outbox.sent().size() == 1);
+  CHECK(outbox.sent()[0].command == release_script.call({"key"}, {"me", "250"}, Form::source));
+}
+
 TEST_CASE("a_script_that_stays_unknown_is_not_resent_forever") {
   RecordingOutbox outbox{1};
   ReleaseOperation release_operation{example_lease(988ms), 1};

@@ -71,7 +71,7 @@ TEST_CASE("a_failed_waiting_attempt_asks_the_denying_nodes_for_the_ttl_and_relea
   const NodeIndex to[] = {0, 0, 1, 2, 2};
   const Step steps[] = {timed, released, released, timed, released};
   const std::string release =
-      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n787f0255888f93220ff2861db7d29e6c00a2b819\r\n$1\r\n1\r\n$3\r\nkey\r\n$"
+      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n9ee6a596e3054fe5b11192d5c1e12c867bcfad4b\r\n$1\r\n1\r\n$3\r\nkey\r\n$"
       "2\r\nme\r\n";
   for (std::size_t i = 0; i < sent.size(); ++i) {
     CHECK(sent[i].node == to[i]);
@@ -273,4 +273,22 @@ TEST_CASE("a_reply_that_is_neither_ok_nor_nil_is_no_vote") {
   CHECK(started.attempt.failure() == Errc::no_quorum);
   CHECK(started.attempt.tally().is(2, Tally::Mark::yes));
   CHECK(started.attempt.tally()[0].trouble.status == NodeStatus::protocol_error);
+}
+
+TEST_CASE("a_minimum_time_begins_with_the_attempt_and_an_attempt_that_fails_leaves_nothing") {
+  redlock::core::Claim claim = example_claim();
+  claim.at_least = 300ms;
+  RecordingOutbox outbox{1};
+  Acquisition granted{redlock::core::Claim{claim}, 1, Acquisition::Purpose::try_once};
+  granted.start(at(7ms), outbox);
+  granted.answered(0, asked, ok(), at(50ms), outbox);
+  REQUIRE(granted.granted());
+  CHECK(granted.take_claim().kept_until == at(307ms));
+  outbox.take();
+  Acquisition denied{std::move(claim), 1, Acquisition::Purpose::try_once};
+  denied.start(at(7ms), outbox);
+  outbox.take();
+  denied.answered(0, asked, nil(), at(8ms), outbox);
+  REQUIRE(outbox.sent().size() == 1);
+  CHECK(outbox.sent()[0].command == release_script.call({"key"}, {"me"}));
 }

@@ -64,6 +64,7 @@ TEST_CASE("a_new_holder_bypasses_a_call_that_was_the_first_one_all_the_time") {
   stay.placed("key", 1, 1, at(1ms), &observer);
   stay.denied_by("key", "ann", at(2ms), &observer);
   stay.denied_by("key", "ann", at(3ms), &observer);
+  stay.denied_by("key", std::string{redlock::core::kept_value}, at(3ms), &observer);
   stay.denied_by("key", "bob", at(4ms), &observer);
   stay.placed("key", 2, 2, at(5ms), &observer);  // somebody who has waited for longer came back
   stay.denied_by("key", "cid", at(6ms), &observer);

@@ -30,6 +30,14 @@ const std::string digits = "0123456789abcdef0123456789abcdef01234567";
 
 }  // namespace
 
+TEST_CASE("a_lock_that_is_kept_after_its_release_has_no_holder") {
+  const Holder holder{"redlock:kept"};
+  CHECK(holder.is_kept());
+  CHECK(text_of(holder) == "nobody, kept by at_least");
+  CHECK_FALSE(Holder{"redlock:kept "}.is_kept());
+  CHECK_FALSE(Holder{digits + " web3:4711 backup @1795442531"}.is_kept());
+}
+
 TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
   const Holder holder{digits + " web3:4711 backup @1795442531"};
   CHECK(holder.owner_value == digits + " web3:4711 backup @1795442531");

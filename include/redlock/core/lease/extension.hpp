@@ -21,8 +21,8 @@ namespace redlock::inline v1::core {
 
 /// Compare-and-PEXPIRE on all nodes. A majority of actual extensions before the old deadline moves the deadline. If so
 /// many nodes have lost our value that no majority can hold it, or the old deadline passes first, the lease is lost, and
-/// its remaining copies are released on all nodes, unless the lock has a delay. Otherwise the outcome is in doubt: the old deadline stays, and the
-/// holder may try again. The lease's state changes before anything is reported.
+/// its remaining copies are released on all nodes, unless the lock has a delay. Otherwise the outcome is in doubt: the old
+/// deadline stays, and the holder may try again. The lease's state changes before anything is reported.
 ///
 /// Once there is a majority, nodes without a value get ours back; `Copies` knows when such a copy counts again. Without a
 /// majority nothing is put back, because the lock may belong to another client by then.
@@ -87,7 +87,7 @@ class Extension final : public ScriptedOperation {
   }
   [[nodiscard]] std::optional<Command> command_by_source(Step step, NodeIndex, Time now,
                                                          const Outbox&) const override {
-    if (step == released) return Command{claim().release_command(Form::source), options_of(step, now)};
+    if (step == released) return Command{claim().release_command(now, Form::source), options_of(step, now)};
     if (step == extended && !done())
       return Command{claim().extend_command(Form::source), options_of(step, now)};
     if (step == put_back && claim().fence && may_put_back(now))
@@ -174,7 +174,7 @@ class Extension final : public ScriptedOperation {
     if (lease_->copies.given_up()) return;
     lease_->copies.give_up();
     if (claim().is_kept_when_lost()) return;
-    const std::string release = claim().release_command();
+    const std::string release = claim().release_command(now);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       outbox.send(node, release, *this, options_of(released, now));
   }

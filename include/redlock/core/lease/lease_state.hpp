@@ -37,7 +37,8 @@ class LeaseState {
 
   const Claim claim;
   Copies copies;
-  bool was_used = true;  // by a caller; else it is released even if it is over and its lock has a delay
+  bool was_used =
+      true;  // by a caller; else its release leaves nothing, whatever delay or minimum time the lock has
 
   HeldLeases* held_leases = nullptr;  // counts the lease until it is let go
   Renewals* renewals = nullptr;       // the schedule that renews the lease, until it is over

@@ -26,23 +26,25 @@ inline bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept 
   return lease->release(now);
 }
 
-/// Compare-and-delete on all nodes, unless the lease was lost and its lock has a delay. Done when a majority has deleted the key, when no majority can have had our value, or
-/// when so many nodes do not answer that neither can be known.
+/// Compare-and-delete on all nodes, unless the lease was lost and its lock has a delay. A lock that is to be kept for a while
+/// stays there without an owner instead of being deleted. Done when a majority has deleted or kept the key, when no majority
+/// can have had our value, or when so many nodes do not answer that neither can be known.
 class ReleaseOperation final : public ScriptedOperation {
  public:
   ReleaseOperation(std::shared_ptr<LeaseState> lease, std::size_t nodes)
-      : lease_{std::move(lease)}, tally_{nodes}, release_{claim().release_command()} {}
+      : lease_{std::move(lease)}, tally_{nodes} {}
 
   void start(Time now, Outbox& outbox) override {
     begun_ = now;
     // If the lease was over already, another client may have held the lock, whatever is deleted now.
     was_over_ = !let_go(lease_, now);
-    if (was_over_ && is_kept(now)) return finish();
+    if (was_over_ && stays(now)) return finish();
     set_deadline(later(now, claim().node_timeout));
+    const std::string release = release_command(now, Form::digest);
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (const Trouble* refused = outbox.send(node, release_, *this, options(now)))
+      if (const Trouble* refused = outbox.send(node, release, *this, options(now)))
         tally_.mark(node, Tally::Mark::unknown, *refused);
-    outbox.released(claim().key, claim().is_seat());
+    if (!is_kept(now)) outbox.released(claim().key, claim().is_seat());
     decide();
   }
 
@@ -79,14 +81,19 @@ class ReleaseOperation final : public ScriptedOperation {
   }
   [[nodiscard]] std::optional<Command> command_by_source(Step, NodeIndex, Time now,
                                                          const Outbox&) const override {
-    return Command{claim().release_command(Form::source), options(now)};
+    return Command{release_command(now, Form::source), options(now)};
   }
   [[nodiscard]] SendOptions options(Time now) const noexcept {
     return {.step = released, .send_by = later(now, claim().key_ttl()), .is_release = true};
   }
 
+  [[nodiscard]] bool is_kept(Time now) const noexcept { return lease_->was_used && claim().is_kept(now); }
+  [[nodiscard]] std::string release_command(Time now, Form form) const {
+    return lease_->was_used ? claim().release_command(now, form) : claim().release_command(form);
+  }
+
   /// The copies stay, because others are to wait for the delay after the loss. Whoever shuts its client down knows that.
-  [[nodiscard]] bool is_kept(Time now) const noexcept {
+  [[nodiscard]] bool stays(Time now) const noexcept {
     const bool ends_in_time = lease_->loss(now) == Loss::shut_down && now < lease_->deadline();
     return claim().is_kept_when_lost() && lease_->was_used && !ends_in_time;
   }
@@ -108,7 +115,6 @@ class ReleaseOperation final : public ScriptedOperation {
 
   std::shared_ptr<LeaseState> lease_;
   Tally tally_;
-  std::string release_;
   Time begun_{};
   bool was_over_ = false;
   Release outcome_ = Release::unknown;

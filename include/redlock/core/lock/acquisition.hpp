@@ -109,7 +109,7 @@ class Acquisition final : public ScriptedOperation {
   [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
   /// Call it at most once, when the lock was granted. No release of this attempt is sent then.
   [[nodiscard]] Claim take_claim() {
-    claim_.token = agreement_.token();
+    claim_.acquired(agreement_.token(), begun_);
     std::string{}.swap(claim_.adopted_owner);  // also frees the memory, because a lease does not need it
     return std::move(claim_);
   }

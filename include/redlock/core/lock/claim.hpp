@@ -24,10 +24,12 @@ struct Claim {
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds lock_delay{};  // after a loss, nobody gets the lock for so long
+  std::chrono::milliseconds at_least{};    // nor for so long after the begin of the attempt
   Span drift{};
   Span node_timeout{};
-  std::optional<Fence> fence{};  // none for a plain SET, without a token
-  std::uint64_t token = 0;       // once acquired with a fence
+  std::optional<Fence> fence{};   // none for a plain SET, without a token
+  std::uint64_t token = 0;        // once acquired with a fence
+  Time kept_until = Time::min();  // once acquired, with `at_least`
   std::string
       adopted_owner{};  // for an adoption, the current owner value; else empty, and the key must not exist
   const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
@@ -71,6 +73,19 @@ struct Claim {
   /// Like `extend_command`, does not set the key, so it may follow a release of this owner value.
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
     return kind->release.call({key}, {owner}, form);
+  }
+  /// `begun`: when the attempt began.
+  void acquired(std::uint64_t with_token, Time begun) noexcept {
+    token = with_token;
+    if (at_least > at_least.zero()) kept_until = later(begun, at_least);
+  }
+  /// Returns true if the key has to stay when the lock is released now.
+  [[nodiscard]] bool is_kept(Time now) const noexcept { return now < kept_until; }
+  /// The release of a lock that was acquired: the key stays until `kept_until`, without an owner.
+  [[nodiscard]] std::string release_command(Time now, Form form = Form::digest) const {
+    if (!is_kept(now)) return release_command(form);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(kept_until - now);
+    return kind->release.call({key}, {owner, std::to_string(left.count())}, form);
   }
   [[nodiscard]] std::string extend_command(Form form = Form::digest) const {
     if (!fence) return kind->extend.call({key}, {owner, ttl_text()}, form);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "redlock/metrics/observer.hpp"
 
 namespace redlock::inline v1::core {
@@ -27,8 +28,10 @@ class StayInLine {
     tell({.resource = key, .step = step, .position = position, .length = length, .waited = now - begun_},
          observer);
   }
-  /// An attempt was denied by this holder. While the call is the first one in line, nobody else should become the holder.
+  /// An attempt was denied by this holder. While the call is the first one in line, nobody else should become the holder. A
+  /// lock that is kept after its release has none.
   void denied_by(const std::string& key, const std::string& holder, Time now, Observer* observer) {
+    if (holder == kept_value) return;
     if (last_holder_ && *last_holder_ != holder)
       tell({.resource = key, .step = Step::bypassed, .waited = now - begun_}, observer);
     last_holder_ = holder;

@@ -46,12 +46,17 @@ struct Script {
 // All scripts compare or return only the beginning of a value. A data key with the name of the lock may be huge, and GET
 // would copy all of it.
 
+/// What a key holds that its owner has released, but that is to stay for a while (`Claim::kept_until`). Nobody owns it.
+inline constexpr std::string_view kept_value = "redlock:kept";
+
 /// Deletes the key and returns 1 if the key still holds our value, else returns 0. Without the comparison, a late
-/// release would delete the next holder's lock.
+/// release would delete the next holder's lock. With ARGV[2], the key stays for so many ms instead, as `kept_value`.
 inline constexpr Script release_script{
-    "if redis.call('GETRANGE',KEYS[1],0,#ARGV[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return "
-    "0",
-    "787f0255888f93220ff2861db7d29e6c00a2b819"};
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] then return 0 end "
+    "if ARGV[2] then call('SET',KEYS[1],'redlock:kept','PX',ARGV[2]) return 1 end "
+    "return call('DEL',KEYS[1])",
+    "9ee6a596e3054fe5b11192d5c1e12c867bcfad4b"};
 
 /// Sets the key's ttl to ARGV[2] ms and returns 1 if the key still holds our value. Returns 0 if there is no key, -1 if
 /// it holds another value. Never shortens the ttl, because an extension that was sent later may have arrived first. If
