@@ -18,6 +18,8 @@ using core::Time;
 
 /// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
+/// How many replies of a connection may stay unread while nobody waits for them.
+constexpr std::size_t most_left_unread = 8;
 
 /// One for each node; null for those without TLS. Nodes with equal options share theirs.
 std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint>& endpoints) {
@@ -52,8 +54,7 @@ void Connections::close_in_child() const noexcept {
 
 void Connections::update(Time now) {
   run_errands(now);
-  flush(now);
-  run_errands(now);  // of connections that broke while sending
+  if (!flush(now)) run_errands(now);
 }
 
 void Connections::finish(Time until) {
@@ -99,13 +100,25 @@ std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with
   return for_commands;
 }
 
-void Connections::handle(const std::vector<pollfd>& polls, Time now) {
+void Connections::handle(const std::vector<pollfd>& polls, Time now, const core::Operation* awaited) {
   // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
   const bool is_timer_due = now >= engine_.timer();
-  for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (polls[each].revents != 0 || (is_timer_due && all_[each].is_open())) handle_one(each, now);
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    const bool is_due = is_timer_due && all_[each].is_open();
+    if (is_due || (polls[each].revents != 0 && !may_stay_unread(each, polls[each], awaited)))
+      handle_one(each, now);
+  }
   if (!closing_.empty()) closing_.proceed(now);
   if (engine_.observer()) certificates_.on_time(now, *engine_.observer());
+}
+
+/// Replies that come after the decision are read with the next ones of their node: one system call for several.
+bool Connections::may_stay_unread(ConnectionIndex which, const pollfd& polled,
+                                  const core::Operation* awaited) const noexcept {
+  if (!awaited || !awaited->done() || engine_.active() > 0) return false;
+  const core::Session& session = engine_.session(which);
+  return which < engine_.nodes() && polled.revents == POLLIN && session.ready() &&
+         session.pending() <= most_left_unread;
 }
 
 void Connections::handle_one(ConnectionIndex which, Time now) {
@@ -133,16 +146,20 @@ void Connections::read_stale(Time now) {
   }
 }
 
-void Connections::flush(Time now) {
+bool Connections::flush(Time now) {
+  bool is_good = true;
   for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (all_[each].is_open() && has_unsent(each)) flush_one(each, now);
+    if (all_[each].is_open() && has_unsent(each)) is_good = flush_one(each, now) && is_good;
+  return is_good;
 }
 
-void Connections::flush_one(ConnectionIndex which, Time now) {
-  if (const auto sent = all_[which].send(engine_.session(which).unsent()))
+bool Connections::flush_one(ConnectionIndex which, Time now) {
+  const auto sent = all_[which].send(engine_.session(which).unsent());
+  if (sent)
     engine_.session(which).sent(*sent);
   else
     engine_.disconnected(which, all_[which].trouble(), now);
+  return sent.has_value();
 }
 
 void Connections::run_errands(Time now) {

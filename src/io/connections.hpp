@@ -29,8 +29,8 @@ class Connections {
   /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
   /// server has closed is replaced first.
   void read_stale(core::Time now);
-  /// Sends what the sockets take.
-  void flush(core::Time now);
+  /// Sends what the sockets take. Returns false if a connection turned out to be broken.
+  bool flush(core::Time now);
   /// There is something to do that a poll of what `append_to` appended does not wait for.
   [[nodiscard]] bool need_more_than_polled() const noexcept;
   /// Connections are being closed gracefully.
@@ -44,8 +44,9 @@ class Connections {
   void append_to(std::vector<pollfd>& polls);
   /// When such a poll must end.
   [[nodiscard]] core::Time timer() const noexcept { return closing_.timer(); }
-  /// Handles what such a poll has found. `polls` begins with what `append_to` appended.
-  void handle(const std::vector<pollfd>& polls, core::Time now);
+  /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `awaited`: what the driver waits
+  /// for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
+  void handle(const std::vector<pollfd>& polls, core::Time now, const core::Operation* awaited = nullptr);
   /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
   void finish(core::Time until);
 
@@ -65,13 +66,15 @@ class Connections {
 
  private:
   void run_errands(core::Time now);
+  [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, const pollfd&,
+                                     const core::Operation* awaited) const noexcept;
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
   void note_certificate(core::ConnectionIndex, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
   [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
   void handle_one(core::ConnectionIndex, core::Time now);
   void read(core::ConnectionIndex, core::Time now);
-  void flush_one(core::ConnectionIndex, core::Time now);
+  bool flush_one(core::ConnectionIndex, core::Time now);
 
   core::Engine& engine_;
   std::vector<Connection> all_;
