@@ -53,8 +53,13 @@ void Connections::close_in_child() const noexcept {
 }
 
 void Connections::update(Time now) {
-  run_errands(now);
-  if (!flush(now)) run_errands(now);
+  bool is_good = true;
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    run_errands(each, now);
+    if (all_[each].is_open() && has_unsent(each)) is_good = flush_one(each, now) && is_good;
+  }
+  if (is_good) return;
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) run_errands(each, now);
 }
 
 void Connections::finish(Time until) {
@@ -70,8 +75,9 @@ void Connections::finish(Time until) {
 
 void Connections::append_to(std::vector<pollfd>& polls) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    polled_for_output_[each] = has_unsent(each);
-    polls.push_back({all_[each].fd(), all_[each].events(polled_for_output_[each]), 0});
+    const bool is_unsent = has_unsent(each);
+    polled_for_output_[each] = is_unsent;
+    polls.push_back({all_[each].fd(), all_[each].events(is_unsent), 0});
   }
   closing_.append_to(polls);
 }
@@ -146,13 +152,12 @@ void Connections::read_stale(Time now) {
   }
 }
 
-bool Connections::flush(Time now) {
-  bool is_good = true;
+void Connections::flush(Time now) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (all_[each].is_open() && has_unsent(each)) is_good = flush_one(each, now) && is_good;
-  return is_good;
+    if (all_[each].is_open() && has_unsent(each)) flush_one(each, now);
 }
 
+/// Returns false if the connection turned out to be broken.
 bool Connections::flush_one(ConnectionIndex which, Time now) {
   const auto sent = all_[which].send(engine_.session(which).unsent());
   if (sent)
@@ -162,20 +167,18 @@ bool Connections::flush_one(ConnectionIndex which, Time now) {
   return sent.has_value();
 }
 
-void Connections::run_errands(Time now) {
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    core::Session& session = engine_.session(each);
-    while (session.has_errand()) {
-      note_change(each);
-      if (auto closing = session.take_closing()) {
-        const NodeStatus why = session.trouble().status;
-        if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
-        std::unique_ptr<Transport> transport = all_[each].release();
-        if (closing->graceful && transport)
-          closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
-      }
-      if (session.take_dial()) dial(each, all_[each].dial(), now);
+void Connections::run_errands(ConnectionIndex which, Time now) {
+  core::Session& session = engine_.session(which);
+  while (session.has_errand()) {
+    note_change(which);
+    if (auto closing = session.take_closing()) {
+      const NodeStatus why = session.trouble().status;
+      if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
+      std::unique_ptr<Transport> transport = all_[which].release();
+      if (closing->graceful && transport)
+        closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
     }
+    if (session.take_dial()) dial(which, all_[which].dial(), now);
   }
 }
 

@@ -29,8 +29,8 @@ class Connections {
   /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
   /// server has closed is replaced first.
   void read_stale(core::Time now);
-  /// Sends what the sockets take. Returns false if a connection turned out to be broken.
-  bool flush(core::Time now);
+  /// Sends what the sockets take.
+  void flush(core::Time now);
   /// There is something to do that a poll of what `append_to` appended does not wait for.
   [[nodiscard]] bool need_more_than_polled() const noexcept;
   /// Connections are being closed gracefully.
@@ -65,7 +65,7 @@ class Connections {
   [[nodiscard]] Changes take_changes() noexcept { return std::exchange(changes_, {}); }
 
  private:
-  void run_errands(core::Time now);
+  void run_errands(core::ConnectionIndex, core::Time now);
   [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, const pollfd&,
                                      const core::Operation* awaited) const noexcept;
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
