@@ -42,21 +42,21 @@ std::string text(Clock::duration time) {
   return std::to_string(count) + " ns";
 }
 
-void check_between(const std::string& name, Clock::duration least, Clock::duration given,
+void check_between(std::string_view name, Clock::duration least, Clock::duration given,
                    Clock::duration most) {
   if (given >= least && given <= most) return;
-  refuse(name + " is " + text(given) + "; allowed: " + text(least) + " to " + text(most));
+  refuse(std::string{name} + " is " + text(given) + "; allowed: " + text(least) + " to " + text(most));
 }
 
-void check_length(const std::string& name, std::size_t least, std::size_t given, std::size_t most) {
+void check_length(std::string_view name, std::size_t least, std::size_t given, std::size_t most) {
   if (given >= least && given <= most) return;
-  refuse(name + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) + " to " +
+  refuse(std::string{name} + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) + " to " +
          std::to_string(most));
 }
 
-void check_is_not_ours(const std::string& name, std::string_view key) {
+void check_is_not_ours(std::string_view name, std::string_view key) {
   if (!key.starts_with(own_keys)) return;
-  refuse(name + " starts with \"redlock:\", which is reserved for the library's own keys");
+  refuse(std::string{name} + " starts with \"redlock:\", which is reserved for the library's own keys");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ using core::Time;
 
 /// How long a server may take to read our last bytes.
 constexpr Span closing_time = std::chrono::seconds{5};
+/// How many replies of a connection may stay unread while nobody waits for them.
+constexpr std::size_t most_left_unread = 8;
 
 /// One for each node; null for those without TLS. Nodes with equal options share theirs.
 std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint>& endpoints) {
@@ -51,9 +53,13 @@ void Connections::close_in_child() const noexcept {
 }
 
 void Connections::update(Time now) {
-  run_errands(now);
-  flush(now);
-  run_errands(now);  // of connections that broke while sending
+  bool is_good = true;
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    run_errands(each, now);
+    if (all_[each].is_open() && has_unsent(each)) is_good = flush_one(each, now) && is_good;
+  }
+  if (is_good) return;
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) run_errands(each, now);
 }
 
 void Connections::finish(Time until) {
@@ -69,8 +75,9 @@ void Connections::finish(Time until) {
 
 void Connections::append_to(std::vector<pollfd>& polls) {
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    polled_for_output_[each] = has_unsent(each);
-    polls.push_back({all_[each].fd(), all_[each].events(polled_for_output_[each]), 0});
+    const bool is_unsent = has_unsent(each);
+    polled_for_output_[each] = is_unsent;
+    polls.push_back({all_[each].fd(), all_[each].events(is_unsent), 0});
   }
   closing_.append_to(polls);
 }
@@ -99,13 +106,25 @@ std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with
   return for_commands;
 }
 
-void Connections::handle(const std::vector<pollfd>& polls, Time now) {
+void Connections::handle(const std::vector<pollfd>& polls, Time now, const core::Operation* awaited) {
   // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
   const bool is_timer_due = now >= engine_.timer();
-  for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (polls[each].revents != 0 || (is_timer_due && all_[each].is_open())) handle_one(each, now);
+  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
+    const bool is_due = is_timer_due && all_[each].is_open();
+    if (is_due || (polls[each].revents != 0 && !may_stay_unread(each, polls[each], awaited)))
+      handle_one(each, now);
+  }
   if (!closing_.empty()) closing_.proceed(now);
   if (engine_.observer()) certificates_.on_time(now, *engine_.observer());
+}
+
+/// Replies that come after the decision are read with the next ones of their node: one system call for several.
+bool Connections::may_stay_unread(ConnectionIndex which, const pollfd& polled,
+                                  const core::Operation* awaited) const noexcept {
+  if (!awaited || !awaited->done() || engine_.active() > 0) return false;
+  const core::Session& session = engine_.session(which);
+  return which < engine_.nodes() && polled.revents == POLLIN && session.ready() &&
+         session.pending() <= most_left_unread;
 }
 
 void Connections::handle_one(ConnectionIndex which, Time now) {
@@ -138,27 +157,28 @@ void Connections::flush(Time now) {
     if (all_[each].is_open() && has_unsent(each)) flush_one(each, now);
 }
 
-void Connections::flush_one(ConnectionIndex which, Time now) {
-  if (const auto sent = all_[which].send(engine_.session(which).unsent()))
+/// Returns false if the connection turned out to be broken.
+bool Connections::flush_one(ConnectionIndex which, Time now) {
+  const auto sent = all_[which].send(engine_.session(which).unsent());
+  if (sent)
     engine_.session(which).sent(*sent);
   else
     engine_.disconnected(which, all_[which].trouble(), now);
+  return sent.has_value();
 }
 
-void Connections::run_errands(Time now) {
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    core::Session& session = engine_.session(each);
-    while (session.has_errand()) {
-      note_change(each);
-      if (auto closing = session.take_closing()) {
-        const NodeStatus why = session.trouble().status;
-        if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
-        std::unique_ptr<Transport> transport = all_[each].release();
-        if (closing->graceful && transport)
-          closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
-      }
-      if (session.take_dial()) dial(each, all_[each].dial(), now);
+void Connections::run_errands(ConnectionIndex which, Time now) {
+  core::Session& session = engine_.session(which);
+  while (session.has_errand()) {
+    note_change(which);
+    if (auto closing = session.take_closing()) {
+      const NodeStatus why = session.trouble().status;
+      if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
+      std::unique_ptr<Transport> transport = all_[which].release();
+      if (closing->graceful && transport)
+        closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
     }
+    if (session.take_dial()) dial(which, all_[which].dial(), now);
   }
 }
 

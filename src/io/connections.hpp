@@ -44,8 +44,9 @@ class Connections {
   void append_to(std::vector<pollfd>& polls);
   /// When such a poll must end.
   [[nodiscard]] core::Time timer() const noexcept { return closing_.timer(); }
-  /// Handles what such a poll has found. `polls` begins with what `append_to` appended.
-  void handle(const std::vector<pollfd>& polls, core::Time now);
+  /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `awaited`: what the driver waits
+  /// for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
+  void handle(const std::vector<pollfd>& polls, core::Time now, const core::Operation* awaited = nullptr);
   /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
   void finish(core::Time until);
 
@@ -64,14 +65,16 @@ class Connections {
   [[nodiscard]] Changes take_changes() noexcept { return std::exchange(changes_, {}); }
 
  private:
-  void run_errands(core::Time now);
+  void run_errands(core::ConnectionIndex, core::Time now);
+  [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, const pollfd&,
+                                     const core::Operation* awaited) const noexcept;
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
   void note_certificate(core::ConnectionIndex, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
   [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
   void handle_one(core::ConnectionIndex, core::Time now);
   void read(core::ConnectionIndex, core::Time now);
-  void flush_one(core::ConnectionIndex, core::Time now);
+  bool flush_one(core::ConnectionIndex, core::Time now);
 
   core::Engine& engine_;
   std::vector<Connection> all_;

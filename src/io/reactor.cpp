@@ -160,7 +160,7 @@ void Reactor::wait_for(const Operation& operation, const std::stop_token& stop_t
         lock.lock();
         if (operation->done()) break;
       }
-      drive(lock, visit.slot);
+      drive(lock, visit.slot, operation.get());
     } else {
       parked_.add(visit.slot);
       lock.unlock();
@@ -313,7 +313,7 @@ void Reactor::run_background(Lock& lock) {
     if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
       driver_ = &background_slot_;
     if (driver_ == &background_slot_) {
-      drive(lock, background_slot_);
+      drive(lock, background_slot_, nullptr);
       if (driver_ == &background_slot_ && !needs_attention()) driver_ = nullptr;
       heard = false;
       continue;
@@ -352,7 +352,7 @@ bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
 
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
-void Reactor::drive(Lock& lock, ParkingSlot& me) {
+void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited) {
   const WakeEvent& wake = is_background(me) ? background_.called() : wake_;
   std::vector<pollfd>& polls = is_background(me) ? background_polls_ : polls_;
   const Time before = Clock::now();
@@ -374,7 +374,7 @@ void Reactor::drive(Lock& lock, ParkingSlot& me) {
   if (driver_ != &me) return;  // a caller took over from the background and polls itself
   polling_ = false;
   const Time now = Clock::now();
-  connections_.handle(polls, now);
+  connections_.handle(polls, now, awaited);
   engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));

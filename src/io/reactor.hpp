@@ -111,7 +111,7 @@ class Reactor {
   [[nodiscard]] bool is_lease_in_force(core::Time now) noexcept;
 
   void leave_lines(core::Time until);
-  void drive(Lock&, ParkingSlot& me);
+  void drive(Lock&, ParkingSlot& me, const core::Operation* awaited);
   void tell_background_of_changes();
   void wake_finished(Lock&);
   void kick();

@@ -54,7 +54,6 @@ Context make_context(const TlsOptions& options) {
   SSL_CTX_set_min_proto_version(context.get(), only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_read_ahead(context.get(), 1);  // one system call for the header of a record and the rest
-  SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS);  // 16 KiB less for a connection that is idle
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context.get(), &TlsTransport::keep);
   if (!options.ciphers.empty() && SSL_CTX_set_cipher_list(context.get(), options.ciphers.c_str()) != 1)

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -93,4 +95,36 @@ TEST_CASE("late_denials_are_not_attributed_to_the_next_attempt") {
   CHECK(locks.late_replies() > late_before);
   network.nodes.resume(0);
   CHECK(eventually([&] { return Observers{network.nodes}.holding("resource", lease->owner_value()) == 5; }));
+}
+
+// A call that is decided leaves answers in the sockets, to read several at once; but not any number of them.
+TEST_CASE("answers_that_nobody_waits_for_do_not_pile_up") {
+  constexpr std::size_t locked = 20;
+  redlock::LockOptions plain = lasting;
+  plain.fencing = false;
+  constexpr std::size_t least_answer = 5;  // bytes: +OK and a line end
+  SlowMinority network;
+  InspectableLock& locks = network.locks;
+  network.hold_answers();
+  const std::uint64_t from_fourth = network.fourth.counters().bytes_to_client;
+  const std::uint64_t from_fifth = network.fifth.counters().bytes_to_client;
+  std::vector<redlock::Lease> leases;
+  for (std::size_t i = 0; i < locked; ++i)
+    leases.push_back(locks.lock("resource/" + std::to_string(i), plain).value());
+  const auto pending = [&](redlock::core::NodeIndex node) {
+    return locks.look([node](const redlock::core::Engine& engine) { return engine.session(node).pending(); });
+  };
+  CHECK(pending(3) == locked);
+  CHECK(pending(4) == locked);
+  network.let_answers_through();
+  const auto have_all_arrived = [](const Proxy& proxy, std::uint64_t before) {
+    return proxy.counters().bytes_to_client >= before + locked * least_answer;
+  };
+  REQUIRE(eventually([&] {
+    return have_all_arrived(network.fourth, from_fourth) && have_all_arrived(network.fifth, from_fifth);
+  }));
+
+  leases.push_back(locks.lock("one more", plain).value());
+  CHECK(pending(3) <= 1);
+  CHECK(pending(4) <= 1);
 }

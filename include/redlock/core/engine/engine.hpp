@@ -118,6 +118,7 @@ class Engine final : public Outbox {
   }
   /// Call only after reading every readable connection.
   void on_time(Time now) {
+    if (now < timer()) return;
     nodes_.begin_event(now);
     for (NodeIndex node = 0; node < nodes(); ++node)
       if (nodes_.session(node).on_time(now)) changed(node, now);

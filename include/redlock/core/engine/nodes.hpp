@@ -84,7 +84,7 @@ class Nodes final : public Outbox {
     std::vector<Session::Slot> dropped = session.send_waiting(
         [&](const Session::Slot& slot) -> std::optional<std::string> {
           if (slot.grants && grant_objection(node, *slot.operation)) return std::nullopt;
-          return rest_of(node, slot.lacks_marker);
+          return std::string{rest_of(node, slot.lacks_marker)};
         },
         now_);
     for (const Session::Slot& slot : dropped) {
@@ -169,9 +169,11 @@ class Nodes final : public Outbox {
     if (!guard_ || !sessions_[node].ready()) return nullptr;
     return guard_->objection(node, now_, operation.wanted_ttl());
   }
-  /// The end of a command for a grant.
-  [[nodiscard]] std::string rest_of(NodeIndex node, bool lacks_marker) const {
-    return lacks_marker ? required_marker(node).arguments() : std::string{};
+  /// The end of a command for a grant. Valid until the next call.
+  [[nodiscard]] std::string_view rest_of(NodeIndex node, bool lacks_marker) {
+    if (!lacks_marker) return {};
+    required_marker(node).encode(rest_);
+    return rest_;
   }
   [[nodiscard]] Time guard_timer() const noexcept { return guard_ ? guard_->deadline() : never; }
 
@@ -180,6 +182,7 @@ class Nodes final : public Outbox {
   HeldLeases held_leases_;
   NodeChanges changes_;
   Ref<RestartGuard> guard_;  // null: restarts are not guarded
+  std::string rest_;         // see rest_of
   Time now_{};               // of the event being handled
 };
 

@@ -40,10 +40,15 @@ struct RequiredMarker {
 
   /// The two arguments, encoded.
   [[nodiscard]] std::string arguments() const {
-    std::string out(beginning.size() + ending.size() + 2 * framing, '\0');
+    std::string out;
+    encode(out);
+    return out;
+  }
+  /// Likewise, with the memory of `out`.
+  void encode(std::string& out) const {
+    out.resize(beginning.size() + ending.size() + 2 * framing);
     const char* const end = write_argument(write_argument(out.data(), beginning), ending);
     out.resize(static_cast<std::size_t>(end - out.data()));
-    return out;
   }
 };
 
