@@ -50,7 +50,12 @@ bool is_lasting(const std::string& key) {
 }  // namespace
 
 Nodes::Nodes(int count, const std::string& folder, const std::string& clock_library)
-    : nodes_{count, {.server = server_with_clock(folder, clock_library), .persist = true}}, folder_{folder} {
+    : nodes_{count,
+             {.server = server_with_clock(folder, clock_library),
+              .persist = true,
+              // It reads again what it has written in the whole run.
+              .start_timeout = std::chrono::minutes{2}}},
+      folder_{folder} {
   for (int node = 0; node < count; ++node) clocks_.emplace_back(folder_of(node) + ".clock");
   // Once more, as the clocks are there now.
   for (int node = 0; node < count; ++node) nodes_.restart_empty(node);
