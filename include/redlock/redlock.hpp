@@ -16,6 +16,7 @@
 #include "redlock/fencing/high_water_mark.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
+#include "redlock/kinds/semaphore.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_client.hpp"
 #include "redlock/lock_result.hpp"
@@ -24,7 +25,6 @@
 #include "redlock/mutex.hpp"
 #include "redlock/node_report.hpp"
 #include "redlock/options.hpp"
-#include "redlock/kinds/semaphore.hpp"
 #include "redlock/status.hpp"
 #include "redlock/version.hpp"
 

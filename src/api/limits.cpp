@@ -50,8 +50,8 @@ void check_between(std::string_view name, Clock::duration least, Clock::duration
 
 void check_length(std::string_view name, std::size_t least, std::size_t given, std::size_t most) {
   if (given >= least && given <= most) return;
-  refuse(std::string{name} + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) + " to " +
-         std::to_string(most));
+  refuse(std::string{name} + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) +
+         " to " + std::to_string(most));
 }
 
 void check_is_not_ours(std::string_view name, std::string_view key) {

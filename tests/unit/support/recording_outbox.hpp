@@ -69,7 +69,7 @@ class RecordingOutbox final : public core::Outbox {
   }
   void give_up(core::NodeIndex node, const core::Trouble&) override { given_up.push_back(node); }
   [[nodiscard]] const core::MarkerKeys* marker_keys() const noexcept override { return keys; }
-  void released(std::string_view key) override { released_keys.emplace_back(key); }
+  void released(std::string_view key, bool) override { released_keys.emplace_back(key); }
   std::vector<std::string> released_keys;  // of leases whose locks are free now
   std::vector<std::string> run_ids;        // of the servers when they were connected; may be empty
   std::vector<core::NodeIndex> given_up;   // connections that lead to another server
