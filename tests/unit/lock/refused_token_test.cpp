@@ -120,16 +120,29 @@ TEST_CASE("a_confirmation_under_way_does_not_count_for_a_smaller_token") {
   started.grant(0, far);
   started.grant(1, 7);
   started.grant(2, 7);
-  started.grant(3, 7);  // its confirmation is under way until the end
+  started.grant(3, 7);  // its confirmation is under way
   started.refuse(1);
   started.answer(4, asked, loading());
   started.sent();
   started.refuse(2);
+  CHECK(started.sent().empty());  // it decides
+  CHECK_FALSE(started.attempt.done());
+  started.answer(3, confirmed, number(1));
   CHECK(started.sent().size() == 5);  // the releases
-  started.answer(3, confirmed, noscript());
-  CHECK(started.sent().empty());
   REQUIRE(started.attempt.done());
   CHECK(started.attempt.failure() == Errc::no_quorum);
+}
+
+TEST_CASE("the_last_of_a_majority_that_refuses_a_token_decides_although_another_node_is_held") {
+  Started started{5};
+  started.grant(0, far);
+  for (const NodeIndex node : {1U, 2U, 3U}) started.grant(node, 7);
+  started.answer(4, asked, array_reply({string_reply("other"), number(700)}));
+  for (const NodeIndex node : {1U, 2U}) started.refuse(node);
+  CHECK_FALSE(started.attempt.done());
+  started.refuse(3);
+  REQUIRE(started.attempt.granted());
+  CHECK(started.attempt.take_claim().token == 7);
 }
 
 TEST_CASE("after_a_token_was_given_up_its_confirmation_is_not_sent_again") {

@@ -41,10 +41,8 @@ namespace redlock::inline v1::core {
 /// token is new, which fences off a previous holder that is still active.
 class Acquisition final : public ScriptedOperation {
  public:
-  enum class Purpose : bool {
-    try_once,
-    wait
-  };  ///< A waiting caller also needs the PTTL of the holder's copies.
+  /// A waiting caller also needs the PTTL of the holder's copies.
+  enum class Purpose : bool { try_once, wait };
 
   Acquisition(Claim&& claim, std::size_t nodes, Purpose purpose)
       : claim_{std::move(claim)}, purpose_{purpose}, tally_{nodes}, agreement_{claim_.fence ? nodes : 0} {}
@@ -79,8 +77,7 @@ class Acquisition final : public ScriptedOperation {
 
   void abandon(Errc why, Time now, Outbox& outbox) override {
     if (done()) return;
-    const bool started = deadline() != never;
-    if (started) give_back(now, outbox);
+    if (deadline() != never) give_back(now, outbox);  // it has begun
     conclude(why);
   }
 
@@ -196,30 +193,35 @@ class Acquisition final : public ScriptedOperation {
   }
 
   /// Precondition: no majority can acknowledge the token. If enough nodes are left without it because they refused it,
-  /// leaves out the others and gives up the token.
-  void leave_out_token() {
-    std::size_t left = 0;
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      left += agreement_.refuses(node) || awaits_grant(node) ? 1 : 0;
-    if (left < quorum(tally_.nodes())) return;
+  /// leaves out the others and gives up the token. Returns false if those that were asked cannot make them enough either.
+  bool leave_out_token() {
+    std::size_t left = agreement_.refusals();
+    const std::size_t most_left = left + tally_.count(Tally::Mark::pending);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) left += awaits_grant(node) ? 1 : 0;
+    if (left < quorum(tally_.nodes())) return most_left >= quorum(tally_.nodes());
+    const Trouble too_far{NodeStatus::bad_counter,
+                          "the fencing counter is too far ahead of the other nodes' clocks"};
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      const bool is_asked = tally_.is(node, Tally::Mark::pending) && !awaits_grant(node);
       if (agreement_.refuses(node))
         tally_.mark(node, Tally::Mark::yes);
-      else if (tally_.is(node, Tally::Mark::yes) ||
-               (tally_.is(node, Tally::Mark::pending) && !awaits_grant(node)))
-        tally_.mark(
-            node, Tally::Mark::unknown,
-            {NodeStatus::bad_counter, "the fencing counter is too far ahead of the other nodes' clocks"});
+      else if (tally_.is(node, Tally::Mark::yes) || is_asked)
+        tally_.mark(node, Tally::Mark::unknown, too_far);
     }
     agreement_.unsettle();
+    return true;
   }
   [[nodiscard]] bool awaits_grant(NodeIndex node) const noexcept {
     return tally_.is(node, Tally::Mark::pending) && agreement_.granted(node) == 0;
   }
 
+  [[nodiscard]] bool is_stuck() const noexcept {
+    return agreement_.settled() && !tally_.majority_possible(Tally::Mark::yes);
+  }
+
   void decide(Time now, Outbox& outbox) {
     if (!giving_back_) {
-      if (agreement_.settled() && !tally_.majority_possible(Tally::Mark::yes)) leave_out_token();
+      if (is_stuck() && leave_out_token() && is_stuck()) return;
       if (tally_.is_hopeless()) return fail(Errc::misconfigured, now, outbox);
       if (claim_.fence && !agreement_.settled() && tally_.majority(Tally::Mark::yes))
         settle_token(now, outbox);
@@ -245,12 +247,10 @@ class Acquisition final : public ScriptedOperation {
     give_back(now, outbox);
     conclude(why);
   }
-
   void conclude(Errc why) noexcept {
     failure_ = why;
     finish();
   }
-
   void give_back(Time now, Outbox& outbox) {
     if (std::exchange(giving_back_, true)) return;
     explained_.assign(tally_.nodes(), false);

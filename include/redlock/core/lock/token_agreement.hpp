@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -47,6 +48,9 @@ class TokenAgreement {
   void lose(NodeIndex node) noexcept { refused_ &= ~set_of(node); }
   /// The node refused the last token and can acknowledge a smaller one.
   [[nodiscard]] bool refuses(NodeIndex node) const noexcept { return (refused_ & set_of(node)) != 0; }
+  [[nodiscard]] std::size_t refusals() const noexcept {
+    return static_cast<std::size_t>(std::popcount(refused_));
+  }
   /// Gives up the token. The nodes that refused it may take part in settling another one; those that have it must not.
   void unsettle() noexcept {
     token_ = 0;
