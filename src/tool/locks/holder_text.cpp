@@ -12,8 +12,10 @@ namespace redlock::tool {
 
 std::string holder_text(const std::string& owner_value) {
   const Holder holder{owner_value};
-  if (holder.is_kept()) return "nobody, kept by at_least";
-  return core::printable(holder.since ? owner_value.substr(0, 8) + ' ' + holder.label : owner_value);
+  if (holder.since) return core::printable(owner_value.substr(0, 8) + ' ' + holder.label);
+  std::ostringstream text;
+  text << holder;
+  return text.str();
 }
 
 std::string utc_text(std::chrono::sys_seconds time) {

@@ -26,17 +26,10 @@ using redlock::Mutex;
 using redlock::Redlock;
 using redlock::Release;
 
-struct Fixture {
-  LocalNodes nodes{3};
-  Observers servers{nodes};
-  Redlock locks{endpoints(nodes)};
-  Redlock others{endpoints(nodes)};
-};
-
 }  // namespace
 
 TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r"};
   CHECK(mutex.lease() == nullptr);
   CHECK(mutex.last_release() == Release::unknown);
@@ -53,7 +46,7 @@ TEST_CASE("a_scoped_lock_holds_the_lock_for_its_scope") {
 }
 
 TEST_CASE("a_unique_lock_supports_every_operation_of_a_timed_mutex") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r"};
   std::unique_lock guard{mutex, std::defer_lock};
   CHECK_FALSE(guard.owns_lock());
@@ -73,7 +66,7 @@ TEST_CASE("a_unique_lock_supports_every_operation_of_a_timed_mutex") {
 }
 
 TEST_CASE("std_lock_locks_two_mutexes_in_any_order_without_deadlock") {
-  Fixture f;
+  TwoClients f;
   Mutex a{f.locks, "a", {.ttl = 20s}};
   Mutex b{f.others, "b", {.ttl = 20s}};
   Mutex a_elsewhere{f.others, "a", {.ttl = 20s}};
@@ -92,7 +85,7 @@ TEST_CASE("std_lock_locks_two_mutexes_in_any_order_without_deadlock") {
 }
 
 TEST_CASE("threads_of_one_mutex_exclude_each_other") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r"};
   int counter = 0;
   std::vector<std::thread> threads;
@@ -109,7 +102,7 @@ TEST_CASE("threads_of_one_mutex_exclude_each_other") {
 }
 
 TEST_CASE("try_lock_fails_at_once_if_another_thread_or_client_holds_the_lock") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r"};
   Mutex elsewhere{f.others, "r"};
   const std::scoped_lock guard{mutex};
@@ -135,7 +128,7 @@ TEST_CASE("a_mutex_works_when_its_client_object_was_moved_or_destroyed") {
 }
 
 TEST_CASE("timed_tries_accept_any_duration_and_any_clock") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r"};
   Mutex elsewhere{f.others, "r"};
   const std::scoped_lock guard{mutex};
@@ -153,7 +146,7 @@ TEST_CASE("timed_tries_accept_any_duration_and_any_clock") {
 }
 
 TEST_CASE("timed_tries_succeed_when_the_lock_becomes_free") {
-  Fixture f;
+  TwoClients f;
   Mutex elsewhere{f.others, "r"};
   const auto wait = GENERATE(0, 1, 2, 3);
   auto lease = f.locks.try_lock("r");
@@ -174,7 +167,7 @@ TEST_CASE("timed_tries_succeed_when_the_lock_becomes_free") {
 }
 
 TEST_CASE("a_wait_by_another_clock_survives_several_rounds_and_unreachable_nodes") {
-  Fixture f;
+  TwoClients f;
   Redlock locks{endpoints(f.nodes), {.restart_guard = redlock::RestartGuard::off}};
   Mutex mutex{locks, "r"};
   for (const int node : {0, 1}) f.nodes.kill(node);
@@ -189,7 +182,7 @@ TEST_CASE("a_wait_by_another_clock_survives_several_rounds_and_unreachable_nodes
 }
 
 TEST_CASE("an_unlock_after_a_loss_reports_it_and_leaves_the_successor_alone") {
-  Fixture f;
+  TwoClients f;
   Mutex mutex{f.locks, "r", {.ttl = 100ms, .renewal = redlock::Renewal::none}};
   mutex.lock();
   REQUIRE(eventually([&] { return !mutex.lease()->valid() && f.servers.having("r") == 0; }));

@@ -25,17 +25,10 @@ using redlock::Release;
 /// Pauses between attempts grow up to 400 ms; the rest is tolerance for a busy machine.
 constexpr auto soon = 5s;
 
-struct Fixture {
-  LocalNodes nodes{3};
-  Observers servers{nodes};
-  Redlock locks{endpoints(nodes)};
-  Redlock others{endpoints(nodes)};
-};
-
 }  // namespace
 
 TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
-  Fixture f;
+  TwoClients f;
   auto lease = f.locks.try_lock("r", {.ttl = 60s});
   REQUIRE(lease);
   const auto sets = f.servers.attempts();
@@ -55,7 +48,7 @@ TEST_CASE("a_waiter_gets_the_lock_soon_after_its_release") {
 }
 
 TEST_CASE("a_waiter_gets_the_lock_of_a_crashed_holder_soon_after_its_ttl_and_never_before") {
-  Fixture f;
+  TwoClients f;
   const auto before = Clock::now();
   f.servers.command({"SET", "r", "crashed", "PX", "700"});
   const auto lease = f.others.try_lock_for("r", 20s);
@@ -66,7 +59,7 @@ TEST_CASE("a_waiter_gets_the_lock_of_a_crashed_holder_soon_after_its_ttl_and_nev
 }
 
 TEST_CASE("a_waiter_in_line_makes_an_attempt_at_the_beginning_and_one_at_the_end") {
-  Fixture f;
+  TwoClients f;
   f.servers.command({"SET", "r", "somebody"});
   const auto sets = f.servers.attempts();
   CHECK(f.locks.try_lock_for("r", 2s).is_held());
@@ -76,7 +69,7 @@ TEST_CASE("a_waiter_in_line_makes_an_attempt_at_the_beginning_and_one_at_the_end
 }
 
 TEST_CASE("a_waiter_that_polls_sends_few_requests") {
-  Fixture f;
+  TwoClients f;
   f.servers.command({"SET", "r", "somebody"});
   const auto sets = f.servers.attempts();
   const auto seconds = std::chrono::duration<double>{
@@ -103,7 +96,7 @@ TEST_CASE("contenders_with_a_split_vote_all_get_the_lock_eventually") {
 }
 
 TEST_CASE("waiters_never_hold_the_lock_together") {
-  Fixture f;
+  TwoClients f;
   std::atomic<int> counter{0};  // protected by the lock on the servers: additions are not atomic
   std::vector<std::future<void>> workers;
   for (int i = 0; i < 4; ++i)
@@ -118,7 +111,7 @@ TEST_CASE("waiters_never_hold_the_lock_together") {
 }
 
 TEST_CASE("a_wait_of_zero_time_makes_one_whole_attempt") {
-  Fixture f;
+  TwoClients f;
   CHECK(is_granted(f.locks.try_lock_for("r", 0s)));
   CHECK(is_granted(f.locks.try_lock_for("r", -1h)));
 }

@@ -17,20 +17,12 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Errc;
 using redlock::RecursiveMutex;
-using redlock::Redlock;
 using redlock::Release;
-
-struct Fixture {
-  LocalNodes nodes{3};
-  Observers servers{nodes};
-  Redlock locks{endpoints(nodes)};
-  Redlock others{endpoints(nodes)};
-};
 
 }  // namespace
 
 TEST_CASE("an_inner_unlock_of_a_recursive_mutex_keeps_the_lock_on_the_nodes") {
-  Fixture f;
+  TwoClients f;
   RecursiveMutex mutex{f.locks, "r", {.renewal = redlock::Renewal::none}};
   {
     const std::unique_lock outer{mutex};
@@ -45,7 +37,7 @@ TEST_CASE("an_inner_unlock_of_a_recursive_mutex_keeps_the_lock_on_the_nodes") {
 }
 
 TEST_CASE("a_recursive_mutex_whose_keys_were_deleted_is_not_locked_again") {
-  Fixture f;
+  TwoClients f;
   RecursiveMutex mutex{f.locks, "r"};
   mutex.lock();
   const std::string owner = mutex.lease()->owner_value();
@@ -63,7 +55,7 @@ TEST_CASE("a_recursive_mutex_whose_keys_were_deleted_is_not_locked_again") {
 }
 
 TEST_CASE("std_lock_locks_two_recursive_mutexes_again_in_any_order") {
-  Fixture f;
+  TwoClients f;
   RecursiveMutex a{f.locks, "a", {.ttl = 20s}};
   RecursiveMutex b{f.locks, "b", {.ttl = 20s}};
   int counter = 0;
@@ -81,7 +73,7 @@ TEST_CASE("std_lock_locks_two_recursive_mutexes_again_in_any_order") {
 }
 
 TEST_CASE("threads_of_recursive_mutexes_exclude_each_other_at_every_level") {
-  Fixture f;
+  TwoClients f;
   RecursiveMutex mutex{f.locks, "r", {.ttl = 20s}};
   RecursiveMutex elsewhere{f.others, "r", {.ttl = 20s}};
   int counter = 0;  // protected by the lock on the servers

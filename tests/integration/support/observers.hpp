@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "redlock/endpoint.hpp"
+#include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/network/raw_client.hpp"
 
@@ -72,6 +73,14 @@ class Observers {
   }
 
   std::vector<RawClient> clients_;
+};
+
+/// Two clients of the same nodes, and what observes these.
+struct TwoClients {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes)};
+  Redlock others{endpoints(nodes)};
 };
 
 }  // namespace redlock::testing

@@ -111,8 +111,10 @@ class Lines {
   /// This client has sent the releases of its lease.
   void released(std::string_view key, bool is_seat) {
     if (!is_seat) return with(key, [&](Line& line) { line.released(); });
-    if (const auto seat = seat_of(key)) freed_.add(seat->line_key, seat->seat);
-    with_seat(key, [&](Line& line, std::size_t) { line.released(); });
+    const std::optional<SeatKey> seat = seat_of(key);
+    if (!seat) return;
+    freed_.add(seat->line_key, seat->seat);
+    with(seat->line_key, [&](Line& line) { line.released(); });
   }
   /// One of the connections to this node has changed.
   void unheard(NodeIndex node) {
