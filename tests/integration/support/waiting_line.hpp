@@ -11,6 +11,7 @@
 
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/testing/local_nodes.hpp"
+#include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
 
 namespace redlock::testing {
@@ -43,6 +44,15 @@ class WaitingLine {
   /// How many members have looked at the gate since then.
   [[nodiscard]] int looked_since(const std::string& life) {
     return std::stoi(at(gate()).command({"ZCOUNT", keys_.alive, life, "+inf"}));
+  }
+  /// Waits until all members have read their places. A member that acts as the first one does so until then: only its
+  /// second look shows that it has read the answer to the first.
+  [[nodiscard]] bool wait_until_all_know_their_places(int members) {
+    for (int look = 0; look < 2; ++look) {
+      const std::string life = life_of_a_look();
+      if (!eventually([&] { return looked_since(life) >= members; })) return false;
+    }
+    return true;
   }
   /// The place of the member with these words in its name, from 0 on; none if it does not stand there.
   [[nodiscard]] std::optional<int> place_of(std::string_view words) {

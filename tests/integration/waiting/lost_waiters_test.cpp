@@ -116,6 +116,7 @@ TEST_CASE("a_stopped_waiter_is_stepped_over_and_afterwards_back_at_its_place") {
   ::kill(sleeper, SIGCONT);
   REQUIRE(eventually([&] { return f.processes.place_of(sleeper) == 0; }));
   CHECK(f.processes.place_of(third) == 1);
+  REQUIRE(f.processes.line().wait_until_all_know_their_places(2));
   f.processes.line().free();
   f.processes.wait_until_held_by(sleeper);
   CHECK_FALSE(f.processes.held_since(third));
