@@ -120,7 +120,7 @@ enum class NodeStatus : std::uint8_t {
   same_node,    ///< The same server as another endpoint in the list. *Misconfigured.*
   quarantined,  ///< The node lost its data or is new. It grants nothing until forgotten locks have expired.
   other_deployment,  ///< The node's marker names other nodes or another number of them. *Misconfigured.*
-  ttl_too_long,      ///< The ttl is longer than `max_ttl` of the nodes. *Misconfigured.*
+  ttl_too_long,      ///< The ttl plus lock_delay is longer than `max_ttl` of the nodes. *Misconfigured.*
   tls_failed,  ///< One side refuses the other's certificate, or does not speak the same TLS. *Misconfigured.*
 };
 

@@ -60,10 +60,10 @@ namespace detail {
                                                  std::chrono::milliseconds max_ttl, const MarkerKeys& keys) {
   const std::string prefix = keys.marker.substr(std::min(marker_key.size() + 1, keys.marker.size()));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count();
-  return {NodeStatus::ttl_too_long, "ttl is " + readable(ttl) + ", but max_ttl of these nodes is " +
-                                        readable(max_ttl) + "; to raise it: redlock nodes set --max-ttl " +
-                                        std::to_string(seconds) + "s" +
-                                        (prefix.empty() ? "" : " --key-prefix " + prefix)};
+  return {NodeStatus::ttl_too_long,
+          "ttl plus lock_delay is " + readable(ttl) + ", but max_ttl of these nodes is " + readable(max_ttl) +
+              "; to raise it: redlock nodes set --max-ttl " + std::to_string(seconds) + "s" +
+              (prefix.empty() ? "" : " --key-prefix " + prefix)};
 }
 
 /// Why a node that answered is not admitted. `quarantine`: the length of a whole quarantine. Precondition: the node's
