@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string_view>
 #include <system_error>
@@ -13,6 +15,7 @@
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
 #include "redlock/fencing_token.hpp"
+#include "redlock/kinds/leases.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_result.hpp"
 #include "redlock/options.hpp"
@@ -93,6 +96,33 @@ class REDLOCK_EXPORT LockClient {
   /// As `try_lock_for`, without a time limit: the outcome is the lock, or `cancelled`, `misconfigured`, `invalid_argument` or,
   /// after `LockOptions::node_wait`, `no_quorum`. Keeps trying even while too few nodes are reachable.
   LockResult lock(std::string_view resource, const LockOptions& options = {}, std::stop_token stop = {});
+
+  /// Acquires the locks of all these resources, or none of them: 1 to 64 different ones, in any order. As `try_lock` otherwise,
+  /// with the same options for each lock; `LockOptions::seats` is refused. All nodes get the commands for all locks at once, so without contention it takes as
+  /// many round trips as one lock. If one lock cannot be had, those that were granted are given back.
+  LockAllResult try_lock_all(std::span<const std::string_view> resources, const LockOptions& options = {});
+  LockAllResult try_lock_all(std::initializer_list<std::string_view> resources,
+                             const LockOptions& options = {}) {
+    return try_lock_all(std::span{resources.begin(), resources.size()}, options);
+  }
+
+  /// As `try_lock_all`, but waits as `try_lock_for` does. While it waits, it has none of the locks. It stands in the lines of all
+  /// of them, one after the other in the order of their keys, and keeps its places, so that calls for several locks neither
+  /// starve nor wait for each other.
+  LockAllResult try_lock_all_for(std::span<const std::string_view> resources, Duration wait,
+                                 const LockOptions& options = {}, std::stop_token stop = {});
+  LockAllResult try_lock_all_for(std::initializer_list<std::string_view> resources, Duration wait,
+                                 const LockOptions& options = {}, std::stop_token stop = {}) {
+    return try_lock_all_for(std::span{resources.begin(), resources.size()}, wait, options, std::move(stop));
+  }
+
+  /// As `try_lock_all_for`, without a time limit, as `lock` is.
+  LockAllResult lock_all(std::span<const std::string_view> resources, const LockOptions& options = {},
+                         std::stop_token stop = {});
+  LockAllResult lock_all(std::initializer_list<std::string_view> resources, const LockOptions& options = {},
+                         std::stop_token stop = {}) {
+    return lock_all(std::span{resources.begin(), resources.size()}, options, std::move(stop));
+  }
 
   /// Takes over a lock whose holder gave it up with `Lease::orphan`, which returns the handover, or died; then the resource and
   /// the owner value are enough (`inspect` shows it), with its token if it has one. Makes one attempt and blocks as `try_lock`

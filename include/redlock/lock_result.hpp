@@ -16,7 +16,8 @@
 namespace redlock {
 inline namespace v1 {
 
-/// What a call for a lock returns: a lease, or why there is none.
+/// What a call for a lock returns: a lease, or why there is none. `Held` is `Lease`, or `Leases` for several locks; what is said
+/// of a lease below holds for these as well.
 ///
 ///     if (const auto lease = locks.try_lock("invoice/42"))     // without exceptions
 ///       pay(*lease);
@@ -29,13 +30,14 @@ inline namespace v1 {
 /// lease only when the lock is about to be released, so that does not compile.
 ///
 /// Threads: as for `Lease`. A result whose lease was moved out still says that it has one, and that one is empty.
-class [[nodiscard]] REDLOCK_EXPORT LockResult {
+template <class Held>
+class [[nodiscard]] REDLOCK_EXPORT BasicLockResult {
  public:
   /// A result with this lease.
-  LockResult(Lease lease) noexcept : lease_{std::move(lease)} {}  // NOLINT(google-explicit-constructor)
+  BasicLockResult(Held lease) noexcept : lease_{std::move(lease)} {}  // NOLINT(google-explicit-constructor)
   /// A result without a lease. `code` must not be zero. `details` and `nodes` are as for `Error`.
-  explicit LockResult(std::error_code code, std::string details = {},
-                      std::vector<NodeReport> nodes = {}) noexcept
+  explicit BasicLockResult(std::error_code code, std::string details = {},
+                           std::vector<NodeReport> nodes = {}) noexcept
       : code_{code}, details_{std::move(details)}, nodes_{std::move(nodes)} {}
 
   /// Returns true if there is a lease. (It may have been lost since: ask `Lease::valid`.)
@@ -45,18 +47,18 @@ class [[nodiscard]] REDLOCK_EXPORT LockResult {
   explicit operator bool() const&& = delete;
 
   /// Return the lease. Throw `Error` if there is none.
-  [[nodiscard]] Lease& value() & { return checked().lease_; }
-  [[nodiscard]] const Lease& value() const& {
+  [[nodiscard]] Held& value() & { return checked().lease_; }
+  [[nodiscard]] const Held& value() const& {
     check();
     return lease_;
   }
-  [[nodiscard]] Lease value() && { return std::move(checked().lease_); }
-  [[nodiscard]] Lease& operator*() & { return value(); }
-  [[nodiscard]] const Lease& operator*() const& { return value(); }
-  [[nodiscard]] Lease operator*() && { return std::move(*this).value(); }
-  [[nodiscard]] Lease* operator->() & { return &value(); }
-  [[nodiscard]] const Lease* operator->() const& { return &value(); }
-  const Lease* operator->() const&& = delete;
+  [[nodiscard]] Held value() && { return std::move(checked().lease_); }
+  [[nodiscard]] Held& operator*() & { return value(); }
+  [[nodiscard]] const Held& operator*() const& { return value(); }
+  [[nodiscard]] Held operator*() && { return std::move(*this).value(); }
+  [[nodiscard]] Held* operator->() & { return &value(); }
+  [[nodiscard]] const Held* operator->() const& { return &value(); }
+  const Held* operator->() const&& = delete;
 
   /// Returns why there is no lease: an `Errc`, or the system's error if it has no thread, timer or random numbers. Zero if
   /// there is a lease.
@@ -77,17 +79,21 @@ class [[nodiscard]] REDLOCK_EXPORT LockResult {
 
  private:
   void check() const;
-  LockResult& checked() {
+  BasicLockResult& checked() {
     check();
     return *this;
   }
   [[nodiscard]] Error error() const;
 
-  Lease lease_;
+  Held lease_;
   std::error_code code_;
   std::string details_;
   std::vector<NodeReport> nodes_;
 };
+
+extern template class BasicLockResult<Lease>;
+
+using LockResult = BasicLockResult<Lease>;
 
 }  // namespace v1
 }  // namespace redlock

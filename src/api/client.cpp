@@ -174,18 +174,9 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
 
 // ── acquiring ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/// The attempt that got the lock, or why none did.
-struct Client::Pursued {
-  std::optional<core::Pursuit::Failure> failure{};
-  core::Claim claim{};
-  Tally tally{0};
-  Time begun{};
-  Time valid_until{};
-};
-
 /// Draws and reads what the core cannot.
-core::Pursuit::Call Client::call_of(std::string_view resource, const LockOptions& options, Attempts attempts,
-                                    Time give_up_at) {
+core::LockCall Client::call_of(std::string_view resource, const LockOptions& options, Attempts attempts,
+                               Time give_up_at) {
   return {.claim = claim_of(resource, options),
           .attempts = attempts,
           .give_up_at = give_up_at,
@@ -203,23 +194,26 @@ LockResult Client::acquire(std::string_view resource, const LockOptions& options
   const Time called = events_ ? now() : Time{};
   std::optional<LockResult> result;
   while (!result) {
-    core::Pursuit::Call call = call_of(resource, options, attempts, give_up_at);
+    core::LockCall call = call_of(resource, options, attempts, give_up_at);
     call.seats = seats_of(resource, options);
     if (call.seats > 0 && call.seed == 0) call.seed = shell_->random();
     result = run(std::move(call), resource, options, stop);
   }
-  if (events_ && attempts == Attempts::until_time)
-    events_->waited(
-        {.resource = lock_key(options_.key_prefix, resource),
-         .failure = *result ? std::nullopt : std::optional{static_cast<Errc>(result->code().value())},
-         .waited = now() - called});
+  if (attempts == Attempts::until_time) tell_of_wait(resource, result->code(), called);
   return std::move(*result);
+}
+
+void Client::tell_of_wait(std::string_view resource, std::error_code code, Time called) {
+  if (!events_) return;
+  events_->waited({.resource = lock_key(options_.key_prefix, resource),
+                   .failure = code ? std::optional{static_cast<Errc>(code.value())} : std::nullopt,
+                   .waited = now() - called});
 }
 
 LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
   check_process();
   check_adoption(handover, options);
-  core::Pursuit::Call call = call_of(handover.resource, options, Attempts::one, core::never);
+  core::LockCall call = call_of(handover.resource, options, Attempts::one, core::never);
   call.claim.adopted_owner = handover.owner_value;
   call.claim.heeds_flag = false;  // it takes over a lock that is held
   call.adopted_token = handover.token.value();
@@ -227,9 +221,13 @@ LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
 }
 
 /// Returns none if the lock was granted, but this thread woke up only after its validity, and the call has time left.
-std::optional<LockResult> Client::run(core::Pursuit::Call call, std::string_view resource,
+std::optional<LockResult> Client::run(core::LockCall call, std::string_view resource,
                                       const LockOptions& options, const std::stop_token& stop) {
-  if (is_shut_down_ || stop.stop_requested()) return failed({Errc::cancelled, std::nullopt});
+  const auto result_of = [this](const core::Pursuit::Failure& why) {
+    Failure explained = failed(why);
+    return LockResult{explained.code, std::move(explained.details), std::move(explained.nodes)};
+  };
+  if (is_shut_down_ || stop.stop_requested()) return result_of({Errc::cancelled, std::nullopt});
   const Time tries_until = call.waits() ? call.give_up_at : Time::min();
   auto pursuit = std::make_unique<core::Pursuit>(std::move(call), names_.size());
   Pursued ended = shell_->run(std::move(pursuit), stop, [](core::Pursuit& done) -> Pursued {
@@ -238,22 +236,20 @@ std::optional<LockResult> Client::run(core::Pursuit::Call call, std::string_view
     const Time valid_until = granted->valid_until();
     return {std::nullopt, granted->take_claim(), granted->take_tally(), granted->begun(), valid_until};
   });
-  if (ended.failure) return failed(*ended.failure);
+  if (ended.failure) return result_of(*ended.failure);
   Lease lease = make_lease(resource, options, ended);
-  if (lease.valid()) return lease;
+  if (keep(lease.record_, options) && lease.valid()) return lease;
   lease.record_->was_used = false;
-  if (is_shut_down_) return failed({Errc::cancelled, std::move(ended.tally)});
+  if (is_shut_down_) return result_of({Errc::cancelled, std::move(ended.tally)});
   if (now() < tries_until) return std::nullopt;
-  return failed({Errc::too_slow, std::move(ended.tally)});
+  return result_of({Errc::too_slow, std::move(ended.tally)});
 }
 
-LockResult Client::failed(const core::Pursuit::Failure& failure) const {
-  if (!failure.tally && failure.code == Errc::timed_out)
-    return LockResult{failure.code, "the call stood in line, and no node has answered its last attempt"};
-  if (!failure.tally)
-    return LockResult{failure.code, is_shut_down_ ? "the client was shut down" : "stop was requested"};
-  Failure explained = explain(failure.code, *failure.tally);
-  return LockResult{explained.code, std::move(explained.details), std::move(explained.nodes)};
+Client::Failure Client::failed(const core::Pursuit::Failure& failure) const {
+  if (failure.tally) return explain(failure.code, *failure.tally);
+  if (failure.code == Errc::timed_out)
+    return {failure.code, "the call stood in line, and no node has answered its last attempt", {}};
+  return {failure.code, is_shut_down_ ? "the client was shut down" : "stop was requested", {}};
 }
 
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.
@@ -265,10 +261,14 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
                                               granted.valid_until, ends_at, options.on_lost, shell_->losses(),
                                               events_.get());
   record->held_leases = shell_->held_leases();
-  Lease lease{shared_from_this(), record};
-  if (!registry_->add(record)) {  // the client has just been shut down
+  return Lease{shared_from_this(), record};
+}
+
+/// Has the lease renewed and watched, as its options say. Returns false if the client has just been shut down.
+bool Client::keep(const Record& record, const LockOptions& options) {
+  if (!registry_->add(record)) {
     shell_->shut_down({record});
-    return lease;
+    return false;
   }
   if (options.on_lost)
     shell_->losses().add(record);
@@ -276,7 +276,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
     report_loss_if_possible(record);
   if (options.renewal == Renewal::automatic) shell_->keep(record);
   if (options.on_lost) shell_->watch(record);
-  return lease;
+  return true;
 }
 
 /// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported
@@ -318,21 +318,24 @@ Release Client::release(const Record& record) noexcept {
   } catch (const std::exception&) {  // no memory, or in a child of fork(): the copies expire by themselves
     record->release(now());
   }
-  if (fork_generation() != generation_) return outcome;
+  forget(record);
+  return outcome;
+}
+
+/// After the release of the lease: no callback of it begins any more.
+void Client::forget(const Record& record) noexcept {
+  if (fork_generation() != generation_) return;
   registry_->remove(*record);
   shell_->losses().forget(record);
   record->retire();
-  return outcome;
 }
 
 bool Client::orphan(const Record& record) noexcept {
   if (fork_generation() != generation_) return false;
   record->release_outcome = Release::already_lost;  // this lease must not release the lock any more
-  registry_->remove(*record);
   const bool was_in_force = shell_->let_go(record);
   record->count(now(), was_in_force ? Release::unknown : Release::already_lost);
-  shell_->losses().forget(record);
-  record->retire();
+  forget(record);
   return was_in_force;
 }
 

@@ -6,9 +6,11 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "api/lease_registry.hpp"
@@ -21,6 +23,7 @@
 #include "redlock/core/lock/pursuit.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
+#include "redlock/kinds/leases.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_result.hpp"
 #include "redlock/options.hpp"
@@ -51,7 +54,7 @@ class Client : public std::enable_shared_from_this<Client> {
     std::vector<NodeReport> nodes;
   };
   using Record = std::shared_ptr<LeaseRecord>;
-  using Attempts = core::Pursuit::Attempts;
+  using Attempts = core::Attempts;
 
   /// Throws Error (invalid_argument) in a child of fork().
   void check_process() const;
@@ -60,6 +63,8 @@ class Client : public std::enable_shared_from_this<Client> {
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
                      const std::stop_token&);
   /// Likewise.
+  LockAllResult acquire_all(std::span<const std::string_view> resources, const LockOptions&, Attempts,
+                            core::Time give_up_at, const std::stop_token&);
   LockResult adopt(const Handover&, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
   [[nodiscard]] core::Time now() const noexcept { return shell_->now(); }
@@ -70,6 +75,9 @@ class Client : public std::enable_shared_from_this<Client> {
   std::optional<Failure> extend(const Record&);
   /// Call either `release` or `orphan`, once per lease.
   Release release(const Record&) noexcept;
+  /// Releases those that were not released before, all at once, if they are of one client. `Lease::release` then returns the
+  /// outcome of each.
+  static void release(std::span<Lease>) noexcept;
   bool orphan(const Record&) noexcept;
   void shut_down();
 
@@ -81,15 +89,29 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   friend struct TestAccess;  // the tests define it
-  struct Pursued;
+  struct Pursued {
+    std::optional<core::Pursuit::Failure> failure{};
+    core::Claim claim{};
+    core::Tally tally{0};
+    core::Time begun{};
+    core::Time valid_until{};
+  };
 
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
-  [[nodiscard]] core::Pursuit::Call call_of(std::string_view resource, const LockOptions&, Attempts,
-                                            core::Time give_up_at);
-  std::optional<LockResult> run(core::Pursuit::Call, std::string_view resource, const LockOptions&,
+  [[nodiscard]] core::LockCall call_of(std::string_view resource, const LockOptions&, Attempts,
+                                       core::Time give_up_at);
+  std::optional<LockResult> run(core::LockCall, std::string_view resource, const LockOptions&,
                                 const std::stop_token&);
-  [[nodiscard]] LockResult failed(const core::Pursuit::Failure&) const;
+  std::optional<LockAllResult> run(core::LockCall, std::vector<core::Claim>,
+                                   std::span<const std::string_view> resources,
+                                   const std::vector<std::size_t>& order, const LockOptions&,
+                                   const std::stop_token&);
+  [[nodiscard]] Failure failed(const core::Pursuit::Failure&) const;
   Lease make_lease(std::string_view resource, const LockOptions&, Pursued& granted);
+  bool keep(const Record&, const LockOptions&);
+  void release_all(const std::vector<Record>&) noexcept;
+  void forget(const Record&) noexcept;
+  void tell_of_wait(std::string_view resource, std::error_code, core::Time called);
   void report_loss_if_possible(const Record&);
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;

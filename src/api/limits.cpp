@@ -132,6 +132,13 @@ std::size_t seats_of(std::string_view resource, const LockOptions& lock) {
   return seats;
 }
 
+void check_has_no_seats(const LockOptions& lock) {
+  if (lock.seats)
+    refuse(
+        "seats is set; a call for several locks takes no seats, so acquire the permits of a semaphore one by "
+        "one");
+}
+
 std::optional<Clock::duration> node_wait(const LockOptions& lock) {
   if (!lock.node_wait) return std::nullopt;
   check_between("node_wait", Clock::duration::zero(), *lock.node_wait, longest_hold);

@@ -51,6 +51,8 @@ void check_label(std::string_view);
 
 /// The number of seats of the semaphore; zero for a lock. The names of all seats have to be valid resources.
 [[nodiscard]] std::size_t seats_of(std::string_view resource, const LockOptions&);
+/// Calls for several locks take no seats.
+void check_has_no_seats(const LockOptions&);
 
 /// How long a call with these options waits for nodes that have said when they vote again; none: as long as for anything
 /// else.

@@ -23,13 +23,14 @@ std::string details_of(const std::system_error& error) {
 
 /// Runs a call and turns its exceptions into results.
 template <class Call>
-LockResult result_of(Call&& call) {
+auto result_of(Call&& call) -> decltype(call()) {
+  using Result = decltype(call());
   try {
     return std::forward<Call>(call)();
   } catch (const Error& error) {
-    return LockResult{error.code(), error.details(), {error.nodes().begin(), error.nodes().end()}};
+    return Result{error.code(), error.details(), {error.nodes().begin(), error.nodes().end()}};
   } catch (const std::system_error& error) {  // the system has no thread, timer or random numbers
-    return LockResult{error.code(), details_of(error)};
+    return Result{error.code(), details_of(error)};
   }
 }
 
@@ -60,6 +61,29 @@ LockResult LockClient::try_lock_for(std::string_view resource, Duration wait, co
 LockResult LockClient::lock(std::string_view resource, const LockOptions& options, std::stop_token stop) {
   return result_of([&, held = client_] {
     return held->acquire(resource, options, Attempts::until_time, core::never, stop);
+  });
+}
+
+LockAllResult LockClient::try_lock_all(std::span<const std::string_view> resources,
+                                       const LockOptions& options) {
+  return result_of(
+      [&, held = client_] { return held->acquire_all(resources, options, Attempts::one, core::never, {}); });
+}
+
+LockAllResult LockClient::try_lock_all_for(std::span<const std::string_view> resources, Duration wait,
+                                           const LockOptions& options, std::stop_token stop) {
+  const Clock::time_point give_up_at = core::later(client_->now(), wait);
+  return result_of([&, held = client_] {
+    if (wait > Duration{})
+      return held->acquire_all(resources, options, Attempts::until_time, give_up_at, stop);
+    return held->acquire_all(resources, detail::without_node_wait(options), Attempts::one, core::never, stop);
+  });
+}
+
+LockAllResult LockClient::lock_all(std::span<const std::string_view> resources, const LockOptions& options,
+                                   std::stop_token stop) {
+  return result_of([&, held = client_] {
+    return held->acquire_all(resources, options, Attempts::until_time, core::never, stop);
   });
 }
 

@@ -34,7 +34,9 @@ inline namespace v1 {
 /// block, and the remaining events are delivered later. In a child of fork() no events are delivered.
 class REDLOCK_EXPORT Observer {
  public:
-  /// One attempt at a lock, which asks all nodes once. A call that waits makes several.
+  /// One attempt at a lock, which asks all nodes once. A call that waits makes several. An attempt at several locks is reported
+  /// for each of them: when one fails, those under way fail for the same reason, and those that were granted before are
+  /// given back although they are reported as acquired.
   struct Attempt {
     std::string resource = {};
     std::optional<Errc> failure = {};   ///< Empty if the lock was acquired.
@@ -44,7 +46,8 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void attempted(const Attempt&) {}
 
-  /// A finished call that could wait for a lock: `lock`, or `try_lock_for` with a positive time.
+  /// A finished call that could wait for a lock: `lock`, or `try_lock_for` with a positive time. Calls for several locks are
+  /// reported for each of them, with the same outcome.
   struct Wait {
     std::string resource = {};
     std::optional<Errc> failure = {};  ///< Empty if the call returned a lease.

@@ -137,6 +137,52 @@ TEST_CASE("after_an_attempt_that_some_nodes_granted_the_next_one_waits_a_little"
   CHECK(call.attempts == 2);
 }
 
+TEST_CASE("a_call_that_puts_its_attempt_off_keeps_its_place_and_is_asked_again_without_commands") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(0ms));
+  for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(0ms));
+  REQUIRE(call.attempts == 1);
+  static_cast<void>(client.sent());
+  client.lines.put_off(call, at(1ms));
+  client.advance(at(1ms));
+  CHECK(client.lines.timer() == at(101ms));
+  CHECK(call.attempts == 1);
+  client.advance(at(101ms));
+  CHECK(call.attempts == 2);
+  CHECK(client.sent().empty());
+  // Another lock was free before the pause is over, and then this one was denied: it is asked as soon as it may be free.
+  client.lines.put_off(call, at(102ms));
+  client.lines.attempt_failed(call, false, at(103ms));
+  client.advance(at(103ms));
+  for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(104ms));
+  CHECK(call.attempts == 3);
+}
+
+TEST_CASE("a_call_whose_attempt_another_line_asked_for_ends_no_attempt_of_this_line") {
+  StandingClient client{3};
+  TestWaiter first{at(0ms)};
+  TestWaiter of_another_line{at(1ms)};
+  client.join(first, at(1ms));
+  client.join(of_another_line, at(1ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(1ms));
+  for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(1ms));
+  REQUIRE(first.attempts == 1);
+  static_cast<void>(client.sent());
+  const bool is_denied = GENERATE(true, false);
+  is_denied ? client.lines.attempt_failed(of_another_line, false, at(2ms))
+            : client.lines.attempt_succeeded(of_another_line, at(2ms));
+  client.advance(at(2ms));
+  client.lines.released("key", false);
+  client.advance(at(3ms));
+  CHECK(first.attempts == 1);  // it is under way
+  CHECK(client.sent().empty());
+  client.lines.attempt_failed(first, false, at(4ms));
+  client.advance(at(4ms));
+  CHECK(client.count("PTTL") == 3);
+}
+
 TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
   StandingClient client{3};
   TestWaiter first{at(0ms)};

@@ -190,6 +190,7 @@ class Engine final : public Outbox {
   [[nodiscard]] Observer* observer() noexcept override { return operations_.observer(); }
   void released(std::string_view key, bool is_seat) override { line_nodes_.lines().released(key, is_seat); }
   void granted(Time deadline) noexcept override { nodes_.granted(deadline); }
+  void taken_back() noexcept override { nodes_.taken_back(); }
   [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override { return nodes_.marker_keys(); }
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node) const noexcept override {
     return nodes_.required_marker(node);

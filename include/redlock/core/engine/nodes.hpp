@@ -149,6 +149,7 @@ class Nodes final : public Outbox {
                                 options.send_by, now_, rest_of(node, options.lacks_marker));
   }
   void granted(Time deadline) noexcept override { held_leases_.granted(deadline); }
+  void taken_back() noexcept override { held_leases_.taken_back(); }
   [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override {
     return guard_ ? &guard_->keys() : nullptr;
   }

@@ -26,8 +26,11 @@ class HeldLeases {
   }
   /// The lease was released or orphaned.
   static void let_go(LeaseState& lease) noexcept {
-    HeldLeases* const held = std::exchange(lease.held_leases, nullptr);
-    if (held && --held->count_ == 0) held->until_ = Time::min();
+    if (HeldLeases* const held = std::exchange(lease.held_leases, nullptr)) held->taken_back();
+  }
+  /// One of them is not kept.
+  void taken_back() noexcept {
+    if (--count_ == 0) until_ = Time::min();
   }
 
   /// No lease is in force at this time or later. May be too late after a lease was let go while others are held, is never

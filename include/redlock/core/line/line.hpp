@@ -64,15 +64,15 @@ class Line final : public ScriptedOperation {
     touch();
     if (waiters_.remove(waiter)) change_first();
   }
-  /// Another client has the lock. `is_split`: this one got some nodes and no other one a majority, so several are asking at once.
-  void attempt_failed(bool is_split, Time now) {
+  /// The call has made no attempt, or one that failed. The line may not have asked for it, if the call waits for several locks.
+  void attempt_ended(const Waiter& waiter, LineHead::Attempt how, Time now) {
     touch();
-    waiters_.attempt_ended();
-    head_.attempt_failed();
-    if (is_split) head_.split_vote(now);
+    if (waiters_.attempt_ended(waiter)) head_.attempt_ended(how, now);
   }
   /// Returns false if nobody is the first one, although the gate says that others are.
-  [[nodiscard]] bool attempt_succeeded() noexcept { return head_.attempt_succeeded(); }
+  [[nodiscard]] bool attempt_succeeded(const Waiter& waiter) noexcept {
+    return !waiters_.attempt_ended(waiter) || head_.attempt_succeeded();
+  }
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,11 +132,11 @@ class Line final : public ScriptedOperation {
   /// When the last call left the line, unless nobody else was there.
   [[nodiscard]] Time left_at() const noexcept { return left_at_; }
 
+ private:
   void start(Time, Outbox&) override {}
   void timed_out(Time, Outbox&) override {}
   void abandon(Errc, Time, Outbox&) override {}
 
- private:
   enum : Step { stood = LineHead::steps, left, left_in_doubt };
 
   [[nodiscard]] std::chrono::milliseconds life() const noexcept { return context_.times().life; }

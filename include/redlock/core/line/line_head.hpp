@@ -30,6 +30,11 @@ namespace redlock::inline v1::core {
 /// free.
 class LineHead {
  public:
+  enum class Attempt : std::uint8_t {
+    denied,  ///< Another client has the lock.
+    split,  ///< Some nodes granted it, and no other client has a majority. It waits a while, so that one of them gets it.
+    put_off,  ///< It was not made, because the call waits for other locks as well. The call keeps its place.
+  };
   enum : Step { tracking = LineFlag::steps, caching, value, steps };
 
   LineHead(std::string_view key, LineFlag& flag, std::size_t nodes, LineContext& context)
@@ -63,11 +68,12 @@ class LineHead {
   void disconnected(NodeIndex node) { view_.disconnected(node); }
   /// This client has just released the lock on all nodes.
   void released() { view_.all_free(); }
-  /// Other clients got votes as well: waits a while, so that one of them gets a majority.
-  void split_vote(Time now) { ask_at_ = later(now, backoff_.next(context_.random())); }
-  void attempt_failed() {
+  void attempt_ended(Attempt how, Time now) {
     doubt_.end_attempt();
-    view_.forget();
+    if (how != Attempt::put_off) view_.forget();
+    if (how == Attempt::denied) ask_at_ = {};
+    if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
+    if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
   }
   /// Returns false if nobody is the head, although the gate still says that others come first.
   [[nodiscard]] bool attempt_succeeded() noexcept {
@@ -123,6 +129,8 @@ class LineHead {
                           ? now + jittered(context_.times().blind_pause, context_.random())
                           : never);
   }
+
+  static constexpr Span pause_when_put_off = std::chrono::milliseconds{100};
 
   const std::string_view key_;
   LineFlag& flag_;

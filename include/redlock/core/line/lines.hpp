@@ -17,6 +17,7 @@
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/line/line.hpp"
 #include "redlock/core/line/seats.hpp"
+#include "redlock/core/operation/tally.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -49,11 +50,17 @@ class Lines {
     with(waiter.terms().key, [&](Line& line) { line.remove(waiter); });
   }
   void attempt_failed(const Waiter& waiter, bool is_split, Time now) {
-    with(waiter.terms().key, [&](Line& line) { line.attempt_failed(is_split, now); });
+    const auto how = is_split ? LineHead::Attempt::split : LineHead::Attempt::denied;
+    with(waiter.terms().key, [&](Line& line) { line.attempt_ended(waiter, how, now); });
+  }
+  /// The call waits for other locks as well, and made no attempt. It is asked again after a pause.
+  void put_off(const Waiter& waiter, Time now) {
+    with(waiter.terms().key,
+         [&](Line& line) { line.attempt_ended(waiter, LineHead::Attempt::put_off, now); });
   }
   void attempt_succeeded(Waiter& waiter, Time now) {
     with(waiter.terms().key, [&](Line& line) {
-      if (!line.attempt_succeeded() && heeds_flag_) context_.distrust(*line.gate(), now);
+      if (!line.attempt_succeeded(waiter) && heeds_flag_) context_.distrust(*line.gate(), now);
       line.remove(waiter);
     });
   }
@@ -65,9 +72,12 @@ class Lines {
 
   /// Whether attempts name the flag. A user whose ACL forbids that gets locks, but can overtake others.
   [[nodiscard]] bool heeds_flag() const noexcept { return heeds_flag_; }
-  void ignore_flag(std::string_view why) {
-    heeds_flag_ = false;
-    warn("attempts do not heed who stands in line", why);
+  void ignore_flag(const Tally& refused) {
+    for (NodeIndex node = 0; node < refused.nodes() && heeds_flag_; ++node) {
+      if (refused[node].trouble.status != NodeStatus::no_permission) continue;
+      heeds_flag_ = false;
+      warn("attempts do not heed who stands in line", refused[node].trouble.message);
+    }
   }
   /// The node says that others come first, but nobody keeps the flag up.
   void warn_of_disorder(std::string_view node) {

@@ -55,7 +55,11 @@ class LocalQueue {
   [[nodiscard]] bool is_asking() const noexcept { return asking_ != nullptr; }
   /// The first call makes an attempt.
   Waiter& let_ask() noexcept { return *(asking_ = waiters_.front()); }
-  void attempt_ended() noexcept { asking_ = nullptr; }
+  /// Returns false if the attempt of another call is under way.
+  bool attempt_ended(const Waiter& waiter) noexcept {
+    if (asking_ == &waiter) asking_ = nullptr;
+    return !asking_;
+  }
 
  private:
   std::vector<Waiter*> waiters_;

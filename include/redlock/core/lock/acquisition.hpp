@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,6 +88,12 @@ class Acquisition final : public ScriptedOperation {
     observer.attempted(event);
   }
 
+  /// Gives back a lock that was granted, because it is of no use without others.
+  void take_back(Time now, Outbox& outbox) {
+    fail(Errc::held, now, outbox);
+    outbox.taken_back();
+    outbox.released(claim_.key, claim_.is_seat());
+  }
   [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.key_ttl(); }
   [[nodiscard]] std::string_view written_key() const noexcept override { return claim_.key; }
   [[nodiscard]] bool granted() const noexcept { return done() && !failure_; }
@@ -102,9 +107,9 @@ class Acquisition final : public ScriptedOperation {
     return core::valid_until(begun_, claim_.ttl, claim_.drift);
   }
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
-  /// Call it at most once, when the operation is done.
+  /// Call it at most once, when the operation is done. That goes for `take_claim` as well.
   [[nodiscard]] Tally take_tally() noexcept { return std::move(tally_); }
-  /// Call it at most once, when the lock was granted. No release of this attempt is sent then.
+  /// Precondition: the lock was granted. No release of this attempt is sent then.
   [[nodiscard]] Claim take_claim() {
     claim_.acquired(agreement_.token(), begun_);
     std::string{}.swap(claim_.adopted_owner);  // also frees the memory, because a lease does not need it
@@ -214,7 +219,6 @@ class Acquisition final : public ScriptedOperation {
   [[nodiscard]] bool awaits_grant(NodeIndex node) const noexcept {
     return tally_.is(node, Tally::Mark::pending) && agreement_.granted(node) == 0;
   }
-
   [[nodiscard]] bool is_stuck() const noexcept {
     return agreement_.settled() && !tally_.majority_possible(Tally::Mark::yes);
   }
@@ -238,7 +242,6 @@ class Acquisition final : public ScriptedOperation {
     if (tally_.prevents_majority(Tally::Mark::unknown) && all_have_spoken) return conclude(Errc::no_quorum);
     if (tally_.votes() >= quorum(tally_.nodes()) && all_explained()) return conclude(Errc::held);
   }
-
   void succeed(Outbox& outbox) noexcept {
     finish();
     outbox.granted(valid_until());
@@ -263,20 +266,17 @@ class Acquisition final : public ScriptedOperation {
       if (outbox.send(node, release.bytes, *this, release.options)) explained_[node] = true;
     }
   }
-
   /// If another client has the lock now, the copies are deleted instead of being given back to the old owner, where they
   /// would be in the way.
   [[nodiscard]] std::string undo_command(Form form) const {
     return is_gone_ ? claim_.release_command(form) : claim_.undo_command(form);
   }
-
   void explain(NodeIndex node, const Reply& reply) {
     explained_[node] = true;
     if (!tally_.is(node, Tally::Mark::no) || !reply.is(Reply::Kind::error)) return;
     Trouble trouble = trouble_of_error(reply.text);
     if (trouble.status == NodeStatus::wrong_type) tally_.mark(node, Tally::Mark::unknown, std::move(trouble));
   }
-
   /// Returns true if all denials are explained. The denial of a script needs no further explanation.
   [[nodiscard]] bool all_explained() const noexcept {
     if (claim_.tells_holder()) return true;

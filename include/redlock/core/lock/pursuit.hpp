@@ -4,17 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
 
-#include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/line/lines.hpp"
 #include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/lock/attempt_plan.hpp"
 #include "redlock/core/lock/claim.hpp"
-#include "redlock/core/lock/owner_values.hpp"
-#include "redlock/core/lock/retry.hpp"
 #include "redlock/core/lock/seat_search.hpp"
 #include "redlock/core/lock/stay_in_line.hpp"
 #include "redlock/core/operation/operation.hpp"
@@ -37,27 +34,8 @@ namespace redlock::inline v1::core {
 /// Each attempt is an `Acquisition`, which it submits. It sends nothing itself, and nothing is under way in a pause.
 class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
  public:
-  /// A call for one attempt, or one that tries again until `give_up_at`.
-  enum class Attempts : bool { one, until_time };
-
-  struct Call {
-    Claim claim;  ///< Without owner value and proposal. An adoption names the owner value that it takes over,
-    std::uint64_t adopted_token = 0;  ///< and the token of that lock.
-    std::size_t seats = 0;            ///< Of the semaphore whose name is the claim's key. Zero: a lock.
-    Attempts attempts = Attempts::one;
-    Time give_up_at = never;
-    /// How long the call waits for nodes that have said when they vote again. None: a call for one attempt does not wait
-    /// for them, and one that tries again waits until `give_up_at`.
-    std::optional<Span> node_wait{};
-    bool is_fair = false;           ///< Stands in line. Then the claim names the flag.
-    bool insists_on_order = false;  ///< Fails if the nodes do not let it stand in line or heed the flag.
-    OwnerValues owner_values;
-    std::chrono::microseconds
-        time_of_day{};       ///< At the call. Proposed as fencing counter, later with the time since.
-    std::uint64_t seed = 0;  ///< For the jitter of pauses.
-
-    [[nodiscard]] bool waits() const noexcept { return attempts == Attempts::until_time; }
-  };
+  using Attempts = core::Attempts;
+  using Call = LockCall;
 
   /// Why there is no lease. Describes the last attempt that ran to completion: in an attempt that was cut short by the end
   /// of the call, some nodes had no time to answer.
@@ -68,19 +46,16 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   };
 
   Pursuit(Call&& call, std::size_t nodes)
-      : nodes_{nodes},
-        is_adoption_{!call.claim.adopted_owner.empty()},
-        call_{std::move(call)},
-        retry_{call_.give_up_at, call_.waits(), call_.node_wait} {
+      : nodes_{nodes}, is_adoption_{!call.claim.adopted_owner.empty()}, call_{std::move(call)}, plan_{call_} {
     if (call_.waits()) give_up_at = call_.give_up_at;
   }
 
   void start(Time now, Outbox& outbox) override {
-    begun_ = now;
+    plan_.begin(now);
     if (!stands_in_line(outbox)) return attempt(now, outbox);
     terms_ = {line_key(), now, call_.claim.key_ttl(), call_.claim.node_timeout, call_.seats};
     if (!outbox.lines()->wants_to_join(terms_.key, now)) return attempt(now, outbox);
-    stand(retry_.last_call_of_any(now, call_.claim.node_timeout), now, outbox);
+    stand(plan_.retry().last_call_of_any(now, call_.claim.node_timeout), now, outbox);
   }
   void answered(NodeIndex, Step, const Reply&, Time, Outbox&) override {}
   void disconnected(NodeIndex, const Trouble&, Time, Outbox&) override {}
@@ -206,12 +181,9 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     outbox.submit(attempt_.operation);
   }
   [[nodiscard]] Claim next_claim(Time now) {
-    const auto time_of_day =
-        call_.time_of_day + std::chrono::duration_cast<std::chrono::microseconds>(now - begun_);
     const bool is_only_attempt = !call_.waits() && !call_.node_wait && call_.seats == 0;
     Claim claim = is_only_attempt ? std::move(call_.claim) : Claim{call_.claim};
-    claim.owner = call_.owner_values.next(time_of_day);
-    if (claim.fence) claim.fence->proposal = proposal(time_of_day);
+    plan_.renew(claim, now);
     claim.heeds_flag = claim.heeds_flag && heeds_flag_;
     return claim;
   }
@@ -222,25 +194,20 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     if (claim.fence) claim.fence->counter_key = counter_key(claim.key);
     return make_attempt(std::move(claim));
   }
-  /// Proposes the time of day as the fencing counter. This realigns counters that drifted apart, and lets counters that
-  /// were lost continue near their old value. Safety does not depend on it.
-  [[nodiscard]] std::uint64_t proposal(std::chrono::microseconds time_of_day) const noexcept {
-    const auto since_epoch = static_cast<std::uint64_t>(std::max<std::int64_t>(time_of_day.count(), 0));
-    return std::max(since_epoch, call_.adopted_token + 1);
-  }
 
   void failed(Acquisition& attempt, Time now, Outbox& outbox) {
     const Errc why = *attempt.failure();
-    if (is_refused_flag(attempt) && outbox.lines()) return attempt_without_flag(attempt, now, outbox);
-    const std::optional<Time> again =
-        retry_.next(why, attempt.tally(), attempt.begun(), now, next_random(call_.seed));
+    if (lacks_right_to_flag(attempt.claim(), why, attempt.tally()) && !call_.insists_on_order &&
+        outbox.lines())
+      return attempt_without_flag(attempt, now, outbox);
+    const std::optional<Time> again = plan_.next(why, attempt.tally(), attempt.begun(), now);
     const std::string* const holder = attempt.tally().owner_of_majority();
     const bool is_split = attempt.tally().count(Tally::Mark::yes) > 0 && !holder;
     if (is_in_turn_ && holder && call_.seats == 0)
       stay_.denied_by(call_.claim.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
     if (!again) return end(now, outbox);
-    const Time last_call = retry_.last_call(attempt.begun(), now);
+    const Time last_call = plan_.retry().last_call(attempt.begun(), now);
     if (why == Errc::held && now < last_call && stands_in_line(outbox)) {
       if (!is_standing_) return stand(last_call, now, outbox);
       set_deadline(last_call);
@@ -249,21 +216,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     leave_line(now, outbox);
     set_deadline(*again);
   }
-  /// The user's ACL may forbid the flag's key. Then other rights may be missing as well, which the next attempt shows.
-  [[nodiscard]] bool is_refused_flag(const Acquisition& attempt) const {
-    const Tally& tally = attempt.tally();
-    bool lacks_right = false;
-    for (NodeIndex node = 0; node < tally.nodes(); ++node)
-      lacks_right |=
-          tally.is(node, Tally::Mark::unknown) && tally[node].trouble.status == NodeStatus::no_permission;
-    return attempt.failure() == Errc::misconfigured && lacks_right && attempt.claim().heeds_flag &&
-           !call_.insists_on_order;
-  }
   void attempt_without_flag(const Acquisition& refused, Time now, Outbox& outbox) {
-    const Tally& tally = refused.tally();
-    for (NodeIndex node = 0; node < tally.nodes() && outbox.lines()->heeds_flag(); ++node)
-      if (tally[node].trouble.status == NodeStatus::no_permission)
-        outbox.lines()->ignore_flag(tally[node].trouble.message);
+    outbox.lines()->ignore_flag(refused.tally());
     stay_.refused(refused.claim().key, now, outbox.observer());
     if (call_.seats == 0) call_.claim = refused.claim();
     call_.claim.heeds_flag = false;
@@ -276,18 +230,16 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     if (!failure_->tally) return;
     Errc& code = failure_->code;
     const Tally& tally = *failure_->tally;
-    if (code == Errc::timed_out && tally.votes() < quorum(tally.nodes())) code = Errc::no_quorum;
     // As long as a lock may be on its way to several adopters, or back to its owner, it is not lost.
     if (code == Errc::held && is_adoption_)
       code = tally.majority_has_one_owner() ? Errc::lost : Errc::no_quorum;
-    if (code == Errc::held && call_.waits()) code = Errc::timed_out;
+    code = plan_.outcome(code, tally);
   }
 
   std::size_t nodes_;
   bool is_adoption_;
   Call call_;  // its claim is moved to the attempt of a call that has only one
-  Retry retry_;
-  Time begun_{};
+  AttemptPlan plan_;
   Attempt attempt_;               // in a pause there is none
   SeatSearch* search_ = nullptr;  // the attempt, if it is one at any seat
   bool heeds_flag_ = true;        // the attempt does, if the claim does

@@ -55,6 +55,8 @@ class Outbox {
   virtual void released(std::string_view /*key*/, bool /*is_seat*/) {}
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
+  /// One of these leases is not kept.
+  virtual void taken_back() noexcept {}
   /// Where the restart guard keeps its data on every node. Valid as long as the engine; null without a restart guard.
   [[nodiscard]] virtual const MarkerKeys* marker_keys() const noexcept { return nullptr; }
   /// What is appended to commands that lack it, while the node may grant. Valid until the next event.
