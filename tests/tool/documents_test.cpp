@@ -174,7 +174,7 @@ TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");
-  CHECK((" " + completed("redlock run r -- tru")).find(" true") != std::string::npos);
+  CHECK((" " + completed("redlock run r s -- tru")).find(" true") != std::string::npos);
 }
 
 TEST_CASE("the_alert_rules_use_metrics_that_exist") {

@@ -70,7 +70,7 @@ struct Waiting {
 
   Clock::time_point now{1h};
   CollectedErrors errors;
-  Progress progress{"backup", Verbosity::normal, nullptr, [this] { return now; }};
+  Progress progress{{"backup"}, Verbosity::normal, nullptr, [this] { return now; }};
 };
 
 const std::string line =
@@ -98,7 +98,7 @@ TEST_CASE("a_wait_for_nodes_says_so_and_the_end_of_a_wait_ends_the_reports") {
   f.attempt_after(0s, Errc::no_quorum);
   f.attempt_after(1s, Errc::no_quorum);
   CHECK(f.errors.take() == "redlock: waiting for backup: too few nodes vote\n");
-  f.progress.end(nullptr);
+  f.progress.end({});
   f.attempt_after(1min);
   CHECK(f.errors.take().empty());
 }
@@ -107,7 +107,7 @@ TEST_CASE("the_place_in_line_is_reported_with_who_has_the_lock") {
   using Step = Observer::LineStep;
   Waiting f;
   int asked = 0;
-  f.progress.ask_by([&] {
+  f.progress.ask_by([&](const std::string&) {
     ++asked;
     return Holder{std::string(40, 'b') + " web7:1 @1795442531"};
   });
@@ -127,6 +127,31 @@ TEST_CASE("the_place_in_line_is_reported_with_who_has_the_lock") {
   f.place_after(1s, 0, Step::left);
   f.attempt_after(1min);
   CHECK(f.errors.take() == line);
+}
+
+TEST_CASE("of_several_locks_the_one_that_is_waited_for_is_reported") {
+  using Step = Observer::LineStep;
+  Clock::time_point now{1h};
+  CollectedErrors errors;
+  Progress progress{{"b", "a"}, Verbosity::normal, nullptr, [&now] { return now; }};
+  const auto place = [&](const std::string& resource, std::uint64_t position, Step step) {
+    now += 1min;
+    progress.lined_up({.resource = resource, .step = step, .position = position, .length = 9});
+    return errors.take();
+  };
+  progress.ask_by([](const std::string& resource) {
+    return Holder{std::string(40, 'b') + " holder of " + resource + " @1795442531"};
+  });
+  progress.attempted({.resource = "a", .failure = Errc::held});  // given back because of b
+  CHECK(place("a", 1, Step::entered).empty());
+  CHECK(
+      place("a", 1, Step::waiting).starts_with("redlock: waiting for a: 1st in line, held by holder of a "));
+  CHECK(
+      place("b", 2, Step::entered).starts_with("redlock: waiting for b: 2nd in line, held by holder of b "));
+  CHECK(place("a", 1, Step::waiting).empty());
+  CHECK(place("b", 0, Step::left).empty());
+  CHECK(
+      place("a", 2, Step::waiting).starts_with("redlock: waiting for a: 2nd in line, held by holder of a "));
 }
 
 TEST_CASE("a_wait_is_ended_when_attempts_have_found_no_quorum_for_long_enough") {

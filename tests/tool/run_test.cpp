@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integration/support/all_nodes.hpp"
@@ -98,6 +99,38 @@ TEST_CASE("the_command_finds_its_lock_in_its_environment") {
   CHECK(deadline < redlock::Clock::now().time_since_epoch() + 20s);
   holder.signal(SIGTERM);
   CHECK(holder.wait().code == 128 + SIGTERM);
+  CHECK(all_is_released(nodes));
+}
+
+TEST_CASE("a_command_runs_while_it_has_the_locks_of_all_resources") {
+  LocalNodes nodes{3};
+  Program holder{tool({"run", "--ttl", "20s", "b", "a", "--", "sh", "-c", "env; sleep 60"}),
+                 {nodes_variable(nodes.urls()), "REDLOCK_RESOURCE=outer", "REDLOCK_OWNER_3=outer"}};
+  REQUIRE(eventually([&] { return holder.output().find("REDLOCK_DEADLINE_MS") != std::string::npos; }));
+  Observers servers{nodes};
+  REQUIRE(eventually([&] { return servers.having("a") == 3 && servers.having("b") == 3; }));
+  const std::string environment = holder.output() + "\n";
+  RawClient server{nodes.port(0)};
+  for (const auto& [resource, number] : {std::pair{"b", "_1"}, std::pair{"a", "_2"}}) {
+    CHECK(variable(environment, std::string{"REDLOCK_RESOURCE"} + number) == resource);
+    CHECK(variable(environment, std::string{"REDLOCK_OWNER"} + number) == server.get(resource));
+    CHECK(variable(environment, std::string{"REDLOCK_FENCING_TOKEN"} + number) ==
+          server.get("redlock:f:{" + std::string{resource} + "}"));
+  }
+  for (const char* const other : {"REDLOCK_RESOURCE=", "REDLOCK_OWNER=", "REDLOCK_FENCING_TOKEN=", "=outer"})
+    CHECK(environment.find(other) == std::string::npos);
+  CHECK(run_tool({"run", "-n", "c", "a", "--", "true"}, nodes.urls()).code == 1);
+  CHECK(eventually([&] { return servers.having("c") == 0; }));
+  SECTION("until the command ends") {
+    holder.signal(SIGTERM);
+    CHECK(holder.wait().code == 128 + SIGTERM);
+  }
+  SECTION("until one lock is lost") {
+    for (int node = 0; node < nodes.size(); ++node) RawClient{nodes.port(node)}.command({"DEL", "a"});
+    const Program::Ending ending = holder.wait();
+    CHECK(ending.code == 72);
+    CHECK(ending.errors.starts_with("redlock: the lock a could not be kept, so the command was terminated"));
+  }
   CHECK(all_is_released(nodes));
 }
 
@@ -263,6 +296,8 @@ TEST_CASE("bad_usage_is_explained_and_exits_with_64") {
   says({"run", "r", "--"}, "CMD");
   says({"run", "r", "echo", "hi"}, "put -- before the command");
   says({"run", "--", "true"}, "RESOURCE");
+  says({"run", "r", "s", "r", "--", "true"}, "the resource r was given twice");
+  says({"run", "--seats", "2", "r", "s", "--", "true"}, "a call for several locks takes no seats");
   says({"run", "", "--", "true"}, "the resource has 0 bytes; allowed: 1 to 4096");
   says({"run", "-n", "-w", "1", "r", "--", "true"}, "excludes");
   says({"run", "-w", "soon", "r", "--", "true"}, "'soon' is not a time");
@@ -310,7 +345,7 @@ TEST_CASE("help_and_version_exit_with_0") {
   CHECK(run_tool({"--version"}).output.starts_with("redlock "));
   const Program::Ending help = run_tool({"run", "--help"});
   CHECK(help.code == 0);
-  CHECK(help.output.find("redlock run [OPTIONS] RESOURCE -- CMD...") != std::string::npos);
+  CHECK(help.output.find("redlock run [OPTIONS] RESOURCE... -- CMD...") != std::string::npos);
 }
 
 TEST_CASE("the_nodes_keep_the_lock_for_at_least_the_time_that_was_asked_for_however_the_command_ends") {

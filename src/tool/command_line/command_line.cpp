@@ -38,8 +38,11 @@ int run_command_line(const std::vector<std::string>& words,
     app.parse(std::move(own));
     // Checked here, because CLI11 would check this before it reports an unknown word.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
-    if (commands.run->parsed() && commands.run_arguments.command.empty())
+    if (commands.run->parsed() && commands.run_arguments.command.empty()) {
+      const std::vector<std::string>& words_of_run = commands.run_arguments.resources;
+      if (separator == words.end() && words_of_run.size() > 1) throw CLI::ExtrasError{words_of_run};
       throw CLI::RequiredError{"-- CMD (the command to run)"};
+    }
     if (!commands.run->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
     const NodesArguments& nodes_arguments = commands.nodes_arguments;
     if (commands.set->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};

@@ -28,7 +28,7 @@ struct CommandFormatter : CLI::Formatter {
 struct RunFormatter : CommandFormatter {
   using CommandFormatter::CommandFormatter;
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: redlock run [OPTIONS] RESOURCE -- CMD...\n";
+    return "Usage: redlock run [OPTIONS] RESOURCE... -- CMD...\n";
   }
 };
 
@@ -117,8 +117,10 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       "--clean-env", arguments.clean_env,
       "keep REDLOCK_NODES, REDLOCK_NODES_FILE, REDLOCK_PASSWORD_FILE and REDLOCK_TLS_... out of CMD's\n"
       "environment");
-  run->add_option("RESOURCE", arguments.resource,
-                  "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:")
+  run->add_option(
+         "RESOURCE", arguments.resources,
+         "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:. With up to 64 different\n"
+         "ones, CMD runs while it has all of these locks")
       ->required();
   return run;
 }

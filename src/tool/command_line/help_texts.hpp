@@ -16,7 +16,9 @@ inline constexpr const char* about_run =
     "Runs CMD while holding the lock RESOURCE. Extends the lock while CMD runs and releases it afterwards.\n"
     "CMD never outlives the lock: if the lock cannot be extended, CMD's process group gets SIGTERM, and\n"
     "SIGKILL just before the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
-    "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).";
+    "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).\n\n"
+    "With several RESOURCEs, takes all of their locks or none, and CMD ends if one is lost. The variables\n"
+    "of the first are REDLOCK_RESOURCE_1, REDLOCK_OWNER_1 and REDLOCK_FENCING_TOKEN_1, and so on.";
 
 inline constexpr const char* run_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "os/pause.hpp"
 #include "os/process_label.hpp"
@@ -28,20 +31,45 @@ LockOptions options_of(const RunArguments& arguments) {
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
 }
 
+/// The calls for the lock of one resource.
+struct One {
+  Redlock& locks;
+  const std::string& resource;
+  LockOptions options;
+
+  LockResult try_once() { return locks.try_lock(resource, options); }
+  LockResult try_for(Duration wait, const std::stop_token& stop) {
+    return locks.try_lock_for(resource, wait, options, stop);
+  }
+  LockResult wait(const std::stop_token& stop) { return locks.lock(resource, options, stop); }
+};
+
+/// The calls for the locks of several.
+struct Several {
+  Redlock& locks;
+  std::vector<std::string_view> resources;
+  LockOptions options;
+
+  LockAllResult try_once() { return locks.try_lock_all(resources, options); }
+  LockAllResult try_for(Duration wait, const std::stop_token& stop) {
+    return locks.try_lock_all_for(resources, wait, options, stop);
+  }
+  LockAllResult wait(const std::stop_token& stop) { return locks.lock_all(resources, options, stop); }
+};
+
 /// Waits only for a holder to release the lock, unless there is a time limit. One call waits all the time, because each
 /// call begins at the end of the line.
-LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, Progress& progress,
-                           const std::stop_token& stop) {
-  const LockOptions options = options_of(arguments);
-  if (arguments.wait) return locks.try_lock_for(arguments.resource, *arguments.wait, options, stop);
-  LockResult result = locks.try_lock(arguments.resource, options);
+template <class Calls>
+auto wait_for_holder(Calls& calls, const RunArguments& arguments, Progress& progress,
+                     const std::stop_token& stop) {
+  if (arguments.wait) return calls.try_for(*arguments.wait, stop);
+  auto result = calls.try_once();
   while (result.is_held()) {
     std::stop_source wait;
     const std::stop_callback stop_wait{stop, [&wait] { wait.request_stop(); }};
     progress.end_without_quorum(wait, patience_without_quorum);
-    result = locks.lock(arguments.resource, options, wait.get_token());
-    if (result.code() == Errc::cancelled && !stop.stop_requested())
-      result = locks.try_lock(arguments.resource, options);
+    result = calls.wait(wait.get_token());
+    if (result.code() == Errc::cancelled && !stop.stop_requested()) result = calls.try_once();
   }
   return result;
 }
@@ -49,8 +77,8 @@ LockResult wait_for_holder(Redlock& locks, const RunArguments& arguments, Progre
 /// While it exists, the progress can ask who has the lock.
 class Asking {
  public:
-  Asking(Redlock& locks, const std::string& resource, Progress& progress) : progress_{progress} {
-    progress_.ask_by([&locks, &resource] {
+  Asking(Redlock& locks, Progress& progress) : progress_{progress} {
+    progress_.ask_by([&locks](const std::string& resource) {
       std::error_code ignored;
       return holder_of(locks.inspect(resource, ignored));
     });
@@ -63,16 +91,14 @@ class Asking {
   Progress& progress_;
 };
 
-}  // namespace
-
-LockResult acquire(Redlock& locks, const RunArguments& arguments, Progress& progress,
-                   const std::stop_token& stop) {
-  const Asking asking{locks, arguments.resource, progress};
+/// Also waits for nodes.
+template <class Calls>
+auto acquire_by(Calls calls, const RunArguments& arguments, Progress& progress, const std::stop_token& stop) {
   const bool waits_for_nodes = !arguments.wait || arguments.wait->count() == 0;  // else the call has waited
   std::optional<Clock::time_point> give_up_at;
   for (;;) {
     const Clock::time_point begun = Clock::now();
-    LockResult result = wait_for_holder(locks, arguments, progress, stop);
+    auto result = wait_for_holder(calls, arguments, progress, stop);
     if (result.code() != Errc::no_quorum || !waits_for_nodes || !majority_votes_in(result.nodes()))
       return result;
     const Clock::time_point now = Clock::now();
@@ -83,8 +109,31 @@ LockResult acquire(Redlock& locks, const RunArguments& arguments, Progress& prog
     }
     if (now >= *give_up_at) return result;
     detail::pause_until(std::min(*give_up_at, now + between_attempts), stop);
-    if (stop.stop_requested()) return LockResult{Errc::cancelled, "stop was requested"};
+    if (stop.stop_requested()) return decltype(result){Errc::cancelled, "stop was requested"};
   }
+}
+
+Leases together(LockAllResult&& result) { return std::move(result).value(); }
+Leases together(LockResult&& result) {
+  std::vector<Lease> one;
+  one.push_back(std::move(result).value());
+  return Leases{std::move(one)};
+}
+
+}  // namespace
+
+Leases acquire(Redlock& locks, const RunArguments& arguments, Progress& progress,
+               const std::stop_token& stop) {
+  const Asking asking{locks, progress};
+  const auto take = [&](auto calls) {
+    auto result = acquire_by(std::move(calls), arguments, progress, stop);
+    const bool is_stopped = result.code() == Errc::cancelled && stop.stop_requested();
+    return result.is_held() || is_stopped ? Leases{} : together(std::move(result));
+  };
+  const LockOptions options = options_of(arguments);
+  const std::vector<std::string>& resources = arguments.resources;
+  if (resources.size() == 1) return take(One{locks, resources.front(), options});
+  return take(Several{locks, {resources.begin(), resources.end()}, options});
 }
 
 }  // namespace redlock::tool

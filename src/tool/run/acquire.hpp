@@ -1,4 +1,4 @@
-// Takes the lock for a command.
+// Takes the locks for a command.
 #pragma once
 
 #include <stop_token>
@@ -9,11 +9,11 @@
 
 namespace redlock::tool {
 
-/// Takes the lock, and renews it from then on. Blocks while somebody else has the lock, as the arguments say,
-/// and while too few nodes vote but enough of them have said when they vote again, for at most
+/// Takes the locks of all resources, and renews them from then on. Blocks while somebody else has one of them, as the arguments
+/// say, and while too few nodes vote but enough of them have said when they vote again, for at most
 /// `RunArguments::node_wait`. Says what it waits for.
 ///
-/// A stop request ends it with `cancelled`.
-LockResult acquire(Redlock&, const RunArguments&, Progress&, const std::stop_token&);
+/// Returns no leases if somebody else has a lock, or when a stop was requested. Throws `Error` for all other failures.
+Leases acquire(Redlock&, const RunArguments&, Progress&, const std::stop_token&);
 
 }  // namespace redlock::tool

@@ -53,11 +53,9 @@ std::string reason_of(const Observer::Attempt& attempt) {
 
 }  // namespace
 
-Progress::Progress(const std::string& resource, Verbosity verbosity, std::shared_ptr<Observer> next, Now now)
-    : resource_{core::printable(resource)},
-      verbosity_{verbosity},
-      next_{std::move(next)},
-      now_{std::move(now)} {}
+Progress::Progress(std::vector<std::string> resources, Verbosity verbosity, std::shared_ptr<Observer> next,
+                   Now now)
+    : resources_{std::move(resources)}, verbosity_{verbosity}, next_{std::move(next)}, now_{std::move(now)} {}
 
 void Progress::attempted(const Attempt& attempt) {
   if (next_) next_->attempted(attempt);
@@ -65,20 +63,31 @@ void Progress::attempted(const Attempt& attempt) {
   const Clock::time_point now = now_();
   note_quorum(attempt.failure != Errc::no_quorum, now);
   if (is_silent() || !attempt.failure) return;
+  // An attempt at several locks ends with the first one that is held.
+  if (resources_.size() > 1 && attempt.failure == Errc::held && !attempt.holder) return;
   if (attempt.holder) holder_ = attempt.holder;
-  if (position_ == 0 && is_due(now)) write("waiting for " + resource_ + ": " + reason_of(attempt), now);
+  if (positions_.empty() && is_due(now))
+    write("waiting for " + core::printable(resource_of(attempt.resource)) + ": " + reason_of(attempt), now);
 }
 void Progress::lined_up(const Line& event) {
   if (next_) next_->lined_up(event);
   const std::lock_guard lock{mutex_};
   if (is_silent() || event.step == LineStep::refused || event.step == LineStep::bypassed) return;
-  // The place changes when the lock changes hands.
-  if (position_ != 0 && event.position != position_) holder_.reset();
-  position_ = event.position;
+  const auto before =
+      positions_.empty() ? std::pair<const std::string, std::uint64_t>{} : *positions_.rbegin();
+  if (event.position == 0)
+    positions_.erase(event.resource);
+  else
+    positions_[event.resource] = event.position;
+  if (positions_.empty()) return;
+  // Of several lines, a call waits in the last one. A place changes when the lock changes hands.
+  const auto& [resource, position] = *positions_.rbegin();
+  if (before.second != 0 && *positions_.rbegin() != before) holder_.reset();
   const Clock::time_point now = now_();
-  if (position_ == 0 || !is_due(now)) return;
-  if (!holder_ && ask_holder_) holder_ = ask_holder_();
-  write("waiting for " + resource_ + ": " + ordinal(position_) + " in line" +
+  if (event.resource != resource || !is_due(now)) return;
+  const std::string& shown = resource_of(resource);
+  if (!holder_ && ask_holder_) holder_ = ask_holder_(shown);
+  write("waiting for " + core::printable(shown) + ": " + ordinal(position) + " in line" +
             (holder_ ? ", " + state_of(holder_) : ""),
         now);
 }
@@ -123,13 +132,14 @@ void Progress::ask_by(AskHolder ask) {
   ask_holder_ = std::move(ask);
 }
 
-void Progress::end(const Lease* taken) {
+void Progress::end(const Leases& taken) {
   const std::lock_guard lock{mutex_};
   is_over_ = true;
   clear_line();
-  if (verbosity_ != Verbosity::verbose || !taken) return;
-  std::cerr << "redlock: took " << resource_ << " after " << readable(now_() - begun_) << ", token "
-            << taken->fencing_token().value() << std::endl;
+  if (verbosity_ != Verbosity::verbose) return;
+  for (const Lease& lease : taken)
+    std::cerr << "redlock: took " << core::printable(lease.resource()) << " after "
+              << readable(now_() - begun_) << ", token " << lease.fencing_token().value() << std::endl;
 }
 
 /// Precondition for this and all below: the mutex is held.

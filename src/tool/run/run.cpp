@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <initializer_list>
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -45,29 +47,39 @@ void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
   if (nodes.insecure_skip_verify) environment.emplace_back("REDLOCK_TLS_INSECURE_SKIP_VERIFY=1");
 }
 
-/// The variables of this process that say how to reach the nodes, also those that only other versions of redlock know.
-std::vector<std::string> connection_variables() {
-  std::vector<std::string> names;
+/// Drops the variables of this process that begin so.
+void drop(std::initializer_list<std::string_view> beginnings, std::vector<std::string>& environment) {
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text{*variable};
-    for (const std::string_view begin : {"REDLOCK_NODES", "REDLOCK_PASSWORD", "REDLOCK_TLS_"})
-      if (text.starts_with(begin)) names.emplace_back(text.substr(0, text.find('=')));
+    for (const std::string_view begin : beginnings)
+      if (text.starts_with(begin)) environment.emplace_back(text.substr(0, text.find('=')));
   }
-  return names;
 }
 
-std::vector<std::string> environment_of(const Lease& lease, const Nodes& nodes,
+/// Which locks the command has. The variables of several are numbered from 1 on, in the order of the command line, so that
+/// nothing is written with the token of another resource.
+void add_locks(const Leases& leases, std::vector<std::string>& environment) {
+  for (std::size_t which = 0; which < leases.size(); ++which) {
+    const Lease& lease = leases[which];
+    const std::string end = (leases.size() == 1 ? "" : '_' + std::to_string(which + 1)) + '=';
+    environment.push_back("REDLOCK_RESOURCE" + end + lease.resource());
+    environment.push_back("REDLOCK_OWNER" + end + lease.owner_value());
+    environment.push_back("REDLOCK_FENCING_TOKEN" + end + std::to_string(lease.fencing_token().value()));
+  }
+  const auto deadline = std::chrono::floor<milliseconds>(leases.deadline().time_since_epoch());
+  environment.push_back("REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count()));
+  drop({"REDLOCK_RESOURCE", "REDLOCK_OWNER", "REDLOCK_FENCING_TOKEN"},
+       environment);  // of a redlock around this one
+}
+
+std::vector<std::string> environment_of(const Leases& leases, const Nodes& nodes,
                                         const RunArguments& arguments) {
-  const auto deadline = std::chrono::floor<milliseconds>(lease.deadline().time_since_epoch());
-  std::vector<std::string> environment{
-      "REDLOCK_RESOURCE=" + lease.resource(), "REDLOCK_OWNER=" + lease.owner_value(),
-      "REDLOCK_FENCING_TOKEN=" + std::to_string(lease.fencing_token().value()),
-      "REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count())};
+  std::vector<std::string> environment;
+  add_locks(leases, environment);
   if (const auto& key_prefix = arguments.nodes.key_prefix)
     environment.push_back("REDLOCK_KEY_PREFIX=" + *key_prefix);
-  if (arguments.clean_env) {
-    const std::vector<std::string> dropped = connection_variables();
-    environment.insert(environment.end(), dropped.begin(), dropped.end());
+  if (arguments.clean_env) {  // also those that only other versions of redlock know
+    drop({"REDLOCK_NODES", "REDLOCK_PASSWORD", "REDLOCK_TLS_"}, environment);
     return environment;
   }
   // Lets a redlock in the command find the same file, or its private servers. The variable with a list comes before files.
@@ -97,6 +109,13 @@ void handle_stop(const Command& command, int signal, const Terminal& terminal, S
   if (signals.consume_stop_request()) command.signal(SIGTSTP);
 }
 
+/// The resources as one text, for the label of metrics.
+std::string joined(const std::vector<std::string>& resources) {
+  std::string text = resources.front();
+  for (std::size_t which = 1; which < resources.size(); ++which) text.append(",").append(resources[which]);
+  return text;
+}
+
 struct CommandResult {
   int code = 0;
   bool was_terminated = false;  ///< By this process or its watchdog.
@@ -104,11 +123,11 @@ struct CommandResult {
   bool interrupted = false;
 };
 
-CommandResult run_under(Lease& lease, const RunArguments& arguments, const Nodes& nodes,
+CommandResult run_under(const Leases& leases, const RunArguments& arguments, const Nodes& nodes,
                         SignalForwarder& signals, Termination& termination, Watchdog& watchdog) {
   const Clock::duration grace = std::min(arguments.kill_after, arguments.ttl / 2);
   const auto begin_watch = [&](pid_t group) {
-    const Clock::time_point kill_at = kill_time(lease, arguments.ttl);
+    const Clock::time_point kill_at = kill_time(leases, arguments.ttl);
     termination.begin(group, kill_at, grace);
     if (watchdog.wake() && Clock::now() < kill_at - grace) return true;
     termination.kill_now();
@@ -120,10 +139,10 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments, const Nodes
   } at_exit{watchdog};  // even if the command could not be executed and its pid is free again
   const Terminal terminal;
   Command command{{.words = arguments.command,
-                   .environment = environment_of(lease, nodes, arguments),
+                   .environment = environment_of(leases, nodes, arguments),
                    .signals = signals.mask_before(),
                    .before_exec = begin_watch}};
-  DeadlineKeeper deadline_keeper{lease, arguments.ttl, termination, watchdog};
+  DeadlineKeeper deadline_keeper{leases, arguments.ttl, termination, watchdog};
   signals.forward_to(&command);
   while (const int signal = command.wait()) handle_stop(command, signal, terminal, signals);
   const Clock::time_point ended = Clock::now();
@@ -138,6 +157,15 @@ CommandResult run_under(Lease& lease, const RunArguments& arguments, const Nodes
   // The terminal sent SIGINT to the command only: pass it on to the rest of the job.
   if (interrupted && had_terminal) ::kill(0, SIGINT);
   return {code, termination.has_begun_by(ended), had_watchdog, interrupted};
+}
+
+/// The lease because of which the command was terminated: a lost one, else the one with the first deadline.
+const Lease& lost_one(const Leases& leases) {
+  for (const Lease& lease : leases)
+    if (lease.loss() != Loss::none) return lease;
+  return *std::min_element(leases.begin(), leases.end(), [](const Lease& one, const Lease& other) {
+    return one.deadline() < other.deadline();
+  });
 }
 
 /// Why the lease could not be kept; `Loss::none` if the command was killed for another reason.
@@ -171,22 +199,21 @@ Ending run(const RunArguments& arguments) {
   Watchdog watchdog{termination};
   SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
-  MetricsFile metrics{arguments.metrics, arguments.resource, warn};
+  MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn};
   Options options = nodes.options;
   options.on_warning = warn;
   const auto progress =
-      std::make_shared<Progress>(arguments.resource, arguments.verbosity, metrics.observer());
+      std::make_shared<Progress>(arguments.resources, arguments.verbosity, metrics.observer());
   options.observer = progress;
   Redlock locks{nodes.endpoints, std::move(options)};
-  LockResult acquired = acquire(locks, arguments, *progress, signals.stop());
-  progress->end(acquired ? &*acquired : nullptr);
+  Leases leases = acquire(locks, arguments, *progress, signals.stop());
+  progress->end(leases);
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
-  if (acquired.is_held()) return {arguments.conflict_code};
-  Lease lease = std::move(acquired).value();
+  if (leases.empty()) return {arguments.conflict_code};
 
-  const CommandResult result = run_under(lease, arguments, nodes, signals, termination, watchdog);
-  const std::string reason = result.was_terminated ? explain(locks, lease, result, metrics) : "";
-  lease.release();
+  const CommandResult result = run_under(leases, arguments, nodes, signals, termination, watchdog);
+  const std::string reason = result.was_terminated ? explain(locks, lost_one(leases), result, metrics) : "";
+  leases.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;

@@ -16,7 +16,7 @@ namespace redlock::tool {
 
 struct RunArguments {
   NodeChoice nodes;
-  std::string resource;
+  std::vector<std::string> resources;  ///< Of which all locks are taken, or none.
   std::vector<std::string> command;
   std::chrono::nanoseconds ttl = std::chrono::seconds{30};
   std::chrono::nanoseconds lock_delay{};  ///< For how long nobody gets the lock after a loss.

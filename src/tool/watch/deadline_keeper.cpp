@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <functional>
 
 #include "os/boot_timer.hpp"
 #include "os/system_error.hpp"
@@ -23,16 +25,16 @@ detail::Descriptor boot_timer() {
 
 }  // namespace
 
-DeadlineKeeper::DeadlineKeeper(const Lease& lease, Clock::duration ttl, Termination& termination,
+DeadlineKeeper::DeadlineKeeper(const Leases& leases, Clock::duration ttl, Termination& termination,
                                const Watchdog& watchdog)
-    : lease_{lease},
+    : leases_{leases},
       ttl_{ttl},
       check_interval_{std::clamp<Clock::duration>(ttl / 20, milliseconds{1}, milliseconds{500})},
       termination_{termination},
       watchdog_{watchdog},
       timer_{boot_timer()} {
   // Starts watching for a loss now, so that a missing thread or timer throws here.
-  static_cast<void>(lease_.stop_token());
+  for (const Lease& lease : leases_) static_cast<void>(lease.stop_token());
   thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
 }
 
@@ -42,9 +44,10 @@ void DeadlineKeeper::stop() {
 }
 
 void DeadlineKeeper::run(const std::stop_token& stop) {
-  const auto wake_up = [this] { wake_up_.set(); };
+  const std::function<void()> wake_up = [this] { wake_up_.set(); };
   const std::stop_callback when_stopped{stop, wake_up};
-  const std::stop_callback when_lost{lease_.stop_token(), wake_up};
+  std::deque<std::stop_callback<std::function<void()>>> when_lost;
+  for (const Lease& lease : leases_) when_lost.emplace_back(lease.stop_token(), wake_up);
   while (!stop.stop_requested()) {
     update();
     sleep();
@@ -52,12 +55,12 @@ void DeadlineKeeper::run(const std::stop_token& stop) {
 }
 
 void DeadlineKeeper::update() {
-  if (!has_watchdog_ || !lease_.valid()) return termination_.kill_now();
-  termination_.move(kill_time(lease_, ttl_));
+  if (!has_watchdog_ || !leases_.valid()) return termination_.kill_now();
+  termination_.move(kill_time(leases_, ttl_));
   if (termination_.due() <= Clock::now()) termination_.send_due();
 }
 
-/// Blocks until it is time to look at the lease again, or until there is something to do before.
+/// Blocks until it is time to look at the leases again, or until there is something to do before.
 void DeadlineKeeper::sleep() {
   const Clock::time_point now = Clock::now();
   detail::set_boot_timer(timer_.get(),

@@ -1,4 +1,4 @@
-// Keeps the time at which the command has to be dead just before the deadline of the lease.
+// Keeps the time at which the command has to be dead just before the deadline of the leases.
 #pragma once
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 #include "os/descriptor.hpp"
 #include "os/wake_event.hpp"
 #include "redlock/clock.hpp"
-#include "redlock/lease.hpp"
+#include "redlock/kinds/leases.hpp"
 #include "tool/watch/termination.hpp"
 #include "tool/watch/watchdog.hpp"
 
 namespace redlock::tool {
 
-/// When the command has to be dead: a little before the deadline of its lock, because a busy machine wakes processes late.
-[[nodiscard]] inline Clock::time_point kill_time(const Lease& lease, Clock::duration ttl) {
-  return lease.deadline() - std::min<Clock::duration>(ttl / 40, std::chrono::milliseconds{50});
+/// When the command has to be dead: a little before the first deadline of its locks, because a busy machine wakes processes late.
+[[nodiscard]] inline Clock::time_point kill_time(const Leases& leases, Clock::duration ttl) {
+  return leases.deadline() - std::min<Clock::duration>(ttl / 40, std::chrono::milliseconds{50});
 }
 
-/// Moves the command's deadline whenever a renewal has moved the lease's. Ends the command at once if the lock
+/// Moves the command's deadline whenever a renewal has moved that of the leases. Ends the command at once if a lock
 /// is lost before its deadline, and if the watchdog's process is gone: then nothing would end the command
 /// while this process is stopped.
 ///
@@ -30,8 +30,8 @@ class DeadlineKeeper {
  public:
   /// Precondition: `Termination::begin` was called with `kill_time`. All arguments must outlive this
   /// object. Throws `std::system_error` if the system cannot provide a thread or a descriptor.
-  DeadlineKeeper(const Lease&, Clock::duration ttl, Termination&, const Watchdog&);
-  /// Stops the thread; leaves the lease as it is.
+  DeadlineKeeper(const Leases&, Clock::duration ttl, Termination&, const Watchdog&);
+  /// Stops the thread; leaves the leases as they are.
   ~DeadlineKeeper() = default;
 
   /// Stops the thread. After that it moves no deadline and sends no signal.
@@ -42,7 +42,7 @@ class DeadlineKeeper {
   void update();
   void sleep();
 
-  const Lease& lease_;
+  const Leases& leases_;
   const Clock::duration ttl_;
   const Clock::duration check_interval_;
   Termination& termination_;
