@@ -4,13 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
-#include <latch>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
-#include "integration/support/number_from.hpp"
+#include "integration/kinds/things.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/waiting_line.hpp"
 #include "redlock/redlock.hpp"
@@ -36,22 +35,6 @@ struct Fixture {
 
 /// How often the server has read from its sockets. Each call counts as one itself.
 std::uint64_t reads(RawClient& server) { return std::stoull(*server.info("total_reads_processed")); }
-
-/// Things of which only one may be in use by one thread at a time.
-class Things {
- public:
-  explicit Things(std::size_t count) : used_(count) {}
-  void use(const std::vector<std::size_t>& some) {
-    for (const std::size_t one : some)
-      if (used_[one].exchange(true)) clashes = clashes + 1;
-    std::this_thread::yield();
-    for (const std::size_t one : some) used_[one] = false;
-  }
-  std::atomic<int> clashes = 0;
-
- private:
-  std::vector<std::atomic<bool>> used_;
-};
 
 }  // namespace
 
@@ -139,38 +122,6 @@ TEST_CASE("a_call_that_waits_for_several_locks_has_none_and_keeps_its_place_at_e
   REQUIRE(all);
   CHECK(all->valid());
   CHECK(eventually([&] { return first.length() + second.length() + third.length() == 0; }));
-}
-
-TEST_CASE("philosophers_with_two_forks_each_neither_starve_nor_wait_for_ever") {
-  const LocalNodes nodes{3};
-  constexpr std::size_t seats = 5;
-  const int meals = static_cast<int>(number_from("REDLOCK_MEALS", 200));
-  Things forks{seats};
-  std::atomic<int> eaten = 0;
-  std::array<int, seats> own{};
-  std::latch all_have_connected{seats};
-  std::vector<std::thread> philosophers;
-  for (std::size_t seat = 0; seat < seats; ++seat)
-    philosophers.emplace_back([&, seat] {
-      Redlock locks{endpoints(nodes)};
-      const std::string left = "fork" + std::to_string(seat);
-      const std::string right = "fork" + std::to_string((seat + 1) % seats);
-      { const auto first = locks.lock("connection" + std::to_string(seat)); }
-      all_have_connected.arrive_and_wait();
-      while (eaten < meals) {
-        const LockAllResult both = locks.try_lock_all_for({left, right}, 60s);
-        if (!both) break;
-        forks.use({seat, (seat + 1) % seats});
-        ++own[seat];
-        ++eaten;
-      }
-    });
-  for (std::thread& philosopher : philosophers) philosopher.join();
-  CAPTURE(own);
-  CHECK(forks.clashes == 0);
-  CHECK(eaten >= meals);
-  // A call whose forks nobody else waits for yet may eat more often; the others still come to their turns.
-  for (const int each : own) CHECK(each >= meals / static_cast<int>(seats) / 4);
 }
 
 TEST_CASE("calls_for_one_lock_and_for_several_take_turns") {
