@@ -21,9 +21,10 @@ using redlock::Errc;
 
 /// A waiting call on three nodes, which are connected.
 struct WaitingCall {
-  explicit WaitingCall(Time give_up_at = never) {
+  explicit WaitingCall(Time give_up_at = never, std::size_t seats = 0) {
     harness.make_ready(at(0ms));
     pursuit = Ref<Pursuit>{new Pursuit{{.claim = example_fenced_claim(),
+                                        .seats = seats,
                                         .attempts = Pursuit::Attempts::until_time,
                                         .give_up_at = give_up_at,
                                         .owner_values = {std::string(40, '0'), "label"}},
@@ -87,7 +88,8 @@ TEST_CASE("the_engine_runs_attempts_and_pauses_and_finishes_only_the_call") {
 }
 
 TEST_CASE("an_attempt_that_fails_while_it_is_submitted_is_followed_by_a_pause") {
-  WaitingCall call;
+  const std::size_t seats = GENERATE(0U, 3U);  // an attempt at any seat ends with the one that it submits
+  WaitingCall call{never, seats};
   for (NodeIndex node = 0; node < 3; ++node) call.harness.disconnect(node, at(1ms));
   call.submit(at(2ms));
   CHECK_FALSE(call.pursuit->done());

@@ -175,7 +175,8 @@ class Engine final : public Outbox {
     if (!line_nodes_.lines().empty()) line_nodes_.lines().written(node, sender.written_key());
     return refused;
   }
-  void submit(const Ref<Operation>& operation) override {
+  void submit(const Ref<Operation>& submitted) override {
+    const Ref<Operation> operation = submitted;  // it may end at once, and its parent may drop it then
     const Time now = nodes_.now();
     if (operation->sends()) nodes_.prepare_for(*operation);
     operations_.add(operation, now);
