@@ -176,7 +176,7 @@ class Engine final : public Outbox {
     return refused;
   }
   void submit(const Ref<Operation>& submitted) override {
-    const Ref<Operation> operation = submitted;  // it may end at once, and its parent may drop it then
+    const Ref<Operation> operation{submitted.get()};  // it may end at once, and its parent may drop it then
     const Time now = nodes_.now();
     if (operation->sends()) nodes_.prepare_for(*operation);
     operations_.add(operation, now);
