@@ -168,6 +168,7 @@ class REDLOCK_EXPORT LockClient {
  private:
   friend class Mutex;  // these share the client
   friend class Semaphore;
+  friend class Election;
 
   std::shared_ptr<detail::Client> client_;
 };

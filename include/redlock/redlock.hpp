@@ -15,6 +15,7 @@
 #include "redlock/fencing/fenced_value.hpp"
 #include "redlock/fencing/high_water_mark.hpp"
 #include "redlock/fencing_token.hpp"
+#include "redlock/kinds/election.hpp"
 #include "redlock/kinds/leases.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
 #include "redlock/kinds/semaphore.hpp"

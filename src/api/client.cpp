@@ -360,18 +360,45 @@ bool Client::wait_lost(const Record& record, Time until, const std::stop_token& 
 
 // ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-std::vector<NodeReport> Client::inspect(std::string_view resource) {
+std::unique_ptr<core::Inspection> Client::inspection_of(std::string_view resource) const {
   check_process();
-  auto inspection =
-      std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
-                                         options_.node_timeout.value_or(default_node_timeout).get());
-  return shell_->run(std::move(inspection), {}, [this](const core::Inspection& ended) {
+  return std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
+                                            options_.node_timeout.value_or(default_node_timeout).get());
+}
+
+std::vector<NodeReport> Client::inspect(std::string_view resource) {
+  return shell_->run(inspection_of(resource), {}, [this](const core::Inspection& ended) {
     std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
     for (NodeIndex node = 0; node < all.size(); ++node)
       for (const core::StandingMember& member : ended.line(node))
         all[node].line.push_back({member.client, member.label, member.waited});
     return all;
   });
+}
+
+core::Holding Client::holder(std::string_view resource) {
+  return shell_->run(inspection_of(resource), {}, [this](const core::Inspection& ended) {
+    const Tally& tally = ended.tally();
+    if (auto seen = core::holding_in(tally)) return std::move(*seen);
+    Failure failure = explain(tally.is_hopeless() ? Errc::misconfigured : Errc::no_quorum, tally);
+    throw Error{failure.code, failure.details, std::move(failure.nodes)};
+  });
+}
+
+const core::HolderWatch* Client::watch_holder(std::string_view resource, core::HolderWatch::Report report) {
+  check_process();
+  auto watch = std::make_unique<core::HolderWatch>(lock_key(options_.key_prefix, resource), names_.size(),
+                                                   std::move(report));
+  const core::HolderWatch* const name = watch.get();
+  shell_->losses().begin();
+  shell_->watch_holder(std::move(watch));
+  return name;
+}
+
+bool Client::stop_watching(const core::HolderWatch* watch) noexcept {
+  if (fork_generation() != generation_) return false;
+  shell_->stop_watching(watch);
+  return true;
 }
 
 std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {

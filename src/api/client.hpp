@@ -21,6 +21,8 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lock/inspection.hpp"
 #include "redlock/core/lock/pursuit.hpp"
+#include "redlock/core/operation/holding.hpp"
+#include "redlock/core/watch/holder_watch.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
 #include "redlock/kinds/leases.hpp"
@@ -67,6 +69,14 @@ class Client : public std::enable_shared_from_this<Client> {
                             core::Time give_up_at, const std::stop_token&);
   LockResult adopt(const Handover&, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
+  /// Returns what a majority shows. Throws Error (no_quorum, misconfigured) if it shows nothing.
+  core::Holding holder(std::string_view resource);
+  /// Reports who has the lock, as `HolderWatch` does, until `stop_watching`. Throws Error (invalid_argument), and
+  /// std::system_error if the system has no thread for it.
+  const core::HolderWatch* watch_holder(std::string_view resource, core::HolderWatch::Report);
+  /// Returns false in a child of fork(), where it does nothing.
+  bool stop_watching(const core::HolderWatch*) noexcept;
+  [[nodiscard]] LossReports& news() const noexcept { return shell_->losses(); }
   [[nodiscard]] core::Time now() const noexcept { return shell_->now(); }
   /// Returns what the nodes have then. Throws Error.
   std::chrono::nanoseconds raise_max_ttl(Duration max_ttl);
@@ -113,6 +123,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void forget(const Record&) noexcept;
   void tell_of_wait(std::string_view resource, std::error_code, core::Time called);
   void report_loss_if_possible(const Record&);
+  [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 

@@ -17,6 +17,7 @@
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/watch/holder_watch.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/login/credentials.hpp"
 
@@ -66,6 +67,9 @@ class Shell {
   /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
   /// `keep`.
   virtual void watch(const std::shared_ptr<core::LeaseState>&) = 0;
+  /// Starts telling who has a lock, until `stop_watching`. Throws like `keep`.
+  virtual void watch_holder(std::unique_ptr<core::HolderWatch>) = 0;
+  virtual void stop_watching(const core::HolderWatch*) = 0;
   /// Counts the leases of this client. Set it in every lease that was granted. Null if restarts are not guarded.
   [[nodiscard]] virtual core::HeldLeases* held_leases() noexcept = 0;
   /// Stops renewing and watching the lease, and leaves the lock on the nodes. Returns true if the lease was in force.

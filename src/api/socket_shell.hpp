@@ -46,6 +46,10 @@ class SocketShell final : public Shell {
   [[nodiscard]] std::uint64_t random() override { return random_number(); }
   void keep(const std::shared_ptr<core::LeaseState>& lease) override { reactor_.keep(lease); }
   void watch(const std::shared_ptr<core::LeaseState>& lease) override { reactor_.watch(lease); }
+  void watch_holder(std::unique_ptr<core::HolderWatch> watch) override {
+    reactor_.watch_holder(std::move(watch));
+  }
+  void stop_watching(const core::HolderWatch* watch) override { reactor_.stop_watching(watch); }
   [[nodiscard]] core::HeldLeases* held_leases() noexcept override { return reactor_.held_leases(); }
   bool let_go(const std::shared_ptr<core::LeaseState>& lease) override { return reactor_.let_go(lease); }
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) override {

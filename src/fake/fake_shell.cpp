@@ -1,6 +1,7 @@
 #include "fake/fake_shell.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -51,7 +52,7 @@ void FakeShell::advance(core::Span span) {
       const Lock lock{mutex_};
       is_over = step(until) >= until;
     }
-    report_losses();
+    report_news();
   }
 }
 
@@ -76,14 +77,14 @@ void FakeShell::run_until_done(std::unique_ptr<core::Operation> fresh, const std
       }
       step(core::never);
       lock.unlock();
-      report_losses();  // otherwise a loss would be due at once, and the time would not move any more
+      report_news();  // otherwise a loss would be due at once, and the time would not move any more
       std::this_thread::yield();  // to a holder on another thread
       lock.lock();
     }
     exchange();  // the releases of a failed attempt
     take(*operation);
   }
-  report_losses();
+  report_news();
 }
 
 void FakeShell::keep(const std::shared_ptr<core::LeaseState>& lease) {
@@ -95,6 +96,20 @@ void FakeShell::keep(const std::shared_ptr<core::LeaseState>& lease) {
 void FakeShell::watch(const std::shared_ptr<core::LeaseState>& lease) {
   const Lock lock{mutex_};
   engine_.watch(lease, now());
+}
+
+void FakeShell::watch_holder(std::unique_ptr<core::HolderWatch> watch) {
+  {
+    const Lock lock{mutex_};
+    engine_.watch_holder(core::Ref<core::HolderWatch>{watch.release()}, now());
+    step(now());
+  }
+  report_news();
+}
+
+void FakeShell::stop_watching(const core::HolderWatch* watch) {
+  const Lock lock{mutex_};
+  engine_.stop_watching(watch);
 }
 
 // ── nodes ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +139,7 @@ void FakeShell::set_node(std::size_t node, FakeNodeState state) {
         engine_.disconnected(each, {NodeStatus::connection_lost, "the server closed the connection"}, now());
     exchange();
   }
-  report_losses();
+  report_news();
 }
 
 /// Passes bytes and connections to and fro until nothing is left to pass.
@@ -177,7 +192,7 @@ void FakeShell::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& 
     engine_.shut_down(leases, now());
     exchange();
   }
-  report_losses();
+  report_news();
 }
 
 void FakeShell::add(const std::shared_ptr<LeaseRecord>& record) {
@@ -203,7 +218,7 @@ bool FakeShell::wait(const std::shared_ptr<LeaseRecord>& record, Time until, con
       is_over = !record->in_force(now()) || now() >= until || stop.stop_requested();
       if (!is_over) step(until);
     }
-    report_losses();  // also if another thread has ended the lease, so that its callback has begun before this returns
+    report_news();  // also if another thread has ended the lease, so that its callback has begun before this returns
     std::this_thread::yield();
   }
   return record->in_force(now());
@@ -214,14 +229,24 @@ void FakeShell::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
   loss_queue_.remove(record);
 }
 
-void FakeShell::report_losses() {
+bool FakeShell::call_soon(std::function<void()> call) noexcept try {
+  calls_.push_back(std::move(call));
+  return true;
+} catch (const std::exception&) {  // no memory
+  return false;
+}
+
+/// Runs the user's callbacks.
+void FakeShell::report_news() {
   for (;;) {
     Lock lock{mutex_};
+    const auto calls = std::exchange(calls_, {});
     const std::shared_ptr<LeaseRecord> lost = loss_queue_.take_lost(now());
-    if (!lost) return;
-    auto callback = lost->take_callback(now());
+    if (!lost && calls.empty()) return;
+    auto callback = lost ? std::optional{lost->take_callback(now())} : std::nullopt;
     lock.unlock();
-    run_loss_callback(std::move(callback), report_);
+    for (const auto& call : calls) call();
+    if (callback) run_callback(std::move(*callback), "a loss callback", report_);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/shell.hpp"
@@ -51,6 +52,8 @@ class FakeShell final : public Shell, public LossReports {
   [[nodiscard]] std::uint64_t random() override;
   void keep(const std::shared_ptr<core::LeaseState>&) override;
   void watch(const std::shared_ptr<core::LeaseState>&) override;
+  void watch_holder(std::unique_ptr<core::HolderWatch>) override;
+  void stop_watching(const core::HolderWatch*) override;
   [[nodiscard]] core::HeldLeases* held_leases() noexcept override { return engine_.held_leases(); }
   bool let_go(const std::shared_ptr<core::LeaseState>&) override;
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) override;
@@ -61,6 +64,11 @@ class FakeShell final : public Shell, public LossReports {
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>& record) noexcept override { loss_queue_.lost(record); }
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept override;
+  void begin() override {}
+  bool call_soon(std::function<void()>) noexcept override;
+  [[nodiscard]] const std::function<void(std::string_view)>& report() const noexcept override {
+    return report_;
+  }
 
  private:
   using Lock = std::unique_lock<std::mutex>;
@@ -70,7 +78,7 @@ class FakeShell final : public Shell, public LossReports {
   void exchange();
   bool exchange(core::ConnectionIndex);
   void answer(core::ConnectionIndex, std::string_view commands, bool is_read);
-  void report_losses();
+  void report_news();
   [[nodiscard]] FakeNodeState& state_of(core::ConnectionIndex each) { return states_[each % nodes_.size()]; }
 
   const std::shared_ptr<FakeClock> clock_;
@@ -81,6 +89,7 @@ class FakeShell final : public Shell, public LossReports {
   std::vector<FakeNode> nodes_;
   std::vector<FakeNodeState> states_;
   core::LossQueue<LeaseRecord> loss_queue_;
+  std::vector<std::function<void()>> calls_;  // of the user's code, to be made without the mutex
   std::uint64_t random_ = 1;
 };
 

@@ -258,6 +258,19 @@ void Reactor::watch(const std::shared_ptr<core::LeaseState>& lease) {
   wake_for_timers(now);
 }
 
+void Reactor::watch_holder(std::unique_ptr<core::HolderWatch> watch) {
+  const Lock lock{mutex_};
+  background_.start([this] { background(); });
+  const Time now = Clock::now();
+  engine_.watch_holder(core::Ref<core::HolderWatch>{watch.release()}, now);
+  wake_for_timers(now);
+}
+
+void Reactor::stop_watching(const core::HolderWatch* watch) {
+  const Lock lock{mutex_};
+  engine_.stop_watching(watch);
+}
+
 /// Makes sure that a thread wakes up when the engine's next timer is due.
 void Reactor::wake_for_timers(Time now) {
   if (!driver_) return schedule_background(now);

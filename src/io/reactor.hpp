@@ -70,6 +70,9 @@ class Reactor {
   /// Starts watching the lease's key: the lease is lost as soon as a majority of the nodes has lost it. Throws like
   /// `keep`.
   void watch(const std::shared_ptr<core::LeaseState>&);
+  /// Starts telling who has a lock, until `stop_watching`. Throws like `keep`.
+  void watch_holder(std::unique_ptr<core::HolderWatch>);
+  void stop_watching(const core::HolderWatch*);
   /// Counts the leases of this client. Set it in every lease that was granted. Null if restarts are not guarded. Only the
   /// pointer may be used without the mutex.
   [[nodiscard]] core::HeldLeases* held_leases() noexcept { return engine_.held_leases(); }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "redlock/core/lease/lease_state.hpp"
@@ -19,7 +20,7 @@ namespace redlock::inline v1::detail {
 
 class LeaseRecord;
 
-/// Tells users of losses. Thread safe.
+/// Tells users of losses and of other news. Thread safe.
 class LossReports {
  public:
   virtual ~LossReports() = default;
@@ -36,6 +37,14 @@ class LossReports {
   /// The lease was released: no report of its loss begins any more. With real nodes, blocks while its callback runs on
   /// another thread, unless it is called inside a callback.
   virtual void forget(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
+
+  /// Makes sure that `call_soon` has a thread. Throws like `add`.
+  virtual void begin() = 0;
+  /// Calls this soon, without the client's mutex, on a thread that may run the user's code. To be called under the client's
+  /// mutex. Returns false, and does nothing, if memory runs out.
+  virtual bool call_soon(std::function<void()>) noexcept = 0;
+  /// An exception left the user's callback: tells the user.
+  [[nodiscard]] virtual const std::function<void(std::string_view)>& report() const noexcept = 0;
 };
 
 /// The state of one lease, with the user's loss callback and stop source. Shared by the `Lease`, the client's

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <utility>
 
@@ -73,10 +74,10 @@ struct LossNotifier::State {
     armed = core::never;
     set_boot_timer(timer.get(), core::never);  // so that it is no longer readable
   }
-  /// Blocks until a lease is lost. Returns null if there is a warning to report, or if the notifier is being destroyed.
+  /// Blocks until a lease is lost. Returns null if there is something else to call, or if the notifier is being destroyed.
   std::shared_ptr<LeaseRecord> wait_for_loss(Lock& lock) {
     for (;;) {
-      if (stopping || !warnings.empty()) return nullptr;
+      if (stopping || !calls.empty()) return nullptr;
       const Time now = Clock::now();
       if (auto lost = loss_queue.take_lost(now)) return lost;
       arm(loss_queue.wake_up(now));
@@ -88,16 +89,17 @@ struct LossNotifier::State {
     changed.notify_all();
     auto callback = record.take_callback(Clock::now());
     lock.unlock();
-    run_loss_callback(std::move(callback), report);
+    run_callback(std::move(callback), "a loss callback", report);
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
     changed.notify_all();
   }
-  void report_warnings(Lock& lock) {
-    const std::vector<std::string> taken = std::exchange(warnings, {});
+  void call_first(Lock& lock) {
+    std::function<void()> call = std::move(calls.front());
+    calls.pop_front();
     lock.unlock();
-    const auto ignore = [](std::string_view) {};  // there is nowhere to report an exception
-    for (const std::string& warning : taken) run_user_code([&] { report(warning); }, ignore);
+    call();
+    call = nullptr;
     lock.lock();
   }
   [[nodiscard]] bool runs_elsewhere(const LeaseRecord& record) const {
@@ -116,9 +118,9 @@ struct LossNotifier::State {
   Descriptor timer;
   Time armed = core::never;
   std::vector<std::thread> threads;
-  std::vector<std::string> warnings;  // to be reported
-  std::size_t idle = 0;               // threads that could take over
-  bool has_waiter = false;            // a thread waits for the next deadline
+  std::deque<std::function<void()>> calls;  // to be made, besides the callbacks of losses
+  std::size_t idle = 0;                     // threads that could take over
+  bool has_waiter = false;                  // a thread waits for the next deadline
   bool stopping = false;
 };
 
@@ -147,12 +149,12 @@ void LossNotifier::run(const std::shared_ptr<State>& state) {
     state->has_waiter = true;
     const std::shared_ptr<LeaseRecord> lost = state->wait_for_loss(lock);
     state->has_waiter = false;
-    if (!lost && state->warnings.empty()) break;
+    if (!lost && state->calls.empty()) break;
     state->hand_over_waiting(state);
     if (lost)
       state->report_loss(*lost, lock);
     else
-      state->report_warnings(lock);
+      state->call_first(lock);
   }
 }
 
@@ -193,13 +195,29 @@ void LossNotifier::lost(const std::shared_ptr<LeaseRecord>& record) noexcept {
   if (state_->timer) state_->arm(state_->loss_queue.timer());
 }
 
-void LossNotifier::warn(std::string what) noexcept try {
+void LossNotifier::begin() {
   const std::lock_guard lock{state_->mutex};
-  if (!state_->report) return;
   state_->begin(state_);
-  state_->warnings.push_back(std::move(what));
+}
+
+bool LossNotifier::call_soon(std::function<void()> call) noexcept try {
+  const std::lock_guard lock{state_->mutex};
+  state_->begin(state_);
+  state_->calls.push_back(std::move(call));
   state_->arm(Time::min());
-} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no thread, timer or memory for it
+  return true;
+} catch (const std::exception&) {  // no thread, timer or memory for it
+  return false;
+}
+
+const LossNotifier::Report& LossNotifier::report() const noexcept { return state_->report; }
+
+void LossNotifier::warn(std::string what) noexcept {
+  if (!state_->report) return;
+  call_soon([report = state_->report, warning = std::move(what)] {
+    const auto ignore = [](std::string_view) {};  // there is nowhere to report an exception
+    run_user_code([&] { report(warning); }, ignore);
+  });
 }
 
 void LossNotifier::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {

@@ -20,7 +20,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Calls each user's callback once when its lease is lost, at the lease's deadline at the latest.
+/// Calls each user's callback once when its lease is lost, at the lease's deadline at the latest. Also runs other calls of
+/// the user's code, in no particular order.
 ///
 /// Threads take turns: one waits for the next deadline or for a lease that is lost earlier, and wakes up some times
 /// beforehand (`next_wake_up`). Before it calls a callback, another thread takes over the waiting, so a callback that
@@ -42,6 +43,9 @@ class LossNotifier final : public LossReports {
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>&) noexcept override;
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept override;
+  void begin() override;
+  bool call_soon(std::function<void()>) noexcept override;
+  [[nodiscard]] const Report& report() const noexcept override;
   /// Passes a warning to `report` soon, on a thread of the notifier.
   void warn(std::string what) noexcept;
   void close_in_child() const noexcept;

@@ -32,13 +32,14 @@ void run_user_code(const Call& call, const Complain& complain) {
   }
 }
 
-/// Runs a loss callback and destroys it, because the user's destructors are user code, too. If it throws, tells `report`,
-/// which may be empty.
+/// Runs a callback and destroys it, because the user's destructors are user code, too. If it throws, tells `report`,
+/// which may be empty, that it is `name` that threw.
 template <class Callback>
-void run_loss_callback(Callback callback, const std::function<void(std::string_view)>& report) {
-  const auto complain = [&report](std::string_view what) {
+void run_callback(Callback callback, std::string_view name,
+                  const std::function<void(std::string_view)>& report) {
+  const auto complain = [&](std::string_view what) {
     try {
-      if (report) report("a loss callback threw: " + std::string{what});
+      if (report) report(std::string{name}.append(" threw: ").append(what));
     } catch (...) {  // NOLINT(bugprone-empty-catch): there is nowhere to report it
     }
   };

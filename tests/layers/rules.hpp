@@ -99,7 +99,8 @@ inline const Rules& house_rules() {
               {"api",
                {"src/api", "src/api/kinds"},
                {"values", "errors", "observer", "public", "core/base", "core/operation", "core/node",
-                "core/line", "core/lock", "core/lease", "core/restart_guard", "os", "io", "notify"}},
+                "core/line", "core/lock", "core/watch", "core/lease", "core/restart_guard", "os", "io",
+                "notify"}},
               // The same client with nodes and a clock in memory.
               {"fake",
                {"src/fake"},

@@ -1,8 +1,11 @@
 // redlock acl: each set of rules is enough, and none of its rules can be left out.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -181,4 +184,17 @@ TEST_CASE("redlock_acl_prints_a_line_with_a_placeholder_for_the_password") {
 
 TEST_CASE("a_prefix_is_quoted_in_the_rules") {
   CHECK(acl_rules({Feature::plain}, "a*[b] \\c").front() == "~a\\*\\[b\\]??c*");
+}
+
+TEST_CASE("a_user_with_the_rules_of_tokens_and_renewal_can_observe_an_election_and_is_refused_nothing") {
+  Fixture f;
+  f.allow(acl_rules({Feature::fenced, Feature::renewed}, "app:"));
+  Redlock locks = f.client();
+  redlock::Election election{locks, "r", "a", {.order = Order::none}};
+  std::atomic<std::uint64_t> token{0};
+  const redlock::Observation observation = election.observe(
+      [&](const std::optional<redlock::Leader>& leader) { token = leader ? leader->token.value() : 0; });
+  const redlock::Lease lease = election.try_campaign().value();
+  CHECK(eventually([&] { return token == lease.fencing_token().value(); }));
+  CHECK(f.refusals() == "[]");
 }

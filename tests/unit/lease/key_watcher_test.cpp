@@ -10,7 +10,7 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "support/catch.hpp"
-#include "unit/support/engine_harness.hpp"
+#include "unit/support/listening_engine.hpp"
 #include "unit/support/recording_outbox.hpp"
 
 namespace {
@@ -21,29 +21,16 @@ using namespace std::chrono_literals;
 using redlock::Loss;
 using redlock::State;
 
-Reply push_of(Reply keys) {
-  return array_reply({string_reply("message"), string_reply("__redis__:invalidate"), std::move(keys)});
-}
-Reply push(const std::string& key) { return push_of(array_reply({string_reply(key)})); }
-
-const std::string caching = command({"CLIENT", "CACHING", "YES"});
 const std::string reading = command({"GETRANGE", "key", "0", "2"});
 const std::string arming = caching + reading;
-std::string tracking(int id) {
-  return command({"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(id), "OPTIN", "NOLOOP"});
-}
 
-/// Three nodes, whose listeners have the client ids 100, 101 and 102, and one lease that is watched from the
-/// start.
-struct WatcherHarness {
+/// One lease that is watched from the start.
+struct WatcherHarness : ListeningEngine {
   explicit WatcherHarness(Claim claim = example_claim(), Span lasts = 1h) {
-    harness.make_ready(at(0ms));
     lease = example_lease(lasts, std::move(claim));
     engine.watch(lease, at(0ms));
   }
 
-  [[nodiscard]] ConnectionIndex listener(NodeIndex node) const { return engine.nodes() + node; }
-  std::string take_bytes(ConnectionIndex connection) { return harness.take_bytes(connection); }
   /// Answers all commands sent to a node; the key has this value.
   std::string answer(NodeIndex node, const std::string& value, Time now) {
     std::string sent = take_bytes(node);
@@ -54,22 +41,6 @@ struct WatcherHarness {
       rest.remove_prefix(command.size());
     }
     return sent;
-  }
-  void connect_listener(NodeIndex node, Time now) {
-    Session& session = engine.session(listener(node));
-    session.take_closing();
-    CHECK(session.take_dial());
-    engine.connected(listener(node));
-    CHECK(take_bytes(listener(node)) ==
-          command({"CLIENT", "ID"}) + command({"SUBSCRIBE", "__redis__:invalidate"}));
-    engine.answered(listener(node), number(100 + static_cast<long long>(node)), now);
-    CHECK_FALSE(session.ready());
-    engine.answered(listener(node), subscribed(), now);
-    CHECK(session.ready());
-  }
-  /// The listener's server answers a PING.
-  void pong(NodeIndex node, Time now) {
-    engine.answered(listener(node), array_reply({string_reply("pong"), string_reply("")}), now);
   }
   /// Every node has our value and will report the next change.
   void arm(Time now) {
@@ -89,17 +60,6 @@ struct WatcherHarness {
     engine.answered(node, found, now);
   }
   void change(NodeIndex node, const char* value, Time now) { change(node, string_reply(value), now); }
-  [[nodiscard]] bool is_quiet() {
-    for (ConnectionIndex each = 0; each < engine.connections(); ++each)
-      if (!engine.session(each).unsent().empty()) return false;
-    return true;
-  }
-  static Reply subscribed() {
-    return array_reply({string_reply("subscribe"), string_reply("__redis__:invalidate"), number(1)});
-  }
-
-  EngineHarness harness{3};
-  Engine& engine = harness.engine;
   std::shared_ptr<LeaseState> lease;
 };
 

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "redlock/core/base/printable.hpp"
 #include "redlock/core/engine/line_nodes.hpp"
 #include "redlock/core/engine/nodes.hpp"
 #include "redlock/core/engine/operation_list.hpp"
@@ -22,6 +21,7 @@
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/watch/holder_watch.hpp"
 #include "redlock/core/watch/listeners.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -47,6 +47,7 @@ class Engine final : public Outbox {
         line_nodes_{nodes_, listeners_, std::move(member), line_times, ~seed},
         renewals_{seed},
         key_watcher_{listeners_, seed},
+        holder_watches_{listeners_, seed},
         operations_{observer} {}
 
   // ── from callers ─────────────────────────────────────────────────────────────────────────────────────────
@@ -68,6 +69,13 @@ class Engine final : public Outbox {
   void watch(const std::shared_ptr<LeaseState>& lease, Time now, Span delay = std::chrono::milliseconds{5}) {
     key_watcher_.add(lease, now, now + delay);
   }
+  /// Starts telling who has a lock, and makes the connections for that.
+  void watch_holder(const Ref<HolderWatch>& watch, Time now) {
+    nodes_.begin_event(now);
+    nodes_.prepare_for(*watch);
+    holder_watches_.add(watch);
+  }
+  void stop_watching(const HolderWatch* watch) { holder_watches_.remove(watch); }
   /// Logs in at the node with these credentials from now on, on the connections that there are as well.
   void log_in(NodeIndex node, const Credentials& credentials, Time now) {
     nodes_.begin_event(now);
@@ -130,20 +138,20 @@ class Engine final : public Outbox {
       submit(Ref<Operation>{new Extension{lease, nodes(), due}});
     listeners_.on_time(now);
     key_watcher_.on_time(now, *this);
+    holder_watches_.on_time(now, *this);
     advance_lines(now);
   }
   /// When `on_time` may have something to do.
   [[nodiscard]] Time timer() const noexcept {
     return std::min({operations_.timer(), renewals_.timer(), listeners_.timer(), key_watcher_.timer(),
-                     nodes_.timer(), line_nodes_.lines().timer()});
+                     holder_watches_.timer(), nodes_.timer(), line_nodes_.lines().timer()});
   }
   /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
-  /// A warning for the user; in a client's life at most one about listening and one about lines, and for new
-  /// credentials at least one if a node refuses them.
+  /// A warning for the user; in a client's life at most one about listening and one about lines.
   std::optional<std::string> take_warning() noexcept {
-    if (login_warning_) return std::exchange(login_warning_, std::nullopt);
-    std::optional<std::string> warning = listeners_.take_warning();
+    std::optional<std::string> warning = nodes_.take_warning();
+    if (!warning) warning = listeners_.take_warning();
     return warning ? warning : line_nodes_.lines().take_warning();
   }
 
@@ -153,8 +161,8 @@ class Engine final : public Outbox {
   }
   /// When something must be done even if no caller waits: redialling, renewing, watching, guarding.
   [[nodiscard]] Time background_timer() const noexcept {
-    return std::min({renewals_.timer(), listeners_.timer(), key_watcher_.timer(), nodes_.background_timer(),
-                     line_nodes_.lines().timer()});
+    return std::min({renewals_.timer(), listeners_.timer(), key_watcher_.timer(), holder_watches_.timer(),
+                     nodes_.background_timer(), line_nodes_.lines().timer()});
   }
   /// While these are in force, the end of a connection must be noticed soon, to mark the node. Null without a guard.
   [[nodiscard]] HeldLeases* held_leases() noexcept { return nodes_.held_leases(); }
@@ -173,6 +181,7 @@ class Engine final : public Outbox {
                       SendOptions options) override {
     const Trouble* const refused = nodes_.send(node, command, sender, options);
     if (!line_nodes_.lines().empty()) line_nodes_.lines().written(node, sender.written_key());
+    holder_watches_.written(node, sender.written_key());
     return refused;
   }
   void submit(const Ref<Operation>& submitted) override {
@@ -217,7 +226,10 @@ class Engine final : public Outbox {
   }
 
   void deliver(NodeIndex node, const Session::Slot& slot, const Reply& reply, Time now) {
-    if (!slot.operation) return slot.is_login ? login_answered(node, reply, now) : void();
+    if (!slot.operation) {
+      if (slot.is_login) nodes_.login_answered(node, reply);
+      return tell_listener_of_login(node, now);
+    }
     late_replies_ += slot.operation->done() ? 1 : 0;
     slot.operation->answered(node, slot.step, reply, now, *this);
     operations_.settle(*slot.operation, now, *this);
@@ -227,13 +239,6 @@ class Engine final : public Outbox {
     if (!nodes_.session(node).ready()) changed(node, now);
   }
 
-  void login_answered(NodeIndex node, const Reply& reply, Time now) {
-    if (nodes_.session(node).login().answered(reply))
-      login_warning_ = nodes_.session(node).name() +
-                       " refuses the new login, so open connections go on with the old one: " +
-                       printable(trouble_of_login(reply.text).message);
-    tell_listener_of_login(node, now);
-  }
   /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.
   void tell_listener_of_login(NodeIndex node, Time now) {
     Session& session = nodes_.session(node);
@@ -288,8 +293,8 @@ class Engine final : public Outbox {
   LineNodes line_nodes_;
   Renewals renewals_;
   KeyWatcher key_watcher_;
+  HolderWatches holder_watches_;
   OperationList operations_;
-  std::optional<std::string> login_warning_;
   std::size_t late_replies_ = 0;
   bool is_shut_down_ = false;
 };

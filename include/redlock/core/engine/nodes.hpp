@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/engine/node_changes.hpp"
 #include "redlock/core/engine/readiness.hpp"
@@ -93,6 +94,16 @@ class Nodes final : public Outbox {
     }
     return dropped;
   }
+  /// The node has answered a login with new credentials on a connection that was open.
+  void login_answered(NodeIndex node, const Reply& reply) {
+    Session& session = sessions_[node];
+    if (session.login().answered(reply))
+      login_warning_ = session.name() +
+                       " refuses the new login, so open connections go on with the old one: " +
+                       printable(trouble_of_login(reply.text).message);
+  }
+  /// A warning for the user, for new credentials at least one if a node refuses them.
+  std::optional<std::string> take_warning() noexcept { return std::exchange(login_warning_, std::nullopt); }
   /// A session has failed.
   void failed(NodeIndex node) {
     if (guard_) guard_->disconnected(node, sessions_[node].trouble(), now_, *this);
@@ -183,8 +194,9 @@ class Nodes final : public Outbox {
   HeldLeases held_leases_;
   NodeChanges changes_;
   Ref<RestartGuard> guard_;  // null: restarts are not guarded
-  std::string rest_;         // see rest_of
-  Time now_{};               // of the event being handled
+  std::optional<std::string> login_warning_;
+  std::string rest_;  // see rest_of
+  Time now_{};        // of the event being handled
 };
 
 }  // namespace redlock::inline v1::core

@@ -1,12 +1,10 @@
 // Reads from all nodes who holds a lock, and who waits for it.
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/vote.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -42,7 +41,10 @@ class Inspection final : public Operation {
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
-    if (step == counter) return note_counter(node, reply);
+    if (step == counter) {
+      tally_[node].counter = shown_counter(reply);
+      return;
+    }
     if (step == time || step == order || step == alive) return note_line(node, step, reply);
     if (step == owner) {
       if (reply.is(Reply::Kind::string))
@@ -109,15 +111,6 @@ class Inspection final : public Operation {
   void note_line(NodeIndex node, Step step, const Reply& reply) {
     Seen& seen = seen_[node];
     (step == time ? seen.time : step == order ? seen.order : seen.alive) = reply;
-  }
-  /// Ignores a value that is not a number. Acquisitions report such a counter.
-  void note_counter(NodeIndex node, const Reply& reply) {
-    std::uint64_t value = 0;
-    const std::string& text = reply.text;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-    // A longer text was cut off and may look like a number.
-    if (reply.is(Reply::Kind::string) && is_number && value <= greatest_counter) tally_[node].counter = value;
   }
 
   /// A node that the restart guard does not admit may have forgotten the key. This may become known only when the other

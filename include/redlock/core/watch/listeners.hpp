@@ -87,7 +87,8 @@ class Listeners {
   void node_connected(NodeIndex node, bool is_ready, Time now) {
     all_[node].is_node_connected = is_ready;
     all_[node].disarm();
-    if (is_ready) tell_all_changed(node, now);
+    if (is_ready) return tell_all_changed(node, now);
+    tell([&](Watcher& each) { each.disconnected(node); });
   }
   /// The node has accepted these credentials: its listener uses them, too.
   void log_in(NodeIndex node, const Credentials& credentials, Time now) {

@@ -16,6 +16,8 @@ class Watcher {
   virtual void key_changed(NodeIndex, std::string_view key, Time now) = 0;
   /// Any key may have been changed on this node, and none is armed there any more.
   virtual void all_keys_changed(NodeIndex, Time now) = 0;
+  /// The node's connection for commands was lost: what was sent over it is not answered any more.
+  virtual void disconnected(NodeIndex) {}
   /// Somebody has published a message.
   virtual void message(NodeIndex, std::string_view /*channel*/, std::string_view /*payload*/, Time /*now*/) {}
 };

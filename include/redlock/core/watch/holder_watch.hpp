@@ -1,0 +1,233 @@
+// Watches who has a lock.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redlock/core/base/backoff.hpp"
+#include "redlock/core/base/ref.hpp"
+#include "redlock/core/base/time.hpp"
+#include "redlock/core/operation/holding.hpp"
+#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/tally.hpp"
+#include "redlock/core/watch/listeners.hpp"
+#include "redlock/core/watch/watcher.hpp"
+#include "redlock/core/wire/keys.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/trouble.hpp"
+#include "redlock/core/wire/vote.hpp"
+
+namespace redlock::inline v1::core {
+
+/// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
+/// ends: servers report the end of a ttl late. Reports who has the lock whenever a majority shows somebody else. So it may
+/// skip a holder, but it ends at the last one.
+///
+/// What a node has shown counts until its key changes or a connection is lost. Each node is read at least every five
+/// seconds, because a lost connection for commands disarms its keys and may go unnoticed; one that reports no changes every
+/// quarter of a second. A node is asked again only when it has answered, and for the end of a ttl after 10 ms at the
+/// earliest.
+///
+/// It is an operation only so that replies reach it: it is never started and never done.
+class HolderWatch final : public Operation {
+ public:
+  /// Called under the client's mutex.
+  using Report = std::function<void(const Holding&)>;
+
+  HolderWatch(std::string key, std::size_t nodes, Report report)
+      : key_{std::move(key)},
+        counter_key_{counter_key(key_)},
+        report_{std::move(report)},
+        tally_{nodes},
+        nodes_(nodes) {}
+
+  // ── from the watcher ─────────────────────────────────────────────────────────────────────────────────────
+
+  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  /// What the node has shown does not count any more.
+  void changed(NodeIndex node) {
+    nodes_[node].has_changed = true;
+    nodes_[node].read_at = Time{};
+    tally_.mark(node, Tally::Mark::pending);
+  }
+  /// The connection was lost, so no replies come.
+  void disconnected(NodeIndex node) {
+    nodes_[node].is_asked = false;
+    changed(node);
+  }
+  /// Reads what is due.
+  void advance(Listeners& listeners, std::uint64_t& random, Time now, Outbox& outbox) {
+    listeners_ = &listeners;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (is_due(listeners, node, now)) nodes_[node].read_at = now + read(node, random, outbox);
+  }
+  [[nodiscard]] Time timer(const Listeners& listeners) const noexcept {
+    Time first = never;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (can_read(listeners, node)) first = std::min(first, nodes_[node].read_at);
+    return first;
+  }
+
+  // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
+
+  void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
+    Node& read = nodes_[node];
+    switch (step) {
+      case tracking:
+      case caching:
+        if (reply.is(Reply::Kind::error))
+          listeners_->tracking_refused(node, trouble_of_error(reply.text), now);
+        return;
+      case owner:
+        read.owner = reply;
+        return;
+      case counter:
+        read.counter = reply;
+        return;
+      default:
+        read.is_asked = false;
+        if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
+        note(node, reply, now, outbox);
+        report();
+    }
+  }
+
+  void start(Time, Outbox&) override {}
+  void disconnected(NodeIndex, const Trouble&, Time, Outbox&) override {}
+  void timed_out(Time, Outbox&) override {}
+  void abandon(Errc, Time, Outbox&) override {}
+
+ private:
+  enum : Step { tracking, caching, owner, counter, life };
+  struct Node {
+    bool is_asked = false;    // a read is unanswered
+    bool has_changed = true;  // since it was asked
+    Time read_at{};
+    Reply owner;
+    Reply counter;
+  };
+  static constexpr Span look_pause = std::chrono::seconds{5};
+  static constexpr Span blind_pause = std::chrono::milliseconds{250};
+  static constexpr Span shortest_pause = std::chrono::milliseconds{10};
+
+  [[nodiscard]] bool can_read(const Listeners& listeners, NodeIndex node) const noexcept {
+    return !nodes_[node].is_asked && listeners.is_connected(node);
+  }
+  [[nodiscard]] bool is_due(const Listeners& listeners, NodeIndex node, Time now) const noexcept {
+    return can_read(listeners, node) && nodes_[node].read_at <= now;
+  }
+
+  /// Returns after what time to read the node again.
+  Span read(NodeIndex node, std::uint64_t& random, Outbox& outbox) {
+    // The PTTL, which decides whether the key is there, comes last.
+    if (!listeners_->arm(node, *this, tracking, caching, outbox) ||
+        !ask(node, owner, command({"GETRANGE", key_, "0", "1023"}), outbox) ||
+        !ask(node, counter, command({"GETRANGE", counter_key_, "0", "16"}), outbox) ||
+        !ask(node, life, command({"PTTL", key_}), outbox))
+      return blind_pause;
+    nodes_[node].is_asked = true;
+    nodes_[node].has_changed = false;
+    const Span pause = listeners_->is_blind(node) ? blind_pause : look_pause;
+    return pause - Span{static_cast<Span::rep>(next_random(random) >> 1U)} % (pause / 4);
+  }
+  bool ask(NodeIndex node, Step step, const std::string& question, Outbox& outbox) {
+    return !outbox.send(node, question, *this, {.step = step, .send_by = Time{}, .always_read = true});
+  }
+
+  /// The reply to PTTL: the node has told all.
+  void note(NodeIndex node, const Reply& pttl, Time now, Outbox& outbox) {
+    Node& read = nodes_[node];
+    if (const Trouble* const caveat = outbox.caveat(node))
+      return tally_.mark(node, Tally::Mark::unknown, *caveat);
+    if (!pttl.is(Reply::Kind::integer) || !read.owner.is(Reply::Kind::string))
+      return tally_.mark(node, Tally::Mark::unknown);
+    tally_[node].owner = std::move(read.owner.text);
+    tally_[node].counter = shown_counter(read.counter);
+    tally_.mark(node, pttl.integer == -2 ? Tally::Mark::yes : Tally::Mark::no);
+    if (pttl.integer < 0) return;
+    const Span left = span_of(std::chrono::milliseconds{pttl.integer});
+    const Time ends = later(later(now, std::max(left, shortest_pause)), std::chrono::milliseconds{1});
+    read.read_at = std::min(read.read_at, ends);
+  }
+  void report() {
+    std::optional<Holding> seen = holding_in(tally_);
+    const bool is_new = seen && (!last_ || seen->owner != last_->owner);
+    const bool has_token = seen && last_ && seen->token != 0 && seen->token != last_->token;
+    if (!is_new && !has_token) return;
+    last_ = std::move(seen);
+    report_(*last_);
+  }
+
+  const std::string key_;
+  const std::string counter_key_;
+  const Report report_;
+  Listeners* listeners_ = nullptr;  // set before the first read
+  Tally tally_;
+  std::vector<Node> nodes_;
+  std::optional<Holding> last_;  // reported
+};
+
+/// All watches of one client. They are few: each event looks at all of them.
+class HolderWatches final : Watcher {
+ public:
+  HolderWatches(Listeners& listeners, std::uint64_t seed) : listeners_{listeners}, random_{seed} {
+    listeners.add(*this);
+  }
+  HolderWatches(const HolderWatches&) = delete;
+  HolderWatches& operator=(const HolderWatches&) = delete;
+
+  void add(const Ref<HolderWatch>& watch) {
+    all_.push_back(watch);
+    listeners_.begin_watch();
+  }
+  /// Does nothing for a watch that was removed before.
+  void remove(const HolderWatch* watch) {
+    const auto place = std::find_if(all_.begin(), all_.end(),
+                                    [&](const Ref<HolderWatch>& each) { return each.get() == watch; });
+    if (place == all_.end()) return;
+    all_.erase(place);
+    listeners_.end_watch();
+  }
+
+  /// This client has sent a command that writes the key, which disarms it.
+  void written(NodeIndex node, std::string_view key) {
+    if (!all_.empty()) key_changed(node, key, {});
+  }
+  [[nodiscard]] Time timer() const noexcept {
+    Time first = never;
+    for (const Ref<HolderWatch>& watch : all_) first = std::min(first, watch->timer(listeners_));
+    return first;
+  }
+  /// Call only after reading every readable connection.
+  void on_time(Time now, Outbox& outbox) {
+    if (now < timer()) return;
+    listeners_.wake(now);
+    for (const Ref<HolderWatch>& watch : all_) watch->advance(listeners_, random_, now, outbox);
+  }
+
+ private:
+  void key_changed(NodeIndex node, std::string_view key, Time) override {
+    for (const Ref<HolderWatch>& watch : all_)
+      if (watch->key() == key) watch->changed(node);
+  }
+  void all_keys_changed(NodeIndex node, Time) override {
+    for (const Ref<HolderWatch>& watch : all_) watch->changed(node);
+  }
+  void disconnected(NodeIndex node) override {
+    for (const Ref<HolderWatch>& watch : all_) watch->disconnected(node);
+  }
+
+  Listeners& listeners_;
+  std::uint64_t random_;
+  std::vector<Ref<HolderWatch>> all_;
+};
+
+}  // namespace redlock::inline v1::core

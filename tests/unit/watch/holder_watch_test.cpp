@@ -1,0 +1,224 @@
+// How a watch learns who has a lock.
+#include "redlock/core/watch/holder_watch.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redlock/core/lease/release_operation.hpp"
+#include "support/catch.hpp"
+#include "unit/support/listening_engine.hpp"
+#include "unit/support/recording_outbox.hpp"
+
+namespace {
+
+using namespace redlock::testing;
+using namespace redlock::core;
+using namespace std::chrono_literals;
+
+const std::string reading = command({"GETRANGE", "key", "0", "1023"}) +
+                            command({"GETRANGE", "redlock:f:{key}", "0", "16"}) + command({"PTTL", "key"});
+const std::string arming = caching + reading;
+
+/// What a node shows of the key; no owner: there is no key.
+struct Shows {
+  std::string owner = {};
+  std::string counter = {};
+  long long pttl = 60'000;
+};
+
+/// One watch of the key.
+struct WatchHarness : ListeningEngine {
+  WatchHarness() {
+    engine.watch_holder(
+        Ref<HolderWatch>{new HolderWatch{"key", 3, [this](const Holding& seen) { reports.push_back(seen); }}},
+        at(0ms));
+    engine.on_time(at(0ms));
+  }
+  /// The node answers all commands that it was sent. Returns them.
+  std::string answer(NodeIndex node, const Shows& shown, Time now) {
+    std::string sent = take_bytes(node);
+    for (std::string_view rest = sent; !rest.empty();) {
+      const std::size_t end = rest.find("\r\n*", 1);
+      const std::string_view one = rest.substr(0, end == rest.npos ? rest.size() : end + 2);
+      const auto names = [&](std::string_view word) { return one.find(word) != one.npos; };
+      const Reply pttl = number(shown.owner.empty() ? -2 : shown.pttl);
+      engine.answered(node,
+                      names("PTTL")         ? pttl
+                      : names("redlock:f:") ? string_reply(shown.counter)
+                      : names("GETRANGE")   ? string_reply(shown.owner)
+                                            : ok(),
+                      now);
+      rest.remove_prefix(one.size());
+    }
+    return sent;
+  }
+  /// All nodes will report the next change.
+  void arm(const Shows& shown, Time now) {
+    for (NodeIndex node = 0; node < 3; ++node) CHECK(answer(node, shown, now) == reading);
+    for (NodeIndex node = 0; node < 3; ++node) connect_listener(node, now);
+    engine.on_time(now);
+    for (NodeIndex node = 0; node < 3; ++node)
+      CHECK(answer(node, shown, now) == tracking(100 + static_cast<int>(node)) + arming);
+  }
+  /// The node reports a change and shows this when it is read again.
+  void change(NodeIndex node, const Shows& shown, Time now) {
+    engine.answered(listener(node), push("key"), now);
+    engine.on_time(now);
+    CHECK(answer(node, shown, now) == arming);
+  }
+
+  std::vector<Holding> reports;
+};
+
+using Reports = std::vector<Holding>;
+
+}  // namespace
+
+TEST_CASE("a_watch_reports_who_has_the_lock_when_a_majority_has_shown_the_same_owner") {
+  WatchHarness watch;
+  CHECK(watch.answer(0, {"one", "7"}, at(1ms)) == reading);
+  CHECK(watch.reports.empty());
+  watch.answer(1, {"another", "7"}, at(1ms));
+  CHECK(watch.reports.empty());
+  watch.answer(2, {"one", "7"}, at(2ms));
+  CHECK(watch.reports == Reports{{"one", 7}});
+}
+
+TEST_CASE("a_watch_reports_that_nobody_has_the_lock_when_no_owner_can_have_a_majority") {
+  WatchHarness watch;
+  watch.answer(0, {}, at(1ms));
+  CHECK(watch.reports.empty());
+  watch.answer(1, {"one"}, at(1ms));
+  CHECK(watch.reports.empty());
+  watch.answer(2, {"another"}, at(1ms));
+  CHECK(watch.reports == Reports{{}});
+}
+
+TEST_CASE("a_watch_reads_and_arms_a_key_again_after_each_change") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  const std::vector<std::string> owners{"two", "", "three"};
+  for (const std::string& owner : owners)
+    for (const NodeIndex node : {0U, 1U, 2U}) watch.change(node, {owner, "8"}, at(2ms));
+  CHECK(watch.reports == Reports{{"one", 7}, {"two", 8}, {}, {"three", 8}});
+  CHECK(watch.is_quiet());
+}
+
+TEST_CASE("the_word_of_one_node_changes_nothing_for_a_watch") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  for (const char* const owner : {"two", "", "one", "three"}) watch.change(0, {owner, "9"}, at(2ms));
+  CHECK(watch.reports == Reports{{"one", 7}});
+}
+
+TEST_CASE("a_watch_does_not_believe_a_reply_that_was_overtaken_by_the_report_of_a_change") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) {
+    watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+    watch.engine.on_time(at(2ms));
+    watch.engine.answered(watch.listener(node), push("key"), at(3ms));
+    watch.engine.on_time(at(3ms));
+    CHECK(watch.answer(node, {"two", "8"}, at(4ms)) == arming);  // one read at a time
+    watch.engine.on_time(at(4ms));
+    CHECK(watch.answer(node, {"three", "9"}, at(5ms)) == arming);
+  }
+  CHECK(watch.reports == Reports{{"one", 7}, {"three", 9}});
+}
+
+TEST_CASE("a_watch_reads_a_key_when_its_ttl_ends") {
+  WatchHarness watch;
+  watch.arm({"one", "7", 100}, at(1ms));
+  CHECK(watch.engine.background_timer() == at(102ms));
+  watch.engine.on_time(at(102ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {}, at(102ms)) == arming);
+  CHECK(watch.reports == Reports{{"one", 7}, {}});
+}
+
+TEST_CASE("a_node_whose_ttls_are_always_over_is_read_a_hundred_times_a_second_at_most") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  watch.change(0, {"one", "7", 0}, at(1ms));
+  int reads = 0;
+  for (auto now = 1ms; now < 1s; ++now) {
+    watch.engine.on_time(at(now));
+    if (!watch.answer(0, {"one", "7", 0}, at(now)).empty()) ++reads;
+    for (const NodeIndex node : {0U, 1U, 2U})
+      if (!watch.take_bytes(watch.listener(node)).empty()) watch.pong(node, at(now));
+  }
+  CHECK(reads > 80);
+  CHECK(reads <= 100);
+}
+
+TEST_CASE("a_watch_reads_a_key_again_that_this_client_writes") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  Claim claim = example_claim();
+  const auto lease = example_lease(1h, claim);
+  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(2ms));
+  watch.engine.on_time(at(2ms));
+  for (const NodeIndex node : {0U, 1U, 2U})
+    CHECK(watch.take_bytes(node) == lease->claim.release_command() + arming);
+}
+
+TEST_CASE("a_watch_reports_a_token_only_if_a_majority_shows_it_beside_the_owner") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  watch.change(0, {"one", "7"}, at(2ms));
+  watch.change(1, {"one", "8"}, at(2ms));
+  CHECK(watch.reports == Reports{{}, {"one", 0}});
+  watch.change(2, {"", "8"}, at(2ms));
+  watch.change(0, {"one", "8"}, at(3ms));
+  CHECK(watch.reports == Reports{{}, {"one", 0}, {"one", 8}});
+  watch.change(0, {"one", "text"}, at(4ms));
+  CHECK(watch.reports.size() == 3);
+}
+
+TEST_CASE(
+    "a_watch_reads_nodes_that_report_no_changes_four_times_a_second_and_the_others_every_five_seconds") {
+  WatchHarness watch;
+  for (const NodeIndex node : {0U, 1U, 2U}) watch.answer(node, {}, at(1ms));
+  watch.connect_listener(0, at(1ms));
+  watch.engine.on_time(at(1ms));
+  watch.answer(0, {}, at(1ms));
+  std::vector<int> reads(3);
+  int redials = 0;  // each is a reason to read the node
+  for (auto now = 2ms; now < 10s; ++now) {
+    watch.engine.on_time(at(now));
+    for (const NodeIndex node : {0U, 1U, 2U}) reads[node] += watch.answer(node, {}, at(now)).empty() ? 0 : 1;
+    if (!watch.take_bytes(watch.listener(0)).empty()) watch.pong(0, at(now));
+    for (const NodeIndex node : {1U, 2U})
+      if (watch.engine.session(watch.listener(node)).take_dial()) {
+        watch.engine.disconnected(watch.listener(node), lost_connection(), at(now));
+        redials += node == 1 ? 1 : 0;
+      }
+  }
+  CHECK(reads[0] == 2);
+  CHECK(reads[1] >= 40);
+  CHECK(reads[1] <= 54 + redials);
+}
+
+TEST_CASE("a_node_without_a_connection_does_not_count_for_a_watch_until_it_is_read_again") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  watch.harness.disconnect(1, at(2s));
+  watch.change(0, {}, at(2s));
+  CHECK(watch.reports == Reports{{"one", 7}});
+  watch.harness.connect(1, at(2s));
+  watch.engine.on_time(at(2s));
+  watch.answer(1, {}, at(2s));
+  CHECK(watch.reports == Reports{{"one", 7}, {}});
+}
+
+TEST_CASE("a_watch_that_ended_reads_nothing_and_reports_nothing") {
+  WatchHarness watch;
+  const Ref<HolderWatch> second{
+      new HolderWatch{"key", 3, [&](const Holding&) { FAIL("reported after the end"); }}};
+  watch.engine.watch_holder(second, at(0ms));
+  watch.engine.stop_watching(second.get());
+  watch.engine.stop_watching(second.get());
+  for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {"one"}, at(1ms)) == reading);
+  CHECK(watch.reports.size() == 1);
+}
