@@ -22,7 +22,7 @@ using redlock::Loss;
 using redlock::State;
 
 const std::string reading = command({"GETRANGE", "key", "0", "2"});
-const std::string arming = caching + reading;
+const std::string arming = caching_on + reading;
 
 /// One lease that is watched from the start.
 struct WatcherHarness : ListeningEngine {
@@ -49,7 +49,7 @@ struct WatcherHarness : ListeningEngine {
     for (NodeIndex node = 0; node < 3; ++node) connect_listener(node, now);
     engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node)
-      CHECK(answer(node, "me", now) == tracking(100 + static_cast<int>(node)) + arming);
+      CHECK(answer(node, "me", now) == tracking_on(100 + static_cast<int>(node)) + arming);
   }
   /// Reports a change of the key, and answers the read that follows with `found`.
   void change(NodeIndex node, const Reply& found, Time now) {
@@ -97,7 +97,7 @@ TEST_CASE("a_watched_lease_is_read_first_and_armed_once_the_listeners_are_ready"
   for (NodeIndex node = 0; node < 3; ++node) CHECK(watcher.answer(node, "me", at(6ms)) == reading);
   watcher.connect_listener(1, at(7ms));
   watcher.engine.on_time(at(7ms));
-  CHECK(watcher.answer(1, "me", at(8ms)) == tracking(101) + arming);
+  CHECK(watcher.answer(1, "me", at(8ms)) == tracking_on(101) + arming);
   // The other nodes have no listener yet.
   for (const NodeIndex node : {0U, 2U}) CHECK(watcher.answer(node, "me", at(8ms)) == reading);
   CHECK(watcher.is_quiet());
@@ -192,7 +192,7 @@ TEST_CASE("a_flushed_node_is_asked_about_every_lease") {
   for (NodeIndex node = 0; node < 3; ++node) watcher.take_bytes(node);
   watcher.engine.answered(watcher.listener(1), push_of(nil()), at(10ms));
   watcher.engine.on_time(at(10ms));
-  const std::string other_read = caching + command({"GETRANGE", "other", "0", "2"});
+  const std::string other_read = caching_on + command({"GETRANGE", "other", "0", "2"});
   const std::string sent = watcher.take_bytes(1);
   CHECK((sent == arming + other_read || sent == other_read + arming));
   CHECK(watcher.is_quiet());
@@ -266,7 +266,7 @@ TEST_CASE("losing_either_connection_of_a_node_arms_its_leases_again") {
     CHECK(watcher.take_bytes(1).empty());
     watcher.harness.connect(1, at(2s));
     watcher.engine.on_time(at(2s));
-    CHECK(watcher.answer(1, "me", at(2s)) == tracking(101) + arming);
+    CHECK(watcher.answer(1, "me", at(2s)) == tracking_on(101) + arming);
   }
   SECTION("the listener") {
     watcher.engine.disconnected(watcher.listener(1), lost_connection(), at(2s));
@@ -274,7 +274,7 @@ TEST_CASE("losing_either_connection_of_a_node_arms_its_leases_again") {
     CHECK(watcher.answer(1, "me", at(2s)).ends_with(reading));
     watcher.connect_listener(1, at(2s));
     watcher.engine.on_time(at(2s));
-    CHECK(watcher.answer(1, "me", at(2s)) == tracking(101) + arming);
+    CHECK(watcher.answer(1, "me", at(2s)) == tracking_on(101) + arming);
   }
 }
 
@@ -321,7 +321,7 @@ TEST_CASE("a_server_without_invalidation_messages_is_polled_and_one_warning_says
   watcher.engine.on_time(at(5ms));
   if (!by_subscription)
     for (NodeIndex node = 0; node < 3; ++node) {
-      CHECK(watcher.take_bytes(node) == tracking(100 + static_cast<int>(node)) + arming);
+      CHECK(watcher.take_bytes(node) == tracking_on(100 + static_cast<int>(node)) + arming);
       for (int i = 0; i < 2; ++i)
         watcher.engine.answered(node, error_reply("NOPERM no permissions"), at(5ms));
       watcher.engine.answered(node, string_reply("me"), at(5ms));
@@ -460,7 +460,7 @@ TEST_CASE("a_node_that_sends_too_many_invalidation_messages_is_polled_for_a_minu
   watcher.engine.on_time(at(10ms + 1min));
   watcher.connect_listener(1, at(10ms + 1min));
   watcher.engine.on_time(at(10ms + 1min));
-  CHECK(watcher.answer(1, "me", at(10ms + 1min)).ends_with(tracking(101) + arming));
+  CHECK(watcher.answer(1, "me", at(10ms + 1min)).ends_with(tracking_on(101) + arming));
 }
 
 TEST_CASE("a_node_may_report_a_thousand_changes_and_two_of_every_lease_within_a_second") {

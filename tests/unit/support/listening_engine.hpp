@@ -16,8 +16,8 @@ inline core::Reply push_of(core::Reply keys) {
 inline core::Reply push(const std::string& key) { return push_of(array_reply({string_reply(key)})); }
 
 /// Makes the next command arm the key that it reads.
-inline const std::string caching = core::command({"CLIENT", "CACHING", "YES"});
-inline std::string tracking(int id) {
+inline const std::string caching_on = core::command({"CLIENT", "CACHING", "YES"});
+inline std::string tracking_on(int id) {
   return core::command({"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(id), "OPTIN", "NOLOOP"});
 }
 

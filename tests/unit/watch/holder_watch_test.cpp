@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 const std::string reading = command({"GETRANGE", "key", "0", "1023"}) +
                             command({"GETRANGE", "redlock:f:{key}", "0", "16"}) + command({"PTTL", "key"});
-const std::string arming = caching + reading;
+const std::string arming = caching_on + reading;
 
 /// What a node shows of the key; no owner: there is no key.
 struct Shows {
@@ -60,7 +60,7 @@ struct WatchHarness : ListeningEngine {
     for (NodeIndex node = 0; node < 3; ++node) connect_listener(node, now);
     engine.on_time(now);
     for (NodeIndex node = 0; node < 3; ++node)
-      CHECK(answer(node, shown, now) == tracking(100 + static_cast<int>(node)) + arming);
+      CHECK(answer(node, shown, now) == tracking_on(100 + static_cast<int>(node)) + arming);
   }
   /// The node reports a change and shows this when it is read again.
   void change(NodeIndex node, const Shows& shown, Time now) {
