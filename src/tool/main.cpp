@@ -15,6 +15,7 @@
 #include "tool/command_line/command_line.hpp"
 #include "tool/command_line/commands.hpp"
 #include "tool/command_line/credentials.hpp"
+#include "tool/election/elect.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/signal_forwarder.hpp"
@@ -44,8 +45,7 @@ void hide_credentials(int argc, char** argv) {
   }
 }
 
-int run_until_the_end(const RunArguments& arguments) {
-  const Ending ending = run(arguments);
+int end_with(const Ending& ending) {
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;
 }
@@ -54,7 +54,11 @@ int execute(const Commands& commands) {
   serve_as_init();
   switch (commands.chosen()) {
     case CommandName::run:
-      return run_until_the_end(commands.run_arguments);
+      return end_with(run(commands.run_arguments));
+    case CommandName::elect:
+      return end_with(elect(commands.elect_arguments));
+    case CommandName::leader:
+      return show_leader(commands.leader_arguments);
     case CommandName::status:
       return status(commands.status_arguments);
     case CommandName::list:

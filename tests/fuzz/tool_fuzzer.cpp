@@ -62,6 +62,12 @@ int check_arguments(const Commands& commands) {
     case CommandName::run:
       check(commands.run_arguments);
       break;
+    case CommandName::elect:
+      check(commands.elect_arguments);
+      break;
+    case CommandName::leader:
+      check(commands.leader_arguments.nodes);
+      break;
     case CommandName::status:
       check(commands.status_arguments.nodes);
       break;

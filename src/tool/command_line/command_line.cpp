@@ -33,23 +33,26 @@ int run_command_line(const std::vector<std::string>& words,
   CLI::App app{about, "redlock"};
   app.set_version_flag("--version", "redlock " + std::string{redlock::version()});
   Commands commands{app};
-  if (separator != words.end()) commands.run_arguments.command.assign(separator + 1, words.end());
+  std::vector<std::string> command;
+  if (separator != words.end()) command.assign(separator + 1, words.end());
+  commands.run_arguments.command = commands.elect_arguments.command = command;
+  const auto runs_command = [&] { return commands.run->parsed() || commands.elect->parsed(); };
   try {
     app.parse(std::move(own));
     // Checked here, because CLI11 would check this before it reports an unknown word.
     if (app.get_subcommands().empty()) throw CLI::RequiredError::Subcommand(1);
-    if (commands.run->parsed() && commands.run_arguments.command.empty()) {
+    if (runs_command() && command.empty()) {
       const std::vector<std::string>& words_of_run = commands.run_arguments.resources;
       if (separator == words.end() && words_of_run.size() > 1) throw CLI::ExtrasError{words_of_run};
       throw CLI::RequiredError{"-- CMD (the command to run)"};
     }
-    if (!commands.run->parsed() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
+    if (!runs_command() && separator != words.end()) throw CLI::ExtrasError{{"--"}};
     const NodesArguments& nodes_arguments = commands.nodes_arguments;
     if (commands.set->parsed() && !nodes_arguments.nodes.max_ttl) throw CLI::RequiredError{"--max-ttl"};
-    for (const CLI::App* const command : {commands.set, commands.init})
+    for (const CLI::App* const change : {commands.set, commands.init})
       for (const char* const option : {"--wait", "--json"})
-        if (command->parsed() && commands.nodes->count(option) > 0)
-          throw CLI::ExcludesError{command->get_name(), option};
+        if (change->parsed() && commands.nodes->count(option) > 0)
+          throw CLI::ExcludesError{change->get_name(), option};
     if (commands.set->parsed() && commands.nodes->count("--resource") > 0)
       throw CLI::ExcludesError{"set", "--resource"};
   } catch (const CLI::ParseError& error) {
@@ -59,12 +62,13 @@ int run_command_line(const std::vector<std::string>& words,
       return usage;
     }
     const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    if (!has_extra || separator != words.end() || !commands.run->parsed()) {
+    if (!has_extra || separator != words.end() || !runs_command()) {
       err << core::printable(tool::without_credentials(error.what()), std::string::npos)
           << "\nRun with --help for more information.\n";
       return usage;
     }
-    err << "redlock: put -- before the command, as in: redlock run RESOURCE -- CMD\n";
+    err << "redlock: put -- before the command, as in: redlock "
+        << (commands.elect->parsed() ? "elect NAME" : "run RESOURCE") << " -- CMD\n";
     return usage;
   }
   return execute(commands);

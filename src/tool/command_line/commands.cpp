@@ -26,10 +26,13 @@ struct CommandFormatter : CLI::Formatter {
 
 /// CLI11 does not see the words after `--`, so it cannot print them in the usage line.
 struct RunFormatter : CommandFormatter {
-  using CommandFormatter::CommandFormatter;
+  RunFormatter(const char* text, const char* usage) : CommandFormatter{text}, usage_{usage} {}
   std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: redlock run [OPTIONS] RESOURCE... -- CMD...\n";
+    return std::string{"Usage: redlock "} + usage_ + " -- CMD...\n";
   }
+
+ private:
+  const char* usage_;
 };
 
 void add_verbosity(CLI::App& command, Verbosity& verbosity) {
@@ -41,6 +44,23 @@ void add_verbosity(CLI::App& command, Verbosity& verbosity) {
           "-v,--verbose", [&verbosity](std::int64_t) { verbosity = Verbosity::verbose; },
           "also say when the lock was taken")
       ->excludes(quiet);
+}
+
+/// How the command is run, whatever the lock is for.
+void add_running(CLI::App& command, RunArguments& arguments) {
+  add_time(command, "--kill-after", arguments.kill_after,
+           "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)");
+  command
+      .add_option(
+          "--metrics", arguments.metrics,
+          "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
+          "textfile collector")
+      ->type_name("FILE");
+  add_verbosity(command, arguments.verbosity);
+  command.add_flag(
+      "--clean-env", arguments.clean_env,
+      "keep REDLOCK_NODES, REDLOCK_NODES_FILE, REDLOCK_PASSWORD_FILE and REDLOCK_TLS_... out of CMD's\n"
+      "environment");
 }
 
 /// For how long the nodes keep the lock.
@@ -73,7 +93,7 @@ void add_seats(CLI::App& run, RunArguments& arguments) {
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   CLI::App* const run = app.add_subcommand("run", "run a command under a lock");
-  run->formatter(std::make_shared<RunFormatter>(about_run));
+  run->formatter(std::make_shared<RunFormatter>(about_run, "run [OPTIONS] RESOURCE..."));
   run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
   add_lifetime(*run, arguments);
@@ -102,27 +122,50 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
                   "exit code if somebody else has the lock (default: 1)")
       ->type_name("CODE")
       ->check(CLI::Range(0, 255));
-  add_time(*run, "--kill-after", arguments.kill_after,
-           "how long before the deadline CMD gets SIGTERM, at most half the ttl (default: 5s)");
-  run->add_option(
-         "--metrics", arguments.metrics,
-         "write metrics in Prometheus' text format to FILE, every 15s and at the end, for node_exporter's\n"
-         "textfile collector")
-      ->type_name("FILE");
-  add_verbosity(*run, arguments.verbosity);
+  add_running(*run, arguments);
   run->add_option("--label", arguments.label,
                   "who holds the lock, shown to others (default: host, process and the name of CMD)")
       ->type_name("TEXT");
-  run->add_flag(
-      "--clean-env", arguments.clean_env,
-      "keep REDLOCK_NODES, REDLOCK_NODES_FILE, REDLOCK_PASSWORD_FILE and REDLOCK_TLS_... out of CMD's\n"
-      "environment");
   run->add_option(
          "RESOURCE", arguments.resources,
          "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:. With up to 64 different\n"
          "ones, CMD runs while it has all of these locks")
       ->required();
   return run;
+}
+
+CLI::App* add_elect(CLI::App& app, RunArguments& arguments) {
+  CLI::App* const elect = app.add_subcommand("elect", "run a command while this candidate leads");
+  elect->formatter(std::make_shared<RunFormatter>(about_elect, "elect [OPTIONS] NAME"));
+  elect->footer(elect_footer);
+  add_nodes(*elect, arguments.nodes);
+  elect
+      ->add_option(
+          "--candidate", arguments.label,
+          "what this candidate is called, shown to others (default: host, process and the name of CMD)")
+      ->type_name("TEXT");
+  add_time(*elect, "--ttl", arguments.ttl,
+           "after what time another candidate leads if redlock dies, 10ms to --max-ttl (default: 30s)");
+  add_time(
+      *elect, "--lock-delay", arguments.lock_delay,
+      "for how long nobody leads after the lock was lost, or after redlock died; together with --ttl at\n"
+      "most --max-ttl (default: 0)");
+  add_running(*elect, arguments);
+  elect->add_option("NAME", arguments.resources, "name of the election, which is that of its lock")
+      ->required()
+      ->expected(1);
+  return elect;
+}
+
+CLI::App* add_leader(CLI::App& app, LeaderArguments& arguments) {
+  CLI::App* const leader = app.add_subcommand("leader", "see who leads");
+  leader->formatter(std::make_shared<CommandFormatter>(about_leader));
+  leader->footer(leader_footer);
+  add_nodes(*leader, arguments.nodes);
+  leader->add_flag("--json", arguments.json, "print a JSON object in each line");
+  leader->add_flag("--watch", arguments.watch, "print a line for each new leader, until Ctrl-C or SIGTERM");
+  leader->add_option("NAME", arguments.election, "name of the election")->required();
+  return leader;
 }
 
 CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
@@ -248,6 +291,8 @@ CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
 
 Commands::Commands(CLI::App& app)
     : run{add_run(app, run_arguments)},
+      elect{add_elect(app, elect_arguments)},
+      leader{add_leader(app, leader_arguments)},
       status{add_status(app, status_arguments)},
       list{add_list(app, list_arguments)},
       watch{add_watch(app, watch_arguments)},
@@ -260,6 +305,8 @@ Commands::Commands(CLI::App& app)
 }
 
 CommandName Commands::chosen() const {
+  if (elect->parsed()) return CommandName::elect;
+  if (leader->parsed()) return CommandName::leader;
   if (status->parsed()) return CommandName::status;
   if (list->parsed()) return CommandName::list;
   if (watch->parsed()) return CommandName::watch;

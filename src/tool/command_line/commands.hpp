@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tool/acl/acl.hpp"
+#include "tool/election/leader.hpp"
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
 #include "tool/locks/watch.hpp"
@@ -17,7 +18,19 @@ class App;
 
 namespace redlock::tool {
 
-enum class CommandName : std::uint8_t { run, status, list, watch, release, nodes, set, init, acl };
+enum class CommandName : std::uint8_t {
+  run,
+  elect,
+  leader,
+  status,
+  list,
+  watch,
+  release,
+  nodes,
+  set,
+  init,
+  acl
+};
 
 /// The command line's commands with their arguments.
 struct Commands {
@@ -30,6 +43,8 @@ struct Commands {
   [[nodiscard]] CommandName chosen() const;
 
   RunArguments run_arguments;
+  RunArguments elect_arguments;
+  LeaderArguments leader_arguments;
   StatusArguments status_arguments;
   ListArguments list_arguments;
   WatchArguments watch_arguments;
@@ -37,6 +52,8 @@ struct Commands {
   NodesArguments nodes_arguments;
   AclArguments acl_arguments;
   CLI::App* run;
+  CLI::App* elect;
+  CLI::App* leader;
   CLI::App* status;
   CLI::App* list;
   CLI::App* watch;

@@ -32,6 +32,39 @@ inline constexpr const char* run_footer =
     "  126  CMD is not executable\n"
     "  127  CMD was not found";
 
+inline constexpr const char* about_elect =
+    "Runs CMD while this candidate leads: while it holds the lock NAME, as redlock run does. After a loss, "
+    "CMD "
+    "is\n"
+    "terminated, and started again when this candidate leads again. Ends with CMD, and resigns. Those who "
+    "wait\n"
+    "stand in line. Once CMD has run, redlock waits also while too few nodes answer.";
+
+inline constexpr const char* elect_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  CMD's own, or 128 + N if signal N ended CMD\n"
+    "  64   wrong usage or configuration\n"
+    "  69   no majority of the nodes was available before CMD ran for the first time\n"
+    "  70   the system refused memory, a process or the like\n"
+    "  126  CMD is not executable\n"
+    "  127  CMD was not found";
+
+inline constexpr const char* about_leader =
+    "Prints who leads in the election NAME, with the fencing token, or that nobody does. With --watch, "
+    "prints "
+    "a\n"
+    "line for each new leader, as soon as most of the nodes report it. Changes nothing.";
+
+inline constexpr const char* leader_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    somebody leads; with --watch: ended by SIGINT or SIGTERM\n"
+    "  1    nobody leads\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered to tell\n"
+    "  128+N  with --watch: ended by signal N";
+
 inline constexpr const char* about_status =
     "Asks every node who holds the lock RESOURCE, and prints the answers and the result. Changes nothing.";
 

@@ -1,8 +1,5 @@
 #include "tool/locks/watch.hpp"
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -20,6 +17,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/change_listeners.hpp"
 #include "tool/locks/holder_text.hpp"
+#include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
 
 namespace redlock::tool {
@@ -62,12 +60,6 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
   add_holder(json, state.owner);
   if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();
   return json_text(json);
-}
-
-/// Whether stdout is a pipe that nobody reads any more.
-bool is_output_closed() {
-  pollfd output{STDOUT_FILENO, 0, 0};
-  return ::poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
 }  // namespace

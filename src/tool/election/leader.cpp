@@ -1,0 +1,99 @@
+#include "tool/election/leader.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "redlock/redlock.hpp"
+#include "tool/exit_code.hpp"
+#include "tool/locks/holder_text.hpp"
+#include "tool/output.hpp"
+#include "tool/run/signal_forwarder.hpp"
+
+namespace redlock::tool {
+namespace {
+
+using When = std::chrono::system_clock::time_point;
+
+struct Change {
+  When when = std::chrono::system_clock::now();
+  std::optional<Leader> leader;
+};
+
+/// Changes that are not printed yet. Thread safe.
+class Changes {
+ public:
+  void add(const std::optional<Leader>& leader) {
+    const std::lock_guard lock{mutex_};
+    new_.push_back({.leader = leader});
+    added_.notify_all();
+  }
+  /// Blocks until there are changes, a stop is requested or a while has passed.
+  std::vector<Change> take(const std::stop_token& stop) {
+    std::unique_lock lock{mutex_};
+    added_.wait_for(lock, stop, std::chrono::seconds{1}, [this] { return !new_.empty(); });
+    return std::exchange(new_, {});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any added_;
+  std::vector<Change> new_;
+};
+
+std::string json_of(const Change& change, const std::string& election) {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(change.when.time_since_epoch());
+  nlohmann::json json{{"time_ms", time.count()}, {"election", election}, {"leader", nullptr}};
+  if (change.leader) {
+    json["leader"] = {{"candidate", change.leader->candidate}};
+    if (change.leader->token) json["leader"]["token"] = change.leader->token.value();
+  }
+  return json_text(json);
+}
+
+std::string text_of(const std::optional<Leader>& leader) {
+  std::ostringstream text;
+  if (leader)
+    text << *leader;
+  else
+    text << "nobody";
+  return text.str();
+}
+
+std::string line_of(const Change& change) {
+  return utc_text(std::chrono::floor<std::chrono::seconds>(change.when)) + " UTC  " + text_of(change.leader);
+}
+
+}  // namespace
+
+int show_leader(const LeaderArguments& arguments) {
+  const SignalForwarder signals;
+  const Nodes nodes = choose_nodes(arguments.nodes);
+  Redlock locks{nodes.endpoints, nodes.options};
+  Election election{locks, arguments.election};
+  if (!arguments.watch) {
+    const Change now{.leader = election.leader()};
+    std::cout << (arguments.json ? json_of(now, arguments.election) : text_of(now.leader)) << std::endl;
+    return now.leader ? success : conflict;
+  }
+  Changes changes;
+  const Observation observation =
+      election.observe([&changes](const std::optional<Leader>& leader) { changes.add(leader); });
+  while (!signals.stop().stop_requested()) {
+    for (const Change& change : changes.take(signals.stop()))
+      std::cout << (arguments.json ? json_of(change, arguments.election) : line_of(change)) << std::endl;
+    if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
+  }
+  const int signal = signals.stopped_by();
+  return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;
+}
+
+}  // namespace redlock::tool

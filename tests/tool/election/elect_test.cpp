@@ -1,0 +1,84 @@
+// redlock elect: a command that runs while its candidate leads.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "tool/program.hpp"
+
+using namespace std::chrono_literals;
+using namespace redlock::testing;
+
+namespace {
+
+std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+/// A candidate whose command prints its token and goes on.
+std::vector<std::string> candidate(const std::string& name) {
+  return tool({"elect", "--restart-guard", "off", "--ttl", "3s", "--candidate", name, "cron", "--", "sh",
+               "-c", "echo $REDLOCK_FENCING_TOKEN; exec sleep 600"});
+}
+
+}  // namespace
+
+TEST_CASE("elect_ends_with_the_code_of_its_command_also_with_that_of_a_lost_lock") {
+  LocalNodes nodes{3};
+  CHECK(run_tool({"elect", "cron", "--", "sh", "-c", "exit 7"}, nodes.urls()).code == 7);
+  CHECK(run_tool({"elect", "cron", "--", "sh", "-c", "exit 72"}, nodes.urls()).code == 72);
+  CHECK(run_tool({"elect", "cron", "--", "no-such-program"}, nodes.urls()).code == 127);
+  CHECK(eventually([&] { return Observers{nodes}.empty() == 3; }));
+}
+
+TEST_CASE("elect_runs_one_command_at_a_time_and_the_next_one_when_the_leader_ends") {
+  LocalNodes nodes{3};
+  Program first{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(first.output()) == 1; }));
+  Program second{candidate("second"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return Observers{nodes}.having("redlock:qw:{cron}") == 3; }));
+  CHECK(second.output().empty());
+  first.signal(SIGTERM);
+  CHECK(first.wait().code == 128 + SIGTERM);
+  REQUIRE(eventually([&] { return lines(second.output()) == 1; }));
+  CHECK(std::stoull(second.output()) > std::stoull(first.output()));
+}
+
+TEST_CASE("elect_runs_its_command_again_after_a_loss") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+  for (const std::size_t node : {0U, 1U})
+    REQUIRE(eventually([&] { return servers[node].get("cron").has_value(); }));
+  for (const std::size_t node : {0U, 1U}) servers[node].del("cron");
+  REQUIRE(eventually([&] { return lines(leader.output()) == 2; }));
+  CHECK_THAT(leader.errors(), contains("the lock cron could not be kept"));
+  CHECK_THAT(leader.errors(), contains("redlock: stands for election again\n"));
+  leader.signal(SIGTERM);
+  CHECK(leader.wait().code == 128 + SIGTERM);
+}
+
+TEST_CASE("elect_waits_for_nodes_once_it_has_led_and_reports_their_absence_before") {
+  LocalNodes nodes{3};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+  nodes.kill(0);
+  nodes.kill(1);
+  REQUIRE(eventually([&] { return leader.errors().find("redlock: no quorum") != std::string::npos; }));
+  CHECK(run_tool({"elect", "cron", "--", "true"}, nodes.urls()).code == 69);
+  nodes.restart_empty(0);
+  nodes.restart_empty(1);
+  REQUIRE(eventually([&] { return lines(leader.output()) == 2; }));
+}
+
+TEST_CASE("elect_says_how_it_is_used") {
+  CHECK_THAT(run_tool({"elect", "cron", "true"}).errors, contains("redlock elect NAME -- CMD"));
+  CHECK(run_tool({"elect", "cron"}).code == 64);
+  CHECK_THAT(run_tool({"elect", "--help"}).output, contains("Usage: redlock elect [OPTIONS] NAME -- CMD..."));
+}
