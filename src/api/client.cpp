@@ -379,7 +379,7 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
 core::Holding Client::holder(std::string_view resource) {
   return shell_->run(inspection_of(resource), {}, [this](const core::Inspection& ended) {
     const Tally& tally = ended.tally();
-    if (auto seen = core::holding_in(tally)) return std::move(*seen);
+    if (auto seen = ended.holding()) return std::move(*seen);
     Failure failure = explain(tally.is_hopeless() ? Errc::misconfigured : Errc::no_quorum, tally);
     throw Error{failure.code, failure.details, std::move(failure.nodes)};
   });

@@ -217,7 +217,7 @@ Ending run(const RunArguments& arguments) {
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;
-  return {lock_lost, 0, true};
+  return {lock_lost, 0, signals.stopped_by() == 0};
 }
 
 }  // namespace redlock::tool

@@ -37,8 +37,9 @@ struct RunArguments {
 
 struct Ending {
   int code = success;
-  int signal = 0;        ///< The signal to die by, so that a calling shell stops its script; 0: none.
-  bool is_lost = false;  ///< The command was terminated, because its lock or its watchdog was lost.
+  int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
+  /// The command was terminated, because its lock or its watchdog was lost, and no signal has come since.
+  bool is_lost = false;
 };
 
 /// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Mark = Tally::Mark;
 
-enum : Step { owner, life, counter, time, order, alive };
+enum : Step { owner, life, counter, time, order, alive, counter_again };
 
 enum class Fate { held, free, in_error, lost, lost_between, late, refused };
 const std::vector<Fate> all_fates{Fate::held,         Fate::free, Fate::in_error, Fate::lost,
@@ -169,15 +169,34 @@ TEST_CASE("an_inspection_asks_each_node_for_the_line_the_counter_the_owner_value
                                    command({"ZRANGE", "redlock:qa:{key}", "0", "99", "WITHSCORES"}),
                                    command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
                                    command({"GETRANGE", "key", "0", "1023"}),
+                                   command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
                                    command({"PTTL", "key"})};
-  REQUIRE(outbox.sent().size() == 12);
-  for (std::size_t i = 0; i < 12; ++i) {
+  REQUIRE(outbox.sent().size() == 14);
+  for (std::size_t i = 0; i < 14; ++i) {
     const Sent& sent = outbox.sent()[i];
-    CHECK(sent.node == i / 6);
-    CHECK(sent.command == questions[i % 6]);
+    CHECK(sent.node == i / 7);
+    CHECK(sent.command == questions[i % 7]);
     CHECK(sent.options.send_by == at(50ms));
     CHECK_FALSE(sent.options.is_release);
   }
+}
+
+TEST_CASE("a_counter_belongs_to_an_owner_if_it_did_not_change_while_the_owner_was_read") {
+  const auto holding_after = [](const char* before, const char* after) {
+    RecordingOutbox outbox{3};
+    Inspection inspection{"key", 3, 50ms};
+    inspection.start(at(0ms), outbox);
+    for (NodeIndex node = 0; node < 3; ++node) {
+      inspection.answered(node, counter, string_reply(before), at(1ms), outbox);
+      inspection.answered(node, owner, string_reply("them"), at(1ms), outbox);
+      inspection.answered(node, counter_again, string_reply(node < 2 ? after : before), at(1ms), outbox);
+      inspection.answered(node, life, number(700), at(1ms), outbox);
+    }
+    CHECK(inspection.tally()[0].counter == 7);
+    return inspection.holding();
+  };
+  CHECK(holding_after("7", "7") == Holding{"them", 7});
+  CHECK(holding_after("7", "8") == Holding{"them", 0});
 }
 
 TEST_CASE("a_node_that_refuses_the_first_command_is_not_sent_the_second") {

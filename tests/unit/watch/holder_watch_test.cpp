@@ -17,8 +17,9 @@ using namespace redlock::testing;
 using namespace redlock::core;
 using namespace std::chrono_literals;
 
-const std::string reading = command({"GETRANGE", "key", "0", "1023"}) +
-                            command({"GETRANGE", "redlock:f:{key}", "0", "16"}) + command({"PTTL", "key"});
+const std::string reading_value = command({"GETRANGE", "key", "0", "1023"});
+const std::string reading = reading_value + command({"GETRANGE", "redlock:f:{key}", "0", "16"}) +
+                            command({"PTTL", "key"}) + reading_value;
 const std::string arming = caching_on + reading;
 
 /// What a node shows of the key; no owner: there is no key.
@@ -221,4 +222,36 @@ TEST_CASE("a_watch_that_ended_reads_nothing_and_reports_nothing") {
   watch.engine.stop_watching(second.get());
   for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {"one"}, at(1ms)) == reading);
   CHECK(watch.reports.size() == 1);
+}
+
+TEST_CASE("a_node_that_showed_nobody_before_an_owner_was_reported_is_read_again_before_it_counts") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) watch.change(node, {"one", "7"}, at(2ms));
+  CHECK(watch.reports == Reports{{}, {"one", 7}});
+  watch.change(0, {}, at(3ms));  // the owner has begun to leave; the third node has not said that it came
+  CHECK(watch.reports.size() == 2);
+  CHECK(watch.answer(2, {"one", "7"}, at(3ms)) == arming);
+  watch.change(1, {}, at(4ms));
+  CHECK(watch.reports == Reports{{}, {"one", 7}, {}});
+}
+
+TEST_CASE("what_a_node_shows_between_two_owners_does_not_count_for_a_watch") {
+  WatchHarness watch;
+  for (const NodeIndex node : {0U, 2U}) watch.answer(node, {node == 0 ? "one" : "", "7"}, at(1ms));
+  const auto answer_between = [&](const char* before, const char* after, long long pttl) {
+    watch.take_bytes(1);
+    for (const Reply& reply : {string_reply(before), string_reply("7"), number(pttl), string_reply(after)})
+      watch.engine.answered(1, reply, at(2ms));
+  };
+  answer_between("one", "two", 60'000);
+  CHECK(watch.reports.empty());
+  watch.engine.on_time(at(300ms));
+  watch.answer(0, {"one", "7"}, at(300ms));
+  answer_between("", "", 60'000);
+  CHECK(watch.reports.empty());
+  watch.engine.on_time(at(600ms));
+  watch.answer(0, {"one", "7"}, at(600ms));
+  answer_between("one", "one", 60'000);
+  CHECK(watch.reports == Reports{{"one", 7}});
 }

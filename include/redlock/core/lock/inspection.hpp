@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "redlock/core/line/line_view.hpp"
+#include "redlock/core/operation/holding.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
@@ -34,6 +36,7 @@ class Inspection final : public Operation {
                                   {alive, read_alive_command(line)},
                                   {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
                                   {owner, command({"GETRANGE", key_, "0", longest_owner})},
+                                  {counter_again, command({"GETRANGE", counter_key(key_), "0", "16"})},
                                   {life, command({"PTTL", key_})}};
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, questions, outbox);
     decide(outbox);
@@ -43,6 +46,10 @@ class Inspection final : public Operation {
     if (done() || !tally_.is(node, Tally::Mark::pending)) return;
     if (step == counter) {
       tally_[node].counter = shown_counter(reply);
+      return;
+    }
+    if (step == counter_again) {
+      seen_[node].counter_again = shown_counter(reply);
       return;
     }
     if (step == time || step == order || step == alive) return note_line(node, step, reply);
@@ -81,6 +88,14 @@ class Inspection final : public Operation {
   [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
   /// Valid once done: yes means free, no means held.
   [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
+  /// Who has the lock, according to a majority. Valid once done. A counter belongs to the owner if it was the same before and
+  /// after the owner was read, because each grant raises it.
+  [[nodiscard]] std::optional<Holding> holding() const {
+    Tally shown = tally_;
+    for (NodeIndex node = 0; node < shown.nodes(); ++node)
+      if (shown[node].counter != seen_[node].counter_again) shown[node].counter.reset();
+    return holding_in(shown);
+  }
   /// Who stands in line on this node, in order. Valid once done.
   [[nodiscard]] std::vector<StandingMember> line(NodeIndex node) const {
     const Seen& seen = seen_[node];
@@ -88,15 +103,16 @@ class Inspection final : public Operation {
   }
 
  private:
-  enum : Step { owner, life, counter, time, order, alive };
+  enum : Step { owner, life, counter, time, order, alive, counter_again };
   struct Question {
     Step step;
     std::string command;
   };
-  struct Seen {  // replies about the line
-    Reply time;
+  struct Seen {
+    Reply time;  // these are about the line
     Reply order;
     Reply alive;
+    std::optional<std::uint64_t> counter_again;
   };
   static constexpr std::string_view longest_owner = "1023";
 

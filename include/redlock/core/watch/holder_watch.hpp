@@ -92,6 +92,9 @@ class HolderWatch final : public Operation {
       case counter:
         read.counter = reply;
         return;
+      case life:
+        read.life = reply;
+        return;
       default:
         read.is_asked = false;
         if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
@@ -106,13 +109,14 @@ class HolderWatch final : public Operation {
   void abandon(Errc, Time, Outbox&) override {}
 
  private:
-  enum : Step { tracking, caching, owner, counter, life };
+  enum : Step { tracking, caching, owner, counter, life, owner_again };
   struct Node {
     bool is_asked = false;    // a read is unanswered
     bool has_changed = true;  // since it was asked
     Time read_at{};
     Reply owner;
     Reply counter;
+    Reply life;
   };
   static constexpr Span look_pause = std::chrono::seconds{5};
   static constexpr Span blind_pause = std::chrono::milliseconds{250};
@@ -127,11 +131,10 @@ class HolderWatch final : public Operation {
 
   /// Returns after what time to read the node again.
   Span read(NodeIndex node, std::uint64_t& random, Outbox& outbox) {
-    // The PTTL, which decides whether the key is there, comes last.
-    if (!listeners_->arm(node, *this, tracking, caching, outbox) ||
-        !ask(node, owner, command({"GETRANGE", key_, "0", "1023"}), outbox) ||
+    const std::string value = command({"GETRANGE", key_, "0", "1023"});
+    if (!listeners_->arm(node, *this, tracking, caching, outbox) || !ask(node, owner, value, outbox) ||
         !ask(node, counter, command({"GETRANGE", counter_key_, "0", "16"}), outbox) ||
-        !ask(node, life, command({"PTTL", key_}), outbox))
+        !ask(node, life, command({"PTTL", key_}), outbox) || !ask(node, owner_again, value, outbox))
       return blind_pause;
     nodes_[node].is_asked = true;
     nodes_[node].has_changed = false;
@@ -142,18 +145,24 @@ class HolderWatch final : public Operation {
     return !outbox.send(node, question, *this, {.step = step, .send_by = Time{}, .always_read = true});
   }
 
-  /// The reply to PTTL: the node has told all.
-  void note(NodeIndex node, const Reply& pttl, Time now, Outbox& outbox) {
+  /// The node has told all. As no two attempts have the same owner value, what it showed between two equal ones belongs to
+  /// this owner.
+  void note(NodeIndex node, const Reply& again, Time now, Outbox& outbox) {
     Node& read = nodes_[node];
-    if (const Trouble* const caveat = outbox.caveat(node))
-      return tally_.mark(node, Tally::Mark::unknown, *caveat);
-    if (!pttl.is(Reply::Kind::integer) || !read.owner.is(Reply::Kind::string))
+    const bool is_string = read.owner.is(Reply::Kind::string) && again.is(Reply::Kind::string);
+    const bool is_free = read.owner.text.empty();
+    const bool is_there = read.life.integer != -2;  // an empty value is no owner
+    const Trouble* const caveat = outbox.caveat(node);
+    if (caveat || !is_string || read.owner.text != again.text || !read.life.is(Reply::Kind::integer) ||
+        is_free == is_there) {
+      read.read_at = std::min(read.read_at, later(now, blind_pause));
       return tally_.mark(node, Tally::Mark::unknown);
+    }
     tally_[node].owner = std::move(read.owner.text);
     tally_[node].counter = shown_counter(read.counter);
-    tally_.mark(node, pttl.integer == -2 ? Tally::Mark::yes : Tally::Mark::no);
-    if (pttl.integer < 0) return;
-    const Span left = span_of(std::chrono::milliseconds{pttl.integer});
+    tally_.mark(node, is_free ? Tally::Mark::yes : Tally::Mark::no);
+    if (read.life.integer < 0) return;
+    const Span left = span_of(std::chrono::milliseconds{read.life.integer});
     const Time ends = later(later(now, std::max(left, shortest_pause)), std::chrono::milliseconds{1});
     read.read_at = std::min(read.read_at, ends);
   }
@@ -163,7 +172,16 @@ class HolderWatch final : public Operation {
     const bool has_token = seen && last_ && seen->token != 0 && seen->token != last_->token;
     if (!is_new && !has_token) return;
     last_ = std::move(seen);
+    if (last_->owner) read_others(*last_->owner);
     report_(*last_);
+  }
+  /// Nodes that show something else may have shown it before this owner got the lock. Together with nodes that this owner
+  /// has left since, they would say that it has left a majority.
+  void read_others(const std::string& reported) {
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+      const bool shows_another = tally_.is(node, Tally::Mark::no) && tally_[node].owner != reported;
+      if (tally_.is(node, Tally::Mark::yes) || shows_another) changed(node);
+    }
   }
 
   const std::string key_;
