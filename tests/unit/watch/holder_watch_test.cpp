@@ -255,3 +255,23 @@ TEST_CASE("what_a_node_shows_between_two_owners_does_not_count_for_a_watch") {
   answer_between("one", "one", 60'000);
   CHECK(watch.reports == Reports{{"one", 7}});
 }
+
+TEST_CASE("an_owner_that_has_left_is_reported_again_only_if_it_still_has_the_lock_after_a_while") {
+  const bool is_back = GENERATE(false, true);
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) watch.change(node, {"one", "7"}, at(2ms));
+  watch.engine.on_time(at(2ms));
+  CHECK(watch.answer(2, {}, at(2ms)) == arming);  // the grant has not arrived there
+  watch.change(0, {}, at(3ms));                   // but the release has here
+  CHECK(watch.reports == Reports{{}, {"one", 7}, {}});
+  watch.change(2, {"one", "7"}, at(4ms));
+  CHECK(watch.reports.size() == 3);
+  if (!is_back)
+    for (const NodeIndex node : {1U, 2U}) watch.change(node, {}, at(5ms));
+  CHECK(watch.engine.timer() <= at(253ms));
+  watch.engine.on_time(at(253ms));
+  for (const NodeIndex node : {0U, 1U, 2U})
+    watch.answer(node, {is_back && node > 0 ? "one" : "", "7"}, at(254ms));
+  CHECK(watch.reports == (is_back ? Reports{{}, {"one", 7}, {}, {"one", 7}} : Reports{{}, {"one", 7}, {}}));
+}

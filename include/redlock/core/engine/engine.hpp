@@ -30,9 +30,8 @@ namespace redlock::inline v1::core {
 /// The index of one of the client's connections: see `Engine::connections`.
 using ConnectionIndex = std::size_t;
 
-/// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client's
-/// decisions are all made in here; the shell moves bytes and runs one timer. Not thread safe: call everything under
-/// the client's mutex.
+/// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client decides
+/// all in here; the shell moves bytes and runs one timer. Not thread safe: call everything under the client's mutex.
 ///
 /// An operation waits for connections that are being made for the first time (`Readiness`). Its validity counts from then.
 class Engine final : public Outbox {

@@ -29,7 +29,8 @@ namespace redlock::inline v1::core {
 
 /// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
 /// ends: servers report the end of a ttl late. Reports who has the lock whenever a majority shows somebody else. So it may
-/// skip a holder, but it ends at the last one.
+/// skip a holder, but it ends at the last one. A holder who has left is not reported again within a quarter of a second:
+/// where a release overtakes a late grant, the nodes show it once more.
 ///
 /// What a node has shown counts until its key changes or a connection is lost. Each node is read at least every five
 /// seconds, because a lost connection for commands disarms its keys and may go unnoticed; one that reports no changes every
@@ -99,7 +100,7 @@ class HolderWatch final : public Operation {
         read.is_asked = false;
         if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
         note(node, reply, now, outbox);
-        report();
+        report(now);
     }
   }
 
@@ -166,14 +167,22 @@ class HolderWatch final : public Operation {
     const Time ends = later(later(now, std::max(left, shortest_pause)), std::chrono::milliseconds{1});
     read.read_at = std::min(read.read_at, ends);
   }
-  void report() {
+  void report(Time now) {
     std::optional<Holding> seen = holding_in(tally_);
     const bool is_new = seen && (!last_ || seen->owner != last_->owner);
     const bool has_token = seen && last_ && seen->token != 0 && seen->token != last_->token;
     if (!is_new && !has_token) return;
+    if (is_new && seen->owner && seen->owner == left_ && now < back_at_) return read_all_at(back_at_);
+    if (is_new && last_ && last_->owner) {
+      left_ = last_->owner;
+      back_at_ = later(now, blind_pause);
+    }
     last_ = std::move(seen);
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
+  }
+  void read_all_at(Time when) {
+    for (Node& node : nodes_) node.read_at = std::min(node.read_at, when);
   }
   /// Nodes that show something else may have shown it before this owner got the lock. Together with nodes that this owner
   /// has left since, they would say that it has left a majority.
@@ -190,7 +199,9 @@ class HolderWatch final : public Operation {
   Listeners* listeners_ = nullptr;  // set before the first read
   Tally tally_;
   std::vector<Node> nodes_;
-  std::optional<Holding> last_;  // reported
+  std::optional<Holding> last_;      // reported
+  std::optional<std::string> left_;  // the owner that was reported before
+  Time back_at_{};                   // it is reported again if it has the lock then
 };
 
 /// All watches of one client. They are few: each event looks at all of them.
