@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 12> names{"exclusion", "honesty",  "tokens",     "fence",
-                                                   "ownership", "liveness", "quiescence", "order",
-                                                   "wake-up",   "traffic",  "delay",      "at-least"};
+  constexpr std::array<std::string_view, 13> names{
+      "exclusion", "honesty", "tokens",  "fence", "ownership", "liveness", "quiescence",
+      "order",     "wake-up", "traffic", "delay", "at-least",  "seats"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -40,9 +40,10 @@ void Figures::add(const Figures& other) {
   writes_lost_unfenced += other.writes_lost_unfenced;
 }
 
-Judge::Judge(const Schedule& schedule, Lookup world)
+Judge::Judge(const Schedule& schedule, Lookup world, bool names_seats)
     : schedule_{schedule},
       world_{std::move(world)},
+      names_seats_{names_seats},
       stores_(static_cast<std::size_t>(schedule.resources)),
       lines_{schedule,
              [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }} {}
@@ -52,6 +53,8 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   leases_.push_back(std::move(lease));
   const LeaseIndex index = leases_.size() - 1;
   if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was returned after its deadline");
+  judge_seats(leases_[index], now);
+  if (!names_seats_) return index;
   judge_exclusion(index, now);
   judge_delay(leases_[index], now);
   judge_at_least(leases_[index], now);
@@ -88,7 +91,8 @@ void Judge::prolong(LeaseIndex index, Instant deadline, const std::vector<bool>&
   lease.revived.clear();
   lease.has_new_copies = false;
   lease.deadline = deadline;
-  judge_exclusion(index, now);
+  judge_seats(lease, now);
+  if (names_seats_) judge_exclusion(index, now);
   audit(leases_[index].resource, now);
 }
 
@@ -132,14 +136,32 @@ void Judge::released(std::string_view owner, Instant now) {
     report(Rule::honesty, now, "a release was reported although no majority deleted the lock");
 }
 
-bool Judge::any_begun(int resource, Instant since) const {
-  return std::any_of(leases_.begin(), leases_.end(), [=](const Lease& lease) {
-    return lease.client >= 0 && lease.resource == resource && lease.begun >= since;
+bool Judge::any_begun(int line, Instant since) const {
+  return std::any_of(leases_.begin(), leases_.end(), [=, this](const Lease& lease) {
+    return lease.client >= 0 && line_of(lease.resource, schedule_) == line && lease.begun >= since;
   });
 }
 
-bool Judge::any_in_force() const {
-  return std::any_of(leases_.begin(), leases_.end(), [this](const Lease& lease) { return in_force(lease); });
+int Judge::in_force() const {
+  return static_cast<int>(
+      std::count_if(leases_.begin(), leases_.end(), [this](const Lease& lease) { return in_force(lease); }));
+}
+
+bool Judge::is_in_force(int resource) const {
+  return std::any_of(leases_.begin(), leases_.end(),
+                     [=, this](const Lease& lease) { return lease.resource == resource && in_force(lease); });
+}
+
+/// Counts, whatever the seats are called.
+void Judge::judge_seats(const Lease& lease, Instant now) {
+  if (schedule_.profile == Profile::beyond || !is_seat(lease.resource, schedule_)) return;
+  const auto holders = std::count_if(leases_.begin(), leases_.end(), [this](const Lease& each) {
+    return is_seat(each.resource, schedule_) && in_force(each);
+  });
+  if (holders > schedule_.seats)
+    report(Rule::seats, now,
+           std::to_string(holders) + " clients hold a semaphore with " + std::to_string(schedule_.seats) +
+               " seats");
 }
 
 void Judge::judge_exclusion(LeaseIndex index, Instant now) {
@@ -197,7 +219,7 @@ void Judge::judge_token(const Lease& lease, Instant now) {
 }
 
 void Judge::audit(int resource, Instant now) {
-  if (schedule_.profile == Profile::beyond || schedule_.guarded) return;
+  if (schedule_.profile == Profile::beyond || schedule_.guarded || !names_seats_) return;
   for (const Lease& lease : leases_) {
     if (lease.resource != resource || !in_force(lease)) continue;
     const int copies = world_.copies(resource, lease.owner);

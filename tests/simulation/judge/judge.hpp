@@ -73,7 +73,8 @@ class Judge {
   };
   using LeaseIndex = std::size_t;
 
-  Judge(const Schedule& schedule, Lookup world);
+  /// `names_seats`: holders of the semaphore know their seats. Otherwise they are only counted.
+  Judge(const Schedule& schedule, Lookup world, bool names_seats = true);
 
   /// A client may access the resource from now on.
   LeaseIndex begin(Lease lease, Instant now);
@@ -102,9 +103,11 @@ class Judge {
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
-  [[nodiscard]] bool any_in_force() const;
-  /// Whether a client with this library got the lock at or after `since`.
-  [[nodiscard]] bool any_begun(int resource, Instant since) const;
+  /// How many leases are in force, in all or of this resource.
+  [[nodiscard]] int in_force() const;
+  [[nodiscard]] bool is_in_force(int resource) const;
+  /// Whether a client with this library got the lock, or any seat, at or after `since`.
+  [[nodiscard]] bool any_begun(int line, Instant since) const;
 
   /// To be called when copies of the lock may have disappeared, and just before a deadline.
   void audit(int resource, Instant now);
@@ -126,6 +129,7 @@ class Judge {
   [[nodiscard]] int quorum(int resource) const;
   /// The latest lease with this owner value, or null.
   [[nodiscard]] Lease* find(std::string_view owner);
+  void judge_seats(const Lease& lease, Instant now);
   void judge_exclusion(LeaseIndex index, Instant now);
   void judge_delay(const Lease& lease, Instant now);
   void judge_at_least(const Lease& lease, Instant now);
@@ -133,6 +137,7 @@ class Judge {
 
   const Schedule& schedule_;
   Lookup world_;
+  const bool names_seats_;
   std::vector<Lease> leases_;
   std::vector<Stores> stores_;
   bool people_delete_ = false;

@@ -13,14 +13,19 @@ using namespace redlock::simulation;
 
 /// A judge over three nodes. The test sets time and copies.
 struct JudgeFixture {
-  explicit JudgeFixture(Profile profile) {
+  explicit JudgeFixture(Profile profile, bool names_seats = true)
+      : judge{schedule,
+              {.is_valid = [this](int, Instant deadline) { return now < deadline; },
+               .copies = [this](int, std::string_view) { return copies; }},
+              names_seats} {
     schedule.profile = profile;
     schedule.nodes = 3;
   }
 
-  Judge::LeaseIndex hold(int client, std::uint64_t token, Instant invoked, Instant begun, Instant deadline) {
+  Judge::LeaseIndex hold(int client, std::uint64_t token, Instant invoked, Instant begun, Instant deadline,
+                         int resource = 0) {
     now = begun;
-    return judge.begin({.resource = 0,
+    return judge.begin({.resource = resource,
                         .client = client,
                         .owner = "owner",
                         .token = token,
@@ -38,9 +43,7 @@ struct JudgeFixture {
   Instant now = 0;
   std::uint64_t last_token = 0;
   int copies = 3;
-  Judge judge{schedule,
-              {.is_valid = [this](int, Instant deadline) { return now < deadline; },
-               .copies = [this](int, std::string_view) { return copies; }}};
+  Judge judge;
 };
 
 }  // namespace
@@ -62,6 +65,19 @@ TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_c
   beyond.hold(1, 2, 5, 19, 30);
   CHECK_FALSE(beyond.broken());
   CHECK(beyond.judge.figures().overlaps == 1);
+}
+
+TEST_CASE("a_semaphore_has_no_more_holders_than_seats_whatever_these_are_called") {
+  for (const bool names_seats : {true, false}) {
+    JudgeFixture fixture{Profile::within, names_seats};
+    fixture.schedule.seats = 2;
+    fixture.hold(0, 1, 0, 10, 20);
+    fixture.hold(1, 2, 0, 11, 40, names_seats ? 1 : 0);
+    fixture.hold(2, 3, 0, 20, 40, names_seats ? 0 : 1);  // the first one's lease is over
+    CHECK_FALSE(fixture.broken());
+    fixture.hold(3, 4, 0, 21, 40, 1);
+    CHECK(fixture.broken() == Rule::seats);
+  }
 }
 
 TEST_CASE("a_released_lease_allows_the_next_one") {

@@ -169,7 +169,8 @@ bool LineJudge::is_bypassed(const Call& earlier, const Call& granted) const {
 void LineJudge::granted(Caller caller, Instant now) {
   const Call& call = calls_.at(caller);
   grants_ += call.stands ? 1 : 0;
-  busy_at_ = now;  // a short hold may end before the next look
+  // A short hold may end before the next look. Of several free seats, the first one in line takes any.
+  busy_at_.fill(now);
   for (const auto& [other, earlier] : calls_) {
     if (other == caller || !is_bypassed(earlier, call)) continue;
     ++bypasses_;
@@ -253,12 +254,16 @@ bool LineJudge::any_settled(Instant now) const {
   });
 }
 
-void LineJudge::look(bool is_idle, bool is_left, bool is_up, Instant now) {
-  if (!is_idle) busy_at_ = now;
+void LineJudge::look_at(int resource, bool is_idle, Instant now) {
+  Instant& busy_at = busy_at_[static_cast<std::size_t>(resource)];
+  if (!is_idle) busy_at = now;
+  if (now > std::max(busy_at, wake_up_excused_until_) + soon())
+    report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
+}
+
+void LineJudge::look(bool is_left, bool is_up, Instant now) {
   if (!is_left) in_order_at_ = now;
   if (is_up || !any_settled(now)) guarded_at_ = now;
-  if (now > std::max(busy_at_, wake_up_excused_until_) + soon())
-    report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
   if (now > std::max(in_order_at_, flag_excused_until_) + soon())
     report_(Rule::quiescence, now, "the flag is up although nobody stands in line");
   // After a fault, and at the start, who leaves another line as the last one takes the flag down.

@@ -1,6 +1,7 @@
 // Checks what must hold for those who wait in line.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -59,9 +60,11 @@ class LineJudge {
       if (call.stands && can(caller.first)) return true;
     return false;
   }
-  /// To be called often. `is_idle`: the lock is free, and somebody in line could take it. `is_left`: the flag is up although
-  /// nobody stands in line. `is_up`: the flag keeps newcomers from a majority.
-  void look(bool is_idle, bool is_left, bool is_up, Instant now);
+  /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it.
+  void look_at(int resource, bool is_idle, Instant now);
+  /// Likewise, for the line. `is_left`: the flag is up although nobody stands in line. `is_up`: the flag keeps newcomers from a
+  /// majority.
+  void look(bool is_left, bool is_up, Instant now);
 
   /// At the end. `changes`: extensions, and releases that keep the key. Each of them changes the key, so the first one in line asks in vain.
   void judge_attempts(std::uint64_t changes, Instant now);
@@ -108,11 +111,11 @@ class LineJudge {
   Instant silenced_at_ = -1;       // when that began or ended last
   Instant silences_end_ = 0;       // the end of the last pause
   Instant unheard_until_ = 0;      // a node may not publish
-  Instant busy_at_ = 0;            // when the lock was not idle
-  Instant guarded_at_ = 0;         // when the flag was up, or nobody needed it
-  Instant in_order_at_ = 0;        // when no flag was left
-  std::uint64_t attempts_ = 0;     // by calls in line
-  std::uint64_t grants_ = 0;       // to calls in line
+  std::array<Instant, most_resources> busy_at_{};  // when the lock, or the seat, was not idle
+  Instant guarded_at_ = 0;                         // when the flag was up, or nobody needed it
+  Instant in_order_at_ = 0;                        // when no flag was left
+  std::uint64_t attempts_ = 0;                     // by calls in line
+  std::uint64_t grants_ = 0;                       // to calls in line
   std::uint64_t bypasses_ = 0;
 };
 

@@ -12,7 +12,10 @@ using namespace redlock::simulation;
 
 /// A world about lines whose clients have begun long ago.
 struct LineFixture {
-  LineFixture() { schedule.is_about_lines = true; }
+  explicit LineFixture(int seats = 0) {
+    schedule.is_about_lines = true;
+    schedule.seats = seats;
+  }
 
   /// A call that joins its line at once.
   void stand(int client, Instant now) {
@@ -74,12 +77,22 @@ TEST_CASE("only_the_first_one_in_line_asks_and_one_that_was_displaced_hears_of_i
 TEST_CASE("a_free_lock_must_be_taken_soon_and_after_the_death_of_a_member_within_its_life") {
   for (const bool somebody_died : {false, true}) {
     LineFixture fixture;
-    fixture.judge.look(false, false, true, 0);
     if (somebody_died) fixture.judge.disturbed({.kind = Fault::Kind::client_crash, .at = 0}, 0);
-    fixture.judge.look(true, false, true, second);
+    fixture.judge.look_at(0, true, second);
     CHECK(fixture.broken == (somebody_died ? std::nullopt : std::optional{Rule::wake_up}));
-    fixture.judge.look(true, false, true, 7 * second);
+    fixture.judge.look_at(0, true, 7 * second);
     CHECK(fixture.broken == Rule::wake_up);
+  }
+}
+
+TEST_CASE("each_free_seat_must_be_taken_soon_after_the_last_grant") {
+  for (const Instant last_grant : {10 * millisecond, 990 * millisecond}) {
+    LineFixture fixture{2};
+    fixture.stand(0, 0);
+    fixture.judge.granted({0, 0}, last_grant);
+    fixture.judge.look_at(0, false, second);
+    fixture.judge.look_at(1, true, second);
+    CHECK(fixture.broken == (last_grant < 500 * millisecond ? std::optional{Rule::wake_up} : std::nullopt));
   }
 }
 
@@ -93,9 +106,9 @@ TEST_CASE("a_member_that_dies_while_the_gate_is_stopped_counts_as_alive_for_its_
       fixture.judge.disturbed({.kind = Fault::Kind::client_crash, .at = now}, now);
     }
     fixture.judge.disturbed(stop, second);
-    fixture.judge.look(true, false, true, 7 * second);
+    fixture.judge.look_at(0, true, 7 * second);
     CHECK(fixture.broken == (somebody_died ? std::nullopt : std::optional{Rule::wake_up}));
-    fixture.judge.look(true, false, true, 10 * second);
+    fixture.judge.look_at(0, true, 10 * second);
     CHECK(fixture.broken == Rule::wake_up);
   }
 }
@@ -107,19 +120,19 @@ TEST_CASE("if_the_gate_may_not_publish_each_new_first_one_has_the_time_to_look")
     if (!may_publish) fixture.judge.disturbed(refusal, refusal.at);
     fixture.judge.is_first(0, 0, 2, 0);
     fixture.judge.is_first(1, 0, 2, 400 * millisecond);
-    fixture.judge.look(true, false, true, 500 * millisecond);
+    fixture.judge.look_at(0, true, 500 * millisecond);
     CHECK(fixture.broken == (may_publish ? std::optional{Rule::wake_up} : std::nullopt));
-    fixture.judge.look(true, false, true, second);
+    fixture.judge.look_at(0, true, second);
     CHECK(fixture.broken == Rule::wake_up);
   }
 }
 
 TEST_CASE("a_flag_must_not_stand_for_nobody") {
   LineFixture fixture;
-  fixture.judge.look(false, false, true, 0);
-  fixture.judge.look(false, true, true, millisecond);
+  fixture.judge.look(false, true, 0);
+  fixture.judge.look(true, true, millisecond);
   CHECK_FALSE(fixture.broken);
-  fixture.judge.look(false, true, true, second);
+  fixture.judge.look(true, true, second);
   CHECK(fixture.broken == Rule::quiescence);
 }
 
@@ -150,10 +163,10 @@ TEST_CASE("a_flag_must_stand_for_those_in_line") {
     LineFixture fixture;
     fixture.stand(0, 100 * millisecond);
     fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
-    fixture.judge.look(false, false, is_up, 120 * millisecond);
+    fixture.judge.look(false, is_up, 120 * millisecond);
     CHECK_FALSE(fixture.broken);
-    fixture.judge.look(false, false, is_up, second);
-    fixture.judge.look(false, false, is_up, 2 * second);
+    fixture.judge.look(false, is_up, second);
+    fixture.judge.look(false, is_up, 2 * second);
     CHECK(fixture.broken == (is_up ? std::nullopt : std::optional{Rule::order}));
   }
 }

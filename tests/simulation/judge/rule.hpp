@@ -22,6 +22,7 @@ enum class Rule : std::uint8_t {
   traffic,     // a grant wakes one of those who stand in line, and takes about one attempt
   delay,       // after a loss, nobody gets a lock that has a delay until that is over
   at_least,    // from the begin of an acquisition, nobody else gets the lock for the time that it asked for
+  seats,       // a semaphore has no more holders than seats
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 

@@ -88,6 +88,8 @@ class Mutant {
   [[nodiscard]] virtual std::int64_t flag_life(std::int64_t intended) const { return intended; }
   /// Whether the client sends the whole script to a node that does not know the digest, to leave a line.
   [[nodiscard]] virtual bool leaves_by_source() const { return true; }
+  /// Whether those who hold the semaphore know their seats.
+  [[nodiscard]] virtual bool names_seats() const { return true; }
   virtual void before_start(core::LineTimes& times) const { static_cast<void>(times); }
   /// Whether a client recognises a server that it knows under another name.
   [[nodiscard]] virtual bool recognises_servers() const { return true; }

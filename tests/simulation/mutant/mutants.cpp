@@ -12,6 +12,7 @@
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "simulation/mutant/faulty_operations.hpp"
 #include "simulation/mutant/mutant.hpp"
@@ -269,6 +270,17 @@ class KeepsTooShort final : public NamedMutant {
   int percent_;
 };
 
+/// The second seat has the key of the first one.
+class SeatsShareKey final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_attempt(Claim& claim, const std::string&) const override {
+    if (!claim.is_seat() || core::seat_of(claim.key)->seat != 1) return;
+    claim.key = core::seat_key(claim.line_key, 0);
+    if (claim.fence) claim.fence->counter_key = core::counter_key(claim.key);
+  }
+};
+
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -394,6 +406,31 @@ Mutant::Patch marking_over_anything() {
 /// Servers report that they have been running for an hour longer.
 Mutant::Patch marking_with_false_uptime() { return marking_with({{"tonumber(uptime or 0)", "3600"}}); }
 
+/// A semaphore with two seats as other libraries have it: each node admits two holders, and a majority of the nodes suffices.
+/// Either key is one of the two places on a node, whichever the client has named.
+class CountsHolders final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool names_seats() const override { return false; }
+  [[nodiscard]] std::vector<Patch> patches() const override {
+    constexpr std::string_view is_taken =
+        "redis.call('EXISTS',KEYS[1])==1 and redis.call('GET',KEYS[1])~=ARGV[5]";
+    constexpr std::string_view is_others = "redis.call('GET',KEYS[1])~=ARGV[1]";
+    return {in_other_place(core::grant_script, is_taken), in_other_place(core::put_back_script, is_taken),
+            in_other_place(core::confirm_script, is_others), in_other_place(core::extend_script, is_others),
+            in_other_place(core::release_script, is_others)};
+  }
+
+ private:
+  static Patch in_other_place(const core::Script& original, std::string_view condition) {
+    return {&original,
+            std::string{"if "}
+                .append(condition)
+                .append(" then KEYS[1]=string.gsub(KEYS[1],'#[01]$',{['#0']='#1',['#1']='#0'}) end ")
+                .append(original.source)};
+  }
+};
+
 bool with_guard(const Schedule& schedule) { return schedule.guarded; }
 bool with_new_nodes(const Schedule& schedule) { return schedule.guarded && !schedule.deployed; }
 bool of_raises(const Schedule& schedule) { return schedule.one_node_is_steady; }
@@ -407,6 +444,9 @@ bool with_lock_delay(const Schedule& schedule) {
 bool with_at_least(const Schedule& schedule) {
   return schedule.at_least.count() > 0 && !loses_copies(schedule);
 }
+bool with_semaphore(const Schedule& schedule) { return schedule.seats > 0; }
+bool with_two_seats(const Schedule& schedule) { return schedule.seats == 2 && schedule.fencing; }
+bool about_seats(const Schedule& schedule) { return schedule.is_about_lines && schedule.seats > 1; }
 bool with_lines(const Schedule& schedule) { return schedule.stands_in_line; }
 bool about_lines(const Schedule& schedule) { return schedule.is_about_lines; }
 
@@ -514,6 +554,9 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(HoldsDuringDelay{"holder-uses-the-delay"}, with_lock_delay);
   add(KeepsTooShort{"at-least-is-ignored", 0}, with_at_least);
   add(KeepsTooShort{"at-least-is-halved", 50}, with_at_least);
+  add(WrappingMutant<Acquisition, NothingIsGivenBack>{"denied-attempt-keeps-its-seat"}, with_semaphore);
+  add(SeatsShareKey{"two-seats-on-one-key"}, about_seats);
+  add(CountsHolders{"majority-counts-holders"}, with_two_seats);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

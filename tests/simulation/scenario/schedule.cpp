@@ -253,6 +253,14 @@ void draw_callbacks(Schedule& schedule) {
   schedule.workload.releases_others = static_cast<int>(random.between(30, 100));
 }
 
+/// In a fifth of the worlds, calls are for any of a few seats instead of the first lock. Draws from a sequence of its own, too.
+void draw_semaphore(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x7365617473U};
+  if (schedule.two_teams || !random.chance(20)) return;
+  schedule.seats = static_cast<int>(random.between(1, most_seats));
+  schedule.resources += schedule.seats - 1;
+}
+
 /// In some worlds, nobody gets a lock for a while after its loss. Draws from a sequence of its own, so that the other
 /// schedules stay as they are.
 void draw_lock_delay(Schedule& schedule) {
@@ -525,7 +533,7 @@ void make_line(Schedule& schedule, Random& random) {
   schedule.node_timeout = schedule.ttl / 10;
   schedule.jitter = random.skewed(10 * microsecond, millisecond);
   schedule.threads = static_cast<int>(random.skewed(1, 4));
-  schedule.resources = 1;
+  schedule.resources = std::max(schedule.seats, 1);
   schedule.alias = -1;
   schedule.client_ppm.clear();
   schedule.node_ppm.clear();
@@ -655,7 +663,8 @@ bool loses_copies(const Schedule& schedule) {
 
 int gate_of(const Schedule& schedule) {
   const auto run_id = [](core::NodeIndex node) { return run_id_of(static_cast<int>(node), 0); };
-  return static_cast<int>(*core::best_suited(static_cast<std::size_t>(schedule.nodes), "r0", run_id));
+  return static_cast<int>(
+      *core::best_suited(static_cast<std::size_t>(schedule.nodes), line_key_of(0, schedule), run_id));
 }
 
 Schedule draw_schedule(std::uint64_t seed, Profile profile) {
@@ -712,6 +721,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_replicas(schedule);
   if (!is_special) draw_teams(schedule);
   if (!is_special) draw_callbacks(schedule);
+  if (!is_special) draw_semaphore(schedule);
   Random lines{seed ^ 0x6c696e65U};
   schedule.stands_in_line = lines.chance(50);
   if (schedule.calls.empty()) schedule.line_times = line_times_of(std::chrono::milliseconds{200});

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "redlock/core/line/line_context.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
@@ -109,13 +110,17 @@ struct ScheduledCall {
   bool raises = false;              // an operator raises `max_ttl` to the schedule's ttl instead
 };
 
+inline constexpr int most_seats = 4;
+inline constexpr int most_resources = most_seats + 1;
+
 struct Schedule {
   std::uint64_t seed = 0;
   Profile profile = Profile::within;
   int nodes = 3;
   int clients = 2;
-  int threads = 1;  // of each client
-  int resources = 1;
+  int threads = 1;    // of each client
+  int resources = 1;  // the seats of the semaphore, then locks
+  int seats = 0;      // of the semaphore; 0: there is none
   std::chrono::milliseconds ttl{100};
   std::chrono::milliseconds lock_delay{};  // part of `ttl`
   std::chrono::milliseconds at_least{};    // each call draws a time up to this
@@ -173,6 +178,23 @@ struct Schedule {
 /// How many nodes a client or a resource has.
 [[nodiscard]] inline int nodes_of(int client_or_resource, const Schedule& schedule) {
   return nodes_of_team(team_of(client_or_resource, schedule), schedule);
+}
+
+[[nodiscard]] inline bool is_seat(int resource, const Schedule& schedule) {
+  return resource < schedule.seats;
+}
+/// The first resource with the same line. All seats have one.
+[[nodiscard]] inline int line_of(int resource, const Schedule& schedule) {
+  return is_seat(resource, schedule) ? 0 : resource;
+}
+inline constexpr std::string_view semaphore = "r";
+[[nodiscard]] inline std::string key_of(int resource, const Schedule& schedule) {
+  if (is_seat(resource, schedule))
+    return core::seat_key(core::line_of_seats(semaphore), static_cast<std::size_t>(resource));
+  return std::string{"r"} + static_cast<char>('0' + resource);
+}
+[[nodiscard]] inline std::string line_key_of(int resource, const Schedule& schedule) {
+  return is_seat(resource, schedule) ? core::line_of_seats(semaphore) : key_of(resource, schedule);
 }
 
 /// The value drawn for one client or node, or 0.

@@ -110,7 +110,8 @@ void Process::begin_call(Thread& thread, Time now) {
 }
 
 void Process::pursue(Thread& thread, Time now) {
-  core::Claim claim{.key = key_of(thread.resource),
+  const bool is_for_any_seat = is_seat(thread.resource, schedule_) && thread.adopted.owner.empty();
+  core::Claim claim{.key = is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_),
                     .owner = {},
                     .ttl = schedule_.ttl - schedule_.lock_delay,
                     .lock_delay = schedule_.lock_delay,
@@ -130,6 +131,7 @@ void Process::pursue(Thread& thread, Time now) {
   auto pursuit = std::make_unique<ObservedPursuit>(
       Pursuit::Call{.claim = std::move(claim),
                     .adopted_token = thread.adopted.token,
+                    .seats = static_cast<std::size_t>(is_for_any_seat ? schedule_.seats : 0),
                     .attempts = waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
                     .give_up_at = waits ? thread.gives_up_at : core::never,
                     .is_fair = is_fair,
@@ -138,8 +140,8 @@ void Process::pursue(Thread& thread, Time now) {
                     .seed = random_.next()},
       thread);
   thread.pursuit = pursuit.get();
-  judge_.lines().called({index_, thread.index}, thread.resource, world_.flag_stands(thread.resource),
-                        world_.now());
+  const int line = line_of(thread.resource, schedule_);
+  judge_.lines().called({index_, thread.index}, line, world_.flag_stands(line), world_.now());
   submit(thread, std::move(pursuit), now);
 }
 
@@ -158,6 +160,12 @@ void Process::ObservedPursuit::child_ended(core::Operation& child, Time now, cor
   if (!granted()) thread_.process.world_.note(thread_.process.index_, "does not get it");
 }
 
+void Process::ObservedPursuit::attempt_in_line(Turn turn, Time now, core::Outbox& outbox) {
+  Process& process = thread_.process;
+  if (turn == Turn::own) process.judge_.lines().asks({process.index_, thread_.index}, process.world_.now());
+  Pursuit::attempt_in_line(turn, now, outbox);
+}
+
 void Process::attempt_begins(Thread& thread, core::Claim& claim) {
   if (mutant_) {
     claim.node_timeout = schedule_.node_timeout;  // that of the call may be another one
@@ -166,10 +174,9 @@ void Process::attempt_begins(Thread& thread, core::Claim& claim) {
   thread.claim = claim;
   ++judge_.figures().attempts;
   world_.asked(claim.owner);
-  if (thread.pursuit && thread.pursuit->is_in_turn())
-    judge_.lines().asks({index_, thread.index}, world_.now());
   thread.invoked = world_.now();
-  world_.note(index_, thread.adopted.owner.empty() ? "asks for the lock" : "adopts the lock");
+  const std::string what = claim.is_seat() ? claim.key : "the lock";
+  world_.note(index_, (thread.adopted.owner.empty() ? "asks for " : "adopts ") + what);
   if (!thread.scheduled_call && random_.chance(4))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
 }
@@ -181,6 +188,7 @@ void Process::call_done(Thread& thread, Time now) {
   judge_.figures().adoptions += thread.adopted.owner.empty() ? 0 : 1;
   const Time deadline = mutant_ ? mutant_->deadline(*granted, now, schedule_) : granted->valid_until();
   thread.claim = granted->take_claim();
+  if (thread.claim.is_seat()) name_seat(thread);
   if (mutant_) mutant_->before_hold(thread.claim);
   thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
   thread.held->held_leases = engine_.held_leases();
@@ -188,6 +196,15 @@ void Process::call_done(Thread& thread, Time now) {
   thread.is_too_late = true;
   thread.held->was_used = false;
   release(thread, now);  // the caller does not get this lease
+}
+
+/// The call was for any seat. Now it has one.
+void Process::name_seat(Thread& thread) {
+  const auto seat = core::seat_of(thread.claim.key);
+  if (seat && seat->line_key == line_key_of(0, schedule_) && is_seat(static_cast<int>(seat->seat), schedule_))
+    thread.resource = static_cast<int>(seat->seat);
+  else
+    judge_.report(Rule::seats, world_.now(), thread.claim.key + " was granted, which is no seat");
 }
 
 void Process::acquired(Thread& thread, Time now) {

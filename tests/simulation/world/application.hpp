@@ -25,12 +25,12 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
 class Process::ObservedPursuit final : public core::Pursuit {
  public:
   ObservedPursuit(Call call, Thread& thread);
-  using Pursuit::is_in_turn;
   using Pursuit::is_standing;
 
  private:
   Attempt make_attempt(core::Claim&& claim) override;
   void child_ended(core::Operation& child, core::Time now, core::Outbox& outbox) override;
+  void attempt_in_line(Turn turn, core::Time now, core::Outbox& outbox) override;
 
   Thread& thread_;
 };
@@ -45,7 +45,7 @@ struct Process::Thread final : core::Completion {
   Process& process;
   int index = 0;
   State state = State::thinking;
-  int resource = 0;
+  int resource = 0;  // of the semaphore any, until the call has got one
   core::Ref<core::Operation> operation;
   ObservedPursuit* pursuit = nullptr;  // one of these is the operation
   core::Extension* extension = nullptr;

@@ -187,7 +187,7 @@ void World::end(const Fault& fault, int index) {
         lose_data(node, keys_for_replica(node, nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()]));
         node.server.promote();
         for (int resource = 0; resource < schedule_.resources; ++resource)
-          if (const Entry* const copy = node.server.find(key_of(resource), clock_us(node)))
+          if (const Entry* const copy = node.server.find(key_of(resource, schedule_), clock_us(node)))
             judge_.copied(copy->value);
       });
       audit_all();
@@ -329,12 +329,13 @@ void World::lose_data(Node& node, const Keyspace& left) {
 }
 
 void World::foreign_take(const Fault& fault, int index) {
+  const std::string key = key_of(0, schedule_);
   const std::string owner = foreign_owner(index);
   const std::string ttl = std::to_string(schedule_.ttl.count());
   int granted = 0;
   for_each_node(fault, [&](Node& node, int) {
     if (node.down > 0 || node.stopped > 0) return;
-    const std::string_view words[] = {"SET", "r0", owner, "NX", "PX", ttl};
+    const std::string_view words[] = {"SET", key, owner, "NX", "PX", ttl};
     granted += node.server.execute(words, clock_us(node)).is(core::Reply::Kind::status) ? 1 : 0;
   });
   if (granted < static_cast<int>(core::quorum(nodes_.size()))) return;
@@ -354,7 +355,7 @@ void World::foreign_give_back(const Fault& fault, int index) {
   const std::string owner = foreign_owner(index);
   if (const auto lease = foreign_[static_cast<std::size_t>(index)]) lease_over(*lease, LeaseEnd::given_back);
   for_each_node(fault, [&](Node& node, int which) {
-    const Entry* entry = node.server.find("r0", clock_us(node));
+    const Entry* entry = node.server.find(key_of(0, schedule_), clock_us(node));
     if (node.down == 0 && node.stopped == 0 && entry && entry->value == owner) delete_by_hand(which);
   });
 }

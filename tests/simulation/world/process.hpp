@@ -120,6 +120,7 @@ class Process {
   void pursue(Thread& thread, core::Time now);
   void attempt_begins(Thread& thread, core::Claim& claim);
   void call_done(Thread& thread, core::Time now);
+  void name_seat(Thread& thread);
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);
@@ -152,11 +153,6 @@ class Process {
 [[nodiscard]] inline const core::MarkerKeys& marker_keys_of(int team) {
   static const core::MarkerKeys keys[] = {core::MarkerKeys{}, core::MarkerKeys{"team"}};
   return keys[team];
-}
-
-/// The key of a resource.
-[[nodiscard]] inline std::string key_of(int resource) {
-  return std::string{"r"} + static_cast<char>('0' + resource);
 }
 
 }  // namespace redlock::simulation

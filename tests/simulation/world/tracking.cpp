@@ -1,5 +1,6 @@
 // What servers send by themselves: what was published, and changes of keys (CLIENT TRACKING).
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -35,7 +36,7 @@ Reply array_of(std::vector<Reply> elements) {
 void World::deliver_messages(int node) {
   Server& server = nodes_[static_cast<std::size_t>(node)].server;
   for (const Channels::Message& message : server.take_messages()) {
-    if (message.reply.elements[2].text == core::LineKeys{key_of(0)}.order)
+    if (message.reply.elements[2].text == core::LineKeys{line_key_of(0, schedule_)}.order)
       judge_.lines().told(connections_[static_cast<std::size_t>(message.subscriber)].client, 0, node, now_);
     if (connections_[static_cast<std::size_t>(message.subscriber)].client_open)
       answer(message.subscriber, {now_, 0, {message.reply}, {"a message"}});
@@ -68,11 +69,14 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
 /// Handles a read after CLIENT CACHING YES.
 void World::arm(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
-  if (!std::exchange(connection.arms, false) || (words.front() != "GETRANGE" && words.front() != "PTTL"))
-    return;
+  if (!std::exchange(connection.arms, false)) return;
+  std::span<const std::string_view> keys;
+  if (words.front() == "GETRANGE" || words.front() == "PTTL") keys = std::span{words}.subspan(1, 1);
+  if (words.front() == "EVAL" && words[1] == core::seats_source) keys = std::span{words}.subspan(3);
   if (mutant_ && !mutant_->rearms() && connection.has_written) return;
   if (mutant_ && !mutant_->rearms_after_reconnect() && !connection.is_first) return;
-  nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{words[1]}});
+  for (const std::string_view key : keys)
+    nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{key}});
 }
 
 /// Reports a change once. The connection that made the change gets no message, but its tracking of the key ends too.
@@ -125,9 +129,10 @@ void World::send_stray_replies(int which) {
 /// Deletes the key of the first resource.
 void World::delete_by_hand(int which) {
   Node& node = nodes_[static_cast<std::size_t>(which)];
-  const std::string_view words[] = {"DEL", "r0"};
+  const std::string key = key_of(0, schedule_);
+  const std::string_view words[] = {"DEL", key};
   node.server.execute(words, clock_us(node));
-  notify_change(which, "r0");
+  notify_change(which, key);
 }
 
 // ── reports of deletions ────────────────────────────────────────────────────────────────────────────────────

@@ -264,9 +264,9 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (is_handshake(words.front())) return replies.push_back(welcome(connection, words));
   if (auto reply = tracking(index, words)) return replies.push_back(*std::move(reply));
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
-  std::optional<Entry> before[2];
+  std::optional<Entry> before[most_resources];
   for (int resource = 0; resource < schedule_.resources; ++resource)
-    if (const Entry* entry = node.server.find(key_of(resource), at)) before[resource] = *entry;
+    if (const Entry* entry = node.server.find(key_of(resource, schedule_), at)) before[resource] = *entry;
   if (mutant_ && execute_otherwise(index, words, replies)) return;
   node.server.execute(index, words, at, replies);
   if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
@@ -281,14 +281,14 @@ void World::execute(int index, const std::vector<std::string_view>& words,
     reply.integer = core::greatest_counter - 1;
   for (int resource = 0; resource < schedule_.resources; ++resource) {
     const std::optional<Entry>& old = before[resource];
-    const Entry* const entry = node.server.find(key_of(resource), at);
+    const Entry* const entry = node.server.find(key_of(resource, schedule_), at);
     judge_change(resource, old ? &*old : nullptr, entry, connection, words);
     if (old) judge_.audit(resource, now_);
     const bool is_same =
         old && entry ? old->value == entry->value && old->expires_ms == entry->expires_ms : !old && !entry;
     if (is_same) continue;
     connection.has_written = true;
-    notify_change(connection.node, key_of(resource), index);
+    notify_change(connection.node, key_of(resource, schedule_), index);
   }
   arm(index, words);
 }
@@ -297,8 +297,8 @@ void World::execute(int index, const std::vector<std::string_view>& words,
 void World::judge_line(const Connection& connection, const std::vector<std::string_view>& words) {
   const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
   for (int resource = 0; resource < schedule_.resources; ++resource) {
-    const std::string order = core::LineKeys{key_of(resource)}.order;
-    if (words[3] != order) continue;
+    const std::string order = core::LineKeys{line_key_of(resource, schedule_)}.order;
+    if (words[3] != order || resource != line_of(resource, schedule_)) continue;
     if (!words[7].empty()) judge_.lines().enqueued(connection.client, resource, connection.node, now_);
     if (const Entry* const line = node.server.find(order, clock_us(node)))
       judge_.lines().is_first(client_of(line->members.members().front().name), resource, connection.node,
@@ -341,7 +341,7 @@ int World::copies(int resource, std::string_view owner) const {
   int count = 0;
   // A node that was a replica of another one may have copies of locks for which nobody asks it.
   for (const Node& node : std::span{nodes_}.first(static_cast<std::size_t>(nodes_of(resource, schedule_)))) {
-    const Entry* entry = node.server.find(key_of(resource), clock_us(node));
+    const Entry* entry = node.server.find(key_of(resource, schedule_), clock_us(node));
     count += entry && entry->value == owner ? 1 : 0;
   }
   return count;

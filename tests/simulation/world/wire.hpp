@@ -1,12 +1,14 @@
 // Names commands and replies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/scripts.hpp"
@@ -27,6 +29,7 @@ namespace redlock::simulation {
       return std::string{names[index]}.append(whole ? " (whole script)" : "");
     ++index;
   }
+  if (words[1] == core::seats_source) return "read seats";
   if (words.size() == 9 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
   return "script";
 }
@@ -42,6 +45,11 @@ namespace redlock::simulation {
   if (reply.is(ReplyKind::array) && (command == "look" || command == "mark")) {
     if (reply.elements[0].text.empty()) return "no marker";
     return reply.elements[1].integer > 0 ? "quarantined" : "marked";
+  }
+  if (command == "read seats" && reply.is(ReplyKind::array)) {
+    const auto free = std::count_if(reply.elements.begin(), reply.elements.end(),
+                                    [](const core::Reply& left) { return left.integer == -2; });
+    return std::to_string(free) + " of " + std::to_string(reply.elements.size()) + " free";
   }
   if (reply.is(ReplyKind::array) && reply.elements.size() == 2) {
     const std::string& owner = reply.elements[0].text;

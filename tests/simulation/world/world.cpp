@@ -54,7 +54,8 @@ World::World(const Schedule& schedule, Interpreter& interpreter, History& histor
                     if (client < 0) return now_ < deadline;
                     return clients_[static_cast<std::size_t>(client)].clock.at(now_) < deadline;
                   },
-              .copies = [this](int resource, std::string_view owner) { return copies(resource, owner); }}},
+              .copies = [this](int resource, std::string_view owner) { return copies(resource, owner); }},
+             !mutant || mutant->names_seats()},
       clients_(static_cast<std::size_t>(schedule.clients)),
       orphans_(static_cast<std::size_t>(schedule.resources)),
       snapshots_(schedule.faults.size()),
@@ -350,7 +351,7 @@ void World::healed() {
 /// A lock that no client has got since the end of all faults.
 std::optional<int> World::most_wanted() const {
   for (int resource = 0; resource < schedule_.resources && healed_at_ <= now_; ++resource)
-    if (!judge_.any_begun(resource, healed_at_)) return resource;
+    if (!judge_.any_begun(line_of(resource, schedule_), healed_at_)) return resource;
   return std::nullopt;
 }
 
@@ -360,11 +361,14 @@ void World::look_for_grants() {
   const std::uint64_t attempts = judge_.figures().attempts - attempts_when_healed_;
   const std::uint64_t contenders = clients_.size() * static_cast<std::uint64_t>(schedule_.threads);
   // While nodes are quarantined, attempts fail at once, so there are many.
-  if (attempts > 40 * contenders && !all_granted && !schedule_.guarded)
+  const std::uint64_t tries = 40 * contenders * static_cast<std::uint64_t>(std::max(schedule_.seats, 1));
+  if (attempts > tries && !all_granted && !schedule_.guarded)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts without success");
   is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
   if (!is_open_) return;
-  if (judge_.any_in_force()) free_since_ = now_;
+  // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
+  const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
+  if (static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
   if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
@@ -414,24 +418,32 @@ int World::nodes_with(std::string_view key) const {
 }
 
 bool World::flag_stands(int resource) const {
-  return nodes_with(core::flag_key(key_of(resource))) >= static_cast<int>(core::quorum(nodes_.size()));
+  return nodes_with(core::flag_key(line_key_of(resource, schedule_))) >=
+         static_cast<int>(core::quorum(nodes_.size()));
 }
 
-/// Repeated as long as somebody may wait for the first lock.
-void World::look_at_line() {
-  const std::string key = key_of(0);
-  const auto can_take = [&](int client) {
-    const auto is_free_for = [&](const Node& node) {
-      const int which = static_cast<int>(&node - nodes_.data());
-      return is_usable(node) && network_.connects(client, which) && !node.server.find(key, clock_us(node));
-    };
-    return is_running(clients_[static_cast<std::size_t>(client)]) &&
-           std::count_if(nodes_.begin(), nodes_.end(), is_free_for) >=
-               static_cast<std::ptrdiff_t>(core::quorum(nodes_.size()));
+/// Whether the client is running and reaches a majority on which the lock is free.
+bool World::could_take(int resource, int client) const {
+  const std::string key = key_of(resource, schedule_);
+  const auto is_free_for = [&](const Node& node) {
+    const int which = static_cast<int>(&node - nodes_.data());
+    return is_usable(node) && network_.connects(client, which) && !node.server.find(key, clock_us(node));
   };
+  return is_running(clients_[static_cast<std::size_t>(client)]) &&
+         std::count_if(nodes_.begin(), nodes_.end(), is_free_for) >=
+             static_cast<std::ptrdiff_t>(core::quorum(nodes_.size()));
+}
+
+/// Repeated as long as somebody may wait for the first lock, or a seat.
+void World::look_at_line() {
   LineJudge& lines = judge_.lines();
-  const bool is_left = nodes_with(core::flag_key(key)) > 0 && !lines.any_standing([](int) { return true; });
-  lines.look(!judge_.any_in_force() && lines.any_standing(can_take), is_left, flag_stands(0), now_);
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
+    const auto can_take = [&](int client) { return could_take(resource, client); };
+    lines.look_at(resource, !judge_.is_in_force(resource) && lines.any_standing(can_take), now_);
+  }
+  const bool is_left = nodes_with(core::flag_key(line_key_of(0, schedule_))) > 0 &&
+                       !lines.any_standing([](int) { return true; });
+  lines.look(is_left, flag_stands(0), now_);
   if (is_open_ || lines.any_standing([](int) { return true; }))
     post(now_ + 2 * millisecond, Due::Kind::look_at_line);
 }
@@ -441,7 +453,7 @@ void World::check_lines_are_over() {
   now_ += 2 * schedule_.line_times.life.count() * millisecond;
   for (std::size_t node = 0; node < nodes_.size(); ++node)
     for (int resource = 0; resource < schedule_.resources; ++resource) {
-      const core::LineKeys keys{key_of(resource)};
+      const core::LineKeys keys{line_key_of(resource, schedule_)};
       for (const std::string& key : {keys.order, keys.alive, keys.born, keys.flag})
         if (nodes_[node].server.find(key, clock_us(nodes_[node])))
           judge_.report(Rule::quiescence, now_, "node " + std::to_string(node + 1) + " still has " + key);
@@ -452,7 +464,7 @@ void World::check_quiescence() {
   if (schedule_.first_start) check_names();
   for (const Node& node : nodes_)
     for (int resource = 0; resource < schedule_.resources; ++resource)
-      if (const Entry* entry = node.server.find(key_of(resource), clock_us(node)))
+      if (const Entry* entry = node.server.find(key_of(resource, schedule_), clock_us(node)))
         if (!judge_.is_kept(entry->value) &&
             std::find(asked_after_healing_.begin(), asked_after_healing_.end(), entry->value) !=
                 asked_after_healing_.end())
@@ -464,7 +476,7 @@ void World::check_quiescence() {
                     "client " + std::string(1, static_cast<char>('A' + client)) + " has left " + *left);
   for (std::size_t node = 0; node < nodes_.size(); ++node)
     for (int resource = 0; resource < schedule_.resources; ++resource)
-      if (nodes_[node].server.find(key_of(resource), clock_us(nodes_[node])))
+      if (nodes_[node].server.find(key_of(resource, schedule_), clock_us(nodes_[node])))
         judge_.report(Rule::quiescence, now_,
                       "node " + std::to_string(node + 1) + " still has a copy of the lock");
   check_lines_are_over();

@@ -216,6 +216,7 @@ class World final : private Surroundings {
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
   void look_at_line();
+  [[nodiscard]] bool could_take(int resource, int client) const;
   [[nodiscard]] int nodes_with(std::string_view key) const;
   [[nodiscard]] bool is_usable(const Node& node) const;
   void check_quiescence();
