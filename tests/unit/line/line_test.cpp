@@ -106,6 +106,33 @@ TEST_CASE("the_first_one_asks_when_a_majority_may_be_free") {
   }
 }
 
+TEST_CASE("the_first_one_asks_for_a_seat_when_one_seat_may_be_free_on_a_majority") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms), 2};
+  client.join(call, at(0ms));
+  client.answer(client.gate(), "stand", place_reply(0, 1), at(1ms));
+  client.answer(0, "seats", array_reply({number(-2), number(1000)}), at(1ms));
+  client.answer(1, "seats", array_reply({number(700), number(-2)}), at(1ms));
+  client.answer(2, "seats", array_reply({number(1000), number(1000)}), at(1ms));
+  CHECK(call.attempts == 0);  // on each majority some seat is free, and none is free on all of it
+  SECTION("because a node reported a change") {
+    client.lines.key_changed(2, "key#2");  // not one of these two seats
+    client.advance(at(2ms));
+    CHECK(call.attempts == 0);
+    client.lines.key_changed(2, "key#1");
+    client.advance(at(2ms));
+  }
+  SECTION("because the ttl that it read is over") {
+    CHECK(client.lines.timer() == at(702ms));
+    client.advance(at(702ms));
+  }
+  SECTION("because this client has released a seat itself") {
+    client.lines.released("key#1", true);
+    client.advance(at(2ms));
+  }
+  CHECK(call.attempts == 1);
+}
+
 TEST_CASE("a_message_that_overtakes_the_reply_of_a_read_is_not_lost") {
   StandingClient client{3};
   TestWaiter call{at(0ms)};

@@ -49,12 +49,12 @@ void answer_all(EngineHarness& harness, Time now) {
 
 /// Nodes on which the heads of other gates ask at the same time: one node grants, each other one has the value of another
 /// head, and all are free again at once. Returns how many commands of these kinds were sent to the first node.
-struct Counted {
+struct CommandCount {
   int grants = 0;
   int leaves = 0;
 };
-Counted split_vote(EngineHarness& harness, Time now) {
-  Counted sent;
+CommandCount split_vote(EngineHarness& harness, Time now) {
+  CommandCount sent;
   std::vector<std::string>
       bytes_for;  // taken before any answer, so that the first node is the first one to vote
   for (NodeIndex node = 0; node < harness.engine.nodes(); ++node)
@@ -90,7 +90,7 @@ TEST_CASE("heads_that_split_the_vote_keep_their_places_and_pause_longer_each_tim
   std::vector<Time> attempts;
   while (attempts.size() < 8 && now < at(5s)) {
     for (int round = 0; round < 5; ++round) {
-      const Counted sent = split_vote(harness, now);
+      const CommandCount sent = split_vote(harness, now);
       if (sent.grants > 0) attempts.push_back(now);
       CHECK(sent.leaves == 0);
     }

@@ -59,11 +59,11 @@ struct LineNodesOfTest final : core::LineContext {
   std::string names[5] = {"a", "b", "c", "d", "e"};
 };
 
-/// A call that waits for the lock `key`.
+/// A call that waits for the lock `key`, or for a seat of the semaphore `key`.
 struct TestWaiter final : core::Waiter {
-  explicit TestWaiter(core::Time called_at) {
+  explicit TestWaiter(core::Time called_at, std::size_t seats = 0) {
     using namespace std::chrono_literals;
-    terms_ = {"key", called_at, 1000ms, 50ms};
+    terms_ = {seats > 0 ? core::line_of_seats("key") : "key", called_at, 1000ms, 50ms, seats};
   }
   void attempt_in_line(Turn turn, core::Time, core::Outbox&) override {
     ++(turn == Turn::own ? attempts : attempts_out_of_turn);
@@ -90,6 +90,7 @@ struct StandingClient {
 
   void advance(core::Time now) { lines.advance(now, outbox); }
   void join(TestWaiter& waiter, core::Time now) {
+    key = waiter.terms().key;
     lines.join(waiter);
     advance(now);
   }
@@ -119,7 +120,7 @@ struct StandingClient {
   /// The node that orders the line.
   [[nodiscard]] core::NodeIndex gate() const {
     core::Gates gates{nodes.ready.size()};
-    return *gates.best("key", nodes, {});
+    return *gates.best(key, nodes, {});
   }
   /// Makes the call the first one in line, with the key held on all nodes for a second.
   void become_head(core::Time now) {
@@ -132,6 +133,7 @@ struct StandingClient {
     const std::vector<std::string> words = words_of(command);
     if (words[0] != "EVALSHA" && words[0] != "EVAL") return words[0];
     if (words[1] == core::release_script.sha1 || words[1] == core::release_script.source) return "lower";
+    if (words[1] == core::seats_source) return "seats";
     return words.at(7).empty() ? "leave" : "stand";
   }
 
@@ -164,6 +166,7 @@ struct StandingClient {
   core::Lines lines;
   std::vector<std::pair<Sent, core::Operation*>> under_way;
   std::vector<std::string> kinds;
+  std::string key = "key";  // of the line
 };
 
 }  // namespace redlock::testing

@@ -81,9 +81,9 @@ class Line final : public ScriptedOperation {
     touch();
     look_wanted_ = look_wanted_ || node == gate_;
   }
-  void key_changed(NodeIndex node) {
+  void key_changed(NodeIndex node, std::size_t seat) {  // 0 for a lock
     touch();
-    head_.key_changed(node);
+    head_.key_changed(node, seat);
   }
   /// This client has written the key, which is not armed on this node any more.
   void disarmed(NodeIndex node) {
@@ -96,10 +96,10 @@ class Line final : public ScriptedOperation {
     message(node);
   }
   /// The releases of this client's own lease were sent to all nodes: an attempt can follow them at once.
-  void released() {
+  void released(std::size_t seat) {
     touch();
-    if (head_.is_head() && !waiters_.is_asking()) head_.released();
-    was_released_ = !head_.is_head() && (look_wanted_ || is_looking_);
+    if (head_.is_head() && !waiters_.is_asking()) head_.released(seat);
+    released_ = !head_.is_head() && (look_wanted_ || is_looking_) ? std::optional{seat} : std::nullopt;
   }
   void disconnected(NodeIndex node, const Trouble&, Time now, Outbox& outbox) override {
     touch();
@@ -158,7 +158,7 @@ class Line final : public ScriptedOperation {
   /// Another call is the first one now: the gate has to hear of it before anybody acts.
   void change_first() {
     head_.step_back();
-    was_released_ = false;
+    released_.reset();
     look_wanted_ = is_anew_ = true;
   }
 
@@ -233,10 +233,10 @@ class Line final : public ScriptedOperation {
       look_at_ = std::min(look_at_, now + *place->ahead_left + std::chrono::milliseconds{1});
     if (is_anew_) return;  // the place of a call that is not the first one any more
     if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
-    const bool was_released = std::exchange(was_released_, false);
+    const std::optional<std::size_t> released = std::exchange(released_, std::nullopt);
     if (place->rank != 0) return head_.stand_behind(now);
     head_.confirm(place->line, node, looked_at_ + life());
-    if (was_released) head_.released();
+    if (released) head_.released(*released);
   }
   void note_leave(const Reply& reply, bool tells_doubt, Time now, Outbox& outbox) {
     const std::optional<LinePlace> place = read_place(reply, life());
@@ -291,7 +291,7 @@ class Line final : public ScriptedOperation {
   bool look_wanted_ = false;
   bool is_anew_ = false;  // the gate does not know the first call yet
   bool can_publish_ = true;
-  bool was_released_ = false;  // this client released the lock while the gate was asked
+  std::optional<std::size_t> released_;  // what this client released while the gate was asked
   Time looked_at_{};
   Time look_at_ = never;
   Time left_at_{};

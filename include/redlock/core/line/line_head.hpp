@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/line/gate_doubt.hpp"
@@ -63,11 +65,11 @@ class LineHead {
   }
   [[nodiscard]] bool is_head() const noexcept { return is_head_; }
 
-  void key_changed(NodeIndex node) { view_.changed(node); }
+  void key_changed(NodeIndex node, std::size_t seat) { view_.changed(node, seat); }
   void disarmed(NodeIndex node) { view_.forget(node); }
   void disconnected(NodeIndex node) { view_.disconnected(node); }
-  /// This client has just released the lock on all nodes.
-  void released() { view_.all_free(); }
+  /// This client has just released the lock, or this seat, on all nodes.
+  void released(std::size_t seat) { view_.all_free(seat); }
   void attempt_ended(Attempt how, Time now) {
     doubt_.end_attempt();
     if (how != Attempt::put_off) view_.forget();
@@ -87,14 +89,12 @@ class LineHead {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
     if (!is_head_ || now >= until_) return std::nullopt;
-    std::size_t free = 0;
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
       if (view_.wants_read(node, now)) read(node, terms.seats, sender, now, outbox);
-      if (view_.may_be_free(node, now) && context_.may_grant(node, terms.ttl)) ++free;
     }
-    if (free < quorum(nodes_) || now < ask_at_) return std::nullopt;
+    if (now < ask_at_ || !may_be_free(terms, now)) return std::nullopt;
     return Waiter::Turn::own;
   }
   [[nodiscard]] Time timer() const noexcept {
@@ -106,19 +106,31 @@ class LineHead {
     if (step == tracking && reply.is(Reply::Kind::error))
       context_.tracking_refused(node, trouble_of_error(reply.text), now);
     if (step != value) return;
-    std::optional<Time> free_at = free_at_by(reply, now);
-    for (const Reply& seat : reply.elements)
-      if (const auto seat_free_at = free_at_by(seat, now))
-        free_at = std::min(free_at.value_or(never), *seat_free_at);
-    view_.answered(node, free_at, now);
+    if (!reply.is(Reply::Kind::array)) return view_.answered(node, std::array{free_at_by(reply, now)});
+    std::vector<Time> free_at;
+    for (const Reply& seat : reply.elements) free_at.push_back(free_at_by(seat, now));
+    view_.answered(node, free_at);
   }
 
  private:
-  /// When a key with this PTTL is free; none if it does not expire.
-  [[nodiscard]] static std::optional<Time> free_at_by(const Reply& pttl, Time now) {
-    if (!pttl.is(Reply::Kind::integer)) return std::nullopt;
-    if (pttl.integer < 0) return pttl.integer == -2 ? std::optional{now} : std::nullopt;
+  /// When a key with this PTTL is free; `never` if it does not expire.
+  [[nodiscard]] static Time free_at_by(const Reply& pttl, Time now) {
+    if (!pttl.is(Reply::Kind::integer)) return never;
+    if (pttl.integer < 0) return pttl.integer == -2 ? now : never;
     return later(later(now, span_of(std::chrono::milliseconds{pttl.integer})), std::chrono::milliseconds{1});
+  }
+
+  /// On a majority. (Different seats that are free on different nodes are of no use.)
+  [[nodiscard]] bool may_be_free(const Waiter::Terms& terms, Time now) const {
+    for (std::size_t seat = 0; seat < std::max<std::size_t>(terms.seats, 1); ++seat) {
+      std::size_t free = 0;
+      for (NodeIndex node = 0; node < nodes_; ++node)
+        if (view_.may_be_free(node, seat, now) && context_.is_ready(node) &&
+            context_.may_grant(node, terms.ttl))
+          ++free;
+      if (free >= quorum(nodes_)) return true;
+    }
+    return false;
   }
 
   void read(NodeIndex node, std::size_t seats, Operation& sender, Time now, Outbox& outbox) {

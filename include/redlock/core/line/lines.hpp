@@ -107,10 +107,10 @@ class Lines {
     if (const auto key = lock_key_of_order(order_key)) with(*key, [&](Line& line) { line.message(node); });
   }
   void key_changed(NodeIndex node, std::string_view key) {
-    with(key, [&](Line& line) { line.key_changed(node); });
+    with(key, [&](Line& line) { line.key_changed(node, 0); });
     with_seat(key, [&](Line& line, std::size_t seat) {
       freed_.add(line.key(), seat);
-      line.key_changed(node);
+      line.key_changed(node, seat);
     });
   }
   /// This client has sent a command that writes the key.
@@ -120,11 +120,11 @@ class Lines {
   }
   /// This client has sent the releases of its lease.
   void released(std::string_view key, bool is_seat) {
-    if (!is_seat) return with(key, [&](Line& line) { line.released(); });
+    if (!is_seat) return with(key, [&](Line& line) { line.released(0); });
     const std::optional<SeatKey> seat = seat_of(key);
     if (!seat) return;
     freed_.add(seat->line_key, seat->seat);
-    with(seat->line_key, [&](Line& line) { line.released(); });
+    with(seat->line_key, [&](Line& line) { line.released(seat->seat); });
   }
   /// One of the connections to this node has changed.
   void unheard(NodeIndex node) {

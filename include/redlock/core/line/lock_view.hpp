@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
@@ -12,8 +12,8 @@
 
 namespace redlock::inline v1::core {
 
-/// Which nodes may be free. Each node is read once, and then again after each own command that writes the key. Between
-/// reads, an invalidation message or the end of the ttl that was read makes a node possibly free.
+/// On which nodes the lock, or each seat, may be free. Each node is read once, and then again after each own command that writes
+/// the key. Between reads, an invalidation message or the end of the ttl that was read makes a key possibly free.
 class LockView {
  public:
   explicit LockView(std::size_t nodes) : nodes_(nodes) {}
@@ -23,38 +23,40 @@ class LockView {
     for (Node& node : nodes_) forget(node);
   }
   void forget(NodeIndex node) { forget(nodes_[node]); }
-  /// The client has just released the lock itself.
-  void all_free() {
-    for (Node& node : nodes_) {
-      node.may_be_free = node.changed_since_read = true;
-      node.is_unread = false;
+  /// The client has just released the lock, or this seat, itself.
+  void all_free(std::size_t seat) {
+    for (NodeIndex node = 0; node < nodes_.size(); ++node) {
+      changed(node, seat);
+      nodes_[node].is_unread = false;
     }
   }
   /// All nodes are to be read again; what is known stands until then.
   void refresh() {
     for (Node& node : nodes_) node.is_unread = true;
   }
-  void changed(NodeIndex node) {
-    nodes_[node].may_be_free = true;
-    nodes_[node].changed_since_read = true;
+  void changed(NodeIndex node, std::size_t seat) {
+    std::vector<Key>& keys = nodes_[node].keys;
+    if (keys.size() <= seat) keys.resize(seat + 1);
+    keys[seat] = {.free_at = Time::min(), .changed_since_read = true};
   }
 
   /// A read was sent.
   void asked(NodeIndex node, Time read_again_at) {
     Node& view = nodes_[node];
     view.is_unread = false;
-    view.changed_since_read = false;
+    for (Key& key : view.keys) key.changed_since_read = false;
     view.read_again_at = read_again_at;
     ++view.unanswered;
   }
-  /// `free_at`: when the key expires; none if it never does. Of several reads only the last one counts. A message may
-  /// overtake the reply of the read that armed the key, so a read says nothing if a message has come since it was sent.
-  void answered(NodeIndex node, std::optional<Time> free_at, Time now) {
+  /// `free_at`: when the lock, or each seat, expires; `never` if it does not. Of several reads only the last one counts. A message
+  /// may overtake the reply of the read that armed the key, so a read says nothing if a message has come since it was sent.
+  void answered(NodeIndex node, std::span<const Time> free_at) {
     Node& view = nodes_[node];
     if (view.unanswered > 0) --view.unanswered;
-    if (view.unanswered > 0 || view.changed_since_read || view.is_unread) return;
-    view.may_be_free = free_at && *free_at <= now;
-    view.free_at = free_at.value_or(never);
+    if (view.unanswered > 0 || view.is_unread) return;
+    if (view.keys.size() < free_at.size()) view.keys.resize(free_at.size());
+    for (std::size_t seat = 0; seat < free_at.size(); ++seat)
+      if (!view.keys[seat].changed_since_read) view.keys[seat].free_at = free_at[seat];
   }
   /// The connection was lost, so no more replies come.
   void disconnected(NodeIndex node) {
@@ -62,35 +64,39 @@ class LockView {
     forget(nodes_[node]);
   }
 
-  [[nodiscard]] bool may_be_free(NodeIndex node, Time now) const noexcept {
-    return nodes_[node].may_be_free || nodes_[node].free_at <= now;
+  [[nodiscard]] bool may_be_free(NodeIndex node, std::size_t seat, Time now) const noexcept {
+    const std::vector<Key>& keys = nodes_[node].keys;
+    return seat < keys.size() && keys[seat].free_at <= now;
   }
   [[nodiscard]] bool wants_read(NodeIndex node, Time now) const noexcept {
     return nodes_[node].is_unread || now >= nodes_[node].read_again_at;
   }
-  /// When a node becomes free by itself, or is to be read again. `after`: leaves out what was due by then.
+  /// When a key becomes free by itself, or a node is to be read again. `after`: leaves out what was due by then.
   [[nodiscard]] Time timer(Time after) const noexcept {
     Time first = never;
     for (const Node& node : nodes_) {
       if (node.read_again_at > after) first = std::min(first, node.read_again_at);
-      if (!node.may_be_free && node.free_at > after) first = std::min(first, node.free_at);
+      for (const Key& key : node.keys)
+        if (key.free_at > after) first = std::min(first, key.free_at);
     }
     return first;
   }
 
  private:
-  struct Node {
-    bool may_be_free = false;
-    bool is_unread = true;
-    bool changed_since_read = false;
-    std::uint32_t unanswered = 0;  // reads
+  struct Key {
     Time free_at = never;
-    Time read_again_at = never;  // for nodes that send no messages
+    bool changed_since_read = false;
+  };
+  struct Node {
+    std::vector<Key> keys;  // of the lock, or of the seats of which something is known
+    bool is_unread = true;
+    std::uint32_t unanswered = 0;  // reads
+    Time read_again_at = never;    // for nodes that send no messages
   };
   static void forget(Node& node) noexcept {
-    node.may_be_free = false;
+    node.keys.clear();
     node.is_unread = true;
-    node.free_at = node.read_again_at = never;
+    node.read_again_at = never;
   }
 
   std::vector<Node> nodes_;
