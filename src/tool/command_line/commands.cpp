@@ -151,9 +151,11 @@ CLI::App* add_elect(CLI::App& app, RunArguments& arguments) {
       "for how long nobody leads after the lock was lost, or after redlock died; together with --ttl at\n"
       "most --max-ttl (default: 0)");
   add_running(*elect, arguments);
-  elect->add_option("NAME", arguments.resources, "name of the election, which is that of its lock")
-      ->required()
-      ->expected(1);
+  elect
+      ->add_option_function<std::string>(
+          "NAME", [&arguments](const std::string& given) { arguments.resources = {given}; },
+          "name of the election, which is that of its lock")
+      ->required();
   return elect;
 }
 
