@@ -185,11 +185,10 @@ class Engine final : public Outbox {
   }
   void submit(const Ref<Operation>& submitted) override {
     const Ref<Operation> operation{submitted.get()};  // it may end at once, and its parent may drop it then
-    const Time now = nodes_.now();
     if (operation->sends()) nodes_.prepare_for(*operation);
-    operations_.add(operation, now);
+    operations_.add(operation, nodes_.now());
     if (is_shut_down_ && operation->wants_grants()) return abandon(operation, Errc::cancelled);
-    advance(operation, now);
+    advance(operation, nodes_.now());
   }
   void abandon(const Ref<Operation>& operation, Errc why) override {
     if (!operation->done()) operation->abandon(why, nodes_.now(), *this);
