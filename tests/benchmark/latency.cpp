@@ -1,4 +1,7 @@
+#include <array>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +47,29 @@ std::vector<Lease> take_half(LockClient& locks) {
   return taken;
 }
 
+constexpr std::size_t several = 10;
+/// Locks and releases several resources together.
+Contestant together(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options,
+                    ResourceName resource) {
+  return {std::move(name), nodes, 1,
+          [&locks, &options, resource](std::size_t cycles, Samples& samples) mutable {
+            std::array<std::string, several> names;
+            std::array<std::string_view, several> resources;
+            const auto all_begun = Stopwatch::now();
+            for (std::size_t i = 0; i < cycles; ++i) {
+              for (std::size_t each = 0; each < several; ++each)
+                resources[each] = names[each] = resource.next();
+              const auto begun = Stopwatch::now();
+              LockAllResult leases = locks.try_lock_all(resources, options);
+              if (!leases || leases->release() != Release::released)
+                samples.add_failure(leases ? "not released" : leases.message());
+              else
+                samples.add(Stopwatch::now() - begun);
+            }
+            samples.add_elapsed(Stopwatch::now() - all_begun);
+          }};
+}
+
 /// Locks a mutex again and unlocks it once, by the thread that has locked it.
 template <class AnyMutex>
 Contestant reentry(std::string name, unsigned nodes, AnyMutex& mutex) {
@@ -81,6 +107,7 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Floor unguarded_floor{addresses_of(servers), 'e', bare};
   Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
   Floor seat_floor{addresses_of(servers), 'h', bare};
+  Floor several_floor{addresses_of(servers), 'i', bare, several};
   const std::vector<Lease> taken = take_half(unguarded);
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
@@ -95,6 +122,9 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
       raw("seat-floor", nodes, seat_floor),
       seat("seat", nodes, unguarded, plain),
       seat("seat-fenced", nodes, unguarded, fenced),
+      raw("ten-floor", nodes, several_floor),
+      together("ten", nodes, unguarded, plain, {'t', 0}),
+      together("ten-fenced", nodes, unguarded, fenced, {'T', 0}),
       reentry("std-re-entry", 0, std_mutex),
       reentry("re-entry", 0, mutex),
   };

@@ -2,14 +2,14 @@
 
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 namespace redlock::benchmark {
 
-Floor::Floor(const std::vector<RawAddress>& servers, char contestant, Wording wording)
+Floor::Floor(const std::vector<RawAddress>& servers, char contestant, const Wording& wording,
+             std::size_t locks)
     : nodes_{servers.begin(), servers.end()},
       quorum_{servers.size() / 2 + 1},
-      commands_{std::move(wording)},
+      commands_(locks, CycleCommands{wording}),
       resource_{contestant, 0} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = POLLIN});
@@ -18,9 +18,8 @@ Floor::Floor(const std::vector<RawAddress>& servers, char contestant, Wording wo
 void Floor::run(std::size_t cycles, Samples& samples) {
   const auto begun = Stopwatch::now();
   for (std::size_t i = 0; i < cycles; ++i) {
-    const std::string_view resource = resource_.next();
     const auto cycle_begun = Stopwatch::now();
-    commands_.begin(resource);
+    begin();
     lock();
     release();
     samples.add(Stopwatch::now() - cycle_begun);
@@ -36,27 +35,33 @@ void Floor::run_idly(std::size_t cycles, std::chrono::microseconds pause, Sample
     round_trips.add(Stopwatch::now() - begun);
   };
   for (std::size_t i = 0; i < cycles; ++i) {
-    commands_.begin(resource_.next());
+    begin();
     time_trip(&Floor::lock);
     time_trip(&Floor::release);
   }
 }
 
+void Floor::begin() {
+  for (CycleCommands& commands : commands_) commands.begin(resource_.next());
+}
+
 void Floor::lock() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    nodes_[i].connection.append(commands_.lock());
-    nodes_[i].connection.append(commands_.lock_end(i));
+    for (const CycleCommands& commands : commands_) {
+      nodes_[i].connection.append(commands.lock());
+      nodes_[i].connection.append(commands.lock_end(i));
+    }
     nodes_[i].connection.flush();
-    ++nodes_[i].owed;
+    nodes_[i].owed += commands_.size();
   }
   await_majority();
 }
 
 void Floor::release() {
   for (Node& node : nodes_) {
-    node.connection.append(commands_.release());
+    for (const CycleCommands& commands : commands_) node.connection.append(commands.release());
     node.connection.flush();
-    ++node.owed;
+    node.owed += commands_.size();
   }
   await_majority();
 }

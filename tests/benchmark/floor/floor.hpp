@@ -4,7 +4,7 @@
 #include <poll.h>
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +21,9 @@ namespace redlock::benchmark {
 /// node, no bookkeeping and no recovery: everything that a library does beyond this is its overhead.
 class Floor {
  public:
-  Floor(const std::vector<RawAddress>& servers, char contestant, Wording wording);
+  /// `locks`: how many are locked together, with one batch of commands for each node.
+  Floor(const std::vector<RawAddress>& servers, char contestant, const Wording& wording,
+        std::size_t locks = 1);
 
   /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these
   /// servers.
@@ -32,12 +34,13 @@ class Floor {
  private:
   struct Node {
     explicit Node(const RawAddress& address) : connection{address} {}
-    /// Reads once. Returns true if the current command is answered.
+    /// Reads once. Returns true if the current commands are answered.
     bool catches_up();
 
     NodeConnection connection;
-    unsigned owed = 0;  // answers still to come; the last one belongs to the current command
+    std::size_t owed = 0;  // answers still to come; the last ones belong to the current commands
   };
+  void begin();
   void lock();
   void release();
   void await_majority();
@@ -45,7 +48,7 @@ class Floor {
   std::vector<Node> nodes_;
   std::vector<pollfd> polled_;
   std::size_t quorum_;
-  CycleCommands commands_;
+  std::vector<CycleCommands> commands_;  // for each of the locks
   ResourceName resource_;
 };
 
