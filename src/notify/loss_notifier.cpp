@@ -149,7 +149,7 @@ void LossNotifier::run(const std::shared_ptr<State>& state) {
     state->has_waiter = true;
     const std::shared_ptr<LeaseRecord> lost = state->wait_for_loss(lock);
     state->has_waiter = false;
-    if (!lost && state->calls.empty()) break;
+    if (state->stopping) break;  // what is still to be called is dropped
     state->hand_over_waiting(state);
     if (lost)
       state->report_loss(*lost, lock);

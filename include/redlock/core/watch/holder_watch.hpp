@@ -169,15 +169,16 @@ class HolderWatch final : public Operation {
   }
   void report(Time now) {
     std::optional<Holding> seen = holding_in(tally_);
-    const bool is_new = seen && (!last_ || seen->owner != last_->owner);
-    const bool has_token = seen && last_ && seen->token != 0 && seen->token != last_->token;
+    if (!seen) return;
+    const bool is_new = !last_ || seen->owner != last_->owner;
+    const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
     if (!is_new && !has_token) return;
     if (is_new && seen->owner && seen->owner == left_ && now < back_at_) return read_all_at(back_at_);
     if (is_new && last_ && last_->owner) {
       left_ = last_->owner;
       back_at_ = later(now, blind_pause);
     }
-    last_ = std::move(seen);
+    last_ = std::move(*seen);
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
   }
