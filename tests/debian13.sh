@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Tests with newer versions of all dependencies: tests/debian13.sh [--full]
 #
-# On Debian 13, builds with g++ 14, hiredis 1.2, OpenSSL 3.5 and Catch2 3.7. Runs the tests that use servers with Redis 8, and
-# with Valkey 8 the comparison with the simulated server and the tests of TLS. With --full it also runs the unit tests and all
-# tests that use servers with Valkey 8, tests the package, runs the tests of the simulation, and builds the examples. Then
-# it builds the library, the command and the unit tests with clang 19 and its standard library, and runs the unit tests.
+# On Debian 13, builds with g++ 14, hiredis 1.2, OpenSSL 3.5 and Catch2 3.7. Runs the tests of the library that use servers
+# with Redis 8, and with Valkey 8 the comparison with the simulated server and the tests of TLS. With --full it also builds
+# the command, runs the unit tests, and all tests that use servers with Valkey 8, tests the package, runs the tests of the
+# simulation, and builds the examples. Then it builds the library, the command and the unit tests with clang 19 and its
+# standard library, and runs the unit tests.
 set -euo pipefail
 # Debian's Catch2 is built with the library of g++, so this one is built from Debian's source.
 catch2_for_libcxx='.ci/install clang libc++-dev libc++abi-dev &&
