@@ -118,6 +118,23 @@ TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   CHECK(reduced.faults[0] == whole.faults[9]);
 }
 
+// A table in the docs says which schedule finds each mistake first, and which promise is broken then.
+TEST_CASE("every_mistake_is_found_by_the_schedule_that_the_docs_name") {
+  const std::string text = redlock::testing::read_project_file("docs/simulation.md");
+  for (const auto& mutant : mutants()) {
+    INFO(mutant->name());
+    const std::string column = "(`" + std::string{mutant->name()} + "`) | ";
+    const std::size_t row = text.find(column);
+    REQUIRE(row != text.npos);
+    const std::size_t number = row + column.size();
+    const std::size_t rule = text.find(" | ", number) + 3;
+    const CampaignResult result =
+        run({.first_seed = std::stoull(text.substr(number)), .schedules = 1, .mutant = mutant.get()});
+    REQUIRE(result.violation);
+    CHECK(name_of(result.violation->rule) == text.substr(rule, text.find(" |", rule) - rule));
+  }
+}
+
 TEST_CASE("every_judged_event_occurs") {
   const CampaignResult within = run({.schedules = 300, .profile = Profile::within});
   REQUIRE_FALSE(within.violation);
