@@ -151,6 +151,18 @@ class REDLOCK_EXPORT LockClient {
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> inspect(std::string_view resource, std::error_code& ec);
 
+  /// Asks the holder of the resource to give it up, by its `LockOptions::on_revoke`: for example a job of low priority, so that
+  /// another one need not wait until it ends. The lock does not change: the holder goes on as long as it likes, and is not told if
+  /// it has no such callback, which this call cannot find out. Whoever wants the lock next calls `lock` and waits.
+  ///
+  /// In the reports, a node that voted is `held`, and its holder was asked there, or `free`. One node that both clients reach is
+  /// enough. A request is for the holder of this moment: no later one is told, and it is gone when the lock is. A seat of a
+  /// semaphore is asked for by its own name, such as `gpu#2`. `why`: for the holder, 1 to 200 bytes. Leaves the key
+  /// `redlock:a:{RESOURCE}:…` on the nodes until the lock has ended. Blocks and throws as `inspect` does.
+  std::vector<NodeReport> revoke(std::string_view resource, std::string_view why = "revoked");
+  /// As above, but returns an empty vector and sets `ec` on failure.
+  std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);
+
   /// Call this before the program ends. All leases of this client are lost (`Loss::shut_down`) and no longer
   /// renewed; the losses are reported as usual. Calls that wait for a lock, and all later calls for a lock,
   /// fail with `cancelled`.

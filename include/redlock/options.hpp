@@ -219,6 +219,13 @@ struct LockOptions {
   /// `Options::on_warning`. A callback that blocks does not delay those of other leases, unless 16 callbacks of
   /// one client block at the same time. It may release or destroy any lease, and destroy the client.
   std::function<void(Loss)> on_lost = nullptr;
+
+  /// Called at most once, when somebody asks for the lock by `LockClient::revoke`, with their reason (1 to 200 bytes, which any
+  /// user of the nodes may have written). The lease stays as it is: the callback decides, and mostly tells the work to end soon, after
+  /// which the lease is released. A lease with this callback is watched from the beginning, so the holder hears within a round
+  /// trip; if servers do not report changes, within a tenth of the ttl. Threads, exceptions and releases are as for `on_lost`.
+  /// Default: requests are not read, and this costs nothing.
+  std::function<void(std::string_view why)> on_revoke = nullptr;
 };
 
 /// The nodes of a deployment, and the options on which all its users have to agree.

@@ -22,7 +22,9 @@
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/line_view.hpp"
+#include "redlock/core/lock/asking.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
+#include "redlock/core/wire/requests.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -261,6 +263,10 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
                                               granted.valid_until, ends_at, options.on_lost, shell_->losses(),
                                               events_.get());
   record->held_leases = shell_->held_leases();
+  if (options.on_revoke) {
+    record->request_key = core::request_key(record->claim.key, record->claim.owner);
+    record->revoke_report = std::make_shared<RevokeReport>(options.on_revoke);
+  }
   return Lease{shared_from_this(), record};
 }
 
@@ -275,7 +281,8 @@ bool Client::keep(const Record& record, const LockOptions& options) {
   else if (events_)
     report_loss_if_possible(record);
   if (options.renewal == Renewal::automatic) shell_->keep(record);
-  if (options.on_lost) shell_->watch(record);
+  if (options.on_revoke) shell_->losses().begin();
+  if (options.on_lost || options.on_revoke) shell_->watch(record);
   return true;
 }
 
@@ -358,12 +365,15 @@ bool Client::wait_lost(const Record& record, Time until, const std::stop_token& 
   return shell_->losses().wait(record, until, stop);
 }
 
+/// How long a call without a ttl waits for a node.
+core::Span Client::default_wait() const { return options_.node_timeout.value_or(default_node_timeout).get(); }
+
 // ── reports ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 std::unique_ptr<core::Inspection> Client::inspection_of(std::string_view resource) const {
   check_process();
   return std::make_unique<core::Inspection>(lock_key(options_.key_prefix, resource), names_.size(),
-                                            options_.node_timeout.value_or(default_node_timeout).get());
+                                            default_wait());
 }
 
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
@@ -374,6 +384,15 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
         all[node].line.push_back({member.client, member.label, member.waited});
     return all;
   });
+}
+
+std::vector<NodeReport> Client::revoke(std::string_view resource, std::string_view why) {
+  check_process();
+  check_why(why);
+  auto asking = std::make_unique<core::Asking>(lock_key(options_.key_prefix, resource), std::string{why},
+                                               names_.size(), default_wait());
+  return shell_->run(std::move(asking), {},
+                     [this](const core::Asking& ended) { return reports(ended.tally(), NodeStatus::free); });
 }
 
 core::Holding Client::holder(std::string_view resource) {
@@ -406,9 +425,9 @@ std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {
   check_max_ttl(max_ttl);
   if (options_.restart_guard == RestartGuard::off)
     throw Error{Errc::invalid_argument, "restart_guard is off, so the nodes have no max_ttl"};
-  auto raise = std::make_unique<core::CeilingRaise>(
-      std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()), names_.size(), options_.durable_nodes,
-      options_.node_timeout.value_or(default_node_timeout).get());
+  auto raise =
+      std::make_unique<core::CeilingRaise>(std::chrono::ceil<std::chrono::milliseconds>(max_ttl.get()),
+                                           names_.size(), options_.durable_nodes, default_wait());
   return shell_->run(std::move(raise), {}, [&](const core::CeilingRaise& ended) -> std::chrono::nanoseconds {
     const Tally& tally = ended.tally();
     if (tally.count(Tally::Mark::yes) == tally.nodes()) return ended.max_ttl();

@@ -69,6 +69,8 @@ class Client : public std::enable_shared_from_this<Client> {
                             core::Time give_up_at, const std::stop_token&);
   LockResult adopt(const Handover&, const LockOptions&);
   std::vector<NodeReport> inspect(std::string_view resource);
+  /// Likewise.
+  std::vector<NodeReport> revoke(std::string_view resource, std::string_view why);
   /// Returns what a majority shows. Throws Error (no_quorum, misconfigured) if it shows nothing.
   core::Holding holder(std::string_view resource);
   /// Reports who has the lock, as `HolderWatch` does, until `stop_watching`. Throws Error (invalid_argument), and
@@ -123,6 +125,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void forget(const Record&) noexcept;
   void tell_of_wait(std::string_view resource, std::error_code, core::Time called);
   void report_loss_if_possible(const Record&);
+  [[nodiscard]] core::Span default_wait() const;
   [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;

@@ -49,6 +49,9 @@ void check(const Options&);
 
 void check_label(std::string_view);
 
+/// Why a lock is to be given up.
+void check_why(std::string_view);
+
 /// The number of seats of the semaphore; zero for a lock. The names of all seats have to be valid resources.
 [[nodiscard]] std::size_t seats_of(std::string_view resource, const LockOptions&);
 /// Calls for several locks take no seats.

@@ -34,6 +34,18 @@ auto result_of(Call&& call) -> decltype(call()) {
   }
 }
 
+/// Runs a call and turns its exceptions into error codes.
+template <class Call>
+std::vector<NodeReport> reports_of(std::error_code& ec, Call&& call) {
+  ec.clear();
+  try {
+    return std::forward<Call>(call)();
+  } catch (const std::system_error& error) {
+    ec = error.code();
+    return {};
+  }
+}
+
 }  // namespace
 
 LockClient::LockClient(std::shared_ptr<detail::Client> client) noexcept : client_{std::move(client)} {}
@@ -102,13 +114,17 @@ std::vector<NodeReport> LockClient::inspect(std::string_view resource) {
 }
 
 std::vector<NodeReport> LockClient::inspect(std::string_view resource, std::error_code& ec) {
-  ec.clear();
-  try {
-    return inspect(resource);
-  } catch (const std::system_error& error) {
-    ec = error.code();
-    return {};
-  }
+  return reports_of(ec, [&] { return inspect(resource); });
+}
+
+std::vector<NodeReport> LockClient::revoke(std::string_view resource, std::string_view why) {
+  const auto held = client_;
+  return held->revoke(resource, why);
+}
+
+std::vector<NodeReport> LockClient::revoke(std::string_view resource, std::string_view why,
+                                           std::error_code& ec) {
+  return reports_of(ec, [&] { return revoke(resource, why); });
 }
 
 }  // namespace v1

@@ -5,6 +5,7 @@
 
 #include "fake/replies.hpp"
 #include "redlock/core/line/seats.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::inline v1::detail {
@@ -98,6 +99,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::release_script)) return release(call);
   if (is(core::line_script)) return line(call);
   if (command.at(1) == core::seats_source) return seats(call);
+  if (command.at(1) == core::ask_source) return ask(call);
   return error("ERR the fake does not know this script");
 }
 
@@ -136,6 +138,15 @@ Reply FakeNode::seats(const Call& call) {
   std::vector<Reply> left;
   for (const std::string& key : call.keys) left.push_back(integer(pttl(key, call.now.time)));
   return array(std::move(left));
+}
+
+Reply FakeNode::ask(const Call& call) {
+  const std::string holder = value(call, 0);
+  const long long left = pttl(call.keys[0], call.now.time);
+  if (left > 0 && !holder.starts_with("redlock:"))
+    set_for(call.keys.at(1) + holder.substr(0, core::id_size), call.values.at(0), std::to_string(left),
+            call.now.time);
+  return array({string(holder), integer(left)});
 }
 
 /// It publishes nothing: a node in memory has one client.

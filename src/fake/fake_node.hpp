@@ -61,6 +61,7 @@ class FakeNode {
   core::Reply release(const Call&);
   core::Reply line(const Call&);
   core::Reply seats(const Call&);
+  core::Reply ask(const Call&);
   [[nodiscard]] core::Reply members(const std::string& key, std::size_t last, Now) const;
   [[nodiscard]] core::Reply denial(const Call&);
   [[nodiscard]] std::string value(const Call&, std::size_t key);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "notify/revoke_report.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -69,7 +70,12 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
   std::stop_source stop{std::nostopstate};  // guarded by the mutex of the loss reports
   std::atomic<bool> is_in_loss_notifier = false;  // it was added to the notifier at some time
   LossReports& loss_reports;
+  std::shared_ptr<RevokeReport> revoke_report;       // null if the user is not to be asked
   std::size_t place = static_cast<std::size_t>(-1);  // index in the `LeaseRegistry`, guarded by its mutex
+
+  void asked(std::string_view why) noexcept override {
+    if (revoke_report) revoke_report->tell(why, loss_reports);
+  }
 
   /// Reports a loss to the observer, and returns what is to be called: it requests the stop and calls the user's
   /// callback. To be called under the mutex of the loss reports; the result is to be called and destroyed without it.
@@ -80,9 +86,12 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
       if (call) call(reason);
     };
   }
-  /// Destroys the user's callback; nothing is called any more. This must not happen under the client's mutex, where the
+  /// Destroys the user's callbacks; nothing is called any more. This must not happen under the client's mutex, where the
   /// last reference to this record may be dropped, because the callback may own a lease or the client.
-  void retire() noexcept { on_lost = nullptr; }
+  void retire() noexcept {
+    on_lost = nullptr;
+    if (revoke_report) revoke_report->stop();
+  }
 
   /// Reports the end of the lease to the observer. Only the first call has an effect.
   void count(core::Time ended, Release how) noexcept try {

@@ -36,8 +36,7 @@ using ConnectionIndex = std::size_t;
 /// An operation waits for connections that are being made for the first time (`Readiness`). Its validity counts from then.
 class Engine final : public Outbox {
  public:
-  /// `guard`: none disables the restart guard. `observer`: receives events during the calls below; may be null. `member`:
-  /// the client's name in lines (`Lines`), whose times only tests choose.
+  /// `observer`: receives events during the calls below; may be null. `member`: the client's name in lines (`Lines`).
   Engine(std::vector<Session::Settings> nodes, Span connect_timeout, std::uint64_t seed,
          const std::optional<RestartGuard::Settings>& guard = std::nullopt, Observer* observer = nullptr,
          std::string member = "0000000000000000.", const LineTimes& line_times = {})
@@ -197,6 +196,7 @@ class Engine final : public Outbox {
   [[nodiscard]] Lines* lines() noexcept override { return &line_nodes_.lines(); }
   [[nodiscard]] Observer* observer() noexcept override { return operations_.observer(); }
   void released(std::string_view key, bool is_seat) override { line_nodes_.lines().released(key, is_seat); }
+  void touched(NodeIndex node, std::string_view key) override { key_watcher_.touched(node, key); }
   void granted(Time deadline) noexcept override { nodes_.granted(deadline); }
   void taken_back() noexcept override { nodes_.taken_back(); }
   [[nodiscard]] const MarkerKeys* marker_keys() const noexcept override { return nodes_.marker_keys(); }

@@ -51,6 +51,9 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
     if (lease->watch->unread != 0) schedule(*lease->watch, first_read);
   }
 
+  /// This client has written the key on the node, which disarmed it.
+  void touched(NodeIndex node, std::string_view key) { key_changed(node, key, Time{}); }
+
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
   [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "redlock/core/base/time.hpp"
@@ -40,6 +42,8 @@ class LeaseState {
   bool was_used =
       true;  // by a caller; else its release leaves nothing, whatever delay or minimum time the lock has
 
+  std::string request_key{};  // of requests to this holder; empty if it is not to be told
+
   HeldLeases* held_leases = nullptr;  // counts the lease until it is let go
   Renewals* renewals = nullptr;       // the schedule that renews the lease, until it is over
   Time renewal_due = never;           // for `Renewals`; `never` while an extension is under way
@@ -71,6 +75,9 @@ class LeaseState {
   [[nodiscard]] bool in_force(Time now) const noexcept { return phase_of(look(now)) <= Phase::in_doubt; }
   /// The deadline cannot be moved any more.
   [[nodiscard]] bool is_final() const noexcept { return deadline() >= deadline_of(pack(ends_at_, held)); }
+
+  /// Called under the client's mutex when somebody asks to give the lock up. `request_key` is empty from then on.
+  virtual void asked(std::string_view /*why*/) noexcept {}
 
   // ── events; they return false and change nothing if the lease is over already ────────────────────────────
 

@@ -11,6 +11,7 @@
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/watch/listeners.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
@@ -54,16 +55,17 @@ class WatchedLease final : public Operation {
     if (!listeners_.is_connected(node)) return true;
     if (!listeners_.arm(node, *this, tracking, caching, outbox)) return false;
     const std::string& owner = lease_->claim.owner;
-    return !outbox.send(node, command({"GETRANGE", lease_->claim.key, "0", std::to_string(owner.size())}),
-                        *this, {.step = value, .send_by = Time{}, .always_read = true});
+    return ask(node, value, lease_->claim.key, owner.size(), outbox) &&
+           (lease_->request_key.empty() || ask(node, request, lease_->request_key, longest_why, outbox));
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox&) override {
-    if (step != value) {
+    if (step == tracking || step == caching) {
       if (reply.is(Reply::Kind::error)) listeners_.tracking_refused(node, trouble_of_error(reply.text), now);
       return;
     }
     if (lease_->watch != this) return;
+    if (step == request) return note_request(reply);
     // A key of another type has replaced ours.
     const bool is_string = reply.is(Reply::Kind::string);
     const bool is_other_type =
@@ -84,8 +86,19 @@ class WatchedLease final : public Operation {
   Time due = never;
 
  private:
-  enum : Step { tracking, caching, value };
+  enum : Step { tracking, caching, value, request };
 
+  /// Reads the beginning of a key, up to the byte `last`.
+  bool ask(NodeIndex node, Step step, const std::string& key, std::size_t last, Outbox& outbox) {
+    return !outbox.send(node, command({"GETRANGE", key, "0", std::to_string(last)}), *this,
+                        {.step = step, .send_by = Time{}, .always_read = true});
+  }
+  /// One node suffices. A request names the holder that it is for, so it is about this lease.
+  void note_request(const Reply& reply) {
+    if (!reply.is(Reply::Kind::string) || reply.text.empty() || lease_->request_key.empty()) return;
+    lease_->request_key.clear();
+    lease_->asked(std::string_view{reply.text}.substr(0, longest_why));
+  }
   void note(NodeIndex node, bool is_ours, bool is_there, Time now) {
     gone_ = is_ours ? gone_ & ~set_of(node) : gone_ | set_of(node);
     taken_ = is_there && !is_ours ? taken_ | set_of(node) : taken_ & ~set_of(node);

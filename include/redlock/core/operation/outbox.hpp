@@ -53,6 +53,8 @@ class Outbox {
   [[nodiscard]] virtual Observer* observer() noexcept { return nullptr; }
   /// The releases of a lease of this client were sent to all nodes.
   virtual void released(std::string_view /*key*/, bool /*is_seat*/) {}
+  /// The key was touched on this node, so that holders look at it; those of this client are not told by the node.
+  virtual void touched(NodeIndex, std::string_view /*key*/) {}
   /// The client holds a lease from now on, until it lets it go: a claim was granted with this deadline.
   virtual void granted(Time /*deadline*/) noexcept {}
   /// One of these leases is not kept.
