@@ -67,6 +67,8 @@ int execute(const Commands& commands) {
       return watch_lock(commands.watch_arguments);
     case CommandName::release:
       return force_release(commands.release_arguments);
+    case CommandName::revoke:
+      return revoke(commands.revoke_arguments);
     case CommandName::nodes:
       return nodes(commands.nodes_arguments);
     case CommandName::set:

@@ -45,6 +45,7 @@ Rules keys_of(Feature feature, std::string_view key_prefix) {
     case Feature::waiting:
       return companions("q?", prefix);
     case Feature::renewed:
+      return companions("a", prefix);
     case Feature::operating:
       return {};
   }

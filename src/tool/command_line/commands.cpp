@@ -57,6 +57,8 @@ void add_running(CLI::App& command, RunArguments& arguments) {
           "textfile collector")
       ->type_name("FILE");
   add_verbosity(command, arguments.verbosity);
+  command.add_flag("--revocable", arguments.revocable,
+                   "redlock revoke ends CMD: with SIGTERM, and with SIGKILL after the time of --kill-after");
   command.add_flag(
       "--clean-env", arguments.clean_env,
       "keep REDLOCK_NODES, REDLOCK_NODES_FILE, REDLOCK_PASSWORD_FILE and REDLOCK_TLS_... out of CMD's\n"
@@ -219,6 +221,16 @@ CLI::App* add_release(CLI::App& app, ReleaseArguments& arguments) {
   return release;
 }
 
+CLI::App* add_revoke(CLI::App& app, RevokeArguments& arguments) {
+  CLI::App* const revoke = app.add_subcommand("revoke", "ask the holder of a lock to give it up");
+  revoke->formatter(std::make_shared<CommandFormatter>(about_revoke));
+  revoke->footer(revoke_footer);
+  add_nodes(*revoke, arguments.nodes);
+  revoke->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
+  revoke->add_option("WHY", arguments.why, "the reason, for the holder: 1 to 200 bytes (default: revoked)");
+  return revoke;
+}
+
 CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   CLI::App* const nodes = app.add_subcommand("nodes", "see how the nodes are, or wait until all vote");
   nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
@@ -299,6 +311,7 @@ Commands::Commands(CLI::App& app)
       list{add_list(app, list_arguments)},
       watch{add_watch(app, watch_arguments)},
       release{add_release(app, release_arguments)},
+      revoke{add_revoke(app, revoke_arguments)},
       nodes{add_nodes_command(app, nodes_arguments)},
       set{add_set(*nodes)},
       init{add_init(*nodes)},
@@ -313,6 +326,7 @@ CommandName Commands::chosen() const {
   if (list->parsed()) return CommandName::list;
   if (watch->parsed()) return CommandName::watch;
   if (release->parsed()) return CommandName::release;
+  if (revoke->parsed()) return CommandName::revoke;
   if (set->parsed()) return CommandName::set;
   if (init->parsed()) return CommandName::init;
   if (acl->parsed()) return CommandName::acl;

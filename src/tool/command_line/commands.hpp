@@ -7,6 +7,7 @@
 #include "tool/election/leader.hpp"
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
+#include "tool/locks/revoke.hpp"
 #include "tool/locks/watch.hpp"
 #include "tool/nodes/commands.hpp"
 #include "tool/run/run.hpp"
@@ -26,6 +27,7 @@ enum class CommandName : std::uint8_t {
   list,
   watch,
   release,
+  revoke,
   nodes,
   set,
   init,
@@ -49,6 +51,7 @@ struct Commands {
   ListArguments list_arguments;
   WatchArguments watch_arguments;
   ReleaseArguments release_arguments;
+  RevokeArguments revoke_arguments;
   NodesArguments nodes_arguments;
   AclArguments acl_arguments;
   CLI::App* run;
@@ -58,6 +61,7 @@ struct Commands {
   CLI::App* list;
   CLI::App* watch;
   CLI::App* release;
+  CLI::App* revoke;
   CLI::App* nodes;
   CLI::App* set;
   CLI::App* init;

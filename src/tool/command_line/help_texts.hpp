@@ -110,6 +110,19 @@ inline constexpr const char* about_release =
     "belong to that holder. The holder loses the lock, and redlock run kills its command. Without --owner,\n"
     "shows who holds the lock and asks.";
 
+inline constexpr const char* about_revoke =
+    "Asks the holder of the lock RESOURCE to give it up, and says who that is. The lock does not change: "
+    "the\n"
+    "holder decides. redlock run --revocable ends its command; a program learns of it by on_revoke.";
+inline constexpr const char* revoke_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    the holder was asked\n"
+    "  1    nobody holds the lock\n"
+    "  64   wrong usage or configuration\n"
+    "  69   too few nodes answered; those that did have asked their holder\n"
+    "  70   the system refused memory, a process or the like";
+
 inline constexpr const char* release_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"

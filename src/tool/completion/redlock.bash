@@ -34,15 +34,16 @@ _redlock() {
   esac
   local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
-    run) words="$nodes --ttl --lock-delay --seats -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics -q --quiet -v --verbose --label --clean-env --help --" ;;
-    elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics -q --quiet -v --verbose --clean-env --help --" ;;
+    run) words="$nodes --ttl --lock-delay --seats -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics --revocable -q --quiet -v --verbose --label --clean-env --help --" ;;
+    elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics --revocable -q --quiet -v --verbose --clean-env --help --" ;;
     leader) words="$nodes --json --watch --help" ;;
     status) words="$nodes --json --help" ;;
     list | watch) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;
+    revoke) words="$nodes --help" ;;
     nodes) words="init set $nodes --json --resource --wait --timeout --help" ;;
     acl) words='--for --key-prefix --user --help' ;;
-    *) words='run elect leader status list watch release nodes acl --help --version' ;;
+    *) words='run elect leader status list watch release revoke nodes acl --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -122,15 +123,16 @@ Leases together(LockResult&& result) {
 
 }  // namespace
 
-Leases acquire(Redlock& locks, const RunArguments& arguments, Progress& progress,
-               const std::stop_token& stop) {
+Leases acquire(Redlock& locks, const RunArguments& arguments, std::function<void(std::string_view)> on_revoke,
+               Progress& progress, const std::stop_token& stop) {
   const Asking asking{locks, progress};
   const auto take = [&](auto calls) {
     auto result = acquire_by(std::move(calls), arguments, progress, stop);
     const bool is_stopped = result.code() == Errc::cancelled && stop.stop_requested();
     return result.is_held() || is_stopped ? Leases{} : together(std::move(result));
   };
-  const LockOptions options = options_of(arguments);
+  LockOptions options = options_of(arguments);
+  options.on_revoke = std::move(on_revoke);
   const std::vector<std::string>& resources = arguments.resources;
   if (resources.size() == 1) return take(One{locks, resources.front(), options});
   return take(Several{locks, {resources.begin(), resources.end()}, options});

@@ -19,6 +19,7 @@
 #include "tool/run/acquire.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/metrics_file.hpp"
+#include "tool/run/revocation.hpp"
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/run/terminal.hpp"
 #include "tool/time_text.hpp"
@@ -124,7 +125,8 @@ struct CommandResult {
 };
 
 CommandResult run_under(const Leases& leases, const RunArguments& arguments, const Nodes& nodes,
-                        SignalForwarder& signals, Termination& termination, Watchdog& watchdog) {
+                        SignalForwarder& signals, Termination& termination, Watchdog& watchdog,
+                        Revocation& revocation) {
   const Clock::duration grace = std::min(arguments.kill_after, arguments.ttl / 2);
   const auto begin_watch = [&](pid_t group) {
     const Clock::time_point kill_at = kill_time(leases, arguments.ttl);
@@ -143,6 +145,7 @@ CommandResult run_under(const Leases& leases, const RunArguments& arguments, con
                    .signals = signals.mask_before(),
                    .before_exec = begin_watch}};
   DeadlineKeeper deadline_keeper{leases, arguments.ttl, termination, watchdog};
+  revocation.begin();
   signals.forward_to(&command);
   while (const int signal = command.wait()) handle_stop(command, signal, terminal, signals);
   const Clock::time_point ended = Clock::now();
@@ -206,12 +209,20 @@ Ending run(const RunArguments& arguments) {
       std::make_shared<Progress>(arguments.resources, arguments.verbosity, metrics.observer());
   options.observer = progress;
   Redlock locks{nodes.endpoints, std::move(options)};
-  Leases leases = acquire(locks, arguments, *progress, signals.stop());
+  Revocation revocation{termination, arguments.kill_after};
+  const auto on_revoke = arguments.revocable ? revocation.callback() : nullptr;
+  Leases leases = acquire(locks, arguments, on_revoke, *progress, signals.stop());
   progress->end(leases);
   if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
   if (leases.empty()) return {arguments.conflict_code};
 
-  const CommandResult result = run_under(leases, arguments, nodes, signals, termination, watchdog);
+  const CommandResult result =
+      run_under(leases, arguments, nodes, signals, termination, watchdog, revocation);
+  const bool is_revoked = result.was_terminated && revocation.is_asked() && leases.valid();
+  if (is_revoked) {
+    leases.release();
+    return {result.code, 0, false, signals.stopped_by() == 0};
+  }
   const std::string reason = result.was_terminated ? explain(locks, lost_one(leases), result, metrics) : "";
   leases.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};

@@ -31,6 +31,7 @@ struct RunArguments {
   int conflict_code = conflict;
   Verbosity verbosity = Verbosity::normal;
   std::string label;       ///< Empty: host, process and the name of the command.
+  bool revocable = false;  ///< Ends the command when somebody asks for the lock.
   bool clean_env = false;  ///< Hide from the command how to reach the nodes.
   std::string metrics;     ///< The metrics file. Empty: none.
 };
@@ -40,6 +41,8 @@ struct Ending {
   int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
   /// The command was terminated, because its lock or its watchdog was lost, and no signal has come since.
   bool is_lost = false;
+  /// The command was terminated because somebody asked for its lock, and no signal has come since.
+  bool is_revoked = false;
 };
 
 /// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws

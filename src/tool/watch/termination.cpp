@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <csignal>
 #include <new>
 
@@ -34,6 +35,12 @@ void Termination::send_due() noexcept {
   const Clock::time_point now = Clock::now();
   if (now >= deadline - shared_->grace.load()) terminate();
   if (now >= deadline) kill();
+}
+
+void Termination::end_within(Clock::duration time) noexcept {
+  if (shared_->group == 0) return;
+  terminate();
+  shared_->deadline = std::min(shared_->deadline.load(), Clock::now() + time);
 }
 
 void Termination::kill_now() noexcept {

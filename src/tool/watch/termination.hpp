@@ -31,6 +31,9 @@ class Termination {
   void move(Clock::time_point deadline) noexcept;
   /// Sends the signals whose time has come. After `begin` only.
   void send_due() noexcept;
+  /// Sends SIGTERM, if it has not been sent, and has SIGKILL sent after this time, or at the deadline if that is earlier. Has no
+  /// effect before `begin`.
+  void end_within(Clock::duration) noexcept;
   /// Sends SIGTERM, if it has not been sent, and SIGKILL. Has no effect before `begin`.
   void kill_now() noexcept;
 

@@ -1,0 +1,53 @@
+// What happens to a command when somebody asks for its lock.
+#pragma once
+
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "redlock/clock.hpp"
+#include "redlock/core/base/printable.hpp"
+#include "tool/watch/termination.hpp"
+
+namespace redlock::tool {
+
+/// Ends the command when it is asked to, and not before it has begun. Thread safe.
+class Revocation {
+ public:
+  /// `grace`: how long after SIGTERM the command is killed.
+  Revocation(Termination& termination, Clock::duration grace) : termination_{termination}, grace_{grace} {}
+
+  /// What a lease calls when somebody asks for the lock. Must not be called after this object has ended.
+  [[nodiscard]] std::function<void(std::string_view)> callback() {
+    return [this](std::string_view why) { ask(why); };
+  }
+  /// The command runs from now on.
+  void begin() {
+    const std::lock_guard lock{mutex_};
+    has_begun_ = true;
+    if (is_asked_) termination_.end_within(grace_);
+  }
+  [[nodiscard]] bool is_asked() {
+    const std::lock_guard lock{mutex_};
+    return is_asked_;
+  }
+
+ private:
+  void ask(std::string_view why) {
+    const std::lock_guard lock{mutex_};
+    is_asked_ = true;
+    std::cerr << "redlock: asked to give up the lock, so the command is terminated: " << core::printable(why)
+              << '\n';
+    if (has_begun_) termination_.end_within(grace_);
+  }
+
+  Termination& termination_;
+  const Clock::duration grace_;
+  std::mutex mutex_;
+  bool is_asked_ = false;   // guarded by the mutex
+  bool has_begun_ = false;  // guarded by the mutex
+};
+
+}  // namespace redlock::tool
