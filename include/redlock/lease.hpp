@@ -11,6 +11,7 @@
 #include "redlock/clock.hpp"
 #include "redlock/duration.hpp"
 #include "redlock/export.hpp"
+#include "redlock/fencing/sequencer.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/status.hpp"
 
@@ -88,6 +89,10 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// long as a majority of the nodes keeps its counters (docs/fencing.md), and never changes during the
   /// lease. Returns no token (0) if `LockOptions::fencing` is false or the lease is empty.
   [[nodiscard]] FencingToken fencing_token() const noexcept;
+  /// Returns what another service needs to check that a request comes from the holder of this lease: see `Sequencer`. It never
+  /// changes during the lease, and can be had after its end. Contacts no node. Throws `Error` (invalid_argument) for an empty
+  /// lease.
+  [[nodiscard]] Sequencer sequencer() const;
   /// Returns the state. Costs a clock read and an atomic load; never contacts the servers.
   [[nodiscard]] State state() const noexcept;
   /// Returns true if `state()` is *held* or *in_doubt*.

@@ -14,11 +14,13 @@
 #include "redlock/duration.hpp"
 #include "redlock/error.hpp"
 #include "redlock/export.hpp"
+#include "redlock/fencing/sequencer.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/kinds/leases.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_result.hpp"
 #include "redlock/options.hpp"
+#include "redlock/status.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -163,6 +165,18 @@ class REDLOCK_EXPORT LockClient {
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);
 
+  /// Asks the nodes whether the lease that this sequencer names is still held (docs/sequencers.md); this client needs the same
+  /// nodes and key prefix as the holder. Changes nothing. *Valid* takes a majority that shows the holder's owner value, so a
+  /// minority of the nodes cannot make it. *Unknown* if there is no majority either way: too few nodes answer, or the lock is
+  /// changing hands. The token is not compared with anything.
+  ///
+  /// The answer is a snapshot: it may be out of date by the time it arrives, so it guards nothing. Compare the token at the
+  /// resource for that. Blocks until a majority has shown the owner value, otherwise until all nodes have answered: for at most
+  /// the node timeout (250 ms by default), plus the connect timeout while connections are being made. Throws only for bad arguments and in a child of fork() (invalid_argument).
+  [[nodiscard]] SequencerState check(const Sequencer& sequencer);
+  /// As above, but returns *unknown* and sets `ec` on failure.
+  SequencerState check(const Sequencer& sequencer, std::error_code& ec);
+
   /// Call this before the program ends. All leases of this client are lost (`Loss::shut_down`) and no longer
   /// renewed; the losses are reported as usual. Calls that wait for a lock, and all later calls for a lock,
   /// fail with `cancelled`.
@@ -181,6 +195,10 @@ class REDLOCK_EXPORT LockClient {
   friend class Mutex;  // these share the client
   friend class Semaphore;
   friend class Election;
+
+  // As `lock` and `try_lock`; an observer is told that the lock is that of an election.
+  REDLOCK_INTERNAL LockResult campaign(std::string_view name, const LockOptions&, const std::stop_token&);
+  REDLOCK_INTERNAL LockResult try_campaign(std::string_view name, const LockOptions&);
 
   std::shared_ptr<detail::Client> client_;
 };

@@ -14,6 +14,7 @@
 #include "redlock/error.hpp"
 #include "redlock/fencing/fenced_value.hpp"
 #include "redlock/fencing/high_water_mark.hpp"
+#include "redlock/fencing/sequencer.hpp"
 #include "redlock/fencing_token.hpp"
 #include "redlock/kinds/election.hpp"
 #include "redlock/kinds/leases.hpp"

@@ -90,6 +90,17 @@ enum class Loss : std::uint8_t {
 /// Writes the same text.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Loss);
 
+/// Whether a lease is still held, as somebody else sees it: the result of `LockClient::check`.
+enum class SequencerState : std::uint8_t {
+  valid,  ///< A majority of the nodes has just shown the holder's owner value.
+  stale,  ///< So many nodes have another value, or none, that no majority has the holder's: the lease is over.
+  unknown,  ///< Too few nodes answered to tell.
+};
+/// Returns the enumerator's name, such as `"stale"`. Never fails.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(SequencerState) noexcept;
+/// Writes the same text.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, SequencerState);
+
 /// The result of a request to one node. The first three are votes. Every other value says why the node did
 /// not vote; `is_misconfiguration` returns true for those marked *Misconfigured*.
 enum class NodeStatus : std::uint8_t {
@@ -162,6 +173,8 @@ template <>
 struct std::formatter<redlock::State> : redlock::detail::NameFormatter<redlock::State> {};
 template <>
 struct std::formatter<redlock::Loss> : redlock::detail::NameFormatter<redlock::Loss> {};
+template <>
+struct std::formatter<redlock::SequencerState> : redlock::detail::NameFormatter<redlock::SequencerState> {};
 template <>
 struct std::formatter<redlock::NodeStatus> : redlock::detail::NameFormatter<redlock::NodeStatus> {};
 #endif

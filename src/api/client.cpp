@@ -19,6 +19,7 @@
 #include "os/quiet_thread.hpp"
 #include "os/random.hpp"
 #include "redlock/core/base/printable.hpp"
+#include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/line_view.hpp"
@@ -156,6 +157,10 @@ void Client::check_process() const {
                 "the client was created before fork(); create a new one in the child"};
 }
 
+Observer::Kind Client::kind_of(const LockOptions& options) noexcept {
+  return options.seats ? Observer::Kind::seat : Observer::Kind::exclusive;
+}
+
 /// Makes the claim of a call, without owner value and proposal.
 core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
   const Timing times = timing(options_, options);
@@ -166,7 +171,8 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
                     .lock_delay = std::chrono::ceil<std::chrono::milliseconds>(times.lock_delay),
                     .at_least = std::chrono::ceil<std::chrono::milliseconds>(times.at_least),
                     .drift = times.drift,
-                    .node_timeout = times.node_timeout};
+                    .node_timeout = times.node_timeout,
+                    .observed_as = kind_of(options)};
   if (options.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
                               .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
@@ -191,23 +197,26 @@ core::LockCall Client::call_of(std::string_view resource, const LockOptions& opt
 }
 
 LockResult Client::acquire(std::string_view resource, const LockOptions& options, Attempts attempts,
-                           Time give_up_at, const std::stop_token& stop) {
+                           Time give_up_at, const std::stop_token& stop, bool is_election) {
   check_process();
+  const Observer::Kind kind = is_election ? Observer::Kind::leader : kind_of(options);
   const Time called = events_ ? now() : Time{};
   std::optional<LockResult> result;
   while (!result) {
     core::LockCall call = call_of(resource, options, attempts, give_up_at);
+    call.claim.observed_as = kind;
     call.seats = seats_of(resource, options);
     if (call.seats > 0 && call.seed == 0) call.seed = shell_->random();
     result = run(std::move(call), resource, options, stop);
   }
-  if (attempts == Attempts::until_time) tell_of_wait(resource, result->code(), called);
+  if (attempts == Attempts::until_time) tell_of_wait(resource, kind, result->code(), called);
   return std::move(*result);
 }
 
-void Client::tell_of_wait(std::string_view resource, std::error_code code, Time called) {
+void Client::tell_of_wait(std::string_view resource, Observer::Kind kind, std::error_code code, Time called) {
   if (!events_) return;
   events_->waited({.resource = lock_key(options_.key_prefix, resource),
+                   .kind = kind,
                    .failure = code ? std::optional{static_cast<Errc>(code.value())} : std::nullopt,
                    .waited = now() - called});
 }
@@ -393,6 +402,15 @@ std::vector<NodeReport> Client::revoke(std::string_view resource, std::string_vi
                                                names_.size(), default_wait());
   return shell_->run(std::move(asking), {},
                      [this](const core::Asking& ended) { return reports(ended.tally(), NodeStatus::free); });
+}
+
+SequencerState Client::check(const Sequencer& sequencer) {
+  check_process();
+  core::LeaseCheck::Subject subject{lock_key(options_.key_prefix, sequencer.resource()), sequencer.id(),
+                                    sequencer.is_shared()};
+  auto check = std::make_unique<core::LeaseCheck>(std::move(subject), names_.size(),
+                                                  options_.node_timeout.value_or(default_node_timeout).get());
+  return shell_->run(std::move(check), {}, [](const core::LeaseCheck& ended) { return ended.state(); });
 }
 
 core::Holding Client::holder(std::string_view resource) {

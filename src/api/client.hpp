@@ -25,6 +25,7 @@
 #include "redlock/core/watch/holder_watch.hpp"
 #include "redlock/endpoint.hpp"
 #include "redlock/error.hpp"
+#include "redlock/fencing/sequencer.hpp"
 #include "redlock/kinds/leases.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_result.hpp"
@@ -61,9 +62,9 @@ class Client : public std::enable_shared_from_this<Client> {
   /// Throws Error (invalid_argument) in a child of fork().
   void check_process() const;
 
-  /// Throws Error (invalid_argument) for bad arguments.
+  /// Throws Error (invalid_argument) for bad arguments. `is_election`: for the observer.
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
-                     const std::stop_token&);
+                     const std::stop_token&, bool is_election = false);
   /// Likewise.
   LockAllResult acquire_all(std::span<const std::string_view> resources, const LockOptions&, Attempts,
                             core::Time give_up_at, const std::stop_token&);
@@ -71,6 +72,7 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Likewise.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why);
+  SequencerState check(const Sequencer&);
   /// Returns what a majority shows. Throws Error (no_quorum, misconfigured) if it shows nothing.
   core::Holding holder(std::string_view resource);
   /// Reports who has the lock, as `HolderWatch` does, until `stop_watching`. Throws Error (invalid_argument), and
@@ -109,6 +111,7 @@ class Client : public std::enable_shared_from_this<Client> {
     core::Time valid_until{};
   };
 
+  [[nodiscard]] static Observer::Kind kind_of(const LockOptions&) noexcept;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
   [[nodiscard]] core::LockCall call_of(std::string_view resource, const LockOptions&, Attempts,
                                        core::Time give_up_at);
@@ -123,7 +126,7 @@ class Client : public std::enable_shared_from_this<Client> {
   bool keep(const Record&, const LockOptions&);
   void release_all(const std::vector<Record>&) noexcept;
   void forget(const Record&) noexcept;
-  void tell_of_wait(std::string_view resource, std::error_code, core::Time called);
+  void tell_of_wait(std::string_view resource, Observer::Kind, std::error_code, core::Time called);
   void report_loss_if_possible(const Record&);
   [[nodiscard]] core::Span default_wait() const;
   [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;

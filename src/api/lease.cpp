@@ -34,6 +34,10 @@ const std::string& Lease::owner_value() const noexcept { return record_ ? record
 FencingToken Lease::fencing_token() const noexcept {
   return record_ ? FencingToken{record_->claim.token} : FencingToken{};
 }
+Sequencer Lease::sequencer() const {
+  if (!record_) throw Error{Errc::invalid_argument, "an empty lease has no sequencer"};
+  return {false, fencing_token(), owner_value().substr(0, 16), resource()};
+}
 State Lease::state() const noexcept { return record_ ? record_->state(client_->now()) : State::released; }
 Clock::time_point Lease::deadline() const noexcept {
   return record_ ? record_->deadline() : Clock::time_point{};

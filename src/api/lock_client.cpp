@@ -76,6 +76,18 @@ LockResult LockClient::lock(std::string_view resource, const LockOptions& option
   });
 }
 
+LockResult LockClient::campaign(std::string_view name, const LockOptions& options,
+                                const std::stop_token& stop) {
+  return result_of([&, held = client_] {
+    return held->acquire(name, options, Attempts::until_time, core::never, stop, true);
+  });
+}
+
+LockResult LockClient::try_campaign(std::string_view name, const LockOptions& options) {
+  return result_of(
+      [&, held = client_] { return held->acquire(name, options, Attempts::one, core::never, {}, true); });
+}
+
 LockAllResult LockClient::try_lock_all(std::span<const std::string_view> resources,
                                        const LockOptions& options) {
   return result_of(
@@ -125,6 +137,21 @@ std::vector<NodeReport> LockClient::revoke(std::string_view resource, std::strin
 std::vector<NodeReport> LockClient::revoke(std::string_view resource, std::string_view why,
                                            std::error_code& ec) {
   return reports_of(ec, [&] { return revoke(resource, why); });
+}
+
+SequencerState LockClient::check(const Sequencer& sequencer) {
+  const auto held = client_;
+  return held->check(sequencer);
+}
+
+SequencerState LockClient::check(const Sequencer& sequencer, std::error_code& ec) {
+  ec.clear();
+  try {
+    return check(sequencer);
+  } catch (const std::system_error& error) {
+    ec = error.code();
+    return SequencerState::unknown;
+  }
 }
 
 }  // namespace v1

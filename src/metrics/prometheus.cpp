@@ -62,7 +62,7 @@ std::string name_of(NodeStatus status) {
 }
 
 void check(const std::string& name) {
-  constexpr std::string_view ours[] = {"outcome", "end", "reason", "node", "status", "le"};
+  constexpr std::string_view ours[] = {"kind", "outcome", "end", "reason", "node", "status", "le"};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
   if (!name.empty() && is_letter(name[0]) && std::ranges::all_of(name, is_allowed) &&
@@ -71,9 +71,11 @@ void check(const std::string& name) {
   throw Error{
       Errc::invalid_argument,
       "\"" + core::printable(name) +
-          "\" is not allowed as a label name: use letters, digits and _, starting with a letter; outcome, "
-          "end, reason, node, status and le are reserved"};
+          "\" is not allowed as a label name: use letters, digits and _, starting with a letter; kind, "
+          "outcome, end, reason, node, status and le are reserved"};
 }
+
+std::string label_of(Observer::Kind kind) { return label("kind", to_string(kind)); }
 
 std::string checked(const std::map<std::string, std::string>& labels) {
   std::string text;
@@ -88,12 +90,18 @@ std::string checked(const std::map<std::string, std::string>& labels) {
 
 struct Prometheus::Counts {
   explicit Counts(std::string common) : labels{std::move(common)} {
-    second_rounds.add("", 0);
     dropped.add("", 0);
-    standing.set("", 0);
-    line_refusals.add("", 0);
-    line_bypasses.add("", 0);
-    for (const Loss loss : losses) lost.add(label("reason", name_of(loss)), 0);
+    begin(label_of(Observer::Kind::exclusive));
+  }
+
+  /// What alerts look at exists before it happens, for each kind that is in use.
+  void begin(const std::string& kind) {
+    if (standing.values().contains(kind)) return;
+    second_rounds.add(kind, 0);
+    standing.add(kind, 0);
+    line_refusals.add(kind, 0);
+    line_bypasses.add(kind, 0);
+    for (const Loss loss : losses) lost.add(kind + "," + label("reason", name_of(loss)), 0);
   }
 
   const std::string labels;
@@ -156,50 +164,57 @@ void Prometheus::write(const std::string& path) const { detail::replace_file(pat
 
 void Prometheus::attempted(const Attempt& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->attempts.observe(label("outcome", name_of(event.failure)), event.took);
-  counts_->second_rounds.add("", event.second_round ? 1 : 0);
+  const std::string kind = label_of(event.kind);
+  counts_->begin(kind);
+  counts_->attempts.observe(kind + "," + label("outcome", name_of(event.failure)), event.took);
+  counts_->second_rounds.add(kind, event.second_round ? 1 : 0);
 }
 
 void Prometheus::waited(const Wait& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->waits.observe(label("outcome", name_of(event.failure)), event.waited);
+  const std::string labels = label_of(event.kind) + "," + label("outcome", name_of(event.failure));
+  counts_->waits.observe(labels, event.waited);
 }
 
 void Prometheus::lined_up(const Line& event) {
   const std::lock_guard lock{counts_->mutex};
-  const std::uint64_t standing = counts_->standing.values().at("");
+  const std::string kind = label_of(event.kind);
+  counts_->begin(kind);
+  const std::uint64_t standing = counts_->standing.values().at(kind);
   switch (event.step) {
     case LineStep::entered:
-      counts_->standing.set("", standing + 1);
-      counts_->line_positions.observe("", static_cast<double>(event.position));
+      counts_->standing.set(kind, standing + 1);
+      counts_->line_positions.observe(kind, static_cast<double>(event.position));
       return;
     case LineStep::waiting:
       return;
     case LineStep::bypassed:
-      counts_->line_bypasses.add("");
+      counts_->line_bypasses.add(kind);
       return;
     case LineStep::refused:
-      counts_->line_refusals.add("");
+      counts_->line_refusals.add(kind);
       return;
     case LineStep::granted:
     case LineStep::left:
-      counts_->standing.set("",
+      counts_->standing.set(kind,
                             standing - std::min<std::uint64_t>(standing, 1));  // events may have been dropped
-      counts_->line_waits.observe(label("outcome", to_string(event.step)), event.waited);
+      counts_->line_waits.observe(kind + "," + label("outcome", to_string(event.step)), event.waited);
   }
 }
 
 void Prometheus::ended(const Hold& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->holds.observe(label("end", to_string(event.release)), event.held);
-  if (event.release != Release::already_lost) counts_->validity_left.observe("", event.validity_left);
-  if (event.loss != Loss::none) counts_->lost.add(label("reason", name_of(event.loss)));
+  const std::string kind = label_of(event.kind);
+  counts_->holds.observe(kind + "," + label("end", to_string(event.release)), event.held);
+  if (event.release != Release::already_lost) counts_->validity_left.observe(kind, event.validity_left);
+  if (event.loss != Loss::none) counts_->lost.add(kind + "," + label("reason", name_of(event.loss)));
 }
 
 void Prometheus::extended(const Extension& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->extensions.observe(label("outcome", to_string(event.state)), event.took);
-  if (event.late) counts_->lateness.observe("", *event.late);
+  const std::string kind = label_of(event.kind);
+  counts_->extensions.observe(kind + "," + label("outcome", to_string(event.state)), event.took);
+  if (event.late) counts_->lateness.observe(kind, *event.late);
 }
 
 void Prometheus::node_changed(const Node& event) {

@@ -100,6 +100,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
                                 ? core::Span::zero()
                                 : std::max<core::Span>(deadline() - ended, core::Span::zero());
     observer_->ended({.resource = claim.key,
+                      .kind = claim.observed_as,
                       .held = std::min(ended, deadline()) - since_,
                       .validity_left = left,
                       .release = how,

@@ -69,6 +69,8 @@ int execute(const Commands& commands) {
       return force_release(commands.release_arguments);
     case CommandName::revoke:
       return revoke(commands.revoke_arguments);
+    case CommandName::check:
+      return check(commands.check_arguments);
     case CommandName::nodes:
       return nodes(commands.nodes_arguments);
     case CommandName::set:

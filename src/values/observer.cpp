@@ -7,6 +7,18 @@ inline namespace v1 {
 
 Observer::~Observer() = default;
 
+std::string_view to_string(Observer::Kind kind) noexcept {
+  switch (kind) {
+    case Observer::Kind::exclusive:
+      return "exclusive";
+    case Observer::Kind::seat:
+      return "seat";
+    case Observer::Kind::leader:
+      return "leader";
+  }
+  return "unknown kind";
+}
+
 std::string_view to_string(Observer::NodeState state) noexcept {
   switch (state) {
     case Observer::NodeState::connecting:
@@ -39,6 +51,7 @@ std::string_view to_string(Observer::LineStep step) noexcept {
   return "unknown step";
 }
 
+std::ostream& operator<<(std::ostream& out, Observer::Kind value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Observer::NodeState value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Observer::LineStep value) { return out << to_string(value); }
 

@@ -87,6 +87,18 @@ std::string_view to_string(Errc code) noexcept {
   return "unknown";
 }
 
+std::string_view to_string(SequencerState state) noexcept {
+  switch (state) {
+    case SequencerState::valid:
+      return "valid";
+    case SequencerState::stale:
+      return "stale";
+    case SequencerState::unknown:
+      return "unknown";
+  }
+  return "unknown state";
+}
+
 std::string_view to_string(Release release) noexcept {
   switch (release) {
     case Release::released:
@@ -227,6 +239,7 @@ std::string_view to_string(Order order) noexcept {
 
 std::ostream& operator<<(std::ostream& out, Errc value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Release value) { return out << to_string(value); }
+std::ostream& operator<<(std::ostream& out, SequencerState value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, State value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, Loss value) { return out << to_string(value); }
 std::ostream& operator<<(std::ostream& out, NodeStatus value) { return out << to_string(value); }

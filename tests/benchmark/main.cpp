@@ -28,6 +28,8 @@ struct Arguments {
   unsigned kill = 0;
   unsigned busy = 16;
   unsigned leases = 10'000;
+  unsigned observers = 64;
+  unsigned terms = 50;
   unsigned seconds = 30;
   unsigned max_ttl = 60;
   std::vector<unsigned> waiters{1, 2, 8, 64, 256};
@@ -114,6 +116,17 @@ void add_hostile(CLI::App& app, Arguments& arguments, AnyReport& report) {
       [&] { report = bench::hostile(arguments.nodes, arguments.flood, arguments.leases, arguments.cycles); });
 }
 
+void add_election(CLI::App& app, Arguments& arguments, AnyReport& report) {
+  CLI::App* election = add_command(
+      app, "election", "How soon observers are told of a new leader after the old one resigned", arguments);
+  election->add_option("--observers", arguments.observers, "number of observers, 1 to 256 (default 64)")
+      ->check(CLI::Range(1, 256));
+  election->add_option("--terms", arguments.terms, "how many leaders resign, 1 to 100000 (default 50)")
+      ->check(CLI::Range(1, 100'000));
+  election->callback(
+      [&] { report = bench::election(arguments.nodes, arguments.observers, arguments.terms); });
+}
+
 void add_contention(CLI::App& app, Arguments& arguments, AnyReport& report) {
   CLI::App* contention = add_command(
       app, "contention",
@@ -192,6 +205,7 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
   degraded->callback([&] { report = measure_degraded(arguments); });
   add_hostile(app, arguments, report);
   add_contention(app, arguments, report);
+  add_election(app, arguments, report);
   add_handshakes(app, arguments, report);
   add_outages(app, arguments, report);
 }

@@ -80,6 +80,9 @@ int check_arguments(const Commands& commands) {
     case CommandName::release:
       check(commands.release_arguments.nodes);
       break;
+    case CommandName::check:
+      check(commands.check_arguments.nodes);
+      break;
     case CommandName::set:
       must(commands.nodes_arguments.nodes.max_ttl.has_value(), "what is to be set is given");
       check(commands.nodes_arguments);

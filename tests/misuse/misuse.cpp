@@ -27,6 +27,8 @@ bool misuse(redlock::LockClient& locks, redlock::Lease& lease) {
   locks.lock("x").value();                                              // refused: nodiscard
   lease.extend();                                                       // refused: nodiscard
   lease.orphan();                                                       // refused: nodiscard
+  lease.sequencer();                                                    // refused: nodiscard
+  locks.check(lease.sequencer());                                       // refused: nodiscard
   return copy.valid() && from_result.valid();
 }
 #endif

@@ -134,7 +134,7 @@ TEST_CASE("every_option_is_in_the_man_page_and_in_all_completions") {
   const std::string fish = read_project_file("src/tool/completion/redlock.fish");
   std::set<std::string> options;
   for (const char* const command :
-       {"run", "elect", "leader", "status", "list", "watch", "release", "nodes", "acl"})
+       {"run", "elect", "leader", "status", "list", "watch", "release", "check", "nodes", "acl"})
     options.merge(options_in(run_tool({command, "--help"}).output));
   CHECK(options.size() >= 8);
   for (const std::string& option : options) {
@@ -156,7 +156,7 @@ TEST_CASE("the_synopsis_in_the_man_page_has_the_options_of_each_command_and_no_o
   };
   const std::set<std::string> node_options = options_of_synopsis(part("\nEach\n.I NODE-OPTION\n", "\n.SH"));
   for (const std::string command :
-       {"run", "elect", "leader", "status", "list", "watch", "release", "nodes"}) {
+       {"run", "elect", "leader", "status", "list", "watch", "release", "check", "nodes"}) {
     const std::string usage = part("\n.B redlock " + command, "\n.br");
     CHECK_THAT(usage, contains("\n.RI [ NODE-OPTION ]...\n"));
     std::set<std::string> shown = options_of_synopsis(usage);
@@ -172,7 +172,8 @@ TEST_CASE("the_synopsis_in_the_man_page_has_the_options_of_each_command_and_no_o
 }
 
 TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
-  CHECK(completed("redlock ''") == "run elect leader status list watch release nodes acl --help --version\n");
+  CHECK(completed("redlock ''") ==
+        "run elect leader status list watch release check nodes acl --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");

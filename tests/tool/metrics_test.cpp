@@ -32,7 +32,7 @@ std::string read_file(const std::string& path) {
 }
 double attempts(const MetricsText& text, const std::string& outcome) {
   const std::string series =
-      "redlock_attempt_duration_seconds_count{resource=\"r\",outcome=\"" + outcome + "\"}";
+      "redlock_attempt_duration_seconds_count{resource=\"r\",kind=\"exclusive\",outcome=\"" + outcome + "\"}";
   return text.has(series) ? text[series] : 0;
 }
 
@@ -58,8 +58,8 @@ TEST_CASE("a_run_writes_its_metrics_file") {
   CHECK(holder.wait().code == 0);
   const MetricsText text{read_file(f.file)};
   CHECK(attempts(text, "acquired") == 1);
-  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"released\"}"] == 1);
-  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"deleted\"}"] == 0);
+  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",kind=\"exclusive\",end=\"released\"}"] == 1);
+  CHECK(text["redlock_losses_total{resource=\"r\",kind=\"exclusive\",reason=\"deleted\"}"] == 0);
   CHECK(text["redlock_node_ready{resource=\"r\",node=\"" + nodes.url(0) + "\"}"] == 1);
 }
 
@@ -98,8 +98,9 @@ TEST_CASE("a_lost_lock_is_counted_with_its_reason") {
   for (int node = 0; node < 3; ++node) RawClient{nodes.port(node)}.del("r");
   CHECK(holder.wait().code == 72);
   const MetricsText text{read_file(f.file)};
-  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"deleted\"}"] == 1);
-  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"already_lost\"}"] == 1);
+  CHECK(text["redlock_losses_total{resource=\"r\",kind=\"exclusive\",reason=\"deleted\"}"] == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",kind=\"exclusive\",end=\"already_lost\"}"] ==
+        1);
 }
 
 TEST_CASE("a_command_terminated_before_the_deadline_is_counted_as_a_loss") {
@@ -113,8 +114,9 @@ TEST_CASE("a_command_terminated_before_the_deadline_is_counted_as_a_loss") {
   for (const int node : {0, 1}) nodes.kill(node);
   CHECK(holder.wait().code == 72);
   const MetricsText text{read_file(f.file)};
-  CHECK(text["redlock_losses_total{resource=\"r\",reason=\"no_quorum\"}"] == 1);
-  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",end=\"already_lost\"}"] == 1);
+  CHECK(text["redlock_losses_total{resource=\"r\",kind=\"exclusive\",reason=\"no_quorum\"}"] == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",kind=\"exclusive\",end=\"already_lost\"}"] ==
+        1);
 }
 
 TEST_CASE("an_unwritable_file_is_a_warning_and_the_command_runs") {

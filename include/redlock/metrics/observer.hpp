@@ -34,11 +34,19 @@ inline namespace v1 {
 /// block, and the remaining events are delivered later. In a child of fork() no events are delivered.
 class REDLOCK_EXPORT Observer {
  public:
+  /// What a lock is used for. Later versions may add kinds.
+  enum class Kind : std::uint8_t {
+    exclusive,  ///< A lock with one holder. So is one that was adopted, whatever it was before.
+    seat,       ///< A seat of a semaphore, or the call for any of them.
+    leader,     ///< The lock of an `Election`.
+  };
+
   /// One attempt at a lock, which asks all nodes once. A call that waits makes several. An attempt at several locks is reported
   /// for each of them: when one fails, those under way fail for the same reason, and those that were granted before are
   /// given back although they are reported as acquired.
   struct Attempt {
     std::string resource = {};
+    Kind kind = Kind::exclusive;
     std::optional<Errc> failure = {};   ///< Empty if the lock was acquired.
     Clock::duration took{};             ///< From just before the first byte is sent until the decision.
     bool second_round = false;          ///< A second round to some nodes had to confirm the fencing token.
@@ -50,6 +58,7 @@ class REDLOCK_EXPORT Observer {
   /// reported for each of them, with the same outcome.
   struct Wait {
     std::string resource = {};
+    Kind kind = Kind::exclusive;
     std::optional<Errc> failure = {};  ///< Empty if the call returned a lease.
     Clock::duration waited{};          ///< How long the call took.
   };
@@ -67,6 +76,7 @@ class REDLOCK_EXPORT Observer {
   /// comes *granted* or *left*.
   struct Line {
     std::string resource = {};
+    Kind kind = Kind::exclusive;
     LineStep step = LineStep::entered;
     std::uint64_t position =
         0;  ///< From 1 on, if *entered* or *waiting*. A client with several calls counts as one.
@@ -78,6 +88,7 @@ class REDLOCK_EXPORT Observer {
   /// A lease that ended. Reported once for each lease, when it is released or lost, whichever comes first.
   struct Hold {
     std::string resource = {};
+    Kind kind = Kind::exclusive;
     Clock::duration held{};              ///< Counted from the start of the attempt that acquired it.
     Clock::duration validity_left{};     ///< At the start of the release; zero if the lease had ended before.
     Release release = Release::unknown;  ///< Also *unknown* if the lease was handed over by `Lease::orphan`.
@@ -88,6 +99,7 @@ class REDLOCK_EXPORT Observer {
   /// A finished extension.
   struct Extension {
     std::string resource = {};
+    Kind kind = Kind::exclusive;
     State state = State::held;  ///< The lease's state afterwards: *held* (on success), *in_doubt* or *lost*.
     Clock::duration took{};     ///< From just before the first byte is sent until the decision.
     std::optional<Clock::duration> late = {};  ///< How late a renewal started. Empty for `Lease::extend`.
@@ -129,9 +141,11 @@ class REDLOCK_EXPORT Observer {
 };
 
 /// Returns the enumerator's name, such as `"barred"`.
+[[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::Kind) noexcept;
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::NodeState) noexcept;
 [[nodiscard]] REDLOCK_EXPORT std::string_view to_string(Observer::LineStep) noexcept;
 /// Writes that name.
+REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::Kind);
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::NodeState);
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::LineStep);
 
@@ -139,6 +153,8 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Observer::LineStep);
 }  // namespace redlock
 
 #ifdef __cpp_lib_format
+template <>
+struct std::formatter<redlock::Observer::Kind> : redlock::detail::NameFormatter<redlock::Observer::Kind> {};
 template <>
 struct std::formatter<redlock::Observer::NodeState>
     : redlock::detail::NameFormatter<redlock::Observer::NodeState> {};

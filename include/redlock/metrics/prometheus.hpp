@@ -14,26 +14,28 @@ inline namespace v1 {
 /// Counts the events of clients (set it in `Options::observer`) and writes them in Prometheus' text format,
 /// version 0.0.4. Several clients may share one object; their numbers are then added up.
 ///
-/// | metric                               | type      | labels       | meaning                                            |
-/// |--------------------------------------|-----------|--------------|----------------------------------------------------|
-/// | redlock_attempt_duration_seconds     | histogram | outcome      | duration of attempts: acquired, held, no_quorum, … |
-/// | redlock_second_rounds_total          | counter   |              | attempts with a second round for the fencing token |
-/// | redlock_wait_duration_seconds        | histogram | outcome      | duration of calls that could wait for a lock       |
-/// | redlock_line_waiting                 | gauge     |              | calls that stand in line                           |
-/// | redlock_line_position                | histogram |              | position of calls when they entered the line       |
-/// | redlock_line_duration_seconds        | histogram | outcome      | how long they stood there: granted, left           |
-/// | redlock_line_bypasses_total          | counter   |              | locks that others got before the first one in line |
-/// | redlock_line_refusals_total          | counter   |              | calls not treated in order, for lack of rights     |
-/// | redlock_hold_duration_seconds        | histogram | end          | hold times: released, already_lost, unknown        |
-/// | redlock_validity_left_seconds        | histogram |              | validity left when a lease was released in time    |
-/// | redlock_losses_total                 | counter   | reason       | leases that were lost                              |
-/// | redlock_extension_duration_seconds   | histogram | outcome      | duration of extensions: held, in_doubt, lost       |
-/// | redlock_renewal_lateness_seconds     | histogram |              | how late renewals started                          |
-/// | redlock_node_ready                   | gauge     | node         | 1 if the node votes, else 0                        |
-/// | redlock_node_troubles_total          | counter   | node, status | how often the node stopped voting or failed        |
-/// | redlock_node_reconnects_total        | counter   | node         | connections after the first                        |
-/// | redlock_node_certificate_end_seconds | gauge     | node         | when the node's certificate ends, since 1970       |
-/// | redlock_observer_dropped_total       | counter   |              | events dropped because they came too fast          |
+/// | metric                               | type      | labels        | meaning                                            |
+/// |--------------------------------------|-----------|---------------|----------------------------------------------------|
+/// | redlock_attempt_duration_seconds     | histogram | kind, outcome | duration of attempts: acquired, held, no_quorum, … |
+/// | redlock_second_rounds_total          | counter   | kind          | attempts with a second round for the fencing token |
+/// | redlock_wait_duration_seconds        | histogram | kind, outcome | duration of calls that could wait for a lock       |
+/// | redlock_line_waiting                 | gauge     | kind          | calls that stand in line                           |
+/// | redlock_line_position                | histogram | kind          | position of calls when they entered the line       |
+/// | redlock_line_duration_seconds        | histogram | kind, outcome | how long they stood there: granted, left           |
+/// | redlock_line_bypasses_total          | counter   | kind          | locks that others got before the first one in line |
+/// | redlock_line_refusals_total          | counter   | kind          | calls not treated in order, for lack of rights     |
+/// | redlock_hold_duration_seconds        | histogram | kind, end     | hold times: released, already_lost, unknown        |
+/// | redlock_validity_left_seconds        | histogram | kind          | validity left when a lease was released in time    |
+/// | redlock_losses_total                 | counter   | kind, reason  | leases that were lost                              |
+/// | redlock_extension_duration_seconds   | histogram | kind, outcome | duration of extensions: held, in_doubt, lost       |
+/// | redlock_renewal_lateness_seconds     | histogram | kind          | how late renewals started                          |
+/// | redlock_node_ready                   | gauge     | node          | 1 if the node votes, else 0                        |
+/// | redlock_node_troubles_total          | counter   | node, status  | how often the node stopped voting or failed        |
+/// | redlock_node_reconnects_total        | counter   | node          | connections after the first                        |
+/// | redlock_node_certificate_end_seconds | gauge     | node          | when the node's certificate ends, since 1970       |
+/// | redlock_observer_dropped_total       | counter   |               | events dropped because they came too fast          |
+///
+/// `kind` is that of `Observer::Kind`. The lines of a kind appear with its first event.
 ///
 /// There is no label for the resource, because each name would add dozens of lines that never go away. To
 /// tell apart a few resources that matter, use one object for each, with labels of your own.

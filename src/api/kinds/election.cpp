@@ -65,8 +65,8 @@ Election::Election(LockClient& client, std::string_view name, std::string_view c
     : client_{client.client_}, name_{name}, options_{of_candidate(std::move(options), candidate)} {}
 Election::~Election() = default;
 
-LockResult Election::campaign(std::stop_token stop) { return client_.lock(name_, options_, std::move(stop)); }
-LockResult Election::try_campaign() { return client_.try_lock(name_, options_); }
+LockResult Election::campaign(std::stop_token stop) { return client_.campaign(name_, options_, stop); }
+LockResult Election::try_campaign() { return client_.try_campaign(name_, options_); }
 
 std::optional<Leader> Election::leader() { return detail::leader_of(client_.client().holder(name_)); }
 

@@ -48,7 +48,8 @@ LockAllResult Client::acquire_all(std::span<const std::string_view> resources, c
     result = run(call_of(resources[order.front()], options, attempts, give_up_at), claims, resources, order,
                  options, stop);
   if (attempts == Attempts::until_time)
-    for (const std::string_view resource : resources) tell_of_wait(resource, result->code(), called);
+    for (const std::string_view resource : resources)
+      tell_of_wait(resource, kind_of(options), result->code(), called);
   return std::move(*result);
 }
 

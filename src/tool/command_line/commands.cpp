@@ -137,6 +137,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
 }
 
 CLI::App* add_elect(CLI::App& app, RunArguments& arguments) {
+  arguments.is_election = true;
   CLI::App* const elect = app.add_subcommand("elect", "run a command while this candidate leads");
   elect->formatter(std::make_shared<RunFormatter>(about_elect, "elect [OPTIONS] NAME"));
   elect->footer(elect_footer);
@@ -231,6 +232,19 @@ CLI::App* add_revoke(CLI::App& app, RevokeArguments& arguments) {
   return revoke;
 }
 
+CLI::App* add_check(CLI::App& app, CheckArguments& arguments) {
+  CLI::App* const check = app.add_subcommand("check", "see whether a sequencer is valid");
+  check->formatter(std::make_shared<CommandFormatter>(about_check));
+  check->footer(check_footer);
+  add_nodes(*check, arguments.nodes);
+  check->add_flag("--json", arguments.json, "print a JSON object");
+  check
+      ->add_option("SEQUENCER", arguments.sequencer,
+                   "what names the lease: the value of REDLOCK_SEQUENCER in a command of redlock run")
+      ->required();
+  return check;
+}
+
 CLI::App* add_nodes_command(CLI::App& app, NodesArguments& arguments) {
   CLI::App* const nodes = app.add_subcommand("nodes", "see how the nodes are, or wait until all vote");
   nodes->formatter(std::make_shared<CommandFormatter>(about_nodes));
@@ -312,6 +326,7 @@ Commands::Commands(CLI::App& app)
       watch{add_watch(app, watch_arguments)},
       release{add_release(app, release_arguments)},
       revoke{add_revoke(app, revoke_arguments)},
+      check{add_check(app, check_arguments)},
       nodes{add_nodes_command(app, nodes_arguments)},
       set{add_set(*nodes)},
       init{add_init(*nodes)},
@@ -327,6 +342,7 @@ CommandName Commands::chosen() const {
   if (watch->parsed()) return CommandName::watch;
   if (release->parsed()) return CommandName::release;
   if (revoke->parsed()) return CommandName::revoke;
+  if (check->parsed()) return CommandName::check;
   if (set->parsed()) return CommandName::set;
   if (init->parsed()) return CommandName::init;
   if (acl->parsed()) return CommandName::acl;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tool/acl/acl.hpp"
+#include "tool/check/check.hpp"
 #include "tool/election/leader.hpp"
 #include "tool/locks/list.hpp"
 #include "tool/locks/release.hpp"
@@ -28,6 +29,7 @@ enum class CommandName : std::uint8_t {
   watch,
   release,
   revoke,
+  check,
   nodes,
   set,
   init,
@@ -52,6 +54,7 @@ struct Commands {
   WatchArguments watch_arguments;
   ReleaseArguments release_arguments;
   RevokeArguments revoke_arguments;
+  CheckArguments check_arguments;
   NodesArguments nodes_arguments;
   AclArguments acl_arguments;
   CLI::App* run;
@@ -62,6 +65,7 @@ struct Commands {
   CLI::App* watch;
   CLI::App* release;
   CLI::App* revoke;
+  CLI::App* check;
   CLI::App* nodes;
   CLI::App* set;
   CLI::App* init;

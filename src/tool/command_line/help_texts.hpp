@@ -16,7 +16,8 @@ inline constexpr const char* about_run =
     "Runs CMD while holding the lock RESOURCE. Extends the lock while CMD runs and releases it afterwards.\n"
     "CMD never outlives the lock: if the lock cannot be extended, CMD's process group gets SIGTERM, and\n"
     "SIGKILL just before the lock's deadline. CMD's environment contains REDLOCK_RESOURCE, REDLOCK_OWNER,\n"
-    "REDLOCK_FENCING_TOKEN and REDLOCK_DEADLINE_MS (measured by CLOCK_BOOTTIME).\n\n"
+    "REDLOCK_FENCING_TOKEN, REDLOCK_SEQUENCER (see redlock check) and REDLOCK_DEADLINE_MS (measured by\n"
+    "CLOCK_BOOTTIME).\n\n"
     "With several RESOURCEs, takes all of their locks or none, and CMD ends if one is lost. The variables\n"
     "of the first are REDLOCK_RESOURCE_1, REDLOCK_OWNER_1 and REDLOCK_FENCING_TOKEN_1, and so on.";
 
@@ -130,6 +131,20 @@ inline constexpr const char* release_footer =
     "  1    nothing was released: the lock is free, somebody else holds it, or the answer was no\n"
     "  64   wrong usage or configuration; also if there is no terminal to ask on\n"
     "  69   too few nodes answered, so the holder may still have the lock";
+
+inline constexpr const char* about_check =
+    "Asks the nodes whether the lease that SEQUENCER names is held, and prints valid, stale or unknown. This "
+    "is\n"
+    "how it was a moment ago: the lease may end at any time, so compare fencing tokens where that matters.\n"
+    "Changes nothing.";
+
+inline constexpr const char* check_footer =
+    "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
+    "Exit codes:\n"
+    "  0    valid: most of the nodes have shown this holder\n"
+    "  1    stale: the lease is over\n"
+    "  64   wrong usage or configuration; also if SEQUENCER is none\n"
+    "  69   too few nodes answered to tell";
 
 inline constexpr const char* about_nodes =
     "Prints how each node is, what is wrong with the nodes and what to do about it. Changes nothing. Needs "

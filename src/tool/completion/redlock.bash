@@ -38,12 +38,12 @@ _redlock() {
     elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics --revocable -q --quiet -v --verbose --clean-env --help --" ;;
     leader) words="$nodes --json --watch --help" ;;
     status) words="$nodes --json --help" ;;
-    list | watch) words="$nodes --json --help" ;;
+    list | watch | check) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;
     revoke) words="$nodes --help" ;;
     nodes) words="init set $nodes --json --resource --wait --timeout --help" ;;
     acl) words='--for --key-prefix --user --help' ;;
-    *) words='run elect leader status list watch release revoke nodes acl --help --version' ;;
+    *) words='run elect leader status list watch release revoke check nodes acl --help --version' ;;
   esac
   if [[ $COMP_CWORD -eq 1 || ${COMP_WORDS[1]} == nodes || $word == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"); fi
 }

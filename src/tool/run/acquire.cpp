@@ -45,6 +45,14 @@ struct One {
   LockResult wait(const std::stop_token& stop) { return locks.lock(resource, options, stop); }
 };
 
+/// The calls of a candidate, who has no time limit.
+struct Candidacy {
+  Election& election;
+
+  LockResult try_once() { return election.try_campaign(); }
+  LockResult wait(const std::stop_token& stop) { return election.campaign(stop); }
+};
+
 /// The calls for the locks of several.
 struct Several {
   Redlock& locks;
@@ -63,7 +71,8 @@ struct Several {
 template <class Calls>
 auto wait_for_holder(Calls& calls, const RunArguments& arguments, Progress& progress,
                      const std::stop_token& stop) {
-  if (arguments.wait) return calls.try_for(*arguments.wait, stop);
+  if constexpr (requires(Duration limit) { calls.try_for(limit, stop); })
+    if (arguments.wait) return calls.try_for(*arguments.wait, stop);
   auto result = calls.try_once();
   while (result.is_held()) {
     std::stop_source wait;
@@ -134,6 +143,10 @@ Leases acquire(Redlock& locks, const RunArguments& arguments, std::function<void
   LockOptions options = options_of(arguments);
   options.on_revoke = std::move(on_revoke);
   const std::vector<std::string>& resources = arguments.resources;
+  if (arguments.is_election) {
+    Election election{locks, resources.front(), options.label, options};
+    return take(Candidacy{election});
+  }
   if (resources.size() == 1) return take(One{locks, resources.front(), options});
   return take(Several{locks, {resources.begin(), resources.end()}, options});
 }

@@ -66,10 +66,11 @@ void add_locks(const Leases& leases, std::vector<std::string>& environment) {
     environment.push_back("REDLOCK_RESOURCE" + end + lease.resource());
     environment.push_back("REDLOCK_OWNER" + end + lease.owner_value());
     environment.push_back("REDLOCK_FENCING_TOKEN" + end + std::to_string(lease.fencing_token().value()));
+    environment.push_back("REDLOCK_SEQUENCER" + end + lease.sequencer().to_string());
   }
   const auto deadline = std::chrono::floor<milliseconds>(leases.deadline().time_since_epoch());
   environment.push_back("REDLOCK_DEADLINE_MS=" + std::to_string(deadline.count()));
-  drop({"REDLOCK_RESOURCE", "REDLOCK_OWNER", "REDLOCK_FENCING_TOKEN"},
+  drop({"REDLOCK_RESOURCE", "REDLOCK_OWNER", "REDLOCK_FENCING_TOKEN", "REDLOCK_SEQUENCER"},
        environment);  // of a redlock around this one
 }
 

@@ -52,6 +52,10 @@ Report loss(unsigned nodes, unsigned busy, std::size_t cycles);
 /// of persistence. Takes eight minutes with the default of 60 s.
 Outages outages(unsigned max_ttl_in_seconds);
 
+/// The time from the call by which a leader resigns until the next candidate in line has its lease, and until the last of so many
+/// observers, each with a client of its own, was told of it: median and greatest of so many terms.
+Facts election(unsigned nodes, unsigned observers, unsigned terms);
+
 /// How many connections one thread makes in a second, without TLS, with full handshakes and with resumed sessions; the CPU
 /// time of this process for each; and the memory of `count` connections that are kept.
 Facts handshakes(unsigned count);

@@ -209,6 +209,19 @@ void is_handed_over(Surroundings& world, Transcript& see) {
   see.push_back(seen(world.locks().adopt({"never", "held"})));
 }
 
+void is_checked(Surroundings& world, Transcript& see) {
+  const Sequencer lost = world.locks().try_lock("lost").value().sequencer();
+  see.emplace_back(to_string(world.locks().check(lost)));
+  world.take("lost");
+  see.emplace_back(to_string(world.locks().check(lost)));
+  const Lease lease = world.locks().try_lock("r", {.ttl = 60s}).value();
+  for (const int node : {2, 1}) {
+    see.emplace_back(to_string(world.locks().check(lease.sequencer())));
+    world.set_node(node, FakeNodeState::hanging);
+  }
+  see.emplace_back(to_string(world.locks().check(lease.sequencer())));
+}
+
 void is_refused(Surroundings& world, Transcript& see) {
   see.push_back(world.locks().try_lock("").message());
   see.push_back(world.locks().try_lock("redlock:x").message());
@@ -252,6 +265,7 @@ TEST_CASE("fake_locks_show_what_real_nodes_show") {
       {"nodes refuse", nodes_refuse, 12},
       {"nodes hang", nodes_hang, 12},
       {"is handed over", is_handed_over, 13},
+      {"is checked", is_checked, 5},
       {"is refused", is_refused, 4},
       {"is cancelled", is_cancelled, 3},
       {"is a mutex", is_a_mutex, 4},

@@ -90,6 +90,32 @@ TEST_CASE("a_call_that_stands_in_line_is_reported_with_its_place") {
   CHECK(lines.back().waited > lines.front().waited);
 }
 
+TEST_CASE("every_event_of_a_lock_has_its_kind") {
+  using Kind = Observer::Kind;
+  Fixture f;
+  const auto use = [](redlock::Lease lease) {
+    CHECK(lease.extend());
+    lease.release();
+  };
+  use(f.locks->lock("plain").value());
+  use(f.locks->lock("gpu", {.seats = 2}).value());
+  use(redlock::Election{*f.locks, "cron"}.campaign().value());
+  use(std::move(f.locks->lock_all({"a", "b"}).value()[0]));
+  f.end();
+  const auto check = [](const auto& events) {
+    CHECK(events.size() >= 4);
+    for (const auto& event : events) {
+      CAPTURE(event.resource);
+      const bool is_seat = event.resource.starts_with("gpu");
+      CHECK(event.kind == (is_seat ? Kind::seat : event.resource == "cron" ? Kind::leader : Kind::exclusive));
+    }
+  };
+  check(f.recorder->attempts());
+  check(f.recorder->waits());
+  check(f.recorder->holds());
+  check(f.recorder->extensions());
+}
+
 TEST_CASE("a_lock_that_only_others_in_line_keep_from_a_caller_says_so") {
   Fixture f;
   f.servers.command({"SET", "redlock:qw:{app:r}", "a line", "PX", "60000"});
@@ -349,10 +375,10 @@ TEST_CASE("every_lease_of_a_busy_client_with_many_threads_is_counted") {
   }
   const MetricsText text{metrics->text()};
   CHECK(leases == 200);
-  CHECK(text["redlock_attempt_duration_seconds_count{outcome=\"acquired\"}"] == 200);
-  CHECK(text["redlock_wait_duration_seconds_count{outcome=\"acquired\"}"] == 200);
-  CHECK(text["redlock_hold_duration_seconds_count{end=\"released\"}"] == 200);
-  CHECK(text["redlock_validity_left_seconds_count"] == 200);
+  CHECK(text["redlock_attempt_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 200);
+  CHECK(text["redlock_wait_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 200);
+  CHECK(text["redlock_hold_duration_seconds_count{kind=\"exclusive\",end=\"released\"}"] == 200);
+  CHECK(text["redlock_validity_left_seconds_count{kind=\"exclusive\"}"] == 200);
   CHECK(text["redlock_observer_dropped_total"] == 0);
   for (const std::string& url : nodes.urls()) CHECK(text["redlock_node_ready{node=\"" + url + "\"}"] == 1);
 }

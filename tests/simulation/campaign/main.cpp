@@ -36,7 +36,8 @@ void print(const Figures& figures) {
             << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
             << " by a second round, " << figures.adoptions << " adopted), " << figures.extensions
             << " extensions, " << figures.repairs << " copies put back, " << figures.kept
-            << " releases that keep the lock, " << figures.releases_in_callbacks << " released in callbacks\n"
+            << " releases that keep the lock, " << figures.checks << " checks, "
+            << figures.releases_in_callbacks << " released in callbacks\n"
             << "bypasses of calls in line, with and without faults: " << figures.bypasses
             << "; two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused

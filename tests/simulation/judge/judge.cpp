@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 13> names{
+  constexpr std::array<std::string_view, 14> names{
       "exclusion", "honesty", "tokens",  "fence", "ownership", "liveness", "quiescence",
-      "order",     "wake-up", "traffic", "delay", "at-least",  "seats"};
+      "order",     "wake-up", "traffic", "delay", "at-least",  "seats",    "check"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -33,6 +33,7 @@ void Figures::add(const Figures& other) {
   extensions += other.extensions;
   repairs += other.repairs;
   kept += other.kept;
+  checks += other.checks;
   releases_in_callbacks += other.releases_in_callbacks;
   bypasses += other.bypasses;
   overlaps += other.overlaps;
@@ -65,6 +66,32 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
 
 void Judge::copied(std::string_view owner) {
   if (Lease* const lease = find(owner)) lease->has_new_copies = true;
+  for (auto& [caller, check] : checks_) {
+    const Lease& lease = leases_[check.lease];
+    if (lease.owner != owner) continue;
+    check.has_new_copies = true;
+    check.most_copies = std::max(check.most_copies, world_.copies(lease.resource, owner));
+  }
+}
+
+void Judge::check_begins(Caller caller, LeaseIndex index) {
+  const Lease& lease = leases_[index];
+  checks_[caller] = {index, world_.copies(lease.resource, lease.owner)};
+}
+
+/// Without new copies, those at the end were there all the time. Where nodes come back with old data, or their clocks are set
+/// back, copies return unnoticed.
+void Judge::check_ended(Caller caller, SequencerState said, Instant now) {
+  const Check check = checks_.at(caller);
+  checks_.erase(caller);
+  ++figures_.checks;
+  if (schedule_.profile == Profile::beyond || copies_return()) return;
+  const Lease& lease = leases_[check.lease];
+  if (said == SequencerState::valid && check.most_copies < quorum(lease.resource))
+    report(Rule::check, now, "a check calls a lease valid that no majority has had meanwhile");
+  if (said == SequencerState::stale && !check.has_new_copies &&
+      world_.copies(lease.resource, lease.owner) >= quorum(lease.resource))
+    report(Rule::check, now, "a check calls a lease stale that a majority has had all the time");
 }
 
 void Judge::put_back(std::string_view owner, int node, int others) {

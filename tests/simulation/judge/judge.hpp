@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "redlock/status.hpp"
 #include "simulation/judge/history.hpp"
 #include "simulation/judge/line_judge.hpp"
 #include "simulation/judge/rule.hpp"
@@ -28,6 +31,7 @@ struct Figures {
   std::uint64_t adoptions = 0;
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
+  std::uint64_t checks = 0;
   std::uint64_t kept = 0;  // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;
   std::uint64_t bypasses = 0;  // a call was served before one that stood in line when it began
@@ -100,6 +104,10 @@ class Judge {
   }
   /// A release reported that the lease was still held.
   void released(std::string_view owner, Instant now);
+  /// A thread of a client asks whether this lease is held, until `check_ended`.
+  using Caller = std::pair<int, int>;
+  void check_begins(Caller caller, LeaseIndex lease);
+  void check_ended(Caller caller, SequencerState said, Instant now);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
@@ -122,6 +130,11 @@ class Judge {
   Figures& figures() noexcept { return figures_; }
 
  private:
+  struct Check {
+    LeaseIndex lease;
+    int most_copies;  // that the lease has had at one time
+    bool has_new_copies = false;
+  };
   [[nodiscard]] bool in_force(const Lease& lease) const {
     return !lease.over && !lease.loss_is_reported && world_.is_valid(lease.client, lease.deadline);
   }
@@ -139,6 +152,7 @@ class Judge {
   Lookup world_;
   const bool names_seats_;
   std::vector<Lease> leases_;
+  std::map<Caller, Check> checks_;
   std::vector<Stores> stores_;
   bool people_delete_ = false;
   LineJudge lines_;

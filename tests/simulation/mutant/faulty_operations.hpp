@@ -11,6 +11,7 @@
 
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
@@ -206,6 +207,21 @@ class MinorityExtends final : public OperationWrapper {
     if (extended_) reply.integer = 1;
   }
   bool extended_ = false;
+};
+
+/// After one node has shown a copy of the lease that is checked, all others count as if they had.
+class OneNodeSuffices final : public OperationWrapper {
+ public:
+  OneNodeSuffices(std::unique_ptr<Operation> inner, std::size_t, const Mutant::SendSeparately&)
+      : OperationWrapper{std::move(inner)} {}
+
+ private:
+  void change_reply(NodeIndex, Step, Reply& reply) override {
+    const auto& check = static_cast<const core::LeaseCheck&>(inner());
+    if (shown_.empty() && reply.text.starts_with(check.subject().id)) shown_ = reply.text;
+    if (!shown_.empty() && reply.is(Reply::Kind::string)) reply.text = shown_;
+  }
+  std::string shown_;
 };
 
 /// Nodes without the value get it back even if the extension had no majority.

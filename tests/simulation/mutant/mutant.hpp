@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/lock/acquisition.hpp"
@@ -49,6 +50,7 @@ class Mutant {
     static_cast<void>(claim), static_cast<void>(previous_owner);
   }
   virtual void before_hold(core::Claim& claim) const { static_cast<void>(claim); }
+  virtual void before_check(core::LeaseCheck::Subject& subject) const { static_cast<void>(subject); }
   virtual void before_extension(core::LeaseState& held) const { static_cast<void>(held); }
   /// Puts something between the engine and the operation.
   [[nodiscard]] virtual std::unique_ptr<core::Operation> wrap(std::unique_ptr<core::Operation> operation,

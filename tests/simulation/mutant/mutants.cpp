@@ -11,6 +11,7 @@
 
 #include "redlock/core/base/quorum.hpp"
 #include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/marker.hpp"
@@ -281,6 +282,13 @@ class SeatsShareKey final : public NamedMutant {
   }
 };
 
+/// Whoever has the lock, its lease is taken for the one that is checked.
+class IgnoresId final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_check(core::LeaseCheck::Subject& subject) const override { subject.id.clear(); }
+};
+
 class SameOwner : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -444,6 +452,9 @@ bool with_lock_delay(const Schedule& schedule) {
 bool with_at_least(const Schedule& schedule) {
   return schedule.at_least.count() > 0 && !loses_copies(schedule);
 }
+bool with_checks(const Schedule& schedule) {
+  return schedule.workload.checks > 0 && schedule.profile == Profile::within;
+}
 bool with_semaphore(const Schedule& schedule) { return schedule.seats > 0; }
 bool with_two_seats(const Schedule& schedule) { return schedule.seats == 2 && schedule.fencing; }
 bool about_seats(const Schedule& schedule) { return schedule.is_about_lines && schedule.seats > 1; }
@@ -557,6 +568,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(WrappingMutant<Acquisition, NothingIsGivenBack>{"denied-attempt-keeps-its-seat"}, with_semaphore);
   add(SeatsShareKey{"two-seats-on-one-key"}, about_seats);
   add(CountsHolders{"majority-counts-holders"}, with_two_seats);
+  add(WrappingMutant<core::LeaseCheck, OneNodeSuffices>{"one-node-makes-a-lease-valid"}, with_checks);
+  add(IgnoresId{"check-ignores-the-id"}, with_checks);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

@@ -278,6 +278,13 @@ void draw_at_least(Schedule& schedule) {
     schedule.at_least = std::chrono::milliseconds{random.between(ttl / 4, ttl)};
 }
 
+/// In some worlds, clients check each other's leases. Draws from a sequence of its own, too.
+void draw_checks(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x636865636bU};
+  if (schedule.calls.empty() && random.chance(15))
+    schedule.workload.checks = static_cast<int>(random.between(10, 50));
+}
+
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
 /// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
 /// own, too.
@@ -732,6 +739,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (is_about_lines && !schedule.guarded) make_line(schedule, lines);
   if (!is_special) draw_lock_delay(schedule);
   if (!is_special) draw_at_least(schedule);
+  if (!is_special) draw_checks(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -38,6 +38,10 @@ void Process::wake(int index, Time now) {
     case Thread::State::raising:
       if (thread.finished()) rest(thread);
       return;
+    case Thread::State::checking:
+      if (!thread.finished()) return;
+      judge_.check_ended({index_, thread.index}, thread.check->state(), world_.now());
+      return rest(thread);
   }
 }
 
@@ -93,6 +97,8 @@ void Process::begin_call(Thread& thread, Time now) {
                                                        Span{schedule_.node_timeout}),
                   now);
   }
+  if (schedule_.workload.checks > 0 && random_.chance(schedule_.workload.checks) && begin_check(thread, now))
+    return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
@@ -107,6 +113,26 @@ void Process::begin_call(Thread& thread, Time now) {
   if (!thread.scheduled_call && random_.chance(schedule_.workload.cancels))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, longest));
   pursue(thread, now);
+}
+
+/// The holder has told this client of its lease, which may be over since. Returns false if it does not know of any.
+bool Process::begin_check(Thread& thread, Time now) {
+  const auto& leases = judge_.leases();
+  const auto back = static_cast<std::size_t>(random_.between(1, 3));
+  if (back > leases.size()) return false;
+  const Judge::LeaseIndex index = leases.size() - back;
+  const Judge::Lease& lease = leases[index];
+  if (lease.client < 0 || team_of(lease.resource, schedule_) != team_of(index_, schedule_)) return false;
+  core::LeaseCheck::Subject subject{key_of(lease.resource, schedule_), lease.owner.substr(0, 16)};
+  if (mutant_) mutant_->before_check(subject);
+  auto check =
+      std::make_unique<core::LeaseCheck>(std::move(subject), engine_.nodes(), Span{schedule_.node_timeout});
+  thread.check = check.get();
+  thread.state = Thread::State::checking;
+  judge_.check_begins({index_, thread.index}, index);
+  world_.note(index_, "checks a lease");
+  submit(thread, std::move(check), now);
+  return true;
 }
 
 void Process::pursue(Thread& thread, Time now) {

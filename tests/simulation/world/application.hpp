@@ -37,7 +37,16 @@ class Process::ObservedPursuit final : public core::Pursuit {
 
 /// One thread of the application. It acquires locks, accesses the resource and releases.
 struct Process::Thread final : core::Completion {
-  enum class State : std::uint8_t { thinking, asking, holding, writing, extending, releasing, raising };
+  enum class State : std::uint8_t {
+    thinking,
+    asking,
+    holding,
+    writing,
+    extending,
+    releasing,
+    raising,
+    checking
+  };
 
   explicit Thread(Process& of) : process{of} {}
   void completed(core::Operation&) noexcept override { process.ended_ = this; }
@@ -50,6 +59,7 @@ struct Process::Thread final : core::Completion {
   ObservedPursuit* pursuit = nullptr;  // one of these is the operation
   core::Extension* extension = nullptr;
   core::ReleaseOperation* release_operation = nullptr;
+  core::LeaseCheck* check = nullptr;
   Surroundings::Orphan adopted;                   // the lock to adopt; without an owner: none
   core::Claim claim;                              // of the current attempt
   core::Time gives_up_at{};                       // when a call that waits ends

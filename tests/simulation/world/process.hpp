@@ -9,6 +9,7 @@
 
 #include "redlock/core/engine/engine.hpp"
 #include "redlock/core/lease/extension.hpp"
+#include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/lease/loss_queue.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lock/acquisition.hpp"
@@ -117,6 +118,7 @@ class Process {
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
+  bool begin_check(Thread& thread, core::Time now);
   void pursue(Thread& thread, core::Time now);
   void attempt_begins(Thread& thread, core::Claim& claim);
   void call_done(Thread& thread, core::Time now);

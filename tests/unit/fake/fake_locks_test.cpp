@@ -209,6 +209,10 @@ TEST_CASE("a_fake_client_that_a_callback_destroys_lives_until_the_call_returns")
     hang();
     CHECK(locks->adopt({"other", "somebody"}).code() == Errc::no_quorum);
   }
+  SECTION("check") {
+    hang();
+    CHECK(locks->check(Sequencer::parse("redlock1;x;7;0123456789abcdef;r")) == SequencerState::unknown);
+  }
   SECTION("inspect") {
     hang();
     CHECK(locks->inspect("other").size() == 3);

@@ -82,6 +82,18 @@ TEST_CASE("a_holder_of_an_earlier_stay_is_forgotten") {
   CHECK(told(observer).empty());
 }
 
+TEST_CASE("a_stay_is_reported_with_the_kind_of_its_lock") {
+  RecordingObserver observer;
+  StayInLine stay{redlock::Observer::Kind::leader};
+  stay.begin(at(0ms));
+  stay.placed("key", 1, 1, at(1ms), &observer);
+  stay.denied_by("key", "one", at(2ms), &observer);
+  stay.denied_by("key", "other", at(3ms), &observer);
+  stay.refused("key", at(4ms), &observer);
+  CHECK(observer.lines().size() == 4);
+  for (const auto& line : observer.lines()) CHECK(line.kind == redlock::Observer::Kind::leader);
+}
+
 TEST_CASE("a_stay_needs_no_observer") {
   StayInLine stay;
   stay.begin(at(0ms));

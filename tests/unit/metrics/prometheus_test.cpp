@@ -66,17 +66,17 @@ TEST_CASE("every_event_is_counted_under_its_metric_name") {
   Prometheus metrics;
   report_all(metrics);
   const MetricsText text{metrics.text()};
-  CHECK(text["redlock_attempt_duration_seconds_count{outcome=\"acquired\"}"] == 1);
-  CHECK(text["redlock_attempt_duration_seconds_sum{outcome=\"acquired\"}"] == 0.002);
-  CHECK(text["redlock_second_rounds_total"] == 1);
-  CHECK(text["redlock_wait_duration_seconds_sum{outcome=\"timed_out\"}"] == 3);
-  CHECK(text["redlock_hold_duration_seconds_count{end=\"released\"}"] == 1);
-  CHECK(text["redlock_hold_duration_seconds_count{end=\"already_lost\"}"] == 1);
-  CHECK(text["redlock_validity_left_seconds_count"] == 1);
-  CHECK(text["redlock_validity_left_seconds_sum"] == 9);
-  CHECK(text["redlock_losses_total{reason=\"taken\"}"] == 1);
-  CHECK(text["redlock_extension_duration_seconds_count{outcome=\"held\"}"] == 1);
-  CHECK(text["redlock_renewal_lateness_seconds_sum"] == 0.002);
+  CHECK(text["redlock_attempt_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 1);
+  CHECK(text["redlock_attempt_duration_seconds_sum{kind=\"exclusive\",outcome=\"acquired\"}"] == 0.002);
+  CHECK(text["redlock_second_rounds_total{kind=\"exclusive\"}"] == 1);
+  CHECK(text["redlock_wait_duration_seconds_sum{kind=\"exclusive\",outcome=\"timed_out\"}"] == 3);
+  CHECK(text["redlock_hold_duration_seconds_count{kind=\"exclusive\",end=\"released\"}"] == 1);
+  CHECK(text["redlock_hold_duration_seconds_count{kind=\"exclusive\",end=\"already_lost\"}"] == 1);
+  CHECK(text["redlock_validity_left_seconds_count{kind=\"exclusive\"}"] == 1);
+  CHECK(text["redlock_validity_left_seconds_sum{kind=\"exclusive\"}"] == 9);
+  CHECK(text["redlock_losses_total{kind=\"exclusive\",reason=\"taken\"}"] == 1);
+  CHECK(text["redlock_extension_duration_seconds_count{kind=\"exclusive\",outcome=\"held\"}"] == 1);
+  CHECK(text["redlock_renewal_lateness_seconds_sum{kind=\"exclusive\"}"] == 0.002);
   CHECK(text["redlock_node_ready{node=\"redis://a:1\"}"] == 1);
   CHECK(text["redlock_node_reconnects_total{node=\"redis://a:1\"}"] == 1);
   CHECK(text["redlock_node_ready{node=\"redis://b:1\"}"] == 0);
@@ -90,13 +90,33 @@ TEST_CASE("metrics_for_alerts_exist_from_the_start") {
   const MetricsText text{Prometheus{}.text()};
   for (const char* const reason :
        {"deadline_passed", "no_quorum", "deleted", "taken", "max_hold", "shut_down"})
-    CHECK(text["redlock_losses_total{reason=\"" + std::string{reason} + "\"}"] == 0);
-  CHECK(text["redlock_second_rounds_total"] == 0);
+    CHECK(text["redlock_losses_total{kind=\"exclusive\",reason=\"" + std::string{reason} + "\"}"] == 0);
+  CHECK(text["redlock_second_rounds_total{kind=\"exclusive\"}"] == 0);
   CHECK(text["redlock_observer_dropped_total"] == 0);
-  CHECK(text["redlock_line_waiting"] == 0);
-  CHECK(text["redlock_line_bypasses_total"] == 0);
-  CHECK(text["redlock_line_refusals_total"] == 0);
+  CHECK(text["redlock_line_waiting{kind=\"exclusive\"}"] == 0);
+  CHECK(text["redlock_line_bypasses_total{kind=\"exclusive\"}"] == 0);
+  CHECK(text["redlock_line_refusals_total{kind=\"exclusive\"}"] == 0);
   CHECK(text.values().size() == 11);
+}
+
+TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
+  using Kind = Observer::Kind;
+  Prometheus metrics;
+  metrics.attempted({.resource = "r", .kind = Kind::exclusive, .took = 1ms});
+  metrics.attempted({.resource = "gpu#2", .kind = Kind::seat, .took = 1ms});
+  metrics.attempted({.resource = "gpu#3", .kind = Kind::seat, .took = 1ms});
+  metrics.lined_up(
+      {.resource = "cron", .kind = Kind::leader, .step = Observer::LineStep::entered, .position = 1});
+  metrics.ended(
+      {.resource = "gpu#2", .kind = Kind::seat, .release = Release::already_lost, .loss = Loss::taken});
+  const MetricsText text{metrics.text()};
+  CHECK(text["redlock_attempt_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 1);
+  CHECK(text["redlock_attempt_duration_seconds_count{kind=\"seat\",outcome=\"acquired\"}"] == 2);
+  CHECK(text["redlock_line_waiting{kind=\"leader\"}"] == 1);
+  CHECK(text["redlock_line_waiting{kind=\"seat\"}"] == 0);
+  CHECK(text["redlock_losses_total{kind=\"seat\",reason=\"taken\"}"] == 1);
+  CHECK(text["redlock_losses_total{kind=\"leader\",reason=\"taken\"}"] == 0);
+  CHECK(text["redlock_losses_total{kind=\"exclusive\",reason=\"taken\"}"] == 0);
 }
 
 TEST_CASE("calls_in_line_are_counted_with_position_and_time") {
@@ -105,38 +125,38 @@ TEST_CASE("calls_in_line_are_counted_with_position_and_time") {
   metrics.lined_up({.resource = "r", .step = Step::entered, .position = 2, .length = 2});
   metrics.lined_up({.resource = "r", .step = Step::waiting, .position = 1, .length = 1, .waited = 2s});
   metrics.lined_up({.resource = "r", .step = Step::entered, .position = 5, .length = 7});
-  CHECK(MetricsText{metrics.text()}["redlock_line_waiting"] == 2);
+  CHECK(MetricsText{metrics.text()}["redlock_line_waiting{kind=\"exclusive\"}"] == 2);
   metrics.lined_up({.resource = "r", .step = Step::granted, .waited = 3s});
   metrics.lined_up({.resource = "r", .step = Step::bypassed, .waited = 3s});
   metrics.lined_up({.resource = "r", .step = Step::refused});
   const MetricsText text{metrics.text()};
-  CHECK(text["redlock_line_waiting"] == 1);
-  CHECK(text["redlock_line_position_count"] == 2);
-  CHECK(text["redlock_line_position_sum"] == 7);
-  CHECK(text["redlock_line_position_bucket{le=\"2\"}"] == 1);
-  CHECK(text["redlock_line_duration_seconds_sum{outcome=\"granted\"}"] == 3);
-  CHECK(text["redlock_line_bypasses_total"] == 1);
-  CHECK(text["redlock_line_refusals_total"] == 1);
+  CHECK(text["redlock_line_waiting{kind=\"exclusive\"}"] == 1);
+  CHECK(text["redlock_line_position_count{kind=\"exclusive\"}"] == 2);
+  CHECK(text["redlock_line_position_sum{kind=\"exclusive\"}"] == 7);
+  CHECK(text["redlock_line_position_bucket{kind=\"exclusive\",le=\"2\"}"] == 1);
+  CHECK(text["redlock_line_duration_seconds_sum{kind=\"exclusive\",outcome=\"granted\"}"] == 3);
+  CHECK(text["redlock_line_bypasses_total{kind=\"exclusive\"}"] == 1);
+  CHECK(text["redlock_line_refusals_total{kind=\"exclusive\"}"] == 1);
 }
 
 TEST_CASE("calls_in_line_never_become_fewer_than_none_if_events_were_dropped") {
   Prometheus metrics;
   metrics.lined_up({.resource = "r", .step = Observer::LineStep::left, .waited = 1s});
-  CHECK(MetricsText{metrics.text()}["redlock_line_waiting"] == 0);
+  CHECK(MetricsText{metrics.text()}["redlock_line_waiting{kind=\"exclusive\"}"] == 0);
 }
 
 TEST_CASE("a_lost_lease_is_not_counted_in_the_validity_left") {
   Prometheus metrics;
   metrics.ended({.resource = "r", .held = 1s, .release = Release::already_lost, .loss = Loss::max_hold});
-  CHECK_FALSE(MetricsText{metrics.text()}.has("redlock_validity_left_seconds_count"));
+  CHECK_FALSE(MetricsText{metrics.text()}.has("redlock_validity_left_seconds_count{kind=\"exclusive\"}"));
 }
 
 TEST_CASE("a_manual_extension_is_not_counted_in_the_renewal_lateness") {
   Prometheus metrics;
   metrics.extended({.resource = "r", .state = State::in_doubt, .took = 1ms, .late = {}});
   const MetricsText text{metrics.text()};
-  CHECK(text["redlock_extension_duration_seconds_count{outcome=\"in_doubt\"}"] == 1);
-  CHECK_FALSE(text.has("redlock_renewal_lateness_seconds_count"));
+  CHECK(text["redlock_extension_duration_seconds_count{kind=\"exclusive\",outcome=\"in_doubt\"}"] == 1);
+  CHECK_FALSE(text.has("redlock_renewal_lateness_seconds_count{kind=\"exclusive\"}"));
 }
 
 TEST_CASE("a_duration_is_counted_in_every_bucket_whose_bound_it_does_not_exceed") {
@@ -145,7 +165,8 @@ TEST_CASE("a_duration_is_counted_in_every_bucket_whose_bound_it_does_not_exceed"
     metrics.attempted({.resource = "r", .failure = Errc::held, .took = took});
   const MetricsText text{metrics.text()};
   const auto up_to = [&](const std::string& bound) {
-    return text["redlock_attempt_duration_seconds_bucket{outcome=\"held\",le=\"" + bound + "\"}"];
+    return text["redlock_attempt_duration_seconds_bucket{kind=\"exclusive\",outcome=\"held\",le=\"" + bound +
+                "\"}"];
   };
   CHECK(up_to("0.00025") == 1);
   CHECK(up_to("0.0005") == 1);
@@ -187,8 +208,8 @@ TEST_CASE("a_label_value_is_escaped_and_valid_utf_8") {
 }
 
 TEST_CASE("an_invalid_or_reserved_label_name_is_refused") {
-  for (const char* const name :
-       {"", "1a", "_a", "a-b", "a b", "\xc3\xa4", "le", "outcome", "end", "reason", "node", "status"}) {
+  for (const char* const name : {"", "1a", "_a", "a-b", "a b", "\xc3\xa4", "le", "outcome", "end", "reason",
+                                 "node", "status", "kind"}) {
     CAPTURE(name);
     try {
       const Prometheus metrics{{{name, "x"}}};

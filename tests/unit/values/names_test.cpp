@@ -31,8 +31,12 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::Errc::invalid_argument) == "invalid_argument");
   CHECK(written(redlock::Release::already_lost) == "already_lost");
   CHECK(written(redlock::State::in_doubt) == "in_doubt");
+  CHECK(written(redlock::SequencerState::stale) == "stale");
   CHECK(written(redlock::Loss::max_hold) == "max_hold was reached");
   CHECK(written(redlock::NodeStatus::timed_out) == "timed out");
+  CHECK(written(redlock::Observer::Kind::exclusive) == "exclusive");
+  CHECK(written(redlock::Observer::Kind::seat) == "seat");
+  CHECK(written(redlock::Observer::Kind::leader) == "leader");
   CHECK(written(redlock::Observer::NodeState::barred) == "barred");
   CHECK(written(redlock::Observer::LineStep::entered) == "entered");
   CHECK(written(redlock::Observer::LineStep::refused) == "refused");

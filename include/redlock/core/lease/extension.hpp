@@ -64,6 +64,7 @@ class Extension final : public ScriptedOperation {
     if (lease_->state(ended) == State::released) return;  // it was released meanwhile
     constexpr State states[] = {State::held, State::in_doubt, State::lost};
     observer.extended({.resource = claim().key,
+                       .kind = claim().observed_as,
                        .state = states[static_cast<std::size_t>(outcome_)],
                        .took = ended - begun_,
                        .late = due_ == never ? std::nullopt : std::optional{begun_ - due_}});

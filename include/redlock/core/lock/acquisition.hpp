@@ -82,8 +82,7 @@ class Acquisition final : public ScriptedOperation {
 
   void tell(Observer& observer, Time ended) const override {
     if (deadline() == never) return;  // it has not begun
-    Observer::Attempt event{
-        .resource = claim_.key, .failure = failure_, .took = ended - begun_, .second_round = second_round_};
+    Observer::Attempt event{claim_.key, claim_.observed_as, failure_, ended - begun_, second_round_};
     if (failure_ == Errc::held) event.holder = holder_in(tally_);
     observer.attempted(event);
   }

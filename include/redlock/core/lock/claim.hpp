@@ -12,6 +12,7 @@
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/metrics/observer.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -34,6 +35,7 @@ struct Claim {
       adopted_owner{};  // for an adoption, the current owner value; else empty, and the key must not exist
   const MarkerKeys* marker_keys = nullptr;  // null: nodes grant whatever their marker is
   bool heeds_flag = false;                  // while there is one, nodes do not grant
+  Observer::Kind observed_as = Observer::Kind::exclusive;
 
   [[nodiscard]] bool is_seat() const noexcept { return !line_key.empty(); }
   /// For how long nodes keep the key.

@@ -100,7 +100,8 @@ class JointPursuit final : public Operation {
  private:
   /// The place in the line of one of the locks.
   struct Place final : Waiter {
-    Place(JointPursuit& owner, std::size_t index) noexcept : which{index}, owner_{owner} {}
+    Place(JointPursuit& owner, std::size_t index) noexcept
+        : which{index}, stay{owner.claims_[index].observed_as}, owner_{owner} {}
 
     void set_terms(const Claim& claim, Time now) {
       terms_ = {claim.key, now, claim.key_ttl(), claim.node_timeout};

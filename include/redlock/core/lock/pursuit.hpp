@@ -46,7 +46,11 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   };
 
   Pursuit(Call&& call, std::size_t nodes)
-      : nodes_{nodes}, is_adoption_{!call.claim.adopted_owner.empty()}, call_{std::move(call)}, plan_{call_} {
+      : nodes_{nodes},
+        is_adoption_{!call.claim.adopted_owner.empty()},
+        call_{std::move(call)},
+        plan_{call_},
+        stay_{call_.claim.observed_as} {
     if (call_.waits()) give_up_at = call_.give_up_at;
   }
 

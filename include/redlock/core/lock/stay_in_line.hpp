@@ -18,6 +18,8 @@ class StayInLine {
  public:
   using Step = Observer::LineStep;
 
+  explicit StayInLine(Observer::Kind kind = Observer::Kind::exclusive) noexcept : kind_{kind} {}
+
   void begin(Time now) noexcept { begun_ = now; }
   void placed(const std::string& key, std::size_t position, std::size_t length, Time now,
               Observer* observer) {
@@ -25,7 +27,12 @@ class StayInLine {
     if (is_reported_ && now - told_at_ < pause) return;
     const Step step = std::exchange(is_reported_, true) ? Step::waiting : Step::entered;
     told_at_ = now;
-    tell({.resource = key, .step = step, .position = position, .length = length, .waited = now - begun_},
+    tell({.resource = key,
+          .kind = kind_,
+          .step = step,
+          .position = position,
+          .length = length,
+          .waited = now - begun_},
          observer);
   }
   /// An attempt was denied by this holder. While the call is the first one in line, nobody else should become the holder. A
@@ -33,18 +40,18 @@ class StayInLine {
   void denied_by(const std::string& key, const std::string& holder, Time now, Observer* observer) {
     if (holder == kept_value) return;
     if (last_holder_ && *last_holder_ != holder)
-      tell({.resource = key, .step = Step::bypassed, .waited = now - begun_}, observer);
+      tell({.resource = key, .kind = kind_, .step = Step::bypassed, .waited = now - begun_}, observer);
     last_holder_ = holder;
   }
   void end(const std::string& key, Step how, Time now, Observer* observer) {
     last_holder_.reset();
     if (std::exchange(is_reported_, false))
-      tell({.resource = key, .step = how, .waited = now - begun_}, observer);
+      tell({.resource = key, .kind = kind_, .step = how, .waited = now - begun_}, observer);
   }
   /// The call is not treated in order, whether it stands in line or not.
   void refused(const std::string& key, Time now, Observer* observer) {
     end(key, Step::left, now, observer);
-    tell({.resource = key, .step = Step::refused}, observer);
+    tell({.resource = key, .kind = kind_, .step = Step::refused}, observer);
   }
 
  private:
@@ -54,6 +61,7 @@ class StayInLine {
     if (observer) observer->lined_up(event);
   }
 
+  Observer::Kind kind_;
   Time begun_{};
   Time told_at_{};
   bool is_reported_ = false;

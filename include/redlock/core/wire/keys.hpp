@@ -37,4 +37,11 @@ namespace redlock::inline v1::core {
 /// The flag that keeps newcomers behind those who wait for the lock. On all nodes.
 [[nodiscard]] inline std::string flag_key(std::string_view lock_key) { return companion_key("qw", lock_key); }
 
+/// What a reader of a shared lock has of its own: its owner value. `id`: the first 16 digits of that.
+[[nodiscard]] inline std::string reader_key(std::string_view lock_key, std::string_view id) {
+  return companion_key("s", lock_key).append(":").append(id);
+}
+/// The value of the lock's own key while readers hold it.
+inline constexpr std::string_view held_by_readers = "redlock:shared";
+
 }  // namespace redlock::inline v1::core
