@@ -19,13 +19,12 @@
 #include "os/quiet_thread.hpp"
 #include "os/random.hpp"
 #include "redlock/core/base/printable.hpp"
+#include "redlock/core/lease/asking.hpp"
 #include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/line/line_view.hpp"
-#include "redlock/core/lock/asking.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
-#include "redlock/core/wire/requests.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -273,7 +272,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
                                               events_.get());
   record->held_leases = shell_->held_leases();
   if (options.on_revoke) {
-    record->request_key = core::request_key(record->claim.key, record->claim.owner);
+    record->listen_to_requests();
     record->revoke_report = std::make_shared<RevokeReport>(options.on_revoke);
   }
   return Lease{shared_from_this(), record};

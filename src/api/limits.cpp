@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "os/process_label.hpp"
+#include "redlock/core/lease/asking.hpp"
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/lock/claim.hpp"
-#include "redlock/core/wire/requests.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -124,7 +124,7 @@ Timing timing(const Options& options, const LockOptions& lock) {
 void check_label(std::string_view label) { check_length("the label", 0, label.size(), longest_label); }
 
 void check_why(std::string_view why) {
-  check_length("the reason of a revocation", 1, why.size(), core::longest_why);
+  check_length("the reason of a revocation", 1, why.size(), core::Asking::longest_reason);
 }
 
 std::size_t seats_of(std::string_view resource, const LockOptions& lock) {

@@ -173,7 +173,7 @@ TEST_CASE("the_synopsis_in_the_man_page_has_the_options_of_each_command_and_no_o
 
 TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
   CHECK(completed("redlock ''") ==
-        "run elect leader status list watch release check nodes acl --help --version\n");
+        "run elect leader status list watch release revoke check nodes acl --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");

@@ -7,6 +7,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -96,6 +97,24 @@ bool extend_and_lose(Fixture& f) {
   return eventually([&] { return lost.stop_requested(); });
 }
 
+bool ask_for_locks(Fixture& f) {
+  for (const std::string& resource : resources) {
+    Redlock locks = f.client();
+    std::atomic<bool> is_asked = false;
+    auto lease = locks.try_lock(resource, {.fencing = false,
+                                           .renewal = Renewal::none,
+                                           .order = Order::none,
+                                           .on_revoke = [&](std::string_view) { is_asked = true; }});
+    if (!lease) return false;
+    locks.revoke(resource);
+    if (!eventually([&] { return is_asked || f.has_refused(); })) return false;
+    if (!is_asked) return false;
+  }
+  return true;
+}
+
+bool extend_lose_and_ask(Fixture& f) { return extend_and_lose(f) && ask_for_locks(f); }
+
 bool stand_in_line(Fixture& f) {
   for (const std::string& resource : resources) {
     Redlock locks = f.client();
@@ -130,7 +149,7 @@ struct Set {
 };
 const Set sets[] = {{Feature::plain, use_plain},
                     {Feature::fenced, use_tokens},
-                    {Feature::renewed, extend_and_lose},
+                    {Feature::renewed, extend_lose_and_ask},
                     {Feature::waiting, stand_in_line},
                     {Feature::operating, operate}};
 

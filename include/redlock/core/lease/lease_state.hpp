@@ -11,6 +11,7 @@
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lease/copies.hpp"
 #include "redlock/core/lock/claim.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
@@ -43,6 +44,9 @@ class LeaseState {
       true;  // by a caller; else its release leaves nothing, whatever delay or minimum time the lock has
 
   std::string request_key{};  // of requests to this holder; empty if it is not to be told
+
+  /// Others can ask to give the lock up from now on.
+  void listen_to_requests() { request_key = core::request_key(claim.key, claim.owner); }
 
   HeldLeases* held_leases = nullptr;  // counts the lease until it is let go
   Renewals* renewals = nullptr;       // the schedule that renews the lease, until it is over

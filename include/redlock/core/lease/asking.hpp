@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,9 +18,11 @@
 namespace redlock::inline v1::core {
 
 /// Runs the script on all nodes. Done when every node has answered or cannot answer any more. Names the script by its source,
-/// because it is rarely used. Source of the idea: the Revocable locks of Apache Curator.
+/// because it is rarely used. Source: `Revocable` of Apache Curator, where a lock can be asked for as well.
 class Asking final : public Operation {
  public:
+  static constexpr std::size_t longest_reason = longest_why;  // in bytes
+
   Asking(std::string key, std::string why, std::size_t nodes, Span node_timeout)
       : key_{std::move(key)}, why_{std::move(why)}, node_timeout_{node_timeout}, tally_{nodes} {}
 
