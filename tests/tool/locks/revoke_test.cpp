@@ -1,0 +1,72 @@
+// redlock revoke, and the commands that it ends.
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "integration/support/observers.hpp"
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "tool/program.hpp"
+
+using namespace redlock::testing;
+
+namespace {
+
+/// `redlock run` with these options and a shell script.
+std::vector<std::string> running(std::vector<std::string> options, const std::string& script) {
+  options.insert(options.begin(), "run");
+  options.insert(options.end(), {"job", "--", "sh", "-c", script});
+  return tool(options);
+}
+
+}  // namespace
+
+TEST_CASE("revoke_ends_a_revocable_command_whose_code_is_passed_on") {
+  const LocalNodes nodes{3};
+  Program job{running({"--revocable"}, "trap 'exit 7' TERM; echo begun; while :; do sleep 0.01; done"),
+              {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return job.output() == "begun\n"; }));
+  const Program::Ending asked = run_tool({"revoke", "job", "payroll \x1b[2J first"}, nodes.urls());
+  CHECK(asked.code == 0);
+  CHECK_THAT(asked.output, contains(" to give up job.\n"));
+  CHECK(job.wait().code == 7);
+  CHECK_THAT(job.errors(), contains("asked to give up the lock, so the command is terminated: payroll "));
+  CHECK(job.errors().find('\x1b') == std::string::npos);
+  CHECK(Observers{nodes}.having("job") == 0);
+}
+
+TEST_CASE("a_revoked_command_that_ignores_sigterm_is_killed_after_the_time_of_kill_after") {
+  const LocalNodes nodes{3};
+  Program job{running({"--revocable", "--kill-after", "100ms"},
+                      "trap '' TERM; echo begun; while :; do sleep 0.01; done"),
+              {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return job.output() == "begun\n"; }));
+  REQUIRE(run_tool({"revoke", "job"}, nodes.urls()).code == 0);
+  CHECK(job.wait().code == 128 + SIGKILL);
+}
+
+TEST_CASE("a_command_that_is_not_revocable_goes_on") {
+  const LocalNodes nodes{3};
+  Program job{running({}, "echo begun; exec sleep 600"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return job.output() == "begun\n"; }));
+  CHECK(run_tool({"revoke", "job"}, nodes.urls()).code == 0);
+  CHECK(Observers{nodes}.having("job") == 3);
+  job.signal(SIGTERM);
+  CHECK(job.wait().code == 128 + SIGTERM);
+  CHECK(job.errors().empty());
+}
+
+TEST_CASE("revoke_reports_that_nobody_has_the_lock_or_that_too_few_nodes_answer") {
+  LocalNodes nodes{3};
+  const Program::Ending idle = run_tool({"revoke", "job"}, nodes.urls());
+  CHECK(idle.code == 1);
+  CHECK_THAT(idle.errors, contains("Nobody holds job."));
+  const Program::Ending long_winded = run_tool({"revoke", "job", std::string(201, 'x')}, nodes.urls());
+  CHECK(long_winded.code == 64);
+  CHECK_THAT(long_winded.errors, contains("1 to 200"));
+  nodes.kill(0);
+  nodes.kill(1);
+  CHECK(run_tool({"revoke", "job"}, nodes.urls()).code == 69);
+}
