@@ -80,6 +80,9 @@ int check_arguments(const Commands& commands) {
     case CommandName::release:
       check(commands.release_arguments.nodes);
       break;
+    case CommandName::revoke:
+      check(commands.revoke_arguments.nodes);
+      break;
     case CommandName::check:
       check(commands.check_arguments.nodes);
       break;
