@@ -62,10 +62,10 @@ std::optional<std::string> decoded(std::string_view text) {
 }
 
 /// The version, the kind, the token, the id and the resource.
-using Fields = std::array<std::string_view, 5>;
+using Parts = std::array<std::string_view, 5>;
 
-Fields fields_of(std::string_view text) {
-  Fields fields;
+Parts parts_of(std::string_view text) {
+  Parts fields;
   std::string_view rest = text;
   for (std::size_t which = 0; which < fields.size(); ++which) {
     const std::size_t end = rest.find(';');
@@ -118,7 +118,7 @@ Sequencer::Sequencer(bool is_shared, FencingToken token, std::string id, std::st
     : is_shared_{is_shared}, token_{token}, id_{std::move(id)}, resource_{std::move(resource)} {}
 
 Sequencer Sequencer::parse(std::string_view text) {
-  const auto [ours, kind, token, id, resource] = fields_of(text);
+  const auto [ours, kind, token, id, resource] = parts_of(text);
   return {shared_of(kind), token_of(token), id_of(id), resource_of(resource)};
 }
 
