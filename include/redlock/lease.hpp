@@ -162,7 +162,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// called before: then there is nothing to adopt.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
-  /// inside a callback. Throws only if memory runs out; the lease is then as it was.
+  /// inside a callback. Throws `Error` (invalid_argument) for a shared lease, which nobody can adopt; otherwise only if memory
+  /// runs out. The lease is then as it was.
   [[nodiscard]] std::optional<Handover> orphan();
 
  private:

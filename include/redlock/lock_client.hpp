@@ -144,6 +144,16 @@ class REDLOCK_EXPORT LockClient {
   /// another client than this one.
   LockResult adopt(const Handover& handover, const LockOptions& options = {});
 
+  /// Turns an exclusive lease of this client into a shared one: the writer becomes a reader, and no other writer has the lock in
+  /// between. Makes one attempt with these options, whose `shared` is set whatever it was, and blocks as `try_lock` does, and
+  /// then until a majority knows that the exclusive lease is over.
+  ///
+  /// The exclusive lease ends when the call begins, whatever comes of it: it is *released*. The shared lease is valid for a full
+  /// ttl and has a greater token. On failure, neither holds the lock any more. The outcome is `lost` if the exclusive lease was
+  /// over or a majority of the nodes does not have it any more; other outcomes are those of `try_lock`. Bad arguments
+  /// (invalid_argument) change nothing: a lease that is empty, shared or of another client, or whose `at_least` is not over.
+  LockResult downgrade(Lease&& lease, const LockOptions& options = {});
+
   /// Asks every node who holds the resource and for how long. Changes nothing. In the reports, a node that
   /// voted is `held` or `free`. Blocks until all nodes have answered: for at most the node timeout (250 ms by
   /// default), plus the connect timeout while connections are being made. Throws only for bad arguments; a
@@ -194,6 +204,7 @@ class REDLOCK_EXPORT LockClient {
  private:
   friend class Mutex;  // these share the client
   friend class Semaphore;
+  friend class SharedMutex;
   friend class Election;
 
   // As `lock` and `try_lock`; an observer is told that the lock is that of an election.

@@ -79,6 +79,7 @@ class REDLOCK_EXPORT Mutex {
 
  private:
   friend class RecursiveMutex;
+  friend class SharedMutex;
   /// What to do if a round ends without a quorum: fail the whole call, or go on.
   enum class Unreachable : bool { report, keep_trying };
   bool try_lock_for(Duration wait, Unreachable);

@@ -31,7 +31,7 @@ struct NodeReport {
   NodeStatus status = NodeStatus::unreachable;  ///< The result of the request.
   std::string message;  ///< Details, often the server's own text, escaped; may be empty.
   std::optional<std::string>
-      owner;  ///< The owner value that the node holds, if known. See `Holder::is_kept`.
+      owner;  ///< The owner value that the node holds, if known. See `Holder::is_kept` and `Holder::is_shared`.
   std::optional<std::chrono::nanoseconds> ttl;  ///< The key's remaining ttl, if known and finite.
 
   std::optional<FencingToken> counter = {};  ///< The last fencing token that the node knows, if known.
@@ -43,6 +43,10 @@ struct NodeReport {
   /// Who stands in line, in order, as `inspect` read it: the first 100. Usually one node orders the line and has it. Empty
   /// if it has none, or if this client has no right to read it (`zrange`, on the keys `redlock:q?:*`).
   std::vector<InLine> line = {};
+
+  /// The owner values of the readers that share the lock on this node, as `inspect` read them, in any order: at most 100. Empty
+  /// without `Holder::is_shared`, or if this client has no right to read them (`smembers`, on the keys `redlock:s*`).
+  std::vector<std::string> readers = {};
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
@@ -61,6 +65,10 @@ struct Holder {
   /// Returns true if nobody holds the lock any more, but `LockOptions::at_least` keeps it on the nodes for `ttl`. Then the
   /// owner value is `redlock:kept`.
   [[nodiscard]] REDLOCK_EXPORT bool is_kept() const noexcept;
+
+  /// Returns true if readers hold the lock (`LockOptions::shared`). Then the owner value is `redlock:shared`, and
+  /// `readers_in` returns who they are.
+  [[nodiscard]] REDLOCK_EXPORT bool is_shared() const noexcept;
 
   /// The value of the lock's key, which may be another program's: any bytes.
   std::string owner_value;
@@ -83,8 +91,11 @@ struct Holder {
 /// may be on several nodes for some seconds, after the node that orders the line has failed.
 [[nodiscard]] REDLOCK_EXPORT std::vector<InLine> line_in(std::span<const NodeReport> reports);
 
+/// Returns the readers that at least half of the nodes report, in the order of their owner values, without a ttl.
+[[nodiscard]] REDLOCK_EXPORT std::vector<Holder> readers_in(std::span<const NodeReport> reports);
+
 /// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form, or `nobody, kept by
-/// at_least`. Unprintable bytes are escaped.
+/// at_least`, or `readers`. Unprintable bytes are escaped.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Holder&);
 
 }  // namespace v1

@@ -182,6 +182,13 @@ struct LockOptions {
   /// none, the resource is a lock.
   std::optional<std::size_t> seats = std::nullopt;
 
+  /// Makes the call one for a reader: any number of readers hold the lock at a time, but no reader and an exclusive holder, the
+  /// writer (docs/shared-locks.md). The writer is whoever locks the resource without this option, also another Redlock client. A
+  /// reader's token is greater than those of all earlier writers and smaller than those of all later ones; readers of one
+  /// period mostly share one. In the order `fifo`, readers do not overtake a writer that waits, so neither starves. Needs
+  /// `fencing`, and is refused with `seats` and `at_least`. A shared lease is neither orphaned nor adopted. Default: false.
+  bool shared = false;
+
   /// Whether the lease gets a fencing token. This costs no extra round trip while the nodes' counters agree,
   /// as they usually do, and one more round trip to some of the nodes otherwise. Without a token, the lock is
   /// taken with `SET NX PX`; if restarts are guarded, inside a script that checks the node's marker.

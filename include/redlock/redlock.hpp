@@ -20,6 +20,7 @@
 #include "redlock/kinds/leases.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
 #include "redlock/kinds/semaphore.hpp"
+#include "redlock/kinds/shared_mutex.hpp"
 #include "redlock/lease.hpp"
 #include "redlock/lock_client.hpp"
 #include "redlock/lock_result.hpp"

@@ -157,6 +157,7 @@ void Client::check_process() const {
 }
 
 Observer::Kind Client::kind_of(const LockOptions& options) noexcept {
+  if (options.shared) return Observer::Kind::shared;
   return options.seats ? Observer::Kind::seat : Observer::Kind::exclusive;
 }
 
@@ -164,6 +165,7 @@ Observer::Kind Client::kind_of(const LockOptions& options) noexcept {
 core::Claim Client::claim_of(std::string_view resource, const LockOptions& options) const {
   const Timing times = timing(options_, options);
   check_label(options.label);
+  check_shared(options);
   core::Claim claim{.key = lock_key(options_.key_prefix, resource),
                     .owner = {},
                     .ttl = std::chrono::ceil<std::chrono::milliseconds>(times.ttl),
@@ -175,6 +177,7 @@ core::Claim Client::claim_of(std::string_view resource, const LockOptions& optio
   if (options.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key),
                               .memory = std::chrono::ceil<std::chrono::milliseconds>(times.fence_memory)};
+  if (options.shared) claim.share();
   claim.heeds_flag = options.order.value_or(Order::fifo) == Order::fifo;
   return claim;
 }
@@ -228,6 +231,34 @@ LockResult Client::adopt(const Handover& handover, const LockOptions& options) {
   call.claim.heeds_flag = false;  // it takes over a lock that is held
   call.adopted_token = handover.token.value();
   return *run(std::move(call), handover.resource, options, {});
+}
+
+LockResult Client::downgrade(Lease&& lease, LockOptions options) {
+  check_process();
+  const Record record = lease.record_;
+  check_downgrade(lease, now());
+  options.shared = true;
+  core::LockCall call = call_of(record->resource, options, Attempts::one, core::never);
+  call.claim.adopted_owner = record->claim.owner;
+  call.claim.heeds_flag = false;  // it goes on with a lock that is held
+  call.adopted_token = record->claim.token;
+  const bool was_in_force = shell_->let_go(record);
+  record->count(now(), was_in_force ? Release::released : Release::already_lost);
+  record->was_used = false;  // its release leaves nothing
+  std::optional<LockResult> result;
+  if (was_in_force) result = run(std::move(call), record->resource, options, {});
+  record->release_outcome = release(record);
+  if (result) return std::move(*result);
+  return LockResult{Errc::lost, "the lease was over before it could be downgraded", {}};
+}
+
+void Client::check_downgrade(const Lease& lease, Time now) const {
+  const auto refuse = [](const char* why) { throw Error{Errc::invalid_argument, why}; };
+  if (!lease.record_ || lease.client_.get() != this) refuse("only a lease of this client can be downgraded");
+  if (lease.record_->claim.is_shared())
+    refuse("the lease is a shared one; only an exclusive one can be downgraded");
+  if (lease.record_->claim.is_kept(now))
+    refuse("at_least of the lease is not over yet, so nobody else may have the lock");
 }
 
 /// Returns none if the lock was granted, but this thread woke up only after its validity, and the call has time left.
@@ -387,9 +418,11 @@ std::unique_ptr<core::Inspection> Client::inspection_of(std::string_view resourc
 std::vector<NodeReport> Client::inspect(std::string_view resource) {
   return shell_->run(inspection_of(resource), {}, [this](const core::Inspection& ended) {
     std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
-    for (NodeIndex node = 0; node < all.size(); ++node)
+    for (NodeIndex node = 0; node < all.size(); ++node) {
+      all[node].readers = ended.readers(node);
       for (const core::StandingMember& member : ended.line(node))
         all[node].line.push_back({member.client, member.label, member.waited});
+    }
     return all;
   });
 }

@@ -69,6 +69,8 @@ class Client : public std::enable_shared_from_this<Client> {
   LockAllResult acquire_all(std::span<const std::string_view> resources, const LockOptions&, Attempts,
                             core::Time give_up_at, const std::stop_token&);
   LockResult adopt(const Handover&, const LockOptions&);
+  /// Likewise. Ends the lease.
+  LockResult downgrade(Lease&&, LockOptions);
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Likewise.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why);
@@ -128,6 +130,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void forget(const Record&) noexcept;
   void tell_of_wait(std::string_view resource, Observer::Kind, std::error_code, core::Time called);
   void report_loss_if_possible(const Record&);
+  void check_downgrade(const Lease&, core::Time now) const;
   [[nodiscard]] core::Span default_wait() const;
   [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;
   [[nodiscard]] Failure explain(Errc, const core::Tally&) const;

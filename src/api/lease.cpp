@@ -36,7 +36,8 @@ FencingToken Lease::fencing_token() const noexcept {
 }
 Sequencer Lease::sequencer() const {
   if (!record_) throw Error{Errc::invalid_argument, "an empty lease has no sequencer"};
-  return {false, fencing_token(), owner_value().substr(0, 16), resource()};
+  return {record_->claim.is_shared(), fencing_token(), std::string{core::holder_id(owner_value())},
+          resource()};
 }
 State Lease::state() const noexcept { return record_ ? record_->state(client_->now()) : State::released; }
 Clock::time_point Lease::deadline() const noexcept {
@@ -95,6 +96,8 @@ Release Lease::release() noexcept {
 }
 
 std::optional<Handover> Lease::orphan() {
+  if (record_ && record_->claim.is_shared())
+    throw Error{Errc::invalid_argument, "a shared lease is not orphaned, because nobody can adopt it"};
   Handover handover{resource(), owner_value(), fencing_token()};
   if (!record_ || record_->release_outcome || !client_->orphan(record_)) return std::nullopt;
   return handover;

@@ -137,6 +137,17 @@ std::size_t seats_of(std::string_view resource, const LockOptions& lock) {
   return seats;
 }
 
+void check_shared(const LockOptions& lock) {
+  if (!lock.shared) return;
+  if (lock.seats) refuse("shared and seats are both set; a semaphore's seat has one holder");
+  if (lock.at_least > Duration{})
+    refuse("shared and at_least are both set; only an exclusive lock can be kept");
+  if (!lock.fencing)
+    refuse(
+        "shared is set and fencing is false; shared locks need the counter, which takes no further round "
+        "trip");
+}
+
 void check_has_no_seats(const LockOptions& lock) {
   if (lock.seats)
     refuse(
@@ -163,6 +174,10 @@ void check_adoption(const Handover& handover, const LockOptions& options) {
   if (token.value() > greatest_token)
     refuse("the fencing token is " + std::to_string(token.value()) + "; allowed: 0 (no token) to " +
            std::to_string(greatest_token));
+  if (options.shared)
+    refuse(
+        "shared is set; only an exclusive lock is adopted, which LockClient::downgrade then makes a shared "
+        "one");
   if (!options.fencing && token) refuse("the lock to adopt has a fencing token; set fencing = true");
 }
 

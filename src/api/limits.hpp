@@ -54,6 +54,8 @@ void check_why(std::string_view);
 
 /// The number of seats of the semaphore; zero for a lock. The names of all seats have to be valid resources.
 [[nodiscard]] std::size_t seats_of(std::string_view resource, const LockOptions&);
+/// Refuses options that a shared lock cannot have.
+void check_shared(const LockOptions&);
 /// Calls for several locks take no seats.
 void check_has_no_seats(const LockOptions&);
 

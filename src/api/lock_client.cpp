@@ -115,6 +115,10 @@ LockResult LockClient::adopt(const Handover& handover, const LockOptions& option
   return result_of([&, held = client_] { return held->adopt(handover, options); });
 }
 
+LockResult LockClient::downgrade(Lease&& lease, const LockOptions& options) {
+  return result_of([&, held = client_] { return held->downgrade(std::move(lease), options); });
+}
+
 void LockClient::shut_down() {
   const auto held = client_;
   held->shut_down();

@@ -7,6 +7,7 @@
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {

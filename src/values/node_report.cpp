@@ -5,6 +5,7 @@
 #include <ctime>
 #include <functional>
 #include <iomanip>
+#include <map>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -86,6 +87,7 @@ Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
 }
 
 bool Holder::is_kept() const noexcept { return owner_value == core::kept_value; }
+bool Holder::is_shared() const noexcept { return owner_value == core::held_by_readers; }
 
 std::optional<Holder> holder_of(std::span<const NodeReport> reports) {
   for (const NodeReport& report : reports) {
@@ -119,8 +121,19 @@ std::vector<InLine> line_in(std::span<const NodeReport> reports) {
   return all;
 }
 
+std::vector<Holder> readers_in(std::span<const NodeReport> reports) {
+  std::map<std::string, std::size_t> nodes;  // by owner value: how many nodes report it
+  for (const NodeReport& report : reports)
+    for (const std::string& reader : report.readers) ++nodes[reader];
+  std::vector<Holder> readers;
+  for (const auto& [owner_value, count] : nodes)
+    if (2 * count >= reports.size()) readers.emplace_back(owner_value);
+  return readers;
+}
+
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   if (holder.is_kept()) return out << "nobody, kept by at_least";
+  if (holder.is_shared()) return out << "readers";
   if (!holder.since) return out << core::printable(holder.owner_value);
   const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};

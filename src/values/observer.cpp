@@ -15,6 +15,8 @@ std::string_view to_string(Observer::Kind kind) noexcept {
       return "seat";
     case Observer::Kind::leader:
       return "leader";
+    case Observer::Kind::shared:
+      return "shared";
   }
   return "unknown kind";
 }

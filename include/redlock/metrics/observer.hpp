@@ -39,6 +39,7 @@ class REDLOCK_EXPORT Observer {
     exclusive,  ///< A lock with one holder. So is one that was adopted, whatever it was before.
     seat,       ///< A seat of a semaphore, or the call for any of them.
     leader,     ///< The lock of an `Election`.
+    shared,     ///< A lock with `LockOptions::shared`: one reader's.
   };
 
   /// One attempt at a lock, which asks all nodes once. A call that waits makes several. An attempt at several locks is reported

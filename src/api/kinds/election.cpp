@@ -26,7 +26,7 @@ namespace detail {
 std::optional<Leader> leader_of(const core::Holding& seen) {
   if (!seen.owner) return std::nullopt;
   Holder holder{*seen.owner};
-  if (holder.is_kept()) return std::nullopt;
+  if (holder.is_kept() || holder.is_shared()) return std::nullopt;
   return Leader{holder.label.empty() ? std::move(holder.owner_value) : std::move(holder.label),
                 FencingToken{seen.token}};
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "simulation/server/server_fixture.hpp"
 #include "support/catch.hpp"
 

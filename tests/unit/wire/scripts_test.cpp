@@ -1,4 +1,5 @@
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 #include <algorithm>
 #include <string>

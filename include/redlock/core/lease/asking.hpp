@@ -17,7 +17,7 @@
 
 namespace redlock::inline v1::core {
 
-/// Runs the script on all nodes. Done when every node has answered or cannot answer any more. Names the script by its source,
+/// Runs the script on all nodes, which asks the holder, or all readers. Done when every node has answered or cannot answer any more. Names the script by its source,
 /// because it is rarely used. Source: `Revocable` of Apache Curator, where a lock can be asked for as well.
 class Asking final : public Operation {
  public:
@@ -28,7 +28,8 @@ class Asking final : public Operation {
 
   void start(Time now, Outbox& outbox) override {
     set_deadline(later(now, node_timeout_));
-    const std::string ask = command({"EVAL", ask_source, "2", key_, request_prefix(key_), why_});
+    const std::string ask =
+        command({"EVAL", ask_source, "3", key_, request_prefix(key_), readers_key(key_), why_});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
       if (const Trouble* const refused = outbox.send(node, ask, *this, {.send_by = deadline()}))
         tally_.mark(node, Tally::Mark::unknown, *refused);

@@ -51,8 +51,11 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
     if (lease->watch->unread != 0) schedule(*lease->watch, first_read);
   }
 
-  /// This client has written the key on the node, which disarmed it.
-  void touched(NodeIndex node, std::string_view key) { key_changed(node, key, Time{}); }
+  /// This client has touched the copies of all holders of this lock on the node, which disarmed them.
+  void touched(NodeIndex node, std::string_view lock_key) {
+    for (const Ref<WatchedLease>& watch : watches_)
+      if (watch->lease()->claim.key == lock_key) read_soon(*watch, node, Time{});
+  }
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -70,7 +73,9 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
  private:
   struct ByKey {
     using is_transparent = void;
-    static std::string_view key(const Ref<WatchedLease>& watch) noexcept { return watch->lease()->claim.key; }
+    static std::string_view key(const Ref<WatchedLease>& watch) noexcept {
+      return watch->lease()->claim.copy_key();
+    }
     static std::string_view key(std::string_view key) noexcept { return key; }
     template <class One, class Other>
     bool operator()(const One& one, const Other& other) const noexcept {
@@ -99,7 +104,7 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
   void lost(WatchedLease& watch) override { lost_.push_back(watch.lease()); }
   void stop(WatchedLease& watch) noexcept override {
     unschedule(watch);
-    const auto [first, last] = watches_.equal_range(std::string_view{watch.lease()->claim.key});
+    const auto [first, last] = watches_.equal_range(ByKey::key(watch.lease()->claim.copy_key()));
     watches_.erase(
         std::find_if(first, last, [&](const Ref<WatchedLease>& each) { return each.get() == &watch; }));
     listeners_.end_watch();

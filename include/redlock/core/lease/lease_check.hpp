@@ -20,8 +20,7 @@ namespace redlock::inline v1::core {
 /// more. As an `Inspection`, it uses GETRANGE, and does not count a node that may have forgotten the key. That may become known
 /// only when the other nodes have answered as well.
 ///
-/// The lease is valid if a majority shows one owner value that begins with the lease's id. All attempts of a call have the same
-/// id: what is left of an earlier one does not count beside the copies of the lease.
+/// The lease is valid if a majority shows one owner value that begins with the lease's id.
 class LeaseCheck final : public Operation {
  public:
   struct Subject {

@@ -44,7 +44,7 @@ class ReleaseOperation final : public ScriptedOperation {
     for (NodeIndex node = 0; node < tally_.nodes(); ++node)
       if (const Trouble* refused = outbox.send(node, release, *this, options(now)))
         tally_.mark(node, Tally::Mark::unknown, *refused);
-    if (!is_kept(now)) outbox.released(claim().key, claim().is_seat());
+    if (!was_over_ && !is_kept(now) && !claim().is_shared()) outbox.released(claim().key, claim().is_seat());
     decide();
   }
 

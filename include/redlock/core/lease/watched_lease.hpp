@@ -17,7 +17,7 @@
 
 namespace redlock::inline v1::core {
 
-/// One lease whose key is watched. It reads the beginning of the value and remembers the last reply of each node. When
+/// One lease whose copies are watched. It reads the beginning of the value and remembers the last reply of each node. When
 /// so many nodes have lost our value that no majority can have it, the lease is lost. A missing reply means nothing.
 ///
 /// It is an operation only so that replies reach it: it is never started and never done.
@@ -55,7 +55,7 @@ class WatchedLease final : public Operation {
     if (!listeners_.is_connected(node)) return true;
     if (!listeners_.arm(node, *this, tracking, caching, outbox)) return false;
     const std::string& owner = lease_->claim.owner;
-    return ask(node, value, lease_->claim.key, owner.size(), outbox) &&
+    return ask(node, value, lease_->claim.copy_key(), owner.size(), outbox) &&
            (lease_->request_key.empty() || ask(node, request, lease_->request_key, longest_why, outbox));
   }
 

@@ -20,6 +20,7 @@
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/line/waiter.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -89,10 +90,11 @@ class LineHead {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
     if (!is_head_ || now >= until_) return std::nullopt;
+    if (std::exchange(is_shared_, terms.is_shared) != terms.is_shared) view_.forget();
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
-      if (view_.wants_read(node, now)) read(node, terms.seats, sender, now, outbox);
+      if (view_.wants_read(node, now)) read(node, terms, sender, now, outbox);
     }
     if (now < ask_at_ || !may_be_free(terms, now)) return std::nullopt;
     return Waiter::Turn::own;
@@ -133,13 +135,18 @@ class LineHead {
     return false;
   }
 
-  void read(NodeIndex node, std::size_t seats, Operation& sender, Time now, Outbox& outbox) {
+  void read(NodeIndex node, const Waiter::Terms& terms, Operation& sender, Time now, Outbox& outbox) {
     if (!context_.arm(node, sender, tracking, caching, outbox)) return;
-    const std::string question = seats > 0 ? read_seats_command(key_, seats) : command({"PTTL", key_});
-    if (outbox.send(node, question, sender, {.step = value})) return;
+    if (outbox.send(node, question(terms), sender, {.step = value})) return;
     view_.asked(node, context_.is_blind(node)
                           ? now + jittered(context_.times().blind_pause, context_.random())
                           : never);
+  }
+
+  [[nodiscard]] std::string question(const Waiter::Terms& terms) const {
+    if (terms.seats > 0) return read_seats_command(key_, terms.seats);
+    if (terms.is_shared) return command({"EVAL", readable_source, "1", key_});
+    return command({"PTTL", key_});
   }
 
   static constexpr Span pause_when_put_off = std::chrono::milliseconds{100};
@@ -151,7 +158,8 @@ class LineHead {
   LockView view_;
   GateDoubt doubt_;
   bool is_head_ = false;
-  Time until_{};  // then the gate may step over this client
+  bool is_shared_ = false;  // what the view says is for a reader
+  Time until_{};            // then the gate may step over this client
   Time ask_at_{};
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};

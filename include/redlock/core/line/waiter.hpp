@@ -21,7 +21,8 @@ class Waiter {
     Time called_at{};  // decides the order
     std::chrono::milliseconds ttl{};
     Span node_timeout{};
-    std::size_t seats = 0;  // of a semaphore; the key is their line's. Zero: the key is the lock's
+    std::size_t seats = 0;   // of a semaphore; the key is their line's. Zero: the key is the lock's
+    bool is_shared = false;  // other readers are not in the way
   };
 
   enum class Turn : std::uint8_t {

@@ -91,7 +91,7 @@ class Acquisition final : public ScriptedOperation {
   void take_back(Time now, Outbox& outbox) {
     fail(Errc::held, now, outbox);
     outbox.taken_back();
-    outbox.released(claim_.key, claim_.is_seat());
+    if (!claim_.is_shared()) outbox.released(claim_.key, claim_.is_seat());
   }
   [[nodiscard]] std::chrono::milliseconds wanted_ttl() const noexcept override { return claim_.key_ttl(); }
   [[nodiscard]] std::string_view written_key() const noexcept override { return claim_.key; }

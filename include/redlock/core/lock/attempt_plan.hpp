@@ -54,7 +54,7 @@ class AttemptPlan {
   void renew(Claim& claim, Time now) {
     const auto time_of_day =
         call_.time_of_day + std::chrono::duration_cast<std::chrono::microseconds>(now - begun_);
-    claim.owner = call_.owner_values.next(time_of_day);
+    claim.belong_to(call_.owner_values.next(time_of_day));
     if (claim.fence) claim.fence->proposal = proposal(time_of_day);
   }
 

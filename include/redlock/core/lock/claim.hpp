@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/lock/fence.hpp"
@@ -21,8 +22,10 @@ struct Claim {
   std::string key;
   std::string
       line_key{};  // of the seat of a semaphore: the line of those who wait for any of them; else empty
+  std::string readers_key{};  // of a shared lock: the set of its readers; else empty
   std::string
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
+  std::string own_key{};  // of a reader: the key that has its owner value; else empty
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds lock_delay{};  // after a loss, nobody gets the lock for so long
   std::chrono::milliseconds at_least{};    // nor for so long after the begin of the attempt
@@ -37,7 +40,19 @@ struct Claim {
   bool heeds_flag = false;                  // while there is one, nodes do not grant
   Observer::Kind observed_as = Observer::Kind::exclusive;
 
+  /// Makes it a claim to a shared lock.
+  void share() {
+    kind = &shared_lock;
+    readers_key = core::readers_key(key);
+  }
+  void belong_to(std::string new_owner) {
+    owner = std::move(new_owner);
+    if (is_shared()) own_key = reader_key(key, holder_id(owner));
+  }
   [[nodiscard]] bool is_seat() const noexcept { return !line_key.empty(); }
+  [[nodiscard]] bool is_shared() const noexcept { return !readers_key.empty(); }
+  /// The key that has the owner value on the nodes that granted it.
+  [[nodiscard]] const std::string& copy_key() const noexcept { return is_shared() ? own_key : key; }
   /// For how long nodes keep the key.
   [[nodiscard]] std::chrono::milliseconds key_ttl() const noexcept { return ttl + lock_delay; }
   /// The copies of a lost lease are not released, then or later: they keep others from the lock until they expire.
@@ -54,27 +69,28 @@ struct Claim {
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (fence)
       return kind->grant.call(
-          {key, fence->counter_key},
+          {key, fence->counter_key, readers_key},
           {owner, ttl_text(), std::to_string(fence->proposal), memory_text(), adopted_owner}, form,
           marker_keys, flag());
     if (!adopted_owner.empty())
-      return kind->swap.call({key}, {adopted_owner, owner, ttl_text()}, form, marker_keys);
-    if (marker_keys) return kind->set.call({key}, {owner, ttl_text()}, form, marker_keys, flag());
+      return swap_script.call({key}, {adopted_owner, owner, ttl_text()}, form, marker_keys);
+    if (marker_keys) return set_script.call({key}, {owner, ttl_text()}, form, marker_keys, flag());
     return command({"SET", key, owner, "NX", "PX", ttl_text()});
   }
-  /// Undoes `set_command`. To be sent after it on the same connection.
+  /// Undoes `set_command`. To be sent after it on the same connection. A writer that did not become a reader is none any more
+  /// either.
   [[nodiscard]] std::string undo_command(Form form = Form::digest) const {
-    if (adopted_owner.empty()) return release_command(form);
-    return kind->swap.call({key}, {owner, adopted_owner, ttl_text()}, form);
+    if (adopted_owner.empty() || is_shared()) return release_command(form);
+    return swap_script.call({key}, {owner, adopted_owner, ttl_text()}, form);
   }
   [[nodiscard]] std::string confirm_command(std::uint64_t granted, std::uint64_t wanted,
                                             Form form = Form::digest) const {
-    return kind->confirm.call({key, fence->counter_key},
+    return kind->confirm.call({copy_key(), fence->counter_key},
                               {owner, std::to_string(granted), std::to_string(wanted), memory_text()}, form);
   }
   /// Like `extend_command`, does not set the key, so it may follow a release of this owner value.
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
-    return kind->release.call({key}, {owner}, form);
+    return kind->release.call({key, readers_key}, {owner}, form);
   }
   /// `begun`: when the attempt began.
   void acquired(std::uint64_t with_token, Time begun) noexcept {
@@ -91,12 +107,13 @@ struct Claim {
   }
   [[nodiscard]] std::string extend_command(Form form = Form::digest) const {
     if (!fence) return kind->extend.call({key}, {owner, ttl_text()}, form);
-    return kind->extend.call({key, fence->counter_key}, {owner, ttl_text(), memory_text()}, form);
+    return kind->extend.call({key, fence->counter_key, readers_key}, {owner, ttl_text(), memory_text()},
+                             form);
   }
   /// Valid once the lock was acquired.
   [[nodiscard]] std::string put_back_command(Form form = Form::digest) const {
     if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    return kind->put_back.call({key, fence->counter_key},
+    return kind->put_back.call({key, fence->counter_key, readers_key},
                                {owner, ttl_text(), std::to_string(token), memory_text()}, form);
   }
 

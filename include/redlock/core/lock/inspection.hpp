@@ -15,13 +15,14 @@
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/core/wire/vote.hpp"
 
 namespace redlock::inline v1::core {
 
-/// Reads the beginning of the key's value, its PTTL, the fencing counter and the line on every node. Done when every node has
+/// Reads the beginning of the key's value, its PTTL, the readers, the fencing counter and the line on every node. Done when every node has
 /// answered or cannot answer any more. Uses GETRANGE, because GET could transfer a huge value of a data key with the
-/// same name, over a connection that other operations share. A node that refuses to show the line shows the rest.
+/// same name, over a connection that other operations share. A node that refuses to show the line or the readers shows the rest.
 class Inspection final : public Operation {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
@@ -31,13 +32,15 @@ class Inspection final : public Operation {
     set_deadline(later(now, node_timeout_));
     const LineKeys line{key_};
     // Those that decide whether the node has told come last.
-    const Question questions[] = {{time, command({"TIME"})},
-                                  {order, read_order_command(line)},
-                                  {alive, read_alive_command(line)},
-                                  {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
-                                  {owner, command({"GETRANGE", key_, "0", longest_owner})},
-                                  {counter_again, command({"GETRANGE", counter_key(key_), "0", "16"})},
-                                  {life, command({"PTTL", key_})}};
+    const Question questions[] = {
+        {time, command({"TIME"})},
+        {order, read_order_command(line)},
+        {alive, read_alive_command(line)},
+        {readers_of, command({"EVAL", readers_source, "2", key_, readers_key(key_)})},
+        {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
+        {owner, command({"GETRANGE", key_, "0", longest_owner})},
+        {counter_again, command({"GETRANGE", counter_key(key_), "0", "16"})},
+        {life, command({"PTTL", key_})}};
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, questions, outbox);
     decide(outbox);
   }
@@ -53,6 +56,7 @@ class Inspection final : public Operation {
       return;
     }
     if (step == time || step == order || step == alive) return note_line(node, step, reply);
+    if (step == readers_of) return note_readers(node, reply);
     if (step == owner) {
       if (reply.is(Reply::Kind::string))
         tally_[node].owner = reply.text;
@@ -96,6 +100,8 @@ class Inspection final : public Operation {
       if (shown[node].counter != seen_[node].counter_again) shown[node].counter.reset();
     return holding_in(shown);
   }
+  /// The owner values of those who share the lock on this node. Valid once done.
+  [[nodiscard]] const std::vector<std::string>& readers(NodeIndex node) const { return seen_[node].readers; }
   /// Who stands in line on this node, in order. Valid once done.
   [[nodiscard]] std::vector<StandingMember> line(NodeIndex node) const {
     const Seen& seen = seen_[node];
@@ -103,7 +109,7 @@ class Inspection final : public Operation {
   }
 
  private:
-  enum : Step { owner, life, counter, time, order, alive, counter_again };
+  enum : Step { owner, life, counter, time, order, alive, readers_of, counter_again };
   struct Question {
     Step step;
     std::string command;
@@ -112,6 +118,7 @@ class Inspection final : public Operation {
     Reply time;  // these are about the line
     Reply order;
     Reply alive;
+    std::vector<std::string> readers;
     std::optional<std::uint64_t> counter_again;
   };
   static constexpr std::string_view longest_owner = "1023";
@@ -127,6 +134,11 @@ class Inspection final : public Operation {
   void note_line(NodeIndex node, Step step, const Reply& reply) {
     Seen& seen = seen_[node];
     (step == time ? seen.time : step == order ? seen.order : seen.alive) = reply;
+  }
+
+  void note_readers(NodeIndex node, const Reply& reply) {
+    for (const Reply& reader : reply.elements)
+      if (reader.is(Reply::Kind::string)) seen_[node].readers.push_back(reader.text);
   }
 
   /// A node that the restart guard does not admit may have forgotten the key. This may become known only when the other

@@ -104,7 +104,7 @@ class JointPursuit final : public Operation {
         : which{index}, stay{owner.claims_[index].observed_as}, owner_{owner} {}
 
     void set_terms(const Claim& claim, Time now) {
-      terms_ = {claim.key, now, claim.key_ttl(), claim.node_timeout};
+      terms_ = {claim.key, now, claim.key_ttl(), claim.node_timeout, 0, claim.is_shared()};
     }
     void end(StayInLine::Step how, Time now, Outbox& outbox) {
       is_joined = false;

@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
+#include "redlock/core/wire/keys.hpp"
 
 namespace redlock::inline v1::core {
 
 /// Makes an owner value for each attempt of a call: 40 hex digits, a label for people, and the time of day in seconds. The
 /// digits are drawn once for a call, because core code has no source of randomness; each further attempt adds 1 to the last
-/// eight of them. So no two attempts have the same owner value.
+/// eight of the first sixteen. So no two attempts have the same owner value, or the same id (`holder_id`).
 class OwnerValues {
  public:
   /// `drawn`: 40 random hex digits.
@@ -36,8 +37,8 @@ class OwnerValues {
   }
 
  private:
-  static constexpr std::size_t counter_begin = 32;
-  static constexpr std::size_t counter_end = 40;
+  static constexpr std::size_t counter_begin = 8;
+  static constexpr std::size_t counter_end = id_size;
 
   void count_up() noexcept {
     for (std::size_t at = counter_end; at > counter_begin; --at) {

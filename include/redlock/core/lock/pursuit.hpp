@@ -57,7 +57,12 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   void start(Time now, Outbox& outbox) override {
     plan_.begin(now);
     if (!stands_in_line(outbox)) return attempt(now, outbox);
-    terms_ = {line_key(), now, call_.claim.key_ttl(), call_.claim.node_timeout, call_.seats};
+    terms_ = {line_key(),
+              now,
+              call_.claim.key_ttl(),
+              call_.claim.node_timeout,
+              call_.seats,
+              call_.claim.is_shared()};
     if (!outbox.lines()->wants_to_join(terms_.key, now)) return attempt(now, outbox);
     stand(plan_.retry().last_call_of_any(now, call_.claim.node_timeout), now, outbox);
   }

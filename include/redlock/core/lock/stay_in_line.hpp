@@ -36,9 +36,9 @@ class StayInLine {
          observer);
   }
   /// An attempt was denied by this holder. While the call is the first one in line, nobody else should become the holder. A
-  /// lock that is kept after its release has none.
+  /// lock that is kept after its release has none, and readers come and go.
   void denied_by(const std::string& key, const std::string& holder, Time now, Observer* observer) {
-    if (holder == kept_value) return;
+    if (holder == kept_value || holder == held_by_readers) return;
     if (last_holder_ && *last_holder_ != holder)
       tell({.resource = key, .kind = kind_, .step = Step::bypassed, .waited = now - begun_}, observer);
     last_holder_ = holder;

@@ -37,9 +37,19 @@ namespace redlock::inline v1::core {
 /// The flag that keeps newcomers behind those who wait for the lock. On all nodes.
 [[nodiscard]] inline std::string flag_key(std::string_view lock_key) { return companion_key("qw", lock_key); }
 
-/// What a reader of a shared lock has of its own: its owner value. `id`: the first 16 digits of that.
+/// An owner value begins with the id of the holder, of so many hex digits.
+inline constexpr std::size_t id_size = 16;
+[[nodiscard]] inline std::string_view holder_id(std::string_view owner) noexcept {
+  return owner.substr(0, id_size);
+}
+
+/// The set of the ids of a lock's readers.
+[[nodiscard]] inline std::string readers_key(std::string_view lock_key) {
+  return companion_key("s", lock_key);
+}
+/// What a reader has of its own: its owner value.
 [[nodiscard]] inline std::string reader_key(std::string_view lock_key, std::string_view id) {
-  return companion_key("s", lock_key).append(":").append(id);
+  return readers_key(lock_key).append(":").append(id);
 }
 /// The value of the lock's own key while readers hold it.
 inline constexpr std::string_view held_by_readers = "redlock:shared";

@@ -9,30 +9,34 @@
 
 namespace redlock::inline v1::core {
 
-/// An owner value begins with the holder's id, of so many bytes.
-inline constexpr std::size_t id_size = 16;
 /// Before the id of a holder: the key of a request to this holder.
 [[nodiscard]] inline std::string request_prefix(std::string_view lock_key) {
   return companion_key("a", lock_key) + ':';
 }
 [[nodiscard]] inline std::string request_key(std::string_view lock_key, std::string_view owner) {
-  return request_prefix(lock_key).append(owner.substr(0, id_size));
+  return request_prefix(lock_key).append(holder_id(owner));
 }
 
 /// Of a reason, in bytes.
 inline constexpr std::size_t longest_why = 200;
 
 /// Leaves the reason ARGV[1] for the holder of the lock KEYS[1], under a key that consists of KEYS[2] and the holder's id, for
-/// as long as the lock lives. Then touches the lock without changing it, which tells a holder who watches it. Returns the
-/// value of the lock and its PTTL. Does nothing if nobody holds it.
+/// as long as the lock lives. Then touches the lock without changing it, which tells a holder who watches it. If readers hold
+/// the lock, does that for each whose id is in the set KEYS[3], with the reader's own key. Returns the value of the lock and its
+/// PTTL. Does nothing if nobody holds it.
 ///
 /// A successor has another id, so it never reads the request.
 inline constexpr std::string_view ask_source =
     "local call=redis.call "
+    "local function ask(key,id) "
+    "local left=call('PTTL',key) "
+    "if left>0 then "
+    "call('SET',KEYS[2]..id,ARGV[1],'PX',left) "
+    "call('PEXPIRE',key,left) end end "
     "local value,left=call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1]) "
-    "if left>0 and string.sub(value,1,8)~='redlock:' then "
-    "call('SET',KEYS[2]..string.sub(value,1,16),ARGV[1],'PX',left) "
-    "call('PEXPIRE',KEYS[1],left) end "
+    "if value=='redlock:shared' then "
+    "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do ask(KEYS[3]..':'..id,id) end "
+    "elseif string.sub(value,1,8)~='redlock:' then ask(KEYS[1],string.sub(value,1,16)) end "
     "return {value,left}";
 
 }  // namespace redlock::inline v1::core

@@ -24,18 +24,19 @@ struct Script {
   std::string_view source;
   std::string_view sha1;  // of the source, for EVALSHA; the handshake compares it with the server's
 
-  /// `marker_keys`: two further keys, unless null; then a `RequiredMarker` is to be appended. `flag`: the last key, unless
-  /// empty.
+  /// Keys that are empty are left out. `marker_keys`: two further keys, unless null; then a `RequiredMarker` is to be appended.
+  /// `flag`: the last key, unless empty.
   [[nodiscard]] std::string call(Words keys, Words values, Form form = Form::digest,
                                  const MarkerKeys* marker_keys = nullptr, std::string_view flag = {}) const {
     constexpr std::string_view digits = "0123456789";
     const bool whole = form == Form::source;
-    const std::size_t key_count = keys.size() + (marker_keys ? 2 : 0) + (flag.empty() ? 0 : 1);
-    std::array<std::string_view, 13> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1,
-                                           digits.substr(key_count, 1)};
-    auto end = std::copy(keys.begin(), keys.end(), words.begin() + 3);
+    std::array<std::string_view, 14> words{whole ? "EVAL" : "EVALSHA", whole ? source : sha1};
+    const auto first_key = words.begin() + 3;
+    const auto is_there = [](std::string_view key) { return !key.empty(); };
+    auto end = std::copy_if(keys.begin(), keys.end(), first_key, is_there);
     if (marker_keys) *end++ = marker_keys->marker, *end++ = marker_keys->quarantine;
     if (!flag.empty()) *end++ = flag;
+    words[2] = digits.substr(static_cast<std::size_t>(end - first_key), 1);
     end = std::copy(values.begin(), values.end(), end);
     std::string out;
     append_command(out, std::span{words.begin(), end}, marker_keys ? 2 : 0);
@@ -239,9 +240,4 @@ inline constexpr Script line_script{
 inline constexpr const Script* loaded_scripts[] = {&release_script, &extend_script,  &grant_script,
                                                    &set_script,     &confirm_script, &put_back_script,
                                                    &swap_script};
-/// All scripts. A server learns the line's script when somebody waits (`ScriptedOperation`).
-inline constexpr const Script* all_scripts[] = {&release_script, &extend_script,  &grant_script,
-                                                &set_script,     &confirm_script, &put_back_script,
-                                                &swap_script,    &line_script};
-
 }  // namespace redlock::inline v1::core

@@ -1,0 +1,143 @@
+#include "redlock/kinds/shared_mutex.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "api/client.hpp"
+#include "api/local_mutex.hpp"
+#include "redlock/core/base/printable.hpp"
+#include "redlock/core/base/time.hpp"
+#include "redlock/error.hpp"
+
+namespace redlock {
+inline namespace v1 {
+namespace {
+
+LockOptions for_writer(LockOptions options) {
+  options.shared = false;
+  return options;
+}
+
+LockOptions for_readers(LockOptions options) {
+  options.shared = true;
+  options.at_least = Duration{};
+  return options;
+}
+
+[[noreturn]] void throw_error(std::errc code, const char* what, std::string_view resource) {
+  throw Error{std::make_error_code(code), what + core::printable(resource)};
+}
+
+}  // namespace
+
+SharedMutex::SharedMutex(LockClient& client, std::string_view resource, LockOptions options)
+    : client_{client.client_},
+      resource_{resource},
+      options_{for_readers(options)},
+      writer_{client, resource, for_writer(std::move(options))} {}
+SharedMutex::~SharedMutex() = default;
+
+bool SharedMutex::is_reader() const {
+  const std::lock_guard lock{mutex_};
+  return readers_.contains(std::this_thread::get_id());
+}
+
+void SharedMutex::refuse_second_lock() const {
+  if (writer_.is_mine())
+    throw_error(std::errc::resource_deadlock_would_occur,
+                "this thread has already locked, exclusively, the mutex of ", resource_);
+  if (is_reader())
+    throw_error(std::errc::resource_deadlock_would_occur,
+                "this thread is a reader, and cannot lock again or become the writer, of the mutex of ",
+                resource_);
+}
+
+// ── the writer ──────────────────────────────────────────────────────────────────────────────────────────────
+
+void SharedMutex::lock() {
+  refuse_second_lock();
+  writer_.lock();
+}
+bool SharedMutex::try_lock() {
+  refuse_second_lock();
+  return writer_.try_lock();
+}
+bool SharedMutex::try_lock_for(Duration wait) {
+  refuse_second_lock();
+  return writer_.try_lock_for(wait);
+}
+void SharedMutex::unlock() { writer_.unlock(); }
+
+void SharedMutex::unlock_and_lock_shared() {
+  if (!writer_.is_mine())
+    throw_error(std::errc::operation_not_permitted, "this thread has not locked, exclusively, the mutex of ",
+                resource_);
+  LockResult result = client_.downgrade(std::move(*writer_.lease_), options_);
+  if (result.code() == Errc::invalid_argument) return static_cast<void>(std::move(result).value());
+  writer_.lease_.reset();
+  writer_.local_->unlock();
+  add(std::move(result).value());
+}
+
+// ── readers ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+void SharedMutex::lock_shared() {
+  refuse_second_lock();
+  if (!join()) add(client_.lock(resource_, options_).value());
+}
+bool SharedMutex::try_lock_shared() {
+  refuse_second_lock();
+  return join() || keep(client_.try_lock(resource_, options_));
+}
+bool SharedMutex::try_lock_shared_for(Duration wait) {
+  refuse_second_lock();
+  return join() || keep(client_.try_lock_for(resource_, wait, options_));
+}
+
+/// Joins other threads. Returns false if none has a lease that is young enough.
+bool SharedMutex::join() {
+  const std::lock_guard lock{mutex_};
+  if (!newest_ || client_.client().now() >= newest_->joined_until || !newest_->lease.valid()) return false;
+  readers_.emplace(std::this_thread::get_id(), newest_);
+  ++newest_->count;
+  return true;
+}
+
+/// Returns false if a writer has the lock, and throws for all other outcomes.
+bool SharedMutex::keep(LockResult result) {
+  if (result.is_held()) return false;
+  add(std::move(result).value());
+  return true;
+}
+
+/// This thread has a lease that others can join.
+void SharedMutex::add(Lease&& lease) {
+  const Clock::time_point joined_until = core::later(client_.client().now(), options_.ttl.get() / 3);
+  const std::shared_ptr<Readers> readers{new Readers{std::move(lease), joined_until, 1}};
+  const std::lock_guard lock{mutex_};
+  readers_.emplace(std::this_thread::get_id(), readers);
+  newest_ = readers;
+}
+
+void SharedMutex::unlock_shared() {
+  std::unique_lock lock{mutex_};
+  const auto mine = readers_.find(std::this_thread::get_id());
+  if (mine == readers_.end())
+    throw_error(std::errc::operation_not_permitted, "this thread is no reader of the mutex of ", resource_);
+  const std::shared_ptr<Readers> readers = std::move(mine->second);
+  readers_.erase(mine);
+  if (--readers->count > 0) return;
+  if (newest_ == readers) newest_.reset();
+  lock.unlock();
+  readers->lease.release();
+}
+
+const Lease* SharedMutex::lease() const {
+  if (writer_.is_mine()) return writer_.lease();
+  const std::lock_guard lock{mutex_};
+  const auto mine = readers_.find(std::this_thread::get_id());
+  return mine == readers_.end() ? nullptr : &mine->second->lease;
+}
+
+}  // namespace v1
+}  // namespace redlock
