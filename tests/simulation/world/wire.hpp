@@ -18,8 +18,9 @@ namespace redlock::simulation {
 
 /// The name of a command in a timeline.
 [[nodiscard]] inline std::string name_of_command(const std::vector<std::string_view>& words) {
-  constexpr std::string_view names[] = {"release", "extend",   "grant", "set",
-                                        "confirm", "put back", "swap",  "line"};
+  constexpr std::string_view names[] = {
+      "release", "extend", "grant",        "set",           "confirm",         "put back",
+      "swap",    "line",   "grant shared", "extend shared", "put back shared", "release shared"};
   static_assert(std::size(names) == std::size(core::all_scripts));
   const bool whole = words.front() == "EVAL";
   if (words.size() < 2 || (!whole && words.front() != "EVALSHA")) return std::string{words.front()};
