@@ -69,8 +69,8 @@ std::string set_command(const GuardedEngineHarness& nodes, NodeIndex node, Claim
 }
 
 /// To an inspection: the time, the line, who is alive in it, the counter, the owner value, the counter again and the ttl.
-const Reply replies_of_free_node[] = {array_reply({}),  array_reply({}),  array_reply({}), string_reply(""),
-                                      string_reply(""), string_reply(""), number(-2)};
+const Reply replies_of_free_node[] = {array_reply({}),  array_reply({}),  array_reply({}),  array_reply({}),
+                                      string_reply(""), string_reply(""), string_reply(""), number(-2)};
 
 }  // namespace
 

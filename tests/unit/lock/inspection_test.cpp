@@ -167,15 +167,16 @@ TEST_CASE("an_inspection_asks_each_node_for_the_line_the_counter_the_owner_value
   const std::string questions[] = {command({"TIME"}),
                                    command({"ZRANGE", "redlock:qo:{key}", "0", "99", "WITHSCORES"}),
                                    command({"ZRANGE", "redlock:qa:{key}", "0", "99", "WITHSCORES"}),
+                                   command({"EVAL", readers_source, "2", "key", "redlock:s:{key}"}),
                                    command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
                                    command({"GETRANGE", "key", "0", "1023"}),
                                    command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
                                    command({"PTTL", "key"})};
-  REQUIRE(outbox.sent().size() == 14);
-  for (std::size_t i = 0; i < 14; ++i) {
+  REQUIRE(outbox.sent().size() == 16);
+  for (std::size_t i = 0; i < 16; ++i) {
     const Sent& sent = outbox.sent()[i];
-    CHECK(sent.node == i / 7);
-    CHECK(sent.command == questions[i % 7]);
+    CHECK(sent.node == i / 8);
+    CHECK(sent.command == questions[i % 8]);
     CHECK(sent.options.send_by == at(50ms));
     CHECK_FALSE(sent.options.is_release);
   }

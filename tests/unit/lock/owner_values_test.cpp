@@ -10,7 +10,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const std::string beginning = "0123456789abcdef0123456789abcdef";
+const std::string beginning = "01234567";
+const std::string end = "0123456789abcdef01234567";
 
 /// The digits of the next attempt's owner value.
 std::string next_digits(OwnerValues& values) { return values.next(0s).substr(0, 40); }
@@ -18,12 +19,12 @@ std::string next_digits(OwnerValues& values) { return values.next(0s).substr(0, 
 }  // namespace
 
 TEST_CASE("the_first_owner_value_is_the_drawn_one_with_label_and_time") {
-  OwnerValues values{beginning + "12345678", "web3:4711 backup"};
-  CHECK(values.next(1795442531999999us) == beginning + "12345678 web3:4711 backup @1795442531");
-  CHECK(values.next(1795442532s) == beginning + "12345679 web3:4711 backup @1795442532");
+  OwnerValues values{beginning + "12345678" + end, "web3:4711 backup"};
+  CHECK(values.next(1795442531999999us) == beginning + "12345678" + end + " web3:4711 backup @1795442531");
+  CHECK(values.next(1795442532s) == beginning + "12345679" + end + " web3:4711 backup @1795442532");
 }
 
-TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_and_to_no_other") {
+TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_of_the_id_and_to_no_other") {
   const auto [drawn, second, third] = GENERATE(table<std::string, std::string, std::string>({
       {"00000000", "00000001", "00000002"},
       {"00000008", "00000009", "0000000a"},
@@ -31,8 +32,8 @@ TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_and_to_no_other") {
       {"99ffffff", "9a000000", "9a000001"},
       {"ffffffff", "00000000", "00000001"},
   }));
-  OwnerValues values{beginning + drawn, "7 @f"};
-  CHECK(next_digits(values) == beginning + drawn);
-  CHECK(next_digits(values) == beginning + second);
-  CHECK(next_digits(values) == beginning + third);
+  OwnerValues values{beginning + drawn + end, "7 @f"};
+  CHECK(next_digits(values) == beginning + drawn + end);
+  CHECK(next_digits(values) == beginning + second + end);
+  CHECK(next_digits(values) == beginning + third + end);
 }

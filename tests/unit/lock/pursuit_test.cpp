@@ -195,8 +195,9 @@ TEST_CASE("each_attempt_has_its_own_owner_value_and_proposes_the_time_that_has_p
   for (std::size_t attempt = 0; attempt < 20; ++attempt) {
     CAPTURE(attempt);
     const auto time_of_day = time_of_call + std::chrono::duration_cast<std::chrono::microseconds>(begun - 5s);
-    std::string digits(38, '0');
+    std::string digits(14, '0');
     append_hex(digits, static_cast<unsigned char>(attempt));
+    digits.resize(40, '0');
     CHECK(play.owner(attempt) ==
           digits + " label @" +
               std::to_string(std::chrono::floor<std::chrono::seconds>(time_of_day).count()));

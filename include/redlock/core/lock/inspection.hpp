@@ -109,7 +109,7 @@ class Inspection final : public Operation {
   }
 
  private:
-  enum : Step { owner, life, counter, time, order, alive, readers_of, counter_again };
+  enum : Step { owner, life, counter, time, order, alive, counter_again, readers_of };
   struct Question {
     Step step;
     std::string command;
