@@ -167,7 +167,7 @@ TEST_CASE("an_inspection_asks_each_node_for_the_line_the_counter_the_owner_value
   const std::string questions[] = {command({"TIME"}),
                                    command({"ZRANGE", "redlock:qo:{key}", "0", "99", "WITHSCORES"}),
                                    command({"ZRANGE", "redlock:qa:{key}", "0", "99", "WITHSCORES"}),
-                                   command({"EVAL", readers_source, "2", "key", "redlock:s:{key}"}),
+                                   command({"EVAL", readers_source, "1", "key", "redlock:s:{key}"}),
                                    command({"GETRANGE", "redlock:f:{key}", "0", "16"}),
                                    command({"GETRANGE", "key", "0", "1023"}),
                                    command({"GETRANGE", "redlock:f:{key}", "0", "16"}),

@@ -29,7 +29,7 @@ class Asking final : public Operation {
   void start(Time now, Outbox& outbox) override {
     set_deadline(later(now, node_timeout_));
     const std::string ask =
-        command({"EVAL", ask_source, "3", key_, request_prefix(key_), readers_key(key_), why_});
+        command({"EVAL", ask_source, "2", key_, request_prefix(key_), why_, readers_key(key_)});
     for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
       if (const Trouble* const refused = outbox.send(node, ask, *this, {.send_by = deadline()}))
         tally_.mark(node, Tally::Mark::unknown, *refused);

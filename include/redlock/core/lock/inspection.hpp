@@ -36,7 +36,7 @@ class Inspection final : public Operation {
         {time, command({"TIME"})},
         {order, read_order_command(line)},
         {alive, read_alive_command(line)},
-        {readers_of, command({"EVAL", readers_source, "2", key_, readers_key(key_)})},
+        {readers_of, command({"EVAL", readers_source, "1", key_, readers_key(key_)})},
         {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
         {owner, command({"GETRANGE", key_, "0", longest_owner})},
         {counter_again, command({"GETRANGE", counter_key(key_), "0", "16"})},

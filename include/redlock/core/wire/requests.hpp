@@ -22,10 +22,11 @@ inline constexpr std::size_t longest_why = 200;
 
 /// Leaves the reason ARGV[1] for the holder of the lock KEYS[1], under a key that consists of KEYS[2] and the holder's id, for
 /// as long as the lock lives. Then touches the lock without changing it, which tells a holder who watches it. If readers hold
-/// the lock, does that for each whose id is in the set KEYS[3], with the reader's own key. Returns the value of the lock and its
+/// the lock, does that for each whose id is in the set ARGV[2], with the reader's own key. Returns the value of the lock and its
 /// PTTL. Does nothing if nobody holds it.
 ///
-/// A successor has another id, so it never reads the request.
+/// A successor has another id, so it never reads the request. The set is not among the KEYS, so that users of other locks need
+/// no right to it.
 inline constexpr std::string_view ask_source =
     "local call=redis.call "
     "local function ask(key,id) "
@@ -35,7 +36,7 @@ inline constexpr std::string_view ask_source =
     "call('PEXPIRE',key,left) end end "
     "local value,left=call('GETRANGE',KEYS[1],0,1023),call('PTTL',KEYS[1]) "
     "if value=='redlock:shared' then "
-    "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do ask(KEYS[3]..':'..id,id) end "
+    "for _,id in ipairs(call('SMEMBERS',ARGV[2])) do ask(ARGV[2]..':'..id,id) end "
     "elseif string.sub(value,1,8)~='redlock:' then ask(KEYS[1],string.sub(value,1,16)) end "
     "return {value,left}";
 

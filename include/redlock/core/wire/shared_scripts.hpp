@@ -133,12 +133,13 @@ inline constexpr std::string_view readable_source =
     "if redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared' then return -2 end "
     "return redis.call('PTTL',KEYS[1])";
 
-/// Returns the beginnings of the owner values of up to 100 readers of the lock KEYS[1] with the set KEYS[2].
+/// Returns the beginnings of the owner values of up to 100 readers of the lock KEYS[1] with the set ARGV[1]. It is not
+/// among the KEYS, so that users of other locks need no right to it.
 inline constexpr std::string_view readers_source =
     "local call,readers=redis.call,{} "
     "if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return readers end "
-    "for _,id in ipairs(call('SMEMBERS',KEYS[2])) do "
-    "local value=call('GETRANGE',KEYS[2]..':'..id,0,1023) "
+    "for _,id in ipairs(call('SMEMBERS',ARGV[1])) do "
+    "local value=call('GETRANGE',ARGV[1]..':'..id,0,1023) "
     "if value~='' and #readers<100 then readers[#readers+1]=value end end "
     "return readers";
 
