@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "redlock/core/base/time.hpp"
@@ -17,15 +18,20 @@
 
 namespace redlock::inline v1::core {
 
+/// The keys of a reader beside the lock's own.
+struct ReaderKeys {
+  std::string readers;  // the set of all readers of the lock
+  std::string own;      // has the owner value, after whose id it is named
+};
+
 struct Claim {
   const LockKind* kind = &exclusive_lock;
   std::string key;
   std::string
       line_key{};  // of the seat of a semaphore: the line of those who wait for any of them; else empty
-  std::string readers_key{};  // of a shared lock: the set of its readers; else empty
   std::string
       owner;  // new for every attempt, so that a late release of an earlier attempt cannot free a later lock
-  std::string own_key{};  // of a reader: the key that has its owner value; else empty
+  std::optional<ReaderKeys> reader{};  // of a shared lock
   std::chrono::milliseconds ttl{};
   std::chrono::milliseconds lock_delay{};  // after a loss, nobody gets the lock for so long
   std::chrono::milliseconds at_least{};    // nor for so long after the begin of the attempt
@@ -43,16 +49,16 @@ struct Claim {
   /// Makes it a claim to a shared lock.
   void share() {
     kind = &shared_lock;
-    readers_key = core::readers_key(key);
+    reader = ReaderKeys{readers_key(key), {}};
   }
   void belong_to(std::string new_owner) {
     owner = std::move(new_owner);
-    if (is_shared()) own_key = reader_key(key, holder_id(owner));
+    if (reader) reader->own = reader_key(key, holder_id(owner));
   }
   [[nodiscard]] bool is_seat() const noexcept { return !line_key.empty(); }
-  [[nodiscard]] bool is_shared() const noexcept { return !readers_key.empty(); }
+  [[nodiscard]] bool is_shared() const noexcept { return reader.has_value(); }
   /// The key that has the owner value on the nodes that granted it.
-  [[nodiscard]] const std::string& copy_key() const noexcept { return is_shared() ? own_key : key; }
+  [[nodiscard]] const std::string& copy_key() const noexcept { return reader ? reader->own : key; }
   /// For how long nodes keep the key.
   [[nodiscard]] std::chrono::milliseconds key_ttl() const noexcept { return ttl + lock_delay; }
   /// The copies of a lost lease are not released, then or later: they keep others from the lock until they expire.
@@ -69,7 +75,7 @@ struct Claim {
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {
     if (fence)
       return kind->grant.call(
-          {key, fence->counter_key, readers_key},
+          {key, fence->counter_key, readers()},
           {owner, ttl_text(), std::to_string(fence->proposal), memory_text(), adopted_owner}, form,
           marker_keys, flag());
     if (!adopted_owner.empty())
@@ -90,7 +96,7 @@ struct Claim {
   }
   /// Like `extend_command`, does not set the key, so it may follow a release of this owner value.
   [[nodiscard]] std::string release_command(Form form = Form::digest) const {
-    return kind->release.call({key, readers_key}, {owner}, form);
+    return kind->release.call({key, readers()}, {owner}, form);
   }
   /// `begun`: when the attempt began.
   void acquired(std::uint64_t with_token, Time begun) noexcept {
@@ -107,17 +113,19 @@ struct Claim {
   }
   [[nodiscard]] std::string extend_command(Form form = Form::digest) const {
     if (!fence) return kind->extend.call({key}, {owner, ttl_text()}, form);
-    return kind->extend.call({key, fence->counter_key, readers_key}, {owner, ttl_text(), memory_text()},
-                             form);
+    return kind->extend.call({key, fence->counter_key, readers()}, {owner, ttl_text(), memory_text()}, form);
   }
   /// Valid once the lock was acquired.
   [[nodiscard]] std::string put_back_command(Form form = Form::digest) const {
     if (!fence) return command({"SET", key, owner, "NX", "PX", ttl_text()});
-    return kind->put_back.call({key, fence->counter_key, readers_key},
+    return kind->put_back.call({key, fence->counter_key, readers()},
                                {owner, ttl_text(), std::to_string(token), memory_text()}, form);
   }
 
  private:
+  [[nodiscard]] std::string_view readers() const noexcept {
+    return reader ? std::string_view{reader->readers} : std::string_view{};
+  }
   [[nodiscard]] std::string flag() const {
     return heeds_flag ? flag_key(is_seat() ? line_key : key) : std::string{};
   }
