@@ -11,25 +11,25 @@
 
 #include "redlock/core/line/line_view.hpp"
 #include "redlock/core/operation/holding.hpp"
-#include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/poll.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/shared_scripts.hpp"
-#include "redlock/core/wire/vote.hpp"
+#include "redlock/core/wire/shown.hpp"
 
 namespace redlock::inline v1::core {
 
-/// Reads the beginning of the key's value, its PTTL, the readers, the fencing counter and the line on every node. Done when every node has
-/// answered or cannot answer any more. Uses GETRANGE, because GET could transfer a huge value of a data key with the
-/// same name, over a connection that other operations share. A node that refuses to show the line or the readers shows the rest.
-class Inspection final : public Operation {
+/// Reads the beginning of the key's value, its PTTL, the readers, the fencing counter and the line on every node. Uses GETRANGE, because GET could transfer a huge value of a data key with the
+/// same name, over a connection that other operations share. A node that refuses to show the line or the readers shows the rest. In the
+/// tally, yes means free, and no means held.
+class Inspection final : public Poll {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
-      : key_{std::move(key)}, node_timeout_{node_timeout}, tally_{nodes}, seen_(nodes) {}
+      : Poll{nodes, node_timeout}, key_{std::move(key)}, seen_(nodes) {}
 
   void start(Time now, Outbox& outbox) override {
-    set_deadline(later(now, node_timeout_));
+    begin(now);
     const LineKeys line{key_};
     // Those that decide whether the node has told come last.
     const Question questions[] = {
@@ -37,16 +37,16 @@ class Inspection final : public Operation {
         {order, read_order_command(line)},
         {alive, read_alive_command(line)},
         {readers_of, command({"EVAL", readers_source, "1", key_, readers_key(key_)})},
-        {counter, command({"GETRANGE", counter_key(key_), "0", "16"})},
-        {owner, command({"GETRANGE", key_, "0", longest_owner})},
-        {counter_again, command({"GETRANGE", counter_key(key_), "0", "16"})},
+        {counter, read_counter_command(key_)},
+        {owner, read_owner_command(key_)},
+        {counter_again, read_counter_command(key_)},
         {life, command({"PTTL", key_})}};
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, questions, outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask_all(node, questions, outbox);
     decide(outbox);
   }
 
   void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
-    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
+    if (!awaits(node)) return;
     if (step == counter) {
       tally_[node].counter = shown_counter(reply);
       return;
@@ -70,28 +70,10 @@ class Inspection final : public Operation {
       if (there && reply.integer >= 0) tally_[node].ttl = span_of(std::chrono::milliseconds{reply.integer});
       if (!there) tally_[node].owner.reset();
       tally_.mark(node, there ? Tally::Mark::no : Tally::Mark::yes);
-      heed_caveat(node, outbox);
     }
     decide(outbox);
   }
 
-  void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox& outbox) override {
-    if (done() || !tally_.is(node, Tally::Mark::pending)) return;
-    tally_.mark(node, Tally::Mark::unknown, trouble);
-    decide(outbox);
-  }
-
-  void timed_out(Time, Outbox& outbox) override {
-    if (done()) return;
-    tally_.close(no_answer_within(node_timeout_));
-    decide(outbox);
-  }
-
-  void abandon(Errc, Time now, Outbox& outbox) override { timed_out(now, outbox); }
-
-  [[nodiscard]] std::size_t connections_wanted(std::size_t nodes) const override { return nodes; }
-  /// Valid once done: yes means free, no means held.
-  [[nodiscard]] const Tally& tally() const noexcept { return tally_; }
   /// Who has the lock, according to a majority. Valid once done. A counter belongs to the owner if it was the same before and
   /// after the owner was read, because each grant raises it.
   [[nodiscard]] std::optional<Holding> holding() const {
@@ -121,14 +103,10 @@ class Inspection final : public Operation {
     std::vector<std::string> readers;
     std::optional<std::uint64_t> counter_again;
   };
-  static constexpr std::string_view longest_owner = "1023";
 
-  void ask(NodeIndex node, std::span<const Question> questions, Outbox& outbox) {
-    for (const Question& question : questions) {
-      const SendOptions options{.step = question.step, .send_by = deadline()};
-      if (const Trouble* const refused = outbox.send(node, question.command, *this, options))
-        return tally_.mark(node, Tally::Mark::unknown, *refused);
-    }
+  void ask_all(NodeIndex node, std::span<const Question> questions, Outbox& outbox) {
+    for (const Question& question : questions)
+      if (!ask(node, question.step, question.command, outbox)) return;
   }
 
   void note_line(NodeIndex node, Step step, const Reply& reply) {
@@ -141,21 +119,12 @@ class Inspection final : public Operation {
       if (reader.is(Reply::Kind::string)) seen_[node].readers.push_back(reader.text);
   }
 
-  /// A node that the restart guard does not admit may have forgotten the key. This may become known only when the other
-  /// nodes have answered as well, as it takes their markers to tell a new node from one that lost its data.
-  void heed_caveat(NodeIndex node, Outbox& outbox) {
-    const Trouble* const caveat = outbox.caveat(node);
-    if (caveat && !tally_.is(node, Tally::Mark::unknown)) tally_.mark(node, Tally::Mark::unknown, *caveat);
-  }
-  void decide(Outbox& outbox) {
-    if (tally_.count(Tally::Mark::pending) > 0) return;
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) heed_caveat(node, outbox);
-    finish();
+  void decide(Outbox& outbox) override {
+    heed_caveats(outbox);
+    Poll::decide(outbox);
   }
 
   std::string key_;
-  Span node_timeout_;
-  Tally tally_;
   std::vector<Seen> seen_;  // by node
 };
 

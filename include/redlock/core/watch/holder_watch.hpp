@@ -20,10 +20,9 @@
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/watch/listeners.hpp"
 #include "redlock/core/watch/watcher.hpp"
-#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/shown.hpp"
 #include "redlock/core/wire/trouble.hpp"
-#include "redlock/core/wire/vote.hpp"
 
 namespace redlock::inline v1::core {
 
@@ -44,11 +43,7 @@ class HolderWatch final : public Operation {
   using Report = std::function<void(const Holding&)>;
 
   HolderWatch(std::string key, std::size_t nodes, Report report)
-      : key_{std::move(key)},
-        counter_key_{counter_key(key_)},
-        report_{std::move(report)},
-        tally_{nodes},
-        nodes_(nodes) {}
+      : key_{std::move(key)}, report_{std::move(report)}, tally_{nodes}, nodes_(nodes) {}
 
   // ── from the watcher ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,9 +127,9 @@ class HolderWatch final : public Operation {
 
   /// Returns after what time to read the node again.
   Span read(NodeIndex node, std::uint64_t& random, Outbox& outbox) {
-    const std::string value = command({"GETRANGE", key_, "0", "1023"});
+    const std::string value = read_owner_command(key_);
     if (!listeners_->arm(node, *this, tracking, caching, outbox) || !ask(node, owner, value, outbox) ||
-        !ask(node, counter, command({"GETRANGE", counter_key_, "0", "16"}), outbox) ||
+        !ask(node, counter, read_counter_command(key_), outbox) ||
         !ask(node, life, command({"PTTL", key_}), outbox) || !ask(node, owner_again, value, outbox))
       return blind_pause;
     nodes_[node].is_asked = true;
@@ -195,7 +190,6 @@ class HolderWatch final : public Operation {
   }
 
   const std::string key_;
-  const std::string counter_key_;
   const Report report_;
   Listeners* listeners_ = nullptr;  // set before the first read
   Tally tally_;

@@ -1,12 +1,10 @@
 // Interprets replies as votes.
 #pragma once
 
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/reply.hpp"
@@ -31,17 +29,6 @@ struct Vote {
 
 /// The largest integer below which Lua's numbers, which are doubles, are exact.
 inline constexpr std::int64_t greatest_counter = (std::int64_t{1} << 53) - 1;
-
-/// The counter that a GETRANGE of 17 bytes shows. Returns none for another value: acquisitions report such a counter.
-[[nodiscard]] inline std::optional<std::uint64_t> shown_counter(const Reply& reply) {
-  std::uint64_t value = 0;
-  const std::string& text = reply.text;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-  // A longer text was cut off and may look like a number.
-  const bool is_counter = reply.is(Reply::Kind::string) && is_number && value <= greatest_counter;
-  return is_counter ? std::optional{value} : std::nullopt;
-}
 
 /// The reply of `grant_script`: yes with the counter if the key was set, no with the key's owner and ttl if it existed
 /// already.
