@@ -304,7 +304,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   record->held_leases = shell_->held_leases();
   if (options.on_revoke) {
     record->listen_to_requests();
-    record->revoke_report = std::make_shared<RevokeReport>(options.on_revoke);
+    record->on_revoke = options.on_revoke;
   }
   return Lease{shared_from_this(), record};
 }
@@ -315,12 +315,11 @@ bool Client::keep(const Record& record, const LockOptions& options) {
     shell_->shut_down({record});
     return false;
   }
-  if (options.on_lost)
+  if (options.on_lost || options.on_revoke)
     shell_->losses().add(record);
   else if (events_)
     report_loss_if_possible(record);
   if (options.renewal == Renewal::automatic) shell_->keep(record);
-  if (options.on_revoke) shell_->losses().begin();
   if (options.on_lost || options.on_revoke) shell_->watch(record);
   return true;
 }

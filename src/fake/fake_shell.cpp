@@ -224,9 +224,15 @@ bool FakeShell::wait(const std::shared_ptr<LeaseRecord>& record, Time until, con
   return record->in_force(now());
 }
 
+void FakeShell::asked(const std::shared_ptr<LeaseRecord>& record, std::string_view why) noexcept try {
+  if (record->in_force(now())) requests_.push_back({record, std::string{why}});
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory: the holder is not told
+}
+
 void FakeShell::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
   const Lock lock{mutex_};
   loss_queue_.remove(record);
+  std::erase_if(requests_, [&](const auto& request) { return request.to == record; });
 }
 
 bool FakeShell::call_soon(std::function<void()> call) noexcept try {
@@ -236,17 +242,27 @@ bool FakeShell::call_soon(std::function<void()> call) noexcept try {
   return false;
 }
 
-/// Runs the user's callbacks.
+/// Runs the user's callbacks. Takes them one after the other, because one may release the lease of the next.
 void FakeShell::report_news() {
   for (;;) {
     Lock lock{mutex_};
-    const auto calls = std::exchange(calls_, {});
-    const std::shared_ptr<LeaseRecord> lost = loss_queue_.take_lost(now());
-    if (!lost && calls.empty()) return;
-    auto callback = lost ? std::optional{lost->take_callback(now())} : std::nullopt;
-    lock.unlock();
-    for (const auto& call : calls) call();
-    if (callback) run_callback(std::move(*callback), "a loss callback", report_);
+    if (!calls_.empty()) {
+      const auto calls = std::exchange(calls_, {});
+      lock.unlock();
+      for (const auto& call : calls) call();
+    } else if (!requests_.empty()) {
+      Request request = std::move(requests_.front());
+      requests_.pop_front();
+      auto callback = request.to->take_request(std::move(request.why));
+      lock.unlock();
+      run_callback(std::move(callback), "a revocation callback", report_);
+    } else if (const std::shared_ptr<LeaseRecord> lost = loss_queue_.take_lost(now())) {
+      auto callback = lost->take_callback(now());
+      lock.unlock();
+      run_callback(std::move(callback), "a loss callback", report_);
+    } else {
+      return;
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -63,6 +64,7 @@ class FakeShell final : public Shell, public LossReports {
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) override;
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>& record) noexcept override { loss_queue_.lost(record); }
+  void asked(const std::shared_ptr<LeaseRecord>&, std::string_view why) noexcept override;
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept override;
   void begin() override {}
   bool call_soon(std::function<void()>) noexcept override;
@@ -72,6 +74,10 @@ class FakeShell final : public Shell, public LossReports {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
+  struct Request {
+    std::shared_ptr<LeaseRecord> to;
+    std::string why;
+  };
 
   void run_until_done(std::unique_ptr<core::Operation>, const std::stop_token&, const Take&) override;
   core::Time step(core::Time until);
@@ -89,6 +95,7 @@ class FakeShell final : public Shell, public LossReports {
   std::vector<FakeNode> nodes_;
   std::vector<FakeNodeState> states_;
   core::LossQueue<LeaseRecord> loss_queue_;
+  std::deque<Request> requests_;              // to be told
   std::vector<std::function<void()>> calls_;  // of the user's code, to be made without the mutex
   std::uint64_t random_ = 1;
 };

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "notify/revoke_report.hpp"
 #include "redlock/core/lease/lease_state.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -35,8 +34,11 @@ class LossReports {
   virtual bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) = 0;
   /// The lease was lost before its deadline: reports that now. Called under the client's mutex.
   virtual void lost(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
-  /// The lease was released: no report of its loss begins any more. With real nodes, blocks while its callback runs on
-  /// another thread, unless it is called inside a callback.
+  /// Somebody asks the holder to give the lock up: calls the lease's `on_revoke` soon. Drops the request if the lease is over
+  /// or memory runs out. To be called under the client's mutex, for a lease that was added.
+  virtual void asked(const std::shared_ptr<LeaseRecord>&, std::string_view why) noexcept = 0;
+  /// The lease was released: no callback of it begins any more. With real nodes, blocks while one runs on another thread,
+  /// unless it is called inside a callback.
   virtual void forget(const std::shared_ptr<LeaseRecord>&) noexcept = 0;
 
   /// Makes sure that `call_soon` has a thread. Throws like `add`.
@@ -48,11 +50,12 @@ class LossReports {
   [[nodiscard]] virtual const std::function<void(std::string_view)>& report() const noexcept = 0;
 };
 
-/// The state of one lease, with the user's loss callback and stop source. Shared by the `Lease`, the client's
+/// The state of one lease, with the user's callbacks and stop source. Shared by the `Lease`, the client's
 /// `LeaseRegistry`, the renewals and the `LossReports`.
 class LeaseRecord final : public core::LeaseState, public std::enable_shared_from_this<LeaseRecord> {
  public:
   using OnLost = std::function<void(Loss)>;
+  using OnRevoke = std::function<void(std::string_view why)>;
 
   /// `since`: when the attempt began. `observer`: may be null.
   LeaseRecord(std::string name, core::Claim&& what, core::Time since, core::Time valid_until,
@@ -67,15 +70,11 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
   const std::string resource;
   std::optional<Release> release_outcome;   // once released; used only by the thread that owns the `Lease`
   OnLost on_lost;                           // empty once `take_callback` or `retire` was called
+  OnRevoke on_revoke;                       // empty once `take_request` or `retire` was called
   std::stop_source stop{std::nostopstate};  // guarded by the mutex of the loss reports
   std::atomic<bool> is_in_loss_notifier = false;  // it was added to the notifier at some time
   LossReports& loss_reports;
-  std::shared_ptr<RevokeReport> revoke_report;       // null if the user is not to be asked
   std::size_t place = static_cast<std::size_t>(-1);  // index in the `LeaseRegistry`, guarded by its mutex
-
-  void asked(std::string_view why) noexcept override {
-    if (revoke_report) revoke_report->tell(why, loss_reports);
-  }
 
   /// Reports a loss to the observer, and returns what is to be called: it requests the stop and calls the user's
   /// callback. To be called under the mutex of the loss reports; the result is to be called and destroyed without it.
@@ -86,11 +85,18 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
       if (call) call(reason);
     };
   }
+  /// Returns what is to be called because somebody asks for the lock: the user's callback, the first time. To be called like
+  /// `take_callback`.
+  [[nodiscard]] auto take_request(std::string why) {
+    return [call = std::exchange(on_revoke, nullptr), reason = std::move(why)] {
+      if (call) call(reason);
+    };
+  }
   /// Destroys the user's callbacks; nothing is called any more. This must not happen under the client's mutex, where the
   /// last reference to this record may be dropped, because the callback may own a lease or the client.
   void retire() noexcept {
     on_lost = nullptr;
-    if (revoke_report) revoke_report->stop();
+    on_revoke = nullptr;
   }
 
   /// Reports the end of the lease to the observer. Only the first call has an effect.
@@ -110,6 +116,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
 
  private:
   void lost_early() noexcept override { loss_reports.lost(shared_from_this()); }
+  void asked(std::string_view why) noexcept override { loss_reports.asked(shared_from_this(), why); }
 
   const core::Time since_;
   Observer* const observer_;

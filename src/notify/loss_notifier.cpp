@@ -34,6 +34,10 @@ struct LossNotifier::State {
 
   using Lock = std::unique_lock<std::mutex>;
   static constexpr std::size_t most_threads = 16;
+  struct Request {
+    std::shared_ptr<LeaseRecord> to;
+    std::string why;
+  };
 
   void add(const std::shared_ptr<LeaseRecord>& record, const std::shared_ptr<State>& self) {
     if (!record->in_force(Clock::now())) return;  // over: there is nothing to report any more
@@ -77,7 +81,7 @@ struct LossNotifier::State {
   /// Blocks until a lease is lost. Returns null if there is something else to call, or if the notifier is being destroyed.
   std::shared_ptr<LeaseRecord> wait_for_loss(Lock& lock) {
     for (;;) {
-      if (stopping || !calls.empty()) return nullptr;
+      if (stopping || !requests.empty() || !calls.empty()) return nullptr;
       const Time now = Clock::now();
       if (auto lost = loss_queue.take_lost(now)) return lost;
       arm(loss_queue.wake_up(now));
@@ -85,11 +89,20 @@ struct LossNotifier::State {
     }
   }
   void report_loss(LeaseRecord& record, Lock& lock) {
+    run_for(record, record.take_callback(Clock::now()), "a loss callback", lock);
+  }
+  void report_first_request(Lock& lock) {
+    Request request = std::move(requests.front());
+    requests.pop_front();
+    run_for(*request.to, request.to->take_request(std::move(request.why)), "a revocation callback", lock);
+  }
+  /// Runs a callback of the lease without the mutex, so that `forget` waits for its end.
+  template <class Callback>
+  void run_for(const LeaseRecord& record, Callback callback, std::string_view name, Lock& lock) {
     running.emplace_back(std::this_thread::get_id(), &record);
     changed.notify_all();
-    auto callback = record.take_callback(Clock::now());
     lock.unlock();
-    run_callback(std::move(callback), "a loss callback", report);
+    run_callback(std::move(callback), name, report);
     lock.lock();
     std::erase(running, std::pair<std::thread::id, const LeaseRecord*>{std::this_thread::get_id(), &record});
     changed.notify_all();
@@ -118,7 +131,8 @@ struct LossNotifier::State {
   Descriptor timer;
   Time armed = core::never;
   std::vector<std::thread> threads;
-  std::deque<std::function<void()>> calls;  // to be made, besides the callbacks of losses
+  std::deque<Request> requests;             // to be told
+  std::deque<std::function<void()>> calls;  // to be made, besides the callbacks of leases
   std::size_t idle = 0;                     // threads that could take over
   bool has_waiter = false;                  // a thread waits for the next deadline
   bool stopping = false;
@@ -153,6 +167,8 @@ void LossNotifier::run(const std::shared_ptr<State>& state) {
     state->hand_over_waiting(state);
     if (lost)
       state->report_loss(*lost, lock);
+    else if (!state->requests.empty())
+      state->report_first_request(lock);
     else
       state->call_first(lock);
   }
@@ -195,6 +211,14 @@ void LossNotifier::lost(const std::shared_ptr<LeaseRecord>& record) noexcept {
   if (state_->timer) state_->arm(state_->loss_queue.timer());
 }
 
+void LossNotifier::asked(const std::shared_ptr<LeaseRecord>& record, std::string_view why) noexcept try {
+  const std::lock_guard lock{state_->mutex};
+  if (!record->in_force(Clock::now())) return;  // over: there is nothing to give up any more
+  state_->requests.push_back({record, std::string{why}});
+  state_->arm(Time::min());
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory: the holder is not told
+}
+
 void LossNotifier::begin() {
   const std::lock_guard lock{state_->mutex};
   state_->begin(state_);
@@ -224,6 +248,7 @@ void LossNotifier::forget(const std::shared_ptr<LeaseRecord>& record) noexcept {
   if (!record->is_in_loss_notifier) return;
   std::unique_lock lock{state_->mutex};
   state_->loss_queue.remove(record);
+  std::erase_if(state_->requests, [&](const auto& request) { return request.to == record; });
   state_->changed.notify_all();
   if (!runs_user_code) state_->changed.wait(lock, [&] { return !state_->runs_elsewhere(*record); });
 }

@@ -20,8 +20,8 @@
 
 namespace redlock::inline v1::detail {
 
-/// Calls each user's callback once when its lease is lost, at the lease's deadline at the latest. Also runs other calls of
-/// the user's code, in no particular order.
+/// Calls each user's callback once when its lease is lost, at the lease's deadline at the latest. Also tells holders once that
+/// somebody asks for their lock, and runs other calls of the user's code, in no particular order.
 ///
 /// Threads take turns: one waits for the next deadline or for a lease that is lost earlier, and wakes up some times
 /// beforehand (`next_wake_up`). Before it calls a callback, another thread takes over the waiting, so a callback that
@@ -42,6 +42,7 @@ class LossNotifier final : public LossReports {
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) override;
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>&) noexcept override;
+  void asked(const std::shared_ptr<LeaseRecord>&, std::string_view why) noexcept override;
   void forget(const std::shared_ptr<LeaseRecord>&) noexcept override;
   void begin() override;
   bool call_soon(std::function<void()>) noexcept override;
