@@ -439,8 +439,7 @@ SequencerState Client::check(const Sequencer& sequencer) {
   check_process();
   core::LeaseCheck::Subject subject{lock_key(options_.key_prefix, sequencer.resource()), sequencer.id(),
                                     sequencer.is_shared()};
-  auto check = std::make_unique<core::LeaseCheck>(std::move(subject), names_.size(),
-                                                  options_.node_timeout.value_or(default_node_timeout).get());
+  auto check = std::make_unique<core::LeaseCheck>(std::move(subject), names_.size(), default_wait());
   return shell_->run(std::move(check), {}, [](const core::LeaseCheck& ended) { return ended.state(); });
 }
 

@@ -1,33 +1,15 @@
 #include "redlock/testing/local_nodes.hpp"
-#include "redlock/core/base/hex.hpp"
 
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "redlock/core/base/percent.hpp"
 #include "testing/local_servers.hpp"
 
 namespace redlock::testing {
-namespace {
-
-std::string percent_encoded(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-    if (plain) {
-      result += c;
-    } else {
-      core::append_hex(result += '%', byte, core::upper_hex);
-    }
-  }
-  return result;
-}
-
-}  // namespace
 
 LocalNodes::LocalNodes(int count, LocalNodesOptions options) {
   if (count < 1) throw std::invalid_argument{"the number of Redis servers must be at least 1"};
@@ -42,7 +24,7 @@ std::uint16_t LocalNodes::port(int node) const { return servers_->at(node).port(
 
 std::string LocalNodes::url(int node) const {
   const std::string& password = servers_->options().password;
-  const std::string login = password.empty() ? "" : ":" + percent_encoded(password) + "@";
+  const std::string login = password.empty() ? "" : ":" + core::percent_encoded(password) + "@";
   const std::string scheme = servers_->options().tls ? "rediss://" : "redis://";
   return scheme + login + "127.0.0.1:" + std::to_string(port(node));
 }

@@ -10,7 +10,7 @@
 #include <ostream>
 #include <utility>
 
-#include "redlock/core/base/hex.hpp"
+#include "redlock/core/base/percent.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -25,17 +25,12 @@ constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
 bool is_space_or_control(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
 
-bool is_unreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-std::optional<std::uint32_t> number(std::string_view digits, int base = 10) {
+std::optional<std::uint32_t> number(std::string_view digits) {
   std::uint32_t value = 0;
   const auto* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
   if (error != std::errc{} || stop != end) return std::nullopt;
   return value;
 }
@@ -43,31 +38,9 @@ std::optional<std::uint32_t> number(std::string_view digits, int base = 10) {
 std::string decode(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size());  // at once: memory that is given back may contain a password
-  while (!text.empty()) {
-    if (text.front() != '%') {
-      bytes += text.front();
-      text.remove_prefix(1);
-      continue;
-    }
-    const auto value = text.size() < 3 ? std::nullopt : number(text.substr(1, 2), 16);
-    if (!value) refuse("'%' must be followed by two hex digits; write a percent sign as %25");
-    bytes += static_cast<char>(*value);
-    text.remove_prefix(3);
-  }
+  if (!core::append_percent_decoded(bytes, text))
+    refuse("'%' must be followed by two hex digits; write a percent sign as %25");
   return bytes;
-}
-
-std::string encode(std::string_view bytes, char kept) {
-  std::string text;
-  for (const char c : bytes) {
-    const auto value = static_cast<unsigned char>(c);
-    if (c == kept || is_unreserved(c)) {
-      text += c;
-    } else {
-      core::append_hex(text += '%', value, core::upper_hex);
-    }
-  }
-  return text;
 }
 
 using Fields = Endpoint::Fields;
@@ -90,7 +63,7 @@ void check_port(std::uint32_t port) {
 void check_name(const std::string& name) {
   if (name.empty()) refuse("the host is missing");
   const auto fits = [](char c) {
-    return (is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
+    return (core::is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
   };
   if (!std::all_of(name.begin(), name.end(), fits)) {
     refuse("a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
@@ -327,10 +300,10 @@ Endpoint Endpoint::with(Credentials credentials) const {
 
 std::string Endpoint::to_string() const {
   if (transport_ == Transport::unix_socket) {
-    return "unix://" + encode(path_, '/') + (db_ == 0 ? "" : "?db=" + std::to_string(db_));
+    return "unix://" + core::percent_encoded(path_, "/") + (db_ == 0 ? "" : "?db=" + std::to_string(db_));
   }
   const bool is_ipv6 = contains(host_, ":");
-  const auto host = is_ipv6 ? "[" + encode(host_, ':') + "]" : encode(host_, '-');
+  const auto host = is_ipv6 ? "[" + core::percent_encoded(host_, ":") + "]" : core::percent_encoded(host_);
   return (transport_ == Transport::tls ? "rediss://" : "redis://") + host + ":" + std::to_string(port_) +
          (db_ == 0 ? "" : "/" + std::to_string(db_));
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "redlock/core/base/hex.hpp"
+#include "redlock/core/base/percent.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
@@ -26,38 +27,10 @@ constexpr std::size_t id_digits = 16;
                                           "\"; allowed: " + std::string{allowed}};
 }
 
-bool is_plain(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
-
-std::string encoded(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes) {
-    if (is_plain(byte))
-      text += byte;
-    else
-      core::append_hex(text += '%', static_cast<unsigned char>(byte), core::upper_hex);
-  }
-  return text;
-}
-
-/// Returns none if the text is not what `encoded` makes.
+/// Returns none if the text is not what `percent_encoded` makes.
 std::optional<std::string> decoded(std::string_view text) {
   std::string bytes;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      bytes += text[at];
-      continue;
-    }
-    if (text.size() - at < 3) return std::nullopt;
-    const std::size_t high = core::upper_hex.find(text[at + 1]);
-    const std::size_t low = core::upper_hex.find(text[at + 2]);
-    if (high == core::upper_hex.npos || low == core::upper_hex.npos) return std::nullopt;
-    bytes += static_cast<char>(high << 4U | low);
-    at += 2;
-  }
-  if (encoded(bytes) != text) return std::nullopt;
+  if (!core::append_percent_decoded(bytes, text) || core::percent_encoded(bytes) != text) return std::nullopt;
   return bytes;
 }
 
@@ -124,7 +97,7 @@ Sequencer Sequencer::parse(std::string_view text) {
 
 std::string Sequencer::to_string() const {
   return std::string{beginning} + (is_shared_ ? ";s;" : ";x;") + std::to_string(token_.value()) + ';' + id_ +
-         ';' + encoded(resource_);
+         ';' + core::percent_encoded(resource_);
 }
 
 std::ostream& operator<<(std::ostream& out, const Sequencer& sequencer) {
