@@ -58,7 +58,7 @@ Program::Ending Program::wait() {
   }
   pid_ = 0;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  return {code, output(), errors()};
+  return {code, output(), errors(), WIFSIGNALED(status)};
 }
 
 std::string Program::errors() const { return read_file(group_.folder() + "/errors"); }

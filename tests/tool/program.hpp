@@ -17,6 +17,7 @@ class Program {
     int code = 0;        ///< The exit code, or 128 plus the number of the signal that ended the program.
     std::string output;  ///< stdout
     std::string errors;  ///< stderr
+    bool is_by_signal = false;  ///< A signal ended the program.
   };
 
   /// Starts the program. `variables`: `NAME=value` for its environment.

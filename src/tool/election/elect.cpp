@@ -43,7 +43,7 @@ Ending elect(const RunArguments& arguments) {
     bool are_nodes_missing = false;
     try {
       const Ending ending = run(arguments);
-      if (!ending.is_lost && !ending.is_revoked) return ending;
+      if (!ending.was_terminated) return ending;
       has_led = true;
       has_complained = false;
       std::cerr << "redlock: stands for election again\n";

@@ -219,17 +219,13 @@ Ending run(const RunArguments& arguments) {
 
   const CommandResult result =
       run_under(leases, arguments, nodes, signals, termination, watchdog, revocation);
-  const bool is_revoked = result.was_terminated && revocation.is_asked() && leases.valid();
-  if (is_revoked) {
-    leases.release();
-    return {result.code, 0, false, signals.stopped_by() == 0};
-  }
-  const std::string reason = result.was_terminated ? explain(locks, lost_one(leases), result, metrics) : "";
+  const bool is_lost = result.was_terminated && !(revocation.is_asked() && leases.valid());
+  const std::string reason = is_lost ? explain(locks, lost_one(leases), result, metrics) : "";
   leases.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;
-  return {lock_lost, 0, signals.stopped_by() == 0};
+  return {is_lost ? lock_lost : result.code, 0, signals.stopped_by() == 0};
 }
 
 }  // namespace redlock::tool

@@ -40,10 +40,9 @@ struct RunArguments {
 struct Ending {
   int code = success;
   int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
-  /// The command was terminated, because its lock or its watchdog was lost, and no signal has come since.
-  bool is_lost = false;
-  /// The command was terminated because somebody asked for its lock, and no signal has come since.
-  bool is_revoked = false;
+  /// The command was terminated, because its lock or its watchdog was lost or somebody asked for the lock, and no signal has
+  /// come since.
+  bool was_terminated = false;
 };
 
 /// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws

@@ -47,6 +47,24 @@ TEST_CASE("a_revoked_command_that_ignores_sigterm_is_killed_after_the_time_of_ki
   CHECK(job.wait().code == 128 + SIGKILL);
 }
 
+TEST_CASE("a_revoked_command_that_is_interrupted_ends_redlock_by_sigint") {
+  const LocalNodes nodes{3};
+  for (const std::string run : {"run", "elect"}) {
+    Program job{
+        tool({run, "--revocable", "--kill-after", "1h", "job", "--", "sh", "-c",
+              "trap 'echo asked' TERM; trap 'exit 130' INT; echo begun; while :; do sleep 0.01; done"}),
+        {nodes_variable(nodes.urls())}};
+    REQUIRE(eventually([&] { return job.output() == "begun\n"; }));
+    REQUIRE(run_tool({"revoke", "job"}, nodes.urls()).code == 0);
+    REQUIRE(eventually([&] { return job.output() == "begun\nasked\n"; }));
+    job.signal(SIGINT);
+    const Program::Ending ending = job.wait();
+    CHECK(ending.is_by_signal);
+    CHECK(ending.code == 128 + SIGINT);
+    CHECK(Observers{nodes}.having("job") == 0);
+  }
+}
+
 TEST_CASE("a_command_that_is_not_revocable_goes_on") {
   const LocalNodes nodes{3};
   Program job{running({}, "echo begun; exec sleep 600"), {nodes_variable(nodes.urls())}};
