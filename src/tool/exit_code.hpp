@@ -1,6 +1,7 @@
 // The command's exit codes.
 #pragma once
 
+#include <csignal>
 #include <cstddef>
 
 #include "redlock/core/base/quorum.hpp"
@@ -26,6 +27,11 @@ enum ExitCode : int {
 /// The exit code if no majority answered: `usage` if a majority is misconfigured, so that a retry cannot help.
 [[nodiscard]] constexpr ExitCode without_majority(std::size_t misconfigured, std::size_t nodes) noexcept {
   return misconfigured >= core::quorum(nodes) ? usage : no_quorum;
+}
+
+/// The exit code of a command that watches something until this signal: SIGINT and SIGTERM are its normal end.
+[[nodiscard]] constexpr int code_after_watching(int signal) noexcept {
+  return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;
 }
 
 }  // namespace redlock::tool

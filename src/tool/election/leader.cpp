@@ -17,6 +17,7 @@
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
+#include "tool/time_text.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -50,8 +51,9 @@ class Changes {
 };
 
 std::string json_of(const Change& change, const std::string& election) {
-  const auto time = std::chrono::floor<std::chrono::milliseconds>(change.when.time_since_epoch());
-  nlohmann::json json{{"time_ms", time.count()}, {"election", election}, {"leader", nullptr}};
+  nlohmann::json json{{"time_ms", milliseconds_of(change.when.time_since_epoch())},
+                      {"election", election},
+                      {"leader", nullptr}};
   if (change.leader) {
     json["leader"] = {{"candidate", change.leader->candidate}};
     if (change.leader->token) json["leader"]["token"] = change.leader->token.value();
@@ -68,9 +70,7 @@ std::string text_of(const std::optional<Leader>& leader) {
   return text.str();
 }
 
-std::string line_of(const Change& change) {
-  return utc_text(std::chrono::floor<std::chrono::seconds>(change.when)) + " UTC  " + text_of(change.leader);
-}
+std::string line_of(const Change& change) { return time_column(change.when) + text_of(change.leader); }
 
 }  // namespace
 
@@ -92,8 +92,7 @@ int show_leader(const LeaderArguments& arguments) {
       std::cout << (arguments.json ? json_of(change, arguments.election) : line_of(change)) << std::endl;
     if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
   }
-  const int signal = signals.stopped_by();
-  return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;
+  return code_after_watching(signals.stopped_by());
 }
 
 }  // namespace redlock::tool

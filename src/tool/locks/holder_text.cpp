@@ -27,6 +27,10 @@ std::string utc_text(std::chrono::sys_seconds time) {
   return text.str();
 }
 
+std::string time_column(std::chrono::system_clock::time_point when) {
+  return utc_text(std::chrono::floor<std::chrono::seconds>(when)) + " UTC  ";
+}
+
 void add_holder(nlohmann::json& to, const std::string& owner_value) {
   const Holder holder{owner_value};
   if (holder.is_kept()) return;

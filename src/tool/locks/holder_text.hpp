@@ -13,6 +13,8 @@ namespace redlock::tool {
 
 /// `2026-11-23 14:02:11`, in UTC.
 [[nodiscard]] std::string utc_text(std::chrono::sys_seconds);
+/// `2026-11-23 14:02:11 UTC  `: the first column of a line about a change.
+[[nodiscard]] std::string time_column(std::chrono::system_clock::time_point);
 
 /// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970. Nothing if nobody holds it.
 void add_holder(nlohmann::json& to, const std::string& owner_value);

@@ -19,6 +19,7 @@
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
+#include "tool/time_text.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -33,7 +34,7 @@ using When = std::chrono::system_clock::time_point;
 
 std::string line_of(When when, const LockState& state, const Reports& reports) {
   std::ostringstream line;
-  line << utc_text(std::chrono::floor<std::chrono::seconds>(when)) << " UTC  ";
+  line << time_column(when);
   if (state.kind == LockState::Kind::held) {
     line << "held by " << Holder{state.owner};
     if (const auto token = token_of(reports, state.owner)) line << ", token " << token->value();
@@ -50,8 +51,7 @@ std::string line_of(When when, const LockState& state, const Reports& reports) {
 }
 
 std::string json_of(When when, const std::string& resource, const LockState& state, const Reports& reports) {
-  const auto time = std::chrono::floor<std::chrono::milliseconds>(when.time_since_epoch());
-  nlohmann::json json{{"time_ms", time.count()},
+  nlohmann::json json{{"time_ms", milliseconds_of(when.time_since_epoch())},
                       {"resource", resource},
                       {"state", to_string(state.kind)},
                       {"nodes_answered", std::ranges::count_if(reports, has_voted)},
@@ -86,8 +86,7 @@ int watch_lock(const WatchArguments& arguments) {
     detail::pause_until(begun + shortest_pause, signals.stop());
     listeners.wait(begun + (listeners.deaf() > 0 ? pause_if_deaf : longest_pause), signals.stop());
   }
-  const int signal = signals.stopped_by();
-  return signal == SIGINT || signal == SIGTERM ? success : killed_by_signal + signal;
+  return code_after_watching(signals.stopped_by());
 }
 
 }  // namespace redlock::tool
