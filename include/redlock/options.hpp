@@ -229,8 +229,10 @@ struct LockOptions {
 
   /// Called at most once, when somebody asks for the lock by `LockClient::revoke`, with their reason (1 to 200 bytes, which any
   /// user of the nodes may have written). The lease stays as it is: the callback decides, and mostly tells the work to end soon, after
-  /// which the lease is released. A lease with this callback is watched from the beginning, so the holder hears within a round
-  /// trip; if servers do not report changes, within a tenth of the ttl. Threads, exceptions and releases are as for `on_lost`.
+  /// which the lease is released. A lease with this callback is watched from the beginning: requests are first read 5 ms after the
+  /// grant, and from then on the holder hears within about a round trip; if servers do not report changes, within a tenth of the
+  /// ttl. The user needs the right to read the keys `redlock:a*`: a holder without it is never asked, and nobody is told.
+  /// Threads, exceptions and releases are as for `on_lost`.
   /// Default: requests are not read, and this costs nothing.
   std::function<void(std::string_view why)> on_revoke = nullptr;
 };

@@ -225,7 +225,7 @@ Ending run(const RunArguments& arguments) {
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;
-  return {is_lost ? lock_lost : result.code, 0, signals.stopped_by() == 0};
+  return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end()};
 }
 
 }  // namespace redlock::tool

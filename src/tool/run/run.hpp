@@ -40,8 +40,8 @@ struct RunArguments {
 struct Ending {
   int code = success;
   int signal = 0;  ///< The signal to die by, so that a calling shell stops its script; 0: none.
-  /// The command was terminated, because its lock or its watchdog was lost or somebody asked for the lock, and no signal has
-  /// come since.
+  /// The command was terminated, because its lock or its watchdog was lost or somebody asked for the lock, and no signal asked
+  /// to end.
   bool was_terminated = false;
 };
 

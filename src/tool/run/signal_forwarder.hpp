@@ -34,6 +34,11 @@ class SignalForwarder {
 
   /// Returns true if this signal was forwarded to the command.
   [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
+  /// Returns true if a signal asked this process or the command to end: SIGINT, SIGQUIT or SIGTERM, or any that ends a wait and
+  /// arrived while there was no command.
+  [[nodiscard]] bool asked_to_end() const noexcept {
+    return stopped_by_ != 0 || has_forwarded(SIGINT) || has_forwarded(SIGQUIT) || has_forwarded(SIGTERM);
+  }
   /// Returns true if SIGTSTP was forwarded to the command since the last call.
   bool consume_stop_request() noexcept { return stop_requested_.exchange(false); }
   /// Starts forwarding to this command, including the signal that arrived before, if any. With null, stops

@@ -65,6 +65,21 @@ TEST_CASE("a_revoked_command_that_is_interrupted_ends_redlock_by_sigint") {
   }
 }
 
+TEST_CASE("a_candidate_that_gets_sigterm_while_its_command_is_revoked_does_not_stand_again") {
+  const LocalNodes nodes{3};
+  Program job{tool({"elect", "--revocable", "--kill-after", "1h", "job", "--", "sh", "-c",
+                    "trap 'echo asked' TERM; trap 'exit 7' USR1; echo begun; while :; do sleep 0.01; done"}),
+              {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return job.output() == "begun\n"; }));
+  REQUIRE(run_tool({"revoke", "job"}, nodes.urls()).code == 0);
+  REQUIRE(eventually([&] { return job.output() == "begun\nasked\n"; }));
+  job.signal(SIGTERM);
+  REQUIRE(eventually([&] { return job.output() == "begun\nasked\nasked\n"; }));
+  job.signal(SIGUSR1);
+  CHECK(job.wait().code == 7);
+  CHECK(Observers{nodes}.having("job") == 0);
+}
+
 TEST_CASE("a_command_that_is_not_revocable_goes_on") {
   const LocalNodes nodes{3};
   Program job{running({}, "echo begun; exec sleep 600"), {nodes_variable(nodes.urls())}};
