@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "redlock/core/base/quorum.hpp"
+#include "tool/locks/holder_text.hpp"
 #include "tool/time_text.hpp"
 
 namespace redlock::tool {
@@ -15,6 +16,8 @@ std::string_view to_string(LockState::Kind kind) noexcept {
   switch (kind) {
     case LockState::Kind::held:
       return "held";
+    case LockState::Kind::shared:
+      return "shared";
     case LockState::Kind::kept:
       return "kept";
     case LockState::Kind::free:
@@ -23,6 +26,10 @@ std::string_view to_string(LockState::Kind kind) noexcept {
       break;
   }
   return "unknown";
+}
+
+bool has_life(const LockState& state) noexcept {
+  return state.kind != LockState::Kind::free && state.kind != LockState::Kind::unknown;
 }
 
 bool has_voted(const NodeReport& report) {
@@ -45,6 +52,18 @@ std::size_t misconfigured(std::span<const NodeReport> nodes) {
   return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));
 }
 
+namespace {
+
+/// Of a lock of which a majority of the nodes has this value.
+LockState state_with(const std::string& value, std::chrono::nanoseconds ttl) {
+  const Holder holder{value};
+  if (holder.is_kept()) return {LockState::Kind::kept, {}, ttl};
+  if (holder.is_shared()) return {LockState::Kind::shared, {}, ttl};
+  return {LockState::Kind::held, value, ttl};
+}
+
+}  // namespace
+
 LockState lock_state_of(std::span<const NodeReport> nodes) {
   const std::size_t majority = core::quorum(nodes.size());
   std::map<std::string, std::vector<std::chrono::nanoseconds>> owners;
@@ -54,9 +73,7 @@ LockState lock_state_of(std::span<const NodeReport> nodes) {
   bool can_be_held = silent >= majority;
   for (auto& [owner, ttls] : owners) {
     std::ranges::sort(ttls, std::greater{});
-    const bool is_kept = Holder{owner}.is_kept();
-    if (ttls.size() >= majority && is_kept) return {LockState::Kind::kept, {}, ttls[majority - 1]};
-    if (ttls.size() >= majority) return {LockState::Kind::held, owner, ttls[majority - 1]};
+    if (ttls.size() >= majority) return state_with(owner, ttls[majority - 1]);
     can_be_held |= ttls.size() + silent >= majority;
   }
   return {can_be_held ? LockState::Kind::unknown : LockState::Kind::free, {}, {}};
@@ -85,14 +102,18 @@ std::string describe_wait(std::span<const NodeReport> nodes) {
   return " No lock can be had for " + readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)) + ".";
 }
 
+std::string describe_life(const LockState& state) {
+  return state.ttl == std::chrono::nanoseconds::max() ? " and never expires"
+                                                      : ", for " + readable(state.ttl) + " unless extended";
+}
+
 std::string describe_holder(const LockState& state, const std::string& resource,
                             std::span<const NodeReport> nodes) {
   switch (state.kind) {
     case LockState::Kind::held:
-      return resource + " is held by " + text_of(Holder{state.owner}) +
-             (state.ttl == std::chrono::nanoseconds::max()
-                  ? " and never expires."
-                  : ", for " + readable(state.ttl) + " unless extended.");
+      return resource + " is held by " + text_of(Holder{state.owner}) + describe_life(state) + ".";
+    case LockState::Kind::shared:
+      return resource + " is held by " + readers_text(readers_in(nodes)) + describe_life(state) + ".";
     case LockState::Kind::kept:
       return "Nobody holds " + resource + ": it is " + describe_kept(state) + ".";
     case LockState::Kind::free:

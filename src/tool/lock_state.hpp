@@ -15,16 +15,20 @@ namespace redlock::tool {
 
 /// Who holds a resource, according to a majority of the nodes.
 struct LockState {
-  enum class Kind : std::uint8_t { held, kept, free, unknown };  ///< *Kept*: see `Holder::is_kept`.
+  /// *Shared*: see `Holder::is_shared`. *Kept*: see `Holder::is_kept`.
+  enum class Kind : std::uint8_t { held, shared, kept, free, unknown };
 
   Kind kind = Kind::unknown;
   std::string owner;  ///< Set if held.
   std::chrono::nanoseconds
-      ttl;  ///< If held or kept: time until a majority no longer has it, unless extended.
+      ttl;  ///< If a majority has a value: time until a majority no longer has it, unless extended.
 };
 
-/// `held`, `kept`, `free` or `unknown`.
+/// `held`, `shared`, `kept`, `free` or `unknown`.
 [[nodiscard]] std::string_view to_string(LockState::Kind) noexcept;
+
+/// Returns true if a majority has a value, which ends after `LockState::ttl`.
+[[nodiscard]] bool has_life(const LockState&) noexcept;
 
 /// Returns true if the node answered whether it has a value.
 [[nodiscard]] bool has_voted(const NodeReport&);

@@ -22,17 +22,23 @@ namespace {
 using core::printable;
 using StatusTable = Table<6>;
 
-bool is_kept(const NodeReport& report) { return report.owner && Holder{*report.owner}.is_kept(); }
-
 std::string_view state_of(const NodeReport& report) {
-  return is_kept(report) && report.status == NodeStatus::held ? to_string(LockState::Kind::kept)
-                                                              : to_string(report.status);
+  const Holder holder{report.owner.value_or("")};
+  if (report.status == NodeStatus::held && holder.is_kept()) return to_string(LockState::Kind::kept);
+  if (report.status == NodeStatus::held && holder.is_shared()) return to_string(LockState::Kind::shared);
+  return to_string(report.status);
+}
+
+std::string holder_of(const NodeReport& report) {
+  const Holder holder{report.owner.value_or("")};
+  if (!report.owner || holder.is_kept()) return "-";
+  return holder.is_shared() ? number_of_readers(report.readers.size()) : holder_text(*report.owner);
 }
 
 StatusTable::Row row_of(const NodeReport& report) {
   return {report.node,
           std::string{state_of(report)},
-          report.owner && !is_kept(report) ? holder_text(*report.owner) : "-",
+          holder_of(report),
           report.ttl ? readable(*report.ttl) : "-",
           report.counter ? std::to_string(report.counter->value()) : "-",
           printable(report.message)};
@@ -47,6 +53,8 @@ void print(std::span<const NodeReport> reports) {
 nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", state_of(report)}};
   if (report.owner) add_holder(node, *report.owner);
+  if (state_of(report) == to_string(LockState::Kind::shared))
+    node["readers"] = readers_json(std::vector<Holder>(report.readers.begin(), report.readers.end()));
   if (report.ttl) node["ttl_ms"] = milliseconds_of(*report.ttl);
   if (report.counter) node["counter"] = report.counter->value();
   if (report.votes_in) node["votes_in_ms"] = milliseconds_of(*report.votes_in);
@@ -57,9 +65,9 @@ nlohmann::json json_of(const NodeReport& report) {
 void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports) {
   nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
   if (state.kind == LockState::Kind::held) add_holder(all, state.owner);
-  if (state.kind == LockState::Kind::held || state.kind == LockState::Kind::kept) {
-    if (state.ttl != std::chrono::nanoseconds::max()) all["ttl_ms"] = milliseconds_of(state.ttl);
-  }
+  if (state.kind == LockState::Kind::shared) all["readers"] = readers_json(readers_in(reports));
+  if (has_life(state) && state.ttl != std::chrono::nanoseconds::max())
+    all["ttl_ms"] = milliseconds_of(state.ttl);
   all["line"] = line_json(line_in(reports));
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));

@@ -175,6 +175,8 @@ TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
   CHECK(completed("redlock ''") ==
         "run elect leader status list watch release revoke check nodes acl --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
+  CHECK(completed("redlock run --sh") == "--shared\n");
+  CHECK(completed("redlock acl --for sh") == "shared\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");
   CHECK((" " + completed("redlock run r s -- tru")).find(" true") != std::string::npos);

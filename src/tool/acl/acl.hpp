@@ -9,7 +9,8 @@
 namespace redlock::tool {
 
 struct AclArguments {
-  std::vector<Feature> features{Feature::plain, Feature::fenced, Feature::renewed, Feature::waiting};
+  std::vector<Feature> features{Feature::plain, Feature::fenced, Feature::renewed, Feature::waiting,
+                                Feature::shared};
   std::string key_prefix;
   std::string user = "locks";
 };

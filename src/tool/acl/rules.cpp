@@ -46,6 +46,8 @@ Rules keys_of(Feature feature, std::string_view key_prefix) {
       return companions("q?", prefix);
     case Feature::renewed:
       return companions("a", prefix);
+    case Feature::shared:
+      return companions("s", prefix);
     case Feature::operating:
       return {};
   }
@@ -68,6 +70,8 @@ Rules commands_of(Feature feature) {
     case Feature::waiting:
       return {"+pexpire", "+zadd",          "+zrem",  "+zscore", "+zrange",
               "+zrank",   "+zrangebyscore", "+zcard", "+publish"};
+    case Feature::shared:
+      return {"+pexpire", "+sadd", "+srem", "+smembers", "+sismember"};
     case Feature::operating:
       return {"+scan", "+config|get"};
   }
@@ -83,6 +87,7 @@ void append(Rules& rules, const Rules& more) {
 std::set<Feature> with_needed(const std::vector<Feature>& features) {
   std::set<Feature> all{features.begin(), features.end()};
   all.insert(Feature::plain);
+  if (all.contains(Feature::shared)) all.insert(Feature::fenced);
   if (all.contains(Feature::operating)) all.insert(std::begin(all_features), std::end(all_features));
   return all;
 }
@@ -99,6 +104,8 @@ std::string_view name_of(Feature feature) noexcept {
       return "renewed";
     case Feature::waiting:
       return "waiting";
+    case Feature::shared:
+      return "shared";
     case Feature::operating:
       return "operator";
   }

@@ -8,16 +8,17 @@
 
 namespace redlock::tool {
 
-/// What a user may do. All but the first need what the first one needs as well.
+/// What a user may do. All but the first need what the first one needs as well, and `shared` what `fenced` needs.
 enum class Feature : std::uint8_t {
   plain,      ///< Take and release locks with neither a fencing token nor an order (`Order::none`).
   fenced,     ///< Get fencing tokens.
   renewed,    ///< Extend leases, and learn at once when they are lost.
   waiting,    ///< Stand in line: what `Order::fifo` needs, the default.
+  shared,     ///< Take shared locks.
   operating,  ///< Use all commands of `redlock`.
 };
-constexpr Feature all_features[] = {Feature::plain, Feature::fenced, Feature::renewed, Feature::waiting,
-                                    Feature::operating};
+constexpr Feature all_features[] = {Feature::plain,   Feature::fenced, Feature::renewed,
+                                    Feature::waiting, Feature::shared, Feature::operating};
 
 /// As in `redlock acl --for NAME`.
 [[nodiscard]] std::string_view name_of(Feature) noexcept;

@@ -84,13 +84,20 @@ void add_lifetime(CLI::App& run, RunArguments& arguments) {
   });
 }
 
-void add_seats(CLI::App& run, RunArguments& arguments) {
-  run.add_option(
-         "--seats", arguments.seats,
-         "so many may hold RESOURCE at the same time, each a seat RESOURCE#0, RESOURCE#1 and so on: 1 to "
-         "1000.\nAll users should agree (default: one holder, of RESOURCE itself)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000));
+/// How many may hold the lock.
+void add_company(CLI::App& run, RunArguments& arguments) {
+  CLI::Option* const seats =
+      run.add_option(
+             "--seats", arguments.seats,
+             "so many may hold RESOURCE at the same time, each a seat RESOURCE#0, RESOURCE#1 and so on: 1 to "
+             "1000.\nAll users should agree (default: one holder, of RESOURCE itself)")
+          ->type_name("N")
+          ->check(CLI::Range(1, 1000));
+  run.add_flag("--shared", arguments.is_shared,
+               "CMD only reads: any number of readers hold RESOURCE at the same time, but nobody beside a\n"
+               "holder without --shared, the writer")
+      ->excludes(seats)
+      ->excludes(run.get_option("--at-least"));
 }
 
 CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
@@ -99,7 +106,7 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->footer(run_footer);
   add_nodes(*run, arguments.nodes);
   add_lifetime(*run, arguments);
-  add_seats(*run, arguments);
+  add_company(*run, arguments);
   CLI::Option* const nonblock = run->add_flag_function(
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");
@@ -214,8 +221,8 @@ CLI::App* add_release(CLI::App& app, ReleaseArguments& arguments) {
   release
       ->add_option(
           "--owner", arguments.owner,
-          "release only if this is the holder: its owner value, as in REDLOCK_OWNER, or the first 8 or\n"
-          "more characters of it, as redlock status shows them")
+          "release only if this is the holder, or this reader: its owner value, as in REDLOCK_OWNER, or the\n"
+          "first 8 or more characters of it, as redlock status shows them")
       ->type_name("VALUE");
   release->add_flag("--yes", arguments.yes, "do not ask, for scripts");
   release->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
@@ -303,7 +310,8 @@ CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
          "--for", arguments.features,
          "what the user may do: plain: take locks without token and order; fenced: with fencing\n"
          "tokens; renewed: extend leases, and learn at once of their loss; waiting: stand in line, as\n"
-         "all do by default; operator: all commands of redlock (default: all but operator)")
+         "all do by default; shared: take shared locks; operator: all commands of redlock (default: all but\n"
+         "operator)")
       ->type_name("FEATURE")
       ->transform(CLI::CheckedTransformer(features).description(""));
   acl->add_option("--key-prefix", arguments.key_prefix,

@@ -109,12 +109,15 @@ inline constexpr const char* about_release =
     "Ends the lock RESOURCE although another process holds it: deletes its copies on all nodes where they "
     "still\n"
     "belong to that holder. The holder loses the lock, and redlock run kills its command. Without --owner,\n"
-    "shows who holds the lock and asks.";
+    "shows who holds the lock and asks. If readers share it (redlock run --shared), ends it for all of "
+    "them,\n"
+    "or for the one of --owner.";
 
 inline constexpr const char* about_revoke =
     "Asks the holder of the lock RESOURCE to give it up, and says who that is. The lock does not change: "
     "the\n"
-    "holder decides. redlock run --revocable ends its command; a program learns of it by on_revoke.";
+    "holder decides. If readers share the lock, asks all of them. redlock run --revocable ends its command; "
+    "a program learns of it by on_revoke.";
 inline constexpr const char* revoke_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"

@@ -23,7 +23,7 @@ _redlock() {
       return
       ;;
     --for)
-      mapfile -t COMPREPLY < <(compgen -W 'plain fenced renewed waiting operator' -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W 'plain fenced renewed waiting shared operator' -- "$word")
       return
       ;;
     --order)
@@ -34,7 +34,7 @@ _redlock() {
   esac
   local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
-    run) words="$nodes --ttl --lock-delay --seats -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics --revocable -q --quiet -v --verbose --label --clean-env --help --" ;;
+    run) words="$nodes --ttl --lock-delay --seats --shared -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics --revocable -q --quiet -v --verbose --label --clean-env --help --" ;;
     elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics --revocable -q --quiet -v --verbose --clean-env --help --" ;;
     leader) words="$nodes --json --watch --help" ;;
     status) words="$nodes --json --help" ;;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "os/pause.hpp"
@@ -20,13 +22,14 @@ using Replies = std::vector<Reply>;
 
 constexpr std::chrono::milliseconds between_calls{1000};  // of a node that does not answer
 
-/// Whether the server says that this key, or each of its keys, was changed. Messages are the key's and those of keys that
-/// begin with it.
-bool is_about(const Reply& message, const std::string& key) {
+/// Whether the server says that one of these keys, or each of its keys, was changed. Messages are about these keys and those
+/// that begin with them.
+bool is_about(const Reply& message, const std::vector<std::string>& watched) {
   if (message.elements.size() != 3 || message.elements[0].text != "message") return false;
   const Reply& keys = message.elements[2];
-  return keys.is(Reply::Kind::nil) ||
-         std::ranges::any_of(keys.elements, [&key](const Reply& changed) { return changed.text == key; });
+  return keys.is(Reply::Kind::nil) || std::ranges::any_of(keys.elements, [&watched](const Reply& changed) {
+           return std::ranges::find(watched, changed.text) != watched.end();
+         });
 }
 
 /// The command, the server's version or the user's rights do not allow it; other errors may pass.
@@ -52,23 +55,35 @@ Subscription outcome_of(Replies replies, std::size_t expected) {
   return {.was_made = was_made, .messages = std::move(replies)};
 }
 
+/// Servers refuse prefixes that begin with one another.
+std::string tracking_command(std::int64_t receiver, const std::vector<std::string>& keys) {
+  const std::string id = std::to_string(receiver);
+  std::vector<std::string_view> words{"CLIENT", "TRACKING", "ON", "REDIRECT", id, "BCAST"};
+  for (const std::string& key : keys) {
+    const auto covers = [&key](const std::string& other) { return key != other && key.starts_with(other); };
+    if (std::ranges::none_of(keys, covers)) words.insert(words.end(), {"PREFIX", key});
+  }
+  std::string command;
+  core::append_command(command, words);
+  return command;
+}
+
 /// Makes the server report changes over this connection itself. Tracking by prefixes needs no reads that arm it, so the
 /// connection need not be able to send commands any more.
-Subscription subscribe(Dialogue& dialogue, const std::string& key) {
+Subscription subscribe(Dialogue& dialogue, const std::vector<std::string>& keys) {
   dialogue.send(core::command({"CLIENT", "ID"}));
   const Replies id = dialogue.receive(1);
   if (id.empty() || !id.front().is(Reply::Kind::integer)) return outcome_of(id, 1);
-  dialogue.send(core::command({"CLIENT", "TRACKING", "ON", "REDIRECT", std::to_string(id.front().integer),
-                               "BCAST", "PREFIX", key}) +
+  dialogue.send(tracking_command(id.front().integer, keys) +
                 core::command({"SUBSCRIBE", "__redis__:invalidate"}));
   return outcome_of(dialogue.receive_at_least(2), 2);
 }
 
 }  // namespace
 
-ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key,
+ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, std::vector<std::string> keys,
                                  CredentialsSource credentials)
-    : key_{key}, credentials_{std::move(credentials)} {
+    : keys_{std::move(keys)}, credentials_{std::move(credentials)} {
   for (const Endpoint& node : nodes)
     threads_.emplace_back([this, node](const std::stop_token& stop) { listen(node, stop); });
 }
@@ -84,11 +99,11 @@ void ChangeListeners::listen(const Endpoint& node, const std::stop_token& stop) 
 bool ChangeListeners::listen_once(const Endpoint& node) try {
   Dialogue dialogue{with_login(node, credentials_), patience, &end_};
   if (!dialogue.connect() || !dialogue.log_in()) return true;
-  Subscription subscription = subscribe(dialogue, key_);
+  Subscription subscription = subscribe(dialogue, keys_);
   if (!subscription.was_made) return !subscription.was_refused;
   count(listening_, 1);
   for (Replies& messages = subscription.messages; !dialogue.has_failed(); messages = dialogue.listen())
-    if (std::ranges::any_of(messages, [this](const Reply& message) { return is_about(message, key_); }))
+    if (std::ranges::any_of(messages, [this](const Reply& message) { return is_about(message, keys_); }))
       count(listening_, 0);
   count(listening_, -1);
   return true;

@@ -16,7 +16,7 @@
 
 namespace redlock::tool {
 
-/// Listens on each node to changes of one key, in a thread and over a connection of its own. The nodes say that a key was
+/// Listens on each node to changes of some keys, in a thread and over a connection of its own. The nodes say that a key was
 /// changed, extended or deleted, or that it expired, not which value it has.
 ///
 /// A node that does not answer, or whose credentials cannot be read, is called again every second. While it did not listen,
@@ -28,7 +28,7 @@ class ChangeListeners {
  public:
   /// Begins to listen. Does not wait for the nodes. `credentials`: asked for each connection, by several threads at the
   /// same time; may be empty. Throws `std::system_error` if there are no threads.
-  ChangeListeners(const std::vector<Endpoint>& nodes, const std::string& key,
+  ChangeListeners(const std::vector<Endpoint>& nodes, std::vector<std::string> keys,
                   CredentialsSource credentials = nullptr);
   ChangeListeners(const ChangeListeners&) = delete;
   ChangeListeners& operator=(const ChangeListeners&) = delete;
@@ -49,7 +49,7 @@ class ChangeListeners {
   /// Adds this to one of the counters, which also counts as a change.
   void count(std::size_t& counter, int difference);
 
-  const std::string key_;
+  const std::vector<std::string> keys_;
   const CredentialsSource credentials_;
   const detail::WakeEvent end_;  // ends the waits of the threads
   mutable std::mutex mutex_;

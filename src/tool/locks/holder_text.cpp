@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "redlock/core/base/printable.hpp"
-#include "redlock/node_report.hpp"
 
 namespace redlock::tool {
 
@@ -16,6 +15,22 @@ std::string holder_text(const std::string& owner_value) {
   std::ostringstream text;
   text << holder;
   return text.str();
+}
+
+std::string number_of_readers(std::size_t number) {
+  if (number == 0) return "readers";
+  return std::to_string(number) + (number == 1 ? " reader" : " readers");
+}
+
+std::string names_of(std::span<const Holder> holders) {
+  std::string text;
+  for (const Holder& holder : holders)
+    text.append(text.empty() ? "" : ", ").append(holder_text(holder.owner_value));
+  return text;
+}
+
+std::string readers_text(std::span<const Holder> readers) {
+  return number_of_readers(readers.size()) + (readers.empty() ? "" : ": " + names_of(readers));
 }
 
 std::string utc_text(std::chrono::sys_seconds time) {
@@ -33,11 +48,17 @@ std::string time_column(std::chrono::system_clock::time_point when) {
 
 void add_holder(nlohmann::json& to, const std::string& owner_value) {
   const Holder holder{owner_value};
-  if (holder.is_kept()) return;
+  if (holder.is_kept() || holder.is_shared()) return;
   to["owner"] = owner_value;
   if (!holder.since) return;
   to["label"] = holder.label;
   to["since"] = holder.since->time_since_epoch().count();
+}
+
+nlohmann::json readers_json(std::span<const Holder> readers) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Holder& reader : readers) add_holder(all.emplace_back(), reader.owner_value);
+  return all;
 }
 
 std::string json_text(const nlohmann::json& json, int indentation) {

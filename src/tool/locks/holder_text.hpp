@@ -2,8 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
+
+#include "redlock/node_report.hpp"
 
 namespace redlock::tool {
 
@@ -11,13 +15,25 @@ namespace redlock::tool {
 /// is kept. Printable.
 [[nodiscard]] std::string holder_text(const std::string& owner_value);
 
+/// `3 readers`; `readers` if their number is not known: zero.
+[[nodiscard]] std::string number_of_readers(std::size_t);
+
+/// Each of them: `5a01c9d2 web1:4711 report, c0ffee00 web3:17 report`. Printable.
+[[nodiscard]] std::string names_of(std::span<const Holder>);
+
+/// Their number and each of them: `2 readers: 5a01c9d2 web1:4711 report, c0ffee00 web3:17 report`. Printable.
+[[nodiscard]] std::string readers_text(std::span<const Holder>);
+
 /// `2026-11-23 14:02:11`, in UTC.
 [[nodiscard]] std::string utc_text(std::chrono::sys_seconds);
 /// `2026-11-23 14:02:11 UTC  `: the first column of a line about a change.
 [[nodiscard]] std::string time_column(std::chrono::system_clock::time_point);
 
-/// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970. Nothing if nobody holds it.
+/// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970. Nothing if no owner holds it alone.
 void add_holder(nlohmann::json& to, const std::string& owner_value);
+
+/// An array of objects with the same members.
+[[nodiscard]] nlohmann::json readers_json(std::span<const Holder>);
 
 /// The JSON text; with an indentation of -1 it is one line. JSON is UTF-8, but resources and owner values may contain any
 /// bytes: those that are not UTF-8 are replaced. All that is not printable ASCII is escaped, because JSON allows some

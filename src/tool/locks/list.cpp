@@ -33,6 +33,7 @@ struct Entry {
   LockState::Kind state = LockState::Kind::unknown;
   std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
+  std::vector<Holder> readers;  ///< If they share it.
   std::vector<InLine> line;
 };
 
@@ -48,20 +49,23 @@ Entry entry_of(const FoundLock& lock) {
               .copies = most->second,
               .state = state.kind,
               .ttl = {},
-              .token = token_of(lock.nodes, most->first),
+              .token = {},
+              .readers = {},
               .line = {}};
+  if (!entry.holder.is_shared()) entry.token = token_of(lock.nodes, most->first);  // readers may have several
   for (const NodeReport& report : lock.nodes) {
     if (report.owner != most->first) continue;
     if (report.ttl) entry.ttl = std::max(report.ttl, entry.ttl);
   }
-  if (entry.state == LockState::Kind::held || entry.state == LockState::Kind::kept)
+  if (has_life(state))
     entry.ttl = state.ttl == std::chrono::nanoseconds::max() ? std::nullopt : std::optional{state.ttl};
   return entry;
 }
 
 Listing::Row row_of(const Entry& entry, std::size_t nodes) {
   return {printable(entry.resource),
-          holder_text(entry.holder.owner_value),
+          entry.holder.is_shared() ? number_of_readers(entry.readers.size())
+                                   : holder_text(entry.holder.owner_value),
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
           entry.ttl ? readable(*entry.ttl) : "never expires",
           entry.token ? std::to_string(entry.token->value()) : "-",
@@ -75,6 +79,7 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
                       {"copies", entry.copies},
                       {"nodes", nodes}};
   add_holder(json, entry.holder.owner_value);
+  if (entry.holder.is_shared()) json["readers"] = readers_json(entry.readers);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();
   json["line"] = line_json(entry.line);
@@ -94,7 +99,11 @@ int list(const ListArguments& arguments) {
   reader.find(arguments.prefix, [&](const std::vector<FoundLock>& portion) {
     for (const FoundLock& lock : portion) {
       Entry entry = entry_of(lock);
-      if (lock.has_line) entry.line = line_in(locks.inspect(lock.resource));
+      if (lock.has_line || entry.holder.is_shared()) {
+        const std::vector<NodeReport> reports = locks.inspect(lock.resource);
+        entry.line = line_in(reports);
+        entry.readers = readers_in(reports);
+      }
       if (arguments.json)
         std::cout << json_of(entry, number) << '\n';
       else

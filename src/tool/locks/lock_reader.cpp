@@ -34,7 +34,9 @@ bool is_owner_value(std::string_view value) {
 }
 
 bool is_lock(const Reply& value) {
-  return value.is(Reply::Kind::string) && (is_owner_value(value.text) || Holder{value.text}.is_kept());
+  if (!value.is(Reply::Kind::string)) return false;
+  const Holder holder{value.text};
+  return is_owner_value(value.text) || holder.is_kept() || holder.is_shared();
 }
 
 /// Keys of other types, and keys that this user may not read, are no locks of this user: these errors concern one key only.
@@ -134,7 +136,7 @@ bool LockReader::scan(Node& node, const std::string& pattern, const Found& found
 
 bool LockReader::pass_on(std::vector<std::string> keys, const Found& found) {
   std::erase_if(keys, [this](const std::string& key) {
-    if (!key.starts_with(key_prefix_)) return true;
+    if (!key.starts_with(key_prefix_) || key.starts_with("redlock:")) return true;
     const std::string_view resource = std::string_view{key}.substr(key_prefix_.size());
     return resource.empty() || resource.size() > longest_resource || resource.starts_with("redlock:");
   });

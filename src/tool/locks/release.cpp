@@ -10,16 +10,20 @@
 #include <iostream>
 #include <set>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
+#include "tool/locks/holder_text.hpp"
 #include "tool/locks/patience.hpp"
 #include "tool/probe/dialogue.hpp"
 
@@ -33,20 +37,40 @@ constexpr std::size_t shortest_beginning = 8;  // as `status` and `list` show it
 
 constexpr std::chrono::seconds answer_time{2};  // with slow nodes: nobody is in a hurry
 
+/// Whose copies are to be deleted: one who holds the lock alone, or readers.
+struct Owners {
+  std::set<std::string> values = {};
+  bool are_readers = false;
+};
+
+/// All readers on any of the nodes.
+std::set<std::string> readers_on(const Reports& reports) {
+  std::set<std::string> readers;
+  for (const NodeReport& report : reports) readers.insert(report.readers.begin(), report.readers.end());
+  return readers;
+}
+
 /// The one owner value on the nodes that begins with this text; empty if there is none.
-std::string owner_beginning_with(const std::string& text, const Reports& reports) {
+Owners owner_beginning_with(const std::string& text, const Reports& reports) {
   if (text.size() < shortest_beginning)
     throw Error{Errc::invalid_argument, "--owner needs the owner value, or at least its first " +
                                             std::to_string(shortest_beginning) + " characters"};
-  std::set<std::string> owners;
+  const std::set<std::string> readers = readers_on(reports);
+  std::set<std::string> owners = readers;
   for (const NodeReport& report : reports)
-    if (report.owner && report.owner->starts_with(text) && !Holder{*report.owner}.is_kept())
-      owners.insert(*report.owner);
-  if (owners.contains(text)) return text;
+    if (report.owner && !report.owner->starts_with("redlock:")) owners.insert(*report.owner);
+  std::erase_if(owners, [&text](const std::string& owner) { return !owner.starts_with(text); });
+  if (owners.contains(text)) return {{text}, readers.contains(text)};
   if (owners.size() > 1)
     throw Error{Errc::invalid_argument,
                 "several owner values begin with " + printable(text) + ": give more of it"};
-  return owners.empty() ? "" : *owners.begin();
+  return {owners, !owners.empty() && readers.contains(*owners.begin())};
+}
+
+/// Whoever holds the lock; none if nobody does, or nobody knows.
+Owners owners_in(const LockState& state, const Reports& reports) {
+  if (state.kind == LockState::Kind::shared) return {readers_on(reports), true};
+  return state.kind == LockState::Kind::held ? Owners{{state.owner}} : Owners{};
 }
 
 /// Writes who would lose the lock, and asks. Returns true if the answer is yes.
@@ -57,8 +81,9 @@ bool is_wanted(const ReleaseArguments& arguments, const LockState& state, const 
   std::cerr << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n';
   if (arguments.yes) return true;
   std::cerr
-      << "The holder loses the lock at once. redlock run then kills its command; another program may go on "
-         "working for a moment.\nRelease it? [y/N] "
+      << (state.kind == LockState::Kind::shared ? "The readers lose" : "The holder loses")
+      << " the lock at once. redlock run then kills its command; another program may go on working for a "
+         "moment.\nRelease it? [y/N] "
       << std::flush;
   std::string answer;
   std::getline(std::cin, answer);
@@ -79,25 +104,38 @@ struct Answer {
   std::optional<core::Trouble> failure = {};
 };
 
-Answer delete_copy(const Endpoint& node, const std::string& command) {
+/// For each of the owners, the command that deletes its copy.
+std::string deletion_of(const std::string& key, const Owners& owners) {
+  std::string commands;
+  for (const std::string& owner : owners.values)
+    commands += owners.are_readers ? core::command({"EVAL", core::shared_release_script.source, "2", key,
+                                                    core::readers_key(key), owner})
+                                   : core::command({"EVAL", core::release_script.source, "1", key, owner});
+  return commands;
+}
+
+Answer delete_copies_on(const Endpoint& node, const std::string& commands, std::size_t number) {
   Dialogue dialogue{node, patience};
   if (!dialogue.connect() || !dialogue.log_in()) return {.failure = dialogue.trouble()};
-  dialogue.send(command);
-  const std::vector<core::Reply> replies = dialogue.receive(1);
+  dialogue.send(commands);
+  const std::vector<core::Reply> replies = dialogue.receive(number);
   if (dialogue.has_failed()) return {.failure = dialogue.trouble()};
-  if (!replies.front().is(core::Reply::Kind::integer))
-    return {.failure = core::trouble_of(replies.front(), "a number")};
-  return {.was_deleted = replies.front().integer == 1};
+  Answer answer;
+  for (const core::Reply& reply : replies) {
+    if (!reply.is(core::Reply::Kind::integer)) return {.failure = core::trouble_of(reply, "a number")};
+    answer.was_deleted |= reply.integer == 1;
+  }
+  return answer;
 }
 
 /// Asks all nodes at the same time, so that one that hangs does not delay the others.
-Deletion delete_copies(const Nodes& nodes, const std::string& resource, const std::string& owner) {
-  const std::string command =
-      core::command({"EVAL", core::release_script.source, "1", nodes.options.key_prefix + resource, owner});
+Deletion delete_copies(const Nodes& nodes, const std::string& resource, const Owners& owners) {
+  const std::string commands = deletion_of(nodes.options.key_prefix + resource, owners);
   const std::vector<Endpoint> endpoints = with_login(nodes);
   std::vector<std::future<Answer>> answers;
   for (const Endpoint& node : endpoints)
-    answers.push_back(std::async(std::launch::async, delete_copy, std::cref(node), std::cref(command)));
+    answers.push_back(std::async(std::launch::async, delete_copies_on, std::cref(node), std::cref(commands),
+                                 owners.values.size()));
   Deletion result;
   for (std::size_t node = 0; node < answers.size(); ++node) {
     const Answer answer = answers[node].get();
@@ -116,32 +154,52 @@ Deletion delete_copies(const Nodes& nodes, const std::string& resource, const st
 std::string describe_deletion(const Deletion& result, LockState::Kind before, const std::string& resource,
                               const std::string& holder) {
   if (before == LockState::Kind::held) return "Released " + resource + ", held by " + holder;
+  if (before == LockState::Kind::shared) return "Released " + resource + " for " + holder;
   if (before == LockState::Kind::unknown) return "Released " + resource + ", perhaps held by " + holder;
   return "Removed " + std::to_string(result.deleted) + " stray " + (result.deleted == 1 ? "copy" : "copies") +
          " of " + resource + ", which nobody held, of " + holder;
 }
 
+/// The holder, or the readers.
+std::string text_of(const Owners& owners) {
+  if (owners.are_readers) return names_of(std::vector<Holder>(owners.values.begin(), owners.values.end()));
+  std::ostringstream holder;
+  holder << Holder{*owners.values.begin()};
+  return holder.str();
+}
+
 int report(const Deletion& result, std::size_t nodes, LockState::Kind before, const std::string& resource,
-           const std::string& owner) {
+           const Owners& owners) {
   for (const std::string& failure : result.failures)
     std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
-  std::ostringstream holder;
-  holder << Holder{owner};
+  const std::string holder = text_of(owners);
   // A node that answered has no copy any more: when the holder notices its loss, it deletes the rest itself.
   const std::string copies = std::to_string(result.answered) + " of " + std::to_string(nodes) + " nodes";
   if (result.answered < core::quorum(nodes)) {
-    std::cerr << "redlock: too few nodes answered, so " << holder.str() << " may still hold "
-              << printable(resource) << "; its copies are gone from " << copies << '\n';
+    std::cerr << "redlock: too few nodes answered, so " << holder << " may still hold " << printable(resource)
+              << "; its copies are gone from " << copies << '\n';
     return without_majority(result.misconfigured, nodes);
   }
   if (result.deleted == 0) {
-    std::cerr << "redlock: nothing to release: " << holder.str() << " no longer holds " << printable(resource)
+    std::cerr << "redlock: nothing to release: " << printable(resource) << " is no longer held by " << holder
               << '\n';
     return conflict;
   }
-  std::cout << describe_deletion(result, before, printable(resource), holder.str())
-            << ": its copies are gone from " << copies << ".\n";
+  std::cout << describe_deletion(result, before, printable(resource), holder) << ": its copies are gone from "
+            << copies << ".\n";
   return success;
+}
+
+/// After the state of the lock, if nobody's copies can be deleted.
+std::string_view why_nothing(const ReleaseArguments& arguments, const LockState& state) {
+  if (arguments.owner) return " No node has a copy with the owner value of --owner.";
+  return state.kind == LockState::Kind::shared ? " No node says who the readers are." : "";
+}
+
+/// Returns true if the lock is not that of the owner, or not shared by it.
+bool is_of_others(const LockState& state, const Owners& owners) {
+  if (state.kind == LockState::Kind::held) return !owners.values.contains(state.owner);
+  return state.kind == LockState::Kind::shared && !owners.are_readers;
 }
 
 }  // namespace
@@ -154,26 +212,28 @@ int force_release(const ReleaseArguments& arguments) {
   Redlock locks{nodes.endpoints, nodes.options};
   const Reports reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);
-  const std::string owner = arguments.owner ? owner_beginning_with(*arguments.owner, reports) : state.owner;
-  if (owner.empty()) {
+  const Owners owners =
+      arguments.owner ? owner_beginning_with(*arguments.owner, reports) : owners_in(state, reports);
+  if (owners.values.empty()) {
     std::cerr << "redlock: nothing to release: "
               << printable(describe(state, arguments.resource, reports), std::string::npos)
-              << (arguments.owner ? " No node has a copy with the owner value of --owner." : "") << '\n';
+              << why_nothing(arguments, state) << '\n';
     return state.kind == LockState::Kind::unknown ? without_majority(misconfigured(reports), reports.size())
                                                   : conflict;
   }
-  if (state.kind == LockState::Kind::held && owner != state.owner) {
+  if (is_of_others(state, owners)) {
     std::cerr << "redlock: released nothing: "
               << printable(describe(state, arguments.resource, reports), std::string::npos)
-              << " The owner value of --owner is not the holder's.\n";
+              << " The owner value of --owner is "
+              << (state.kind == LockState::Kind::shared ? "no reader's.\n" : "not the holder's.\n");
     return conflict;
   }
   if (!arguments.owner && !is_wanted(arguments, state, reports)) {
     std::cerr << "redlock: released nothing\n";
     return conflict;
   }
-  return report(delete_copies(nodes, arguments.resource, owner), nodes.endpoints.size(), state.kind,
-                arguments.resource, owner);
+  return report(delete_copies(nodes, arguments.resource, owners), nodes.endpoints.size(), state.kind,
+                arguments.resource, owners);
 }
 
 }  // namespace redlock::tool

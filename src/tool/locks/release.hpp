@@ -11,13 +11,14 @@ namespace redlock::tool {
 struct ReleaseArguments {
   NodeChoice nodes;
   std::string resource;
-  /// The holder's owner value, or its beginning of at least 8 characters. None: whoever holds the lock.
+  /// The owner value of the holder, or of one reader, or its beginning of at least 8 characters. None: whoever holds the lock,
+  /// or all readers.
   std::optional<std::string> owner;
   bool yes = false;  ///< Do not ask.
 };
 
-/// Deletes the copies of the lock on all nodes, where they still have the holder's owner value. The holder is told by the
-/// nodes, within milliseconds if it watches its lock. Without an owner it prints who holds the lock and asks on the
+/// Deletes the copies of the lock on all nodes, where they still have the holder's owner value; if readers share it, those of
+/// each reader. A holder is told by the nodes, within milliseconds if it watches its lock. Without an owner it prints who holds the lock and asks on the
 /// terminal, unless `yes`.
 ///
 /// With an owner that is not the holder it deletes nothing, although some nodes may have copies of that owner. If nobody

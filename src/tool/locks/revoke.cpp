@@ -22,6 +22,10 @@ int revoke(const RevokeArguments& arguments) {
               << ".\n";
     return success;
   }
+  if (state.kind == LockState::Kind::shared) {
+    std::cout << "Asked all readers to give up " << core::printable(arguments.resource) << ".\n";
+    return success;
+  }
   std::cerr << "redlock: " << core::printable(describe(state, arguments.resource, reports), std::string::npos)
             << '\n';
   return state.kind == LockState::Kind::unknown ? without_majority(misconfigured(reports), reports.size())

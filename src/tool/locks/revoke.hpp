@@ -13,8 +13,8 @@ struct RevokeArguments {
   std::string why = "revoked";  ///< For the holder: 1 to 200 bytes.
 };
 
-/// Asks the holder, who may ignore it, and prints who that is. Returns `success` if a majority of the nodes shows the same
-/// holder, `conflict` if nobody holds the lock, and `no_quorum` if too few nodes answered (`usage` if a majority is
+/// Asks the holder, or all readers, who may ignore it, and prints who that is. Returns `success` if a majority of the nodes
+/// shows the same holder, or readers, `conflict` if nobody holds the lock, and `no_quorum` if too few nodes answered (`usage` if a majority is
 /// misconfigured): then those that answered have asked their holder. Throws `redlock::Error`.
 int revoke(const RevokeArguments&);
 

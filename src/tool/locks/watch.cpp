@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "os/pause.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/line_text.hpp"
@@ -38,6 +39,8 @@ std::string line_of(When when, const LockState& state, const Reports& reports) {
   if (state.kind == LockState::Kind::held) {
     line << "held by " << Holder{state.owner};
     if (const auto token = token_of(reports, state.owner)) line << ", token " << token->value();
+  } else if (state.kind == LockState::Kind::shared) {
+    line << "held by " << readers_text(readers_in(reports));
   } else if (state.kind == LockState::Kind::kept) {
     line << describe_kept(state);
   } else if (state.kind == LockState::Kind::free) {
@@ -56,11 +59,21 @@ std::string json_of(When when, const std::string& resource, const LockState& sta
                       {"state", to_string(state.kind)},
                       {"nodes_answered", std::ranges::count_if(reports, has_voted)},
                       {"line", line_json(line_in(reports))}};
+  if (state.kind == LockState::Kind::shared) json["readers"] = readers_json(readers_in(reports));
   if (state.kind != LockState::Kind::held) return json_text(json);
   add_holder(json, state.owner);
   if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();
   return json_text(json);
 }
+
+/// What a line is printed for, when it changes.
+struct Seen {
+  LockState::Kind kind;
+  std::string owner;
+  std::vector<Holder> readers;
+
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
 
 }  // namespace
 
@@ -68,14 +81,14 @@ int watch_lock(const WatchArguments& arguments) {
   const SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  ChangeListeners listeners{nodes.endpoints, nodes.options.key_prefix + arguments.resource,
-                            nodes.options.credentials};
-  std::optional<std::pair<LockState::Kind, std::string>> last;
+  const std::string key = nodes.options.key_prefix + arguments.resource;
+  ChangeListeners listeners{nodes.endpoints, {key, core::readers_key(key)}, nodes.options.credentials};
+  std::optional<Seen> last;
   while (!signals.stop().stop_requested()) {
     const Clock::time_point begun = Clock::now();
     const Reports reports = locks.inspect(arguments.resource);
     const LockState state = lock_state_of(reports);
-    const std::pair now{state.kind, state.owner};
+    const Seen now{state.kind, state.owner, readers_in(reports)};
     if (std::exchange(last, now) != now) {
       const When when = std::chrono::system_clock::now();
       std::cout << (arguments.json ? json_of(when, arguments.resource, state, reports)

@@ -28,6 +28,7 @@ LockOptions options_of(const RunArguments& arguments) {
       .lock_delay = arguments.lock_delay,
       .at_least = arguments.at_least,
       .seats = arguments.seats,
+      .shared = arguments.is_shared,
       .order = arguments.order,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
 }

@@ -21,6 +21,7 @@ struct RunArguments {
   std::chrono::nanoseconds ttl = std::chrono::seconds{30};
   std::chrono::nanoseconds lock_delay{};  ///< For how long nobody gets the lock after a loss.
   std::optional<std::size_t> seats;       ///< Of a semaphore. Empty: a lock.
+  bool is_shared = false;                 ///< The command is a reader: others may run beside it.
   bool is_election = false;               ///< The command runs while this candidate leads.
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
   std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. Empty: no time limit.

@@ -35,7 +35,7 @@ bool report_a_change(ChangeListeners& listeners) { return listeners.wait(Clock::
 
 TEST_CASE("every_node_reports_each_change_of_the_key") {
   LocalNodes nodes{3};
-  ChangeListeners listeners{endpoints(nodes), "order/17"};
+  ChangeListeners listeners{endpoints(nodes), {"order/17"}};
   REQUIRE(are_listening(listeners, 3));
   for (RawClient& server : Observers{nodes}) {
     for (const std::vector<std::string>& command :
@@ -58,7 +58,7 @@ TEST_CASE("every_node_reports_each_change_of_the_key") {
 
 TEST_CASE("changes_of_other_keys_are_not_reported") {
   LocalNodes nodes{1};
-  ChangeListeners listeners{endpoints(nodes), "order/17"};
+  ChangeListeners listeners{endpoints(nodes), {"order/17"}};
   REQUIRE(are_listening(listeners, 1));
   RawClient server{nodes.port(0)};
   for (const char* const key : {"order/1", "order/170", "another"}) server.command({"SET", key, "a"});
@@ -70,7 +70,7 @@ TEST_CASE("changes_of_other_keys_are_not_reported") {
 TEST_CASE("a_node_that_was_away_reports_changes_again") {
   LocalNodes nodes{2};
   nodes.kill(0);
-  ChangeListeners listeners{endpoints(nodes), "r"};
+  ChangeListeners listeners{endpoints(nodes), {"r"}};
   REQUIRE(are_listening(listeners, 1));
   nodes.restart_empty(0);
   CHECK(report_a_change(listeners));  // it may have changed meanwhile
@@ -94,11 +94,11 @@ TEST_CASE("the_documented_rights_let_a_user_listen_and_without_them_the_node_is_
     return std::vector<redlock::Endpoint>{"redis://" + user +
                                           ":tuna@127.0.0.1:" + std::to_string(nodes.port(0))};
   };
-  ChangeListeners listeners{allow("all", ""), "app:r"};
+  ChangeListeners listeners{allow("all", ""), {"app:r"}};
   CHECK(are_listening(listeners, 1));
   for (const std::string right : {"+client|id", "+client|tracking", "+subscribe", "&__redis__:invalidate"}) {
     CAPTURE(right);
-    const ChangeListeners none{allow("u" + right.substr(right.size() - 3), right), "app:r"};
+    const ChangeListeners none{allow("u" + right.substr(right.size() - 3), right), {"app:r"}};
     CHECK(eventually([&] { return none.deaf() == 1; }));
     CHECK(none.listening() == 0);
   }
@@ -106,7 +106,7 @@ TEST_CASE("the_documented_rights_let_a_user_listen_and_without_them_the_node_is_
 
 TEST_CASE("a_node_that_refuses_the_login_is_not_taken_for_one_that_cannot_report_changes") {
   LocalNodes nodes{1, {.password = "right"}};
-  const ChangeListeners listeners{{"redis://127.0.0.1:" + std::to_string(nodes.port(0))}, "r"};
+  const ChangeListeners listeners{{"redis://127.0.0.1:" + std::to_string(nodes.port(0))}, {"r"}};
   RawClient server{nodes.port(0), "right"};
   REQUIRE(
       eventually([&] { return server.calls("client|id") > 0 || server.info("total_error_replies") != "0"; }));
@@ -117,7 +117,7 @@ TEST_CASE("listeners_end_at_once_whatever_their_nodes_do") {
   LocalNodes nodes{3};
   Proxy silent{nodes.port(1)};
   silent.stall(true, Direction::to_client);
-  ChangeListeners listeners{{nodes.url(0), silent.url(), nodes.url(2)}, "r"};
+  ChangeListeners listeners{{nodes.url(0), silent.url(), nodes.url(2)}, {"r"}};
   REQUIRE(are_listening(listeners, 2));
   nodes.pause(2);
   std::stop_source stop;
