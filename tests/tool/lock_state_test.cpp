@@ -35,6 +35,8 @@ char kind_of(const std::string& picture) {
   switch (lock_state_of(nodes(picture)).kind) {
     case LockState::Kind::held:
       return 'h';
+    case LockState::Kind::shared:
+      return 's';
     case LockState::Kind::kept:
       return 'k';
     case LockState::Kind::free:
@@ -134,4 +136,23 @@ TEST_CASE("a_lock_that_a_majority_keeps_after_its_release_is_held_by_nobody") {
   reports[1].ttl.reset();
   reports[2].ttl.reset();
   CHECK(describe_kept(lock_state_of(reports)) == "kept by at_least, and never free");
+}
+
+TEST_CASE("a_lock_that_readers_share_on_a_majority_has_no_owner") {
+  std::vector<NodeReport> reports = nodes("a..");
+  reports[1] = held_by("redlock:shared", 12s);
+  CHECK(lock_state_of(reports).kind == LockState::Kind::free);
+  reports[2] = held_by("redlock:shared", 13s);
+  const LockState shared = lock_state_of(reports);
+  CHECK(shared.kind == LockState::Kind::shared);
+  CHECK(shared.owner.empty());
+  CHECK(shared.ttl == 12s);
+  CHECK(describe(shared, "r", reports) == "r is held by readers, for 12.0 s unless extended.");
+  reports[1].readers = reports[2].readers = {std::string(40, 'a') + " web1:17 @1795442531"};
+  CHECK(describe(shared, "r", reports) ==
+        "r is held by 1 reader: aaaaaaaa web1:17, for 12.0 s unless extended.");
+  reports[1].readers.push_back("another program's");
+  reports[2].readers.push_back("another program's");
+  CHECK(describe(shared, "r", reports) ==
+        "r is held by 2 readers: aaaaaaaa web1:17, another program's, for 12.0 s unless extended.");
 }

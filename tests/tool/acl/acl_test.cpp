@@ -53,7 +53,7 @@ struct Fixture {
     REQUIRE(server.command(command) == "OK");
     server.command({"CLIENT", "KILL", "USER", "app"});
     server.command({"SCRIPT", "FLUSH"});
-    for (const char* const pattern : {"app:*", "redlock:q?*"})
+    for (const char* const pattern : {"app:*", "redlock:q?*", "redlock:s*"})
       for (const std::string& key : server.keys(pattern)) server.del(key);
     REQUIRE(server.command({"ACL", "LOG", "RESET"}) == "OK");
   }
@@ -133,6 +133,19 @@ bool stand_in_line(Fixture& f) {
   return true;
 }
 
+/// Two readers beside each other, of which one is extended.
+bool share(Fixture& f) {
+  Redlock locks = f.client();
+  const LockOptions options{.shared = true, .renewal = Renewal::none, .order = Order::none};
+  return std::ranges::all_of(resources, [&](const std::string& resource) {
+    auto first = locks.try_lock(resource, options);
+    auto second = locks.try_lock(resource, options);
+    std::error_code error;
+    return first && second && first->extend(error) && first->release() == redlock::Release::released &&
+           second->release() == redlock::Release::released;
+  });
+}
+
 bool operate(Fixture& f) {
   const auto runs = [&](Rules words, const std::string& expected) {
     words.insert(words.end(), {"--node", f.url, "--key-prefix", "app:"});
@@ -147,11 +160,9 @@ struct Set {
   Feature feature;
   Scenario scenario;
 };
-const Set sets[] = {{Feature::plain, use_plain},
-                    {Feature::fenced, use_tokens},
-                    {Feature::renewed, extend_lose_and_ask},
-                    {Feature::waiting, stand_in_line},
-                    {Feature::operating, operate}};
+const Set sets[] = {
+    {Feature::plain, use_plain},       {Feature::fenced, use_tokens}, {Feature::renewed, extend_lose_and_ask},
+    {Feature::waiting, stand_in_line}, {Feature::shared, share},      {Feature::operating, operate}};
 
 }  // namespace
 
@@ -191,7 +202,7 @@ TEST_CASE("redlock_acl_prints_a_line_with_a_placeholder_for_the_password") {
         "+client|setname +role +info +script|load +eval +evalsha +set +getrange +del +exists +pttl +time\n");
   const std::string all = run_tool({"acl"}).output;
   CHECK(all.starts_with("ACL SETUSER locks reset on >PASSWORD ~* &__redis__:invalidate &redlock:turn:* +"));
-  CHECK(all == run_tool({"acl", "--for", "waiting", "fenced", "renewed"}).output);
+  CHECK(all == run_tool({"acl", "--for", "waiting", "shared", "renewed"}).output);
   CHECK_THAT(run_tool({"acl", "--for", "everything"}).errors, contains("--for"));
   CHECK(run_tool({"acl", "--for", "everything"}).code == 64);
   for (const char* const name : {"", "two words", "\"quoted\""}) {

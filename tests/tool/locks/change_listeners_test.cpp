@@ -67,6 +67,21 @@ TEST_CASE("changes_of_other_keys_are_not_reported") {
   CHECK(report_a_change(listeners));
 }
 
+TEST_CASE("changes_of_several_keys_are_reported_also_if_one_begins_with_another") {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  for (const std::vector<std::string>& keys :
+       {std::vector<std::string>{"r", "another"}, {"r", "redlock:s:{r}"}}) {
+    ChangeListeners listeners{endpoints(nodes), keys};
+    REQUIRE(are_listening(listeners, 1));
+    CHECK(listeners.deaf() == 0);
+    for (const std::string& key : keys) {
+      server.command({"SET", key, "a"});
+      CHECK(report_a_change(listeners));
+    }
+  }
+}
+
 TEST_CASE("a_node_that_was_away_reports_changes_again") {
   LocalNodes nodes{2};
   nodes.kill(0);

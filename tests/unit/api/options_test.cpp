@@ -163,6 +163,20 @@ TEST_CASE("the_minimum_time_of_a_lock_is_from_0_to_the_ttl") {
   CHECK(refused(Duration{std::chrono::hours::max()}).starts_with("at_least is "));
 }
 
+TEST_CASE("a_shared_lock_has_a_token_and_neither_seats_nor_a_minimum_time") {
+  const auto refused = [](const LockOptions& options) {
+    return refusal([&] { redlock::detail::check_shared(options); });
+  };
+  CHECK(refused({.shared = true}).empty());
+  CHECK(refused({.ttl = 1s, .lock_delay = 1s, .shared = true}).empty());
+  CHECK(refused({.at_least = 1s, .seats = 2, .fencing = false}).empty());  // of other locks
+  CHECK(refused({.seats = 2, .shared = true}) ==
+        "shared and seats are both set; a semaphore's seat has one holder");
+  CHECK(refused({.at_least = 1ms, .shared = true}) ==
+        "shared and at_least are both set; only an exclusive lock can be kept");
+  CHECK(refused({.shared = true, .fencing = false}).starts_with("shared is set and fencing is false; "));
+}
+
 TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
   using redlock::detail::node_wait;
   CHECK(node_wait({}) == std::nullopt);

@@ -105,6 +105,7 @@ TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
   metrics.attempted({.resource = "r", .kind = Kind::exclusive, .took = 1ms});
   metrics.attempted({.resource = "gpu#2", .kind = Kind::seat, .took = 1ms});
   metrics.attempted({.resource = "gpu#3", .kind = Kind::seat, .took = 1ms});
+  metrics.attempted({.resource = "stock", .kind = Kind::shared, .took = 1ms});
   metrics.lined_up(
       {.resource = "cron", .kind = Kind::leader, .step = Observer::LineStep::entered, .position = 1});
   metrics.ended(
@@ -112,6 +113,7 @@ TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
   const MetricsText text{metrics.text()};
   CHECK(text["redlock_attempt_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 1);
   CHECK(text["redlock_attempt_duration_seconds_count{kind=\"seat\",outcome=\"acquired\"}"] == 2);
+  CHECK(text["redlock_attempt_duration_seconds_count{kind=\"shared\",outcome=\"acquired\"}"] == 1);
   CHECK(text["redlock_line_waiting{kind=\"leader\"}"] == 1);
   CHECK(text["redlock_line_waiting{kind=\"seat\"}"] == 0);
   CHECK(text["redlock_losses_total{kind=\"seat\",reason=\"taken\"}"] == 1);

@@ -38,6 +38,40 @@ TEST_CASE("a_lock_that_is_kept_after_its_release_has_no_holder") {
   CHECK_FALSE(Holder{digits + " web3:4711 backup @1795442531"}.is_kept());
 }
 
+TEST_CASE("a_lock_that_readers_share_has_no_single_holder") {
+  const Holder holder{"redlock:shared"};
+  CHECK(holder.is_shared());
+  CHECK_FALSE(holder.is_kept());
+  CHECK(text_of(holder) == "readers");
+  CHECK_FALSE(Holder{"redlock:shared "}.is_shared());
+  CHECK_FALSE(Holder{"redlock:kept"}.is_shared());
+  CHECK_FALSE(Holder{digits + " web3:4711 backup @1795442531"}.is_shared());
+}
+
+TEST_CASE("readers_count_if_at_least_half_of_the_nodes_report_them") {
+  const std::string first = digits + " web1:17 report @1795442531";
+  const auto readers_on = [](const std::vector<std::vector<std::string>>& nodes) {
+    std::vector<NodeReport> reports;
+    for (const std::vector<std::string>& readers : nodes)
+      reports.push_back(
+          {.node = "node", .message = {}, .owner = "redlock:shared", .ttl = {}, .readers = readers});
+    std::vector<std::string> owners;
+    for (const Holder& reader : readers_in(reports)) owners.push_back(reader.owner_value);
+    return owners;
+  };
+  using Owners = std::vector<std::string>;
+  CHECK(readers_on({}).empty());
+  CHECK(readers_on({{}, {}, {}}).empty());
+  CHECK(readers_on({{"b", first}, {first, "c"}, {"a", "b"}}) == Owners{first, "b"});
+  CHECK(readers_on({{"b"}, {"a"}}) == Owners{"a", "b"});
+  CHECK(readers_on({{"b"}, {"a"}, {}}).empty());
+  const std::vector<NodeReport> one{
+      {.node = "node", .message = {}, .owner = {}, .ttl = {}, .readers = {first}}};
+  REQUIRE(readers_in(one).size() == 1);
+  CHECK(readers_in(one).front().label == "web1:17 report");
+  CHECK_FALSE(readers_in(one).front().ttl);
+}
+
 TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
   const Holder holder{digits + " web3:4711 backup @1795442531"};
   CHECK(holder.owner_value == digits + " web3:4711 backup @1795442531");

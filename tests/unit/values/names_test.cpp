@@ -37,6 +37,7 @@ TEST_CASE("enumerators_are_written_as_their_names") {
   CHECK(written(redlock::Observer::Kind::exclusive) == "exclusive");
   CHECK(written(redlock::Observer::Kind::seat) == "seat");
   CHECK(written(redlock::Observer::Kind::leader) == "leader");
+  CHECK(written(redlock::Observer::Kind::shared) == "shared");
   CHECK(written(redlock::Observer::NodeState::barred) == "barred");
   CHECK(written(redlock::Observer::LineStep::entered) == "entered");
   CHECK(written(redlock::Observer::LineStep::refused) == "refused");
