@@ -8,6 +8,8 @@
 
 #include "api/limits.hpp"
 #include "redlock/error.hpp"
+#include "redlock/fencing_token.hpp"
+#include "redlock/lease.hpp"
 #include "support/catch.hpp"
 
 namespace {
@@ -175,6 +177,15 @@ TEST_CASE("a_shared_lock_has_a_token_and_neither_seats_nor_a_minimum_time") {
   CHECK(refused({.at_least = 1ms, .shared = true}) ==
         "shared and at_least are both set; only an exclusive lock can be kept");
   CHECK(refused({.shared = true, .fencing = false}).starts_with("shared is set and fencing is false; "));
+}
+
+TEST_CASE("no_shared_lock_is_adopted") {
+  const auto refused = [](const LockOptions& options) {
+    const redlock::Handover handover{"r", std::string(40, 'a'), redlock::FencingToken{7}};
+    return refusal([&] { redlock::detail::check_adoption(handover, options); });
+  };
+  CHECK(refused({}).empty());
+  CHECK(refused({.shared = true}).starts_with("shared is set; only an exclusive lock is adopted"));
 }
 
 TEST_CASE("the_wait_for_nodes_is_from_0_to_3650_days") {
