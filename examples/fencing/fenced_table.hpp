@@ -34,7 +34,8 @@ class StaleToken : public std::runtime_error {
 ///
 /// A call throws `StaleToken` if a greater token was presented before, and `std::runtime_error` if SQLite fails or the token
 /// is none (0); then nothing has changed. One statement both compares and writes, so no pause can come in between. Not
-/// thread-safe. Blocks up to ten seconds for other writers.
+/// thread-safe. Blocks up to ten seconds for other writers. There is one mark for reads and writes: readers of a shared lock,
+/// whose tokens may differ, may be refused although they hold it.
 class FencedTable {
  public:
   explicit FencedTable(const std::string& path) {

@@ -39,6 +39,9 @@ inline namespace v1 {
 /// the token, after a read as well: an earlier holder can then no longer change what was read. Equal tokens
 /// are admitted because they belong to the same holder.
 ///
+/// There is one mark for reads and writes, so readers of a shared lock (`LockOptions::shared`) whose tokens differ
+/// may be refused although they hold the lock. `HighWaterMark` has two.
+///
 /// KEYS[2] never gets a ttl, even if the value has one: the script cannot know how long a holder may be
 /// paused, and once the token is gone any holder is admitted. Do not let `maxmemory-policy` evict that key.
 /// To remove the value, let its ttl expire: `DEL` would not check a token.

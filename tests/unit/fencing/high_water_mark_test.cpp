@@ -1,6 +1,8 @@
 #include "redlock/fencing/high_water_mark.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <numeric>
 #include <stdexcept>
@@ -66,6 +68,67 @@ TEST_CASE("a_write_that_throws_still_raises_the_mark_and_blocks_no_later_write")
   CHECK(mark.run(token(34), [] {}));
 }
 
+TEST_CASE("a_read_is_compared_with_writes_but_not_with_other_reads") {
+  HighWaterMark mark;
+  int reads = 0;
+  const auto read = [&] { ++reads; };
+  CHECK(mark.run_shared(token(36), read));
+  CHECK(mark.run_shared(token(35), read));  // another reader of the same period
+  CHECK(mark.run(token(37), [] {}));
+  CHECK_FALSE(mark.run_shared(token(36), read));
+  CHECK(reads == 2);
+  CHECK(mark.run_shared(token(37), read));  // the writer itself
+  CHECK(mark.run_shared(token(38), read));
+  CHECK(reads == 4);
+}
+
+TEST_CASE("a_writer_that_is_late_is_refused_once_a_later_reader_has_read") {
+  HighWaterMark mark;
+  bool written = false;
+  CHECK(mark.run(token(33), [] {}));
+  CHECK(mark.run_shared(token(35), [] {}));
+  CHECK(mark.run_shared(token(34), [] {}));  // does not lower the mark
+  CHECK_FALSE(mark.run(token(34), [&] { written = true; }));
+  CHECK_FALSE(mark.admit(token(34)));
+  CHECK_FALSE(written);
+  CHECK(mark.admit(token(35)));
+}
+
+TEST_CASE("a_read_without_a_token_is_refused") {
+  HighWaterMark mark;
+  bool ran = false;
+  CHECK_FALSE(mark.run_shared(FencingToken{}, [&] { ran = true; }));
+  CHECK_FALSE(ran);
+}
+
+TEST_CASE("the_greatest_token_is_that_of_reads_and_writes") {
+  HighWaterMark mark;
+  CHECK(mark.run(token(33), [] {}));
+  CHECK(mark.greatest() == token(33));
+  CHECK(mark.run_shared(token(34), [] {}));
+  CHECK(mark.greatest() == token(34));
+  CHECK_FALSE(mark.run_shared(token(32), [] {}));
+  CHECK(mark.greatest() == token(34));
+  CHECK(mark.run(token(35), [] {}));
+  CHECK(mark.greatest() == token(35));
+}
+
+TEST_CASE("a_mark_that_continues_from_a_token_compares_reads_and_writes_with_it") {
+  HighWaterMark mark{token(34)};
+  CHECK_FALSE(mark.run_shared(token(33), [] {}));
+  CHECK_FALSE(mark.run(token(33), [] {}));
+  CHECK(mark.run_shared(token(34), [] {}));
+  CHECK(mark.run(token(34), [] {}));
+}
+
+TEST_CASE("a_read_that_throws_still_raises_the_mark_and_blocks_no_later_call") {
+  HighWaterMark mark;
+  CHECK_THROWS_AS((void)mark.run_shared(token(34), [] { throw std::runtime_error{"disk failure"}; }),
+                  std::runtime_error);
+  CHECK_FALSE(mark.run(token(33), [] {}));
+  CHECK(mark.run(token(34), [] {}));
+}
+
 TEST_CASE("no_later_holder_writes_between_the_comparison_and_the_write") {
   constexpr std::uint64_t holders = 8;
   constexpr std::uint64_t holds = 2000;
@@ -98,4 +161,53 @@ TEST_CASE("concurrent_checks_leave_the_greatest_token_in_the_mark") {
       });
   }
   CHECK(mark.greatest() == token(1007));
+}
+
+TEST_CASE("reads_run_beside_each_other") {
+  HighWaterMark mark;
+  std::barrier both{2};  // nobody passes it alone
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t reader = 0; reader < 2; ++reader)
+      threads.emplace_back([&, reader] {
+        if (!mark.run_shared(token(34 + reader), [&] { both.arrive_and_wait(); })) both.arrive_and_drop();
+      });
+  }
+  CHECK(mark.greatest() == token(35));
+}
+
+TEST_CASE("no_read_runs_beside_a_write_and_none_sees_a_write_of_a_later_holder") {
+  constexpr std::uint64_t threads_of_each_kind = 4;
+  constexpr std::uint64_t last = 2000;
+  HighWaterMark mark;
+  std::uint64_t written = 0;  // not atomic, so that the thread sanitizer reports reads beside a write
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t thread = 0; thread < threads_of_each_kind; ++thread) {
+      threads.emplace_back([&] {  // even tokens write, odd ones read
+        for (std::uint64_t mine = 2; mine <= last; mine += 2)
+          (void)mark.run(token(mine), [&] { written = mine; });
+      });
+      threads.emplace_back([&] {
+        for (std::uint64_t mine = 1; mine <= last; mine += 2)
+          (void)mark.run_shared(token(mine), [&] { wrong += written > mine ? 1 : 0; });
+      });
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(mark.greatest() == token(last));
+}
+
+TEST_CASE("concurrent_reads_leave_the_greatest_token_in_the_mark_of_reads") {
+  HighWaterMark mark;
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint64_t greatest = 1000; greatest < 1008; ++greatest)
+      threads.emplace_back([&mark, greatest] {
+        for (std::uint64_t value = 1; value <= greatest; ++value) (void)mark.run_shared(token(value), [] {});
+      });
+  }
+  CHECK_FALSE(mark.admit(token(1006)));
+  CHECK(mark.admit(token(1007)));
 }
