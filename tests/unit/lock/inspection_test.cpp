@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using redlock::NodeStatus;
 using Mark = Tally::Mark;
 
-enum : Step { owner, life, counter, time, order, alive, counter_again };
+enum : Step { owner, life, counter, time, order, alive, counter_again, readers_of };
 
 enum class Fate { held, free, in_error, lost, lost_between, late, refused };
 const std::vector<Fate> all_fates{Fate::held,         Fate::free, Fate::in_error, Fate::lost,
@@ -258,6 +258,29 @@ TEST_CASE("a_node_that_does_not_show_its_line_tells_the_rest") {
   CHECK(line_after(array_reply({string_reply("1000"), string_reply("x")}), good, array_reply({})).empty());
   for (const char* const score : {"", "inf", "nan", "1 ", "x", "1.5", "1e9", "9999999999999999999"})
     CHECK(line_after(now, members({{"one", score}}), array_reply({})).empty());
+}
+
+TEST_CASE("an_inspection_tells_who_the_readers_are_if_the_node_shows_them") {
+  const bool shows_them = GENERATE(true, false);
+  RecordingOutbox outbox{2};
+  Inspection inspection{"key", 2, 50ms};
+  inspection.start(at(0ms), outbox);
+  inspection.answered(0, readers_of,
+                      shows_them ? array_reply({string_reply("one"), number(1), string_reply("two")})
+                                 : error_reply("NOPERM this user has no permissions"),
+                      at(1ms), outbox);
+  inspection.answered(1, readers_of, array_reply({}), at(1ms), outbox);
+  CHECK_FALSE(inspection.done());
+  for (NodeIndex node = 0; node < 2; ++node) {
+    inspection.answered(node, owner, string_reply(node == 0 ? "redlock:shared" : ""), at(1ms), outbox);
+    inspection.answered(node, life, number(node == 0 ? 700 : -2), at(1ms), outbox);
+  }
+  REQUIRE(inspection.done());
+  CHECK(inspection.tally().is(0, Mark::no));
+  CHECK(inspection.tally()[0].owner == "redlock:shared");
+  CHECK(inspection.readers(0) ==
+        (shows_them ? std::vector<std::string>{"one", "two"} : std::vector<std::string>{}));
+  CHECK(inspection.readers(1).empty());
 }
 
 TEST_CASE("a_key_that_expires_between_the_two_replies_is_free") {

@@ -1,8 +1,10 @@
 #include "redlock/core/lock/owner_values.hpp"
 
 #include <chrono>
+#include <set>
 #include <string>
 
+#include "redlock/core/wire/keys.hpp"
 #include "support/catch.hpp"
 
 using redlock::core::OwnerValues;
@@ -36,4 +38,12 @@ TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_of_the_id_and_to_no_ot
   CHECK(next_digits(values) == beginning + drawn + end);
   CHECK(next_digits(values) == beginning + second + end);
   CHECK(next_digits(values) == beginning + third + end);
+}
+
+TEST_CASE("no_two_attempts_of_a_call_have_the_same_id") {
+  OwnerValues values{beginning + "fffffe0c" + end, ""};
+  std::set<std::string> ids;
+  for (int attempt = 0; attempt < 1000; ++attempt) ids.emplace(redlock::core::holder_id(values.next(0s)));
+  CHECK(ids.size() == 1000);
+  CHECK(ids.begin()->size() == redlock::core::id_size);
 }

@@ -32,6 +32,14 @@ inline core::Claim example_fenced_claim() {
   return claim;
 }
 
+/// The same of a reader.
+inline core::Claim example_shared_claim() {
+  core::Claim claim = example_fenced_claim();
+  claim.share();
+  claim.belong_to(claim.owner);
+  return claim;
+}
+
 /// A lease that is held for `lasts` from the start of the test.
 inline std::shared_ptr<core::LeaseState> example_lease(core::Span lasts,
                                                        core::Claim claim = example_claim()) {

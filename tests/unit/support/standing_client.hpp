@@ -61,9 +61,9 @@ struct LineNodesOfTest final : core::LineContext {
 
 /// A call that waits for the lock `key`, or for a seat of the semaphore `key`.
 struct TestWaiter final : core::Waiter {
-  explicit TestWaiter(core::Time called_at, std::size_t seats = 0) {
+  explicit TestWaiter(core::Time called_at, std::size_t seats = 0, bool is_shared = false) {
     using namespace std::chrono_literals;
-    terms_ = {seats > 0 ? core::line_of_seats("key") : "key", called_at, 1000ms, 50ms, seats};
+    terms_ = {seats > 0 ? core::line_of_seats("key") : "key", called_at, 1000ms, 50ms, seats, is_shared};
   }
   void attempt_in_line(Turn turn, core::Time, core::Outbox&) override {
     ++(turn == Turn::own ? attempts : attempts_out_of_turn);
@@ -134,6 +134,7 @@ struct StandingClient {
     if (words[0] != "EVALSHA" && words[0] != "EVAL") return words[0];
     if (words[1] == core::release_script.sha1 || words[1] == core::release_script.source) return "lower";
     if (words[1] == core::seats_source) return "seats";
+    if (words[1] == core::readable_source) return "readable";
     return words.at(7).empty() ? "leave" : "stand";
   }
 
