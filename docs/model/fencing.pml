@@ -1,7 +1,8 @@
 // Fencing tokens from a quorum, for the model checker spin. ../model.md explains it to people who have never
 // seen Promela; run.sh checks it, and that the broken variants are found out.
 //
-// Size:      CLIENTS; TRIES, the attempts of each client; PROPOSAL, of a client whose clock is ahead.
+// Size:      CLIENTS; TRIES, the attempts of each client; PROPOSAL, of a client whose clock is ahead;
+//            READERS, how many of the clients are readers (see readers).
 // Reduction: SORTED, PRUNED (see tidy). Without them every state is told from every other.
 // Variants:  the other words in capitals behind #ifdef leave out one thing each, and some of them break it.
 // Reached:   REACH_… is violated as soon as what it names happens.
@@ -13,6 +14,9 @@
 #endif
 #ifndef TRIES
 #define TRIES 1
+#endif
+#ifndef READERS
+#define READERS 0
 #endif
 #ifndef PROPOSAL
 #define PROPOSAL 0
@@ -60,6 +64,24 @@ byte i, k, x;  // scratch: 0 between two steps
 #endif
 #define has_ended(a) (attempt[a].stage == complete || attempt[a].stage == failed)
 
+// The first clients are readers.
+#define reads(a) (client(a) < READERS)
+
+// A client's next attempt starts after the one before has ended. Readers are alike, and so are writers: they start in their
+// order.
+#define is_first (me == 0 || me == READERS)
+#define may_start (try(me) == 0 -> is_first || attempt[me - 1].stage != idle : has_ended(me - CLIENTS))
+
+#if READERS > 0
+#include "readers.pml"
+#else  // without readers
+#define has_copy(a, n) (holder[n] == owner(a))
+#define quorum(a) MAJORITY
+#define raised(c) (c)
+#define take(n) skip
+#define note_token() skip
+#define check() skip
+#endif
 #include "tidy.pml"
 
 // ---- What the client does with what it hears
@@ -92,14 +114,18 @@ inline conclude() {
     x = x + (self.talk[i] == acknowledged)
   }
   if
-  :: self.stage == settled && x >= MAJORITY ->
+  :: self.stage == settled && x >= quorum(me) ->
      printf("%d.%d: complete, its token is %d\n", client(me) + 1, try(me) + 1, self.token);
      x = 0;
      for (i : 0 .. ATTEMPTS - 1) {
-       assert(attempt[i].stage != complete || attempt[i].token != self.token);  // unique
+#ifndef EXCLUSION
+       assert(attempt[i].stage != complete || attempt[i].token != self.token || reads(i) && reads(me));  // unique
+#endif
        x = x + (attempt[i].stage == complete)
      }
+#ifndef EXCLUSION
      assert(self.token > self.before);  // in order
+#endif
 #ifdef REACH_TWO_COMPLETE
      assert(x == 0);
 #endif
@@ -107,6 +133,7 @@ inline conclude() {
      assert(try(me) == 0 || attempt[me - CLIENTS].stage == complete);
 #endif
      greatest = (self.token > greatest -> self.token : greatest);
+     note_token();
      end(complete)
   :: else
   fi
@@ -181,9 +208,6 @@ inline settle_for_less(m, n, o) {
   }
 }
 
-// A client's next attempt starts after the one before has ended. Clients are alike: they start in their order.
-#define may_start (try(me) == 0 -> me == 0 || attempt[me - 1].stage != idle : has_ended(me - CLIENTS))
-
 // A failed attempt whose grants are all still under way matters only to the next attempt of its client.
 #define may_give_up_unheard (self.stage == idle && may_start && me + CLIENTS < ATTEMPTS)
 
@@ -211,15 +235,16 @@ inline give_up() {
 // An attempt starts with the first of its grants that is executed.
 inline grant(n, proposal) {
   d_step {
-    self.talk[n] == asked && is_free(n) && (self.stage != idle || may_start) ->
+    !reads(me) && self.talk[n] == asked && is_free(n) && (self.stage != idle || may_start) ->
     if
     :: self.stage == idle ->
        self.stage = voting;
        self.before = greatest
     :: else
     fi;
+    take(n);
     holder[n] = owner(me);
-    counter[n] = (counter[n] + 1 > proposal -> counter[n] + 1 : proposal);
+    counter[n] = raised((counter[n] + 1 > proposal -> counter[n] + 1 : proposal));
     printf("%d.%d: node %d grants %d\n", client(me) + 1, try(me) + 1, n + 1, counter[n]);
     if
     :: has_ended(me) -> self.talk[n] = silent
@@ -234,7 +259,7 @@ inline grant(n, proposal) {
 #if defined(NO_OWNER_CHECK) || defined(COUNTER_ONLY_CONFIRM)
 #define is_still_mine(n) true
 #else
-#define is_still_mine(n) (holder[n] == owner(me))
+#define is_still_mine(n) has_copy(me, n)
 #endif
 #if defined(NO_OWNER_CHECK) || defined(OWNER_ONLY_CONFIRM) || defined(OWNER_ONLY_CONFIRM_AND_REGRANT)
 #define is_as_granted(n) true
@@ -268,10 +293,11 @@ inline confirm(n) {
 
 inline repair(n) {
   d_step {
-    may_repair && holder[n] == 0 ->
+    may_repair && !reads(me) && holder[n] == 0 ->
+    take(n);
     holder[n] = owner(me);
 #ifndef REPAIR_KEEPS_COUNTER
-    counter[n] = (counter[n] > self.token -> counter[n] : self.token);
+    counter[n] = raised((counter[n] > self.token -> counter[n] : self.token));
 #endif
     printf("%d.%d: node %d is repaired, its counter is %d\n", client(me) + 1, try(me) + 1, n + 1, counter[n]);
 #ifdef REACH_REPAIR
@@ -311,11 +337,22 @@ end_of_story:  // nobody has to go on: whatever does not happen was lost
 #endif
   :: settle(0, 1) :: settle(0, 2) :: settle(1, 2)
   on_any_node(straggle)
+#ifndef EXCLUSION
   :: settle_for_less(0, 1, 2) :: settle_for_less(0, 2, 1) :: settle_for_less(1, 2, 0)
+#endif
   :: give_up()
   on_any_node(confirm)
   on_any_node(repair)
   on_any_node(release)
+#if READERS > 0
+  :: read(0, 0) :: read(1, 0) :: read(2, 0)
+#if PROPOSAL > 0
+  :: read(0, PROPOSAL) :: read(1, PROPOSAL) :: read(2, PROPOSAL)
+#endif
+  on_any_node(put_back)
+  on_any_node(leave)
+  on_any_node(own_vanishes)
+#endif
   od
 }
 
@@ -342,6 +379,9 @@ active proctype World() {
 end_of_story:
   do
   on_any_node(vanish)
+#if READERS > 0
+  on_any_node(set_vanishes)
+#endif
 #ifdef FORGETFUL_NODE
   on_any_node(forget)
 #endif

@@ -143,6 +143,36 @@ if $full; then
   done
 fi
 
+readers=("${three[@]}" -DSORTED -DPRUNED -DPUT_BACKS=0)
+echo "With readers, tokens are in order, and there is one writer or readers:"
+holds "tokens of 1 reader and 2 writers" "${readers[@]}" -DREADERS=1
+holds "tokens of 2 readers and 1 writer" "${readers[@]}" -DREADERS=2
+holds "exclusion of 1 reader and 2 writers" "${readers[@]}" -DREADERS=1 -DEXCLUSION
+if $full; then
+  holds "exclusion of 2 readers and 1 writer" "${readers[@]}" -DREADERS=2 -DEXCLUSION
+  readers=("${three[@]}" -DSORTED -DPRUNED -DPUT_BACKS=1)
+  holds "tokens of 1 reader and 2 writers, a reader opens again" "${readers[@]}" -DREADERS=1
+  holds "tokens of 2 readers and 1 writer, a reader opens again" "${readers[@]}" -DREADERS=2
+  holds "exclusion of 1 reader, 2 writers, a reader opens again" "${readers[@]}" -DREADERS=1 -DEXCLUSION
+  holds "tokens of 1 reader and 2 writers, with proposals" "${readers[@]}" -DREADERS=1 -DPROPOSAL=2
+fi
+
+echo "What has to happen for that to mean anything:"
+reached "two readers hold the lock" "${three[@]}" -DREADERS=2 -DEXCLUSION -DREACH_TWO_READERS
+reached "a reader puts a copy back" "${three[@]}" -DREADERS=2 -DREACH_PUT_BACK
+
+echo "Broken, and found out:"
+refuted OPENING_WITHOUT_RAISE "${three[@]}" -DREADERS=1 -DOPENING_WITHOUT_RAISE
+# Its story is too long for a search without the reductions.
+refuted PUT_BACK_WITHOUT_RAISE "${three[@]}" -DREADERS=2 -DPUT_BACK_WITHOUT_RAISE -DSORTED -DPRUNED
+refuted "READER_OF_ONE_NODE: its token" "${three[@]}" -DREADERS=1 -DREADER_OF_ONE_NODE
+for variant in READER_OF_ONE_NODE WRITER_OF_ONE_NODE EXTEND_WITHOUT_LOCK; do
+  refuted $variant "${three[@]}" -DREADERS=1 -DEXCLUSION -D$variant
+done
+for variant in EXTEND_WITHOUT_SET OPENING_KEEPS_STRANGERS; do
+  refuted $variant "${three[@]}" -DREADERS=2 -DEXCLUSION -D$variant
+done
+
 model=line.pml
 echo "At most one head of the line acts, nobody waits for ever, and nothing is left:"
 holds "3 clients, 1 call each" -DCLIENTS=3 -DCALLS=3

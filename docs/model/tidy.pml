@@ -2,17 +2,38 @@
 
 #ifdef PRUNED
 
+// Whether the copy of attempt k on node i may still have an effect.
+#ifdef EXCLUSION
+#define may_matter (attempt[k].stage != failed)
+#else
+#define may_matter \
+  ((attempt[k].talk[i] == granted || attempt[k].talk[i] == confirming) && attempt[k].number[i] == counter[i])
+#endif
+
 // What can have no effect any more is as good as gone.
 inline prune() {
   for (k : 0 .. ATTEMPTS - 1) {
     x = 0;  // confirms under way
     for (i : 0 .. NODES - 1) {
       if
-      :: attempt[k].talk[i] == confirming && holder[i] != owner(k) && attempt[k].stage != settled -> hear_no_more(k, i)
+      :: holder[i] == owner(k) && !may_matter -> holder[i] = 0
       :: else
       fi;
+#if READERS > 0
       if
-      :: holder[i] == owner(k) && attempt[k].talk[i] != granted && attempt[k].talk[i] != confirming -> holder[i] = 0
+      :: reads(k) && !may_matter -> drop(own[i], k)
+      :: else
+      fi;
+#ifdef EXCLUSION
+      member[i] = member[i] & own[i];
+      lapsed[i] = lapsed[i] & own[i];
+#else
+      member[i] = 0;
+      lapsed[i] = 0;
+#endif
+#endif
+      if
+      :: attempt[k].talk[i] == confirming && !has_copy(k, i) && attempt[k].stage != settled -> hear_no_more(k, i)
       :: else
       fi;
       x = x + (attempt[k].talk[i] == confirming)
@@ -38,6 +59,11 @@ inline order(m, n) {
   x = 0;
   compare(counter[m], counter[n]);
   compare(holder[m], holder[n]);
+#if READERS > 0
+  compare(own[m], own[n]);
+  compare(member[m], member[n]);
+  compare(lapsed[m], lapsed[n]);
+#endif
   for (k : 0 .. ATTEMPTS - 1) {
     compare(attempt[k].talk[m], attempt[k].talk[n]);
     compare(attempt[k].number[m], attempt[k].number[n])
@@ -46,6 +72,11 @@ inline order(m, n) {
   :: x == 2 ->
      swap(counter[m], counter[n]);
      swap(holder[m], holder[n]);
+#if READERS > 0
+     swap(own[m], own[n]);
+     swap(member[m], member[n]);
+     swap(lapsed[m], lapsed[n]);
+#endif
      for (k : 0 .. ATTEMPTS - 1) {
        swap(attempt[k].talk[m], attempt[k].talk[n]);
        swap(attempt[k].number[m], attempt[k].number[n])
@@ -63,5 +94,6 @@ inline order(m, n) {
 inline tidy() {
   prune();
   sort();
+  check();
   i = 0; k = 0; x = 0
 }

@@ -90,7 +90,6 @@ class LineHead {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
     if (!is_head_ || now >= until_) return std::nullopt;
-    if (std::exchange(is_shared_, terms.is_shared) != terms.is_shared) view_.forget();
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
@@ -158,8 +157,7 @@ class LineHead {
   LockView view_;
   GateDoubt doubt_;
   bool is_head_ = false;
-  bool is_shared_ = false;  // what the view says is for a reader
-  Time until_{};            // then the gate may step over this client
+  Time until_{};  // then the gate may step over this client
   Time ask_at_{};
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};
