@@ -179,7 +179,7 @@ inline leave(n) {
   }
 }
 
-// ---- What expires or is deleted alone
+// ---- What expires or is deleted alone. (The lock's key does in the process World.)
 
 inline own_vanishes(n) {
   d_step {
