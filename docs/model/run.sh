@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the models of the fencing tokens, also with readers, and of the waiting line: docs/model/run.sh [--full]
 #
-# Without --full it needs two minutes and 0.8 GB, with it twelve minutes and 3.3 GB. What the lines mean is in ../model.md.
+# Without --full it needs two to three minutes and 0.8 GB, with it twelve minutes and 3.3 GB. What the lines mean is in ../model.md.
 set -euo pipefail
 models=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
