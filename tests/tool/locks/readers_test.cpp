@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "integration/support/observers.hpp"
-#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -24,19 +23,11 @@ using namespace redlock::testing;
 
 namespace {
 
-/// Each of them grants the first shared lock at once, because it knows the scripts already.
-std::vector<redlock::Endpoint> prepared(const LocalNodes& nodes) {
-  for (RawClient& server : Observers{nodes})
-    for (const redlock::core::Script* const script : redlock::core::all_scripts)
-      server.command({"SCRIPT", "LOAD", std::string{script->source}});
-  return endpoints(nodes);
-}
-
 /// Two readers of a lock, on all nodes. They do not renew themselves.
 struct Shared {
   explicit Shared(const LocalNodes& servers, std::string key_prefix = "", const std::string& resource = "r")
       : nodes{servers},
-        locks{prepared(servers),
+        locks{endpoints(servers),
               {.restart_guard = redlock::RestartGuard::off, .key_prefix = std::move(key_prefix)}},
         first{take(resource, "web1:17 report")},
         second{take(resource, "web2:18 import\x1b")} {}

@@ -21,7 +21,11 @@ std::string after_login() {
          command({"SCRIPT", "LOAD", grant_script.source}) + command({"SCRIPT", "LOAD", set_script.source}) +
          command({"SCRIPT", "LOAD", confirm_script.source}) +
          command({"SCRIPT", "LOAD", put_back_script.source}) +
-         command({"SCRIPT", "LOAD", swap_script.source});
+         command({"SCRIPT", "LOAD", swap_script.source}) +
+         command({"SCRIPT", "LOAD", shared_grant_script.source}) +
+         command({"SCRIPT", "LOAD", shared_extend_script.source}) +
+         command({"SCRIPT", "LOAD", shared_put_back_script.source}) +
+         command({"SCRIPT", "LOAD", shared_release_script.source});
 }
 
 /// The trouble after the reply at `position` is replaced by `reply`; checks that no earlier reply causes

@@ -82,13 +82,17 @@ class AttemptPlan {
   Time begun_{};
 };
 
-/// The user's ACL may forbid the flag's key. Then other rights may be missing as well, which the next attempt shows.
+/// The user's ACL may forbid the flag's key, or only others. The next attempt, without the flag, shows it (`shows_rights`).
 [[nodiscard]] inline bool lacks_right_to_flag(const Claim& claim, Errc why, const Tally& tally) noexcept {
   bool lacks_right = false;
   for (NodeIndex node = 0; node < tally.nodes(); ++node)
     lacks_right |=
         tally.is(node, Tally::Mark::unknown) && tally[node].trouble.status == NodeStatus::no_permission;
   return why == Errc::misconfigured && lacks_right && claim.heeds_flag;
+}
+/// An attempt that ended so had all rights that it needs.
+[[nodiscard]] inline bool shows_rights(std::optional<Errc> failure) noexcept {
+  return !failure || failure == Errc::held;
 }
 
 }  // namespace redlock::inline v1::core

@@ -61,6 +61,7 @@ class JointPursuit final : public Operation {
     attempt(now, outbox);
   }
   void child_ended(Operation&, Time now, Outbox& outbox) override {
+    note_flag(now, outbox);
     if (!attempt_->granted()) return failed(*std::exchange(attempt_, {}), now, outbox);
     for (Place& place : places_)
       if (place.is_joined) outbox.lines()->attempt_succeeded(place, now);
@@ -193,7 +194,8 @@ class JointPursuit final : public Operation {
   }
 
   void attempt(Time now, Outbox& outbox) {
-    const bool heeds_flags = call_.insists_on_order || !outbox.lines() || outbox.lines()->heeds_flag();
+    const bool heeds_flags =
+        !flag_refused_ && (call_.insists_on_order || !outbox.lines() || outbox.lines()->heeds_flag());
     std::vector<Claim> claims = claims_;
     for (std::size_t which = 0; which < claims.size(); ++which) {
       if (places_[which].is_ready || !heeds_flags) claims[which].heeds_flag = false;
@@ -212,8 +214,7 @@ class JointPursuit final : public Operation {
       if (!place.is_joined) place.is_first = place.is_ready = false;
     if (outbox.lines() && !call_.insists_on_order &&
         lacks_right_to_flag(denied.claim(), why, denied.tally())) {
-      outbox.lines()->ignore_flag(denied.tally());
-      places_[attempt.failed_at()].stay.refused(denied.claim().key, now, outbox.observer());
+      flag_refused_ = denied.tally();
       return this->attempt(now, outbox);
     }
     const std::optional<Time> again = plan_.next(why, denied.tally(), denied.begun(), now);
@@ -230,6 +231,13 @@ class JointPursuit final : public Operation {
     if (!is_standing_) return stand(last_call, now, outbox);
     set_deadline(last_call);
     wait_again(places_[attempt.failed_at()], is_split, now, outbox);
+  }
+  void note_flag(Time now, Outbox& outbox) {
+    const std::optional<Tally> refused = std::exchange(flag_refused_, std::nullopt);
+    if (!refused || !shows_rights(attempt_->failure())) return;
+    outbox.lines()->ignore_flag(*refused);
+    Place& place = places_[attempt_->granted() ? 0 : attempt_->failed_at()];
+    place.stay.refused(place.terms().key, now, outbox.observer());
   }
   /// After an attempt in line that was denied this lock. All lines read their locks again, behind the releases: nodes do not
   /// report this client's own changes, so what was read during the attempt would stand.
@@ -254,6 +262,7 @@ class JointPursuit final : public Operation {
   std::vector<Claim> claims_;
   std::deque<Place> places_;  // for each claim; lines refer to them
   Ref<JointAcquisition> attempt_;
+  std::optional<Tally> flag_refused_;  // by the attempt before this one, it seems
   bool is_standing_ = false;
   std::optional<Failure> failure_;
 };

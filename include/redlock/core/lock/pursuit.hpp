@@ -79,6 +79,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   }
   void child_ended(Operation& /*child*/, Time now, Outbox& outbox) override {
     if (search_) attempt_.acquisition = search_->last();
+    note_flag(*attempt_.acquisition, now, outbox);
     if (attempt_.acquisition->granted()) {
       if (is_standing_) outbox.lines()->attempt_succeeded(*this, now);
       stay_.end(call_.claim.key, StayInLine::Step::granted, now, outbox.observer());
@@ -226,11 +227,17 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     set_deadline(*again);
   }
   void attempt_without_flag(const Acquisition& refused, Time now, Outbox& outbox) {
-    outbox.lines()->ignore_flag(refused.tally());
-    stay_.refused(refused.claim().key, now, outbox.observer());
+    flag_refused_ = refused.tally();
     if (call_.seats == 0) call_.claim = refused.claim();
     call_.claim.heeds_flag = false;
     attempt(now, outbox);
+  }
+
+  void note_flag(const Acquisition& ended, Time now, Outbox& outbox) {
+    const std::optional<Tally> refused = std::exchange(flag_refused_, std::nullopt);
+    if (!refused || !shows_rights(ended.failure())) return;
+    outbox.lines()->ignore_flag(*refused);
+    stay_.refused(call_.claim.key, now, outbox.observer());
   }
 
   void end(Time now, Outbox& outbox) {
@@ -249,10 +256,11 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   bool is_adoption_;
   Call call_;  // its claim is moved to the attempt of a call that has only one
   AttemptPlan plan_;
-  Attempt attempt_;               // in a pause there is none
-  SeatSearch* search_ = nullptr;  // the attempt, if it is one at any seat
-  bool heeds_flag_ = true;        // the attempt does, if the claim does
-  bool is_standing_ = false;      // in line
+  Attempt attempt_;                    // in a pause there is none
+  SeatSearch* search_ = nullptr;       // the attempt, if it is one at any seat
+  bool heeds_flag_ = true;             // the attempt does, if the claim does
+  std::optional<Tally> flag_refused_;  // by the attempt before this one, it seems
+  bool is_standing_ = false;           // in line
   bool is_in_turn_ = false;
   StayInLine stay_;
   std::optional<Failure> failure_;

@@ -12,7 +12,7 @@
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/reply.hpp"
 #include "redlock/core/wire/resp.hpp"
-#include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/login/secret.hpp"
 

@@ -236,8 +236,4 @@ inline constexpr Script line_script{
     "return {rank,call('ZCARD',order),left,can_publish,line}",
     "7bb196677dc3b18c08c73928ed4bdf57149de0ac"};
 
-/// The scripts that the handshake loads.
-inline constexpr const Script* loaded_scripts[] = {&release_script, &extend_script,  &grant_script,
-                                                   &set_script,     &confirm_script, &put_back_script,
-                                                   &swap_script};
 }  // namespace redlock::inline v1::core

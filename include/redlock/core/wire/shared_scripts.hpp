@@ -143,7 +143,14 @@ inline constexpr std::string_view readers_source =
     "if value~='' and #readers<100 then readers[#readers+1]=value end end "
     "return readers";
 
-/// All scripts. A server learns those that the handshake does not load when they are needed (`ScriptedOperation`).
+/// The scripts that the handshake loads. Any of them may be needed on a node that is slower than a majority: its NOSCRIPT would
+/// come when the operation is decided.
+inline constexpr const Script* loaded_scripts[] = {
+    &release_script,       &extend_script,          &grant_script,         &set_script,
+    &confirm_script,       &put_back_script,        &swap_script,          &shared_grant_script,
+    &shared_extend_script, &shared_put_back_script, &shared_release_script};
+
+/// All scripts. A server learns the line's script when somebody waits (`ScriptedOperation`).
 inline constexpr const Script* all_scripts[] = {&release_script,
                                                 &extend_script,
                                                 &grant_script,
