@@ -132,3 +132,11 @@ TEST_CASE("a_user_with_all_rights_is_served_in_order_without_a_warning") {
   CHECK(f.served_in_turn() == numbers(all));
   CHECK(f.all_warnings().empty());
 }
+
+TEST_CASE("a_user_without_rights_to_shared_locks_still_waits_in_order") {
+  Fixture f{{"~app:*", "~redlock:f*", "~redlock:q*", "~redlock:node:app:", "~redlock:quarantine:app:", "&*",
+             "+@all"}};
+  CHECK(f.add_client().try_lock("r", {.shared = true}).code() == Errc::misconfigured);
+  CHECK(f.served_in_turn() == numbers(all));
+  CHECK(f.all_warnings().empty());
+}
