@@ -244,7 +244,8 @@ LockResult Client::downgrade(Lease&& lease, LockOptions options) {
   call.adopted_token = record->claim.token;
   const bool was_in_force = shell_->let_go(record);
   record->count(now(), was_in_force ? Release::released : Release::already_lost);
-  record->was_used = false;  // its release leaves nothing
+  if (was_in_force)
+    record->was_used = false;  // its release leaves nothing; that of a lost one keeps the lock_delay
   std::optional<LockResult> result;
   if (was_in_force) result = run(std::move(call), record->resource, options, {});
   record->release_outcome = release(record);

@@ -34,14 +34,16 @@ const char* name_of(Profile profile) { return profile == Profile::within ? "with
 void print(const Figures& figures) {
   std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts
             << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
-            << " by a second round, " << figures.adoptions << " adopted), " << figures.extensions
+            << " by a second round, " << figures.adoptions << " adopted, " << figures.shared
+            << " by readers, " << figures.downgrades << " downgraded), " << figures.extensions
             << " extensions, " << figures.repairs << " copies put back, " << figures.kept
             << " releases that keep the lock, " << figures.checks << " checks, "
             << figures.releases_in_callbacks << " released in callbacks\n"
             << "bypasses of calls in line, with and without faults: " << figures.bypasses
             << "; two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused
-            << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced << '\n';
+            << "; writes lost by its unfenced twin: " << figures.writes_lost_unfenced
+            << "; reads torn there: " << figures.reads_torn_unfenced << '\n';
 }
 
 /// The numbers that the remaining faults have in the whole schedule.

@@ -13,6 +13,10 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
+constexpr const core::Script* exclusive_scripts[] = {
+    &core::release_script, &core::extend_script,   &core::grant_script, &core::set_script,
+    &core::confirm_script, &core::put_back_script, &core::swap_script};
+
 std::string text(std::string_view view) { return std::string{view}; }
 
 bool has(const Texts& words, std::string_view wanted) {
@@ -41,8 +45,10 @@ bool is_answered_otherwise(const Texts& words) {
   };
   if (has_command(words, "zrangebyscore") && std::any_of(words.begin(), words.end(), is_odd_bound))
     return true;
-  // This script computes with the remaining time of a key, which may be as large.
-  if (is_call_of(core::swap_script)) return true;
+  // These scripts compute with the remaining time of a key, which may be as large.
+  if (is_call_of(core::swap_script) || is_call_of(core::shared_grant_script) ||
+      is_call_of(core::shared_put_back_script))
+    return true;
   const auto is_huge = [](const std::string& word) {
     return std::abs(std::strtod(word.c_str(), nullptr)) >= 1e17;
   };
@@ -61,6 +67,7 @@ Operation Operations::next() {
 
 Operation Operations::drawn() {
   if (random_.one_in(10)) return call_of_line();
+  if (random_.one_in(8)) return call_of_reader();
   return {.words = any()};
 }
 
@@ -103,7 +110,7 @@ void Operations::spoil(Texts& words) {
 
 Texts Operations::plain() {
   Texts words;
-  switch (random_.below(11)) {
+  switch (random_.below(13)) {
     case 0:
       words = server_command();
       break;
@@ -122,6 +129,10 @@ Texts Operations::plain() {
     case 7:
     case 8:
       words = sorted_set_command();
+      break;
+    case 9:
+    case 10:
+      words = set_of_names_command();
       break;
     default:
       words = value_command();
@@ -220,9 +231,9 @@ Texts Operations::script_command() {
   }
 }
 
-/// One of the library's scripts, by digest or by source.
+/// One of the scripts of exclusive locks, by digest or by source.
 Texts Operations::shipped() {
-  const core::Script& script = *core::all_scripts[random_.below(std::size(core::all_scripts))];
+  const core::Script& script = *exclusive_scripts[random_.below(std::size(exclusive_scripts))];
   const bool has_counter =
       &script != &core::release_script && (&script != &core::extend_script || random_.one_in(2));
   Texts words = random_.one_in(4) ? Texts{"EVAL", text(script.source)} : Texts{"EVALSHA", text(script.sha1)};

@@ -40,8 +40,10 @@ class Operations {
   std::vector<std::string> server_command();
   std::vector<std::string> script_command();
   std::vector<std::string> set_command();
+  std::vector<std::string> set_of_names_command();
   std::vector<std::string> sorted_set_command();
   Operation call_of_line();
+  Operation call_of_reader();
   std::vector<std::string> shipped();
   std::vector<std::string> small_script();
   std::string any_source();

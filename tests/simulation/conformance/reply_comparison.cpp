@@ -11,6 +11,17 @@ namespace {
 /// The first word of an error.
 std::string_view code(std::string_view error) { return error.substr(0, error.find(' ')); }
 
+/// A server has the members of a set in any order.
+bool names_members(const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [](const std::string& word) { return is_word(word, "smembers"); });
+}
+
+Reply sorted(Reply reply) {
+  for (Reply& element : reply.elements) element = sorted(std::move(element));
+  std::ranges::sort(reply.elements, {}, [](const Reply& element) { return readable(element); });
+  return reply;
+}
+
 /// Replies to INFO are compared only for having a run id: the simulated server has few other fields.
 bool has_run_id(const Reply& reply) { return reply.text.find("run_id:") != std::string::npos; }
 
@@ -74,7 +85,8 @@ Reply ReplyComparison::execute(const std::vector<std::string>& words, std::int64
 bool ReplyComparison::same(const Operation& operation, const Reply& ours, const Reply& real) const {
   const bool is_role =
       is_word(operation.words[0], "role") && !ours.elements.empty() && !real.elements.empty();
-  return is_role ? same(ours.elements[0], real.elements[0]) : same(ours, real);
+  if (is_role) return same(ours.elements[0], real.elements[0]);
+  return names_members(operation.words) ? same(sorted(ours), sorted(real)) : same(ours, real);
 }
 
 /// Other versions write the same score in fewer digits.

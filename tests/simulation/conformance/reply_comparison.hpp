@@ -42,7 +42,8 @@ class ReplyComparison {
  private:
   [[nodiscard]] bool same(const Reply& ours, const Reply& real) const;
   [[nodiscard]] bool is_same_text(const std::string& ours, const std::string& real) const;
-  /// Of the reply to ROLE only the role is compared: a real server adds the state of its replication.
+  /// Of the reply to ROLE only the role is compared: a real server adds the state of its replication. The members of a set
+  /// may come in any order.
   [[nodiscard]] bool same(const Operation& operation, const Reply& ours, const Reply& real) const;
   std::string differing_expiry(const std::string& key, const Observation& real, const Reply& expiry);
   Reply execute(const std::vector<std::string>& words, std::int64_t now_us);

@@ -16,6 +16,8 @@ inline constexpr std::size_t key_count = 11;
 inline constexpr std::string_view line_key = "redlock:qo:{lock}";
 inline constexpr std::string_view alive_key = "redlock:qa:{lock}";
 inline constexpr std::string_view born_key = "redlock:qb:{lock}";
+/// The set of a lock's readers. Only calls of readers use it and the keys whose names begin with it.
+inline constexpr std::string_view readers_key = "redlock:s:{lock}";
 [[nodiscard]] std::string key_name(std::size_t number);
 [[nodiscard]] std::string any_key(RandomSource&);
 

@@ -30,6 +30,8 @@ void Figures::add(const Figures& other) {
   grants += other.grants;
   second_rounds += other.second_rounds;
   adoptions += other.adoptions;
+  shared += other.shared;
+  downgrades += other.downgrades;
   extensions += other.extensions;
   repairs += other.repairs;
   kept += other.kept;
@@ -39,6 +41,7 @@ void Figures::add(const Figures& other) {
   overlaps += other.overlaps;
   writes_refused += other.writes_refused;
   writes_lost_unfenced += other.writes_lost_unfenced;
+  reads_torn_unfenced += other.reads_torn_unfenced;
 }
 
 Judge::Judge(const Schedule& schedule, Lookup world, bool names_seats)
@@ -51,12 +54,14 @@ Judge::Judge(const Schedule& schedule, Lookup world, bool names_seats)
 
 Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   figures_.grants += lease.client >= 0 ? 1 : 0;
+  figures_.shared += lease.shared ? 1 : 0;
   leases_.push_back(std::move(lease));
   const LeaseIndex index = leases_.size() - 1;
   if (!in_force(leases_[index])) report(Rule::honesty, now, "a lease was returned after its deadline");
   judge_seats(leases_[index], now);
   if (!names_seats_) return index;
   judge_exclusion(index, now);
+  judge_downgrade(leases_[index], now);
   judge_delay(leases_[index], now);
   judge_at_least(leases_[index], now);
   if (schedule_.fencing && leases_[index].client >= 0) judge_token(leases_[index], now);
@@ -196,11 +201,22 @@ void Judge::judge_exclusion(LeaseIndex index, Instant now) {
   if (!in_force(lease)) return;
   for (const Lease& other : leases_) {
     if (&other == &lease || other.resource != lease.resource || !in_force(other)) continue;
+    if (lease.shared && other.shared) continue;
     if (schedule_.profile == Profile::within)
       return report(Rule::exclusion, now,
                     client_name(lease.client) + " and " + client_name(other.client) + " hold the lock");
     ++figures_.overlaps;
   }
+}
+
+/// No writer has the lock while the writer becomes a reader.
+void Judge::judge_downgrade(const Lease& lease, Instant now) {
+  if (!lease.downgraded || schedule_.profile == Profile::beyond) return;
+  for (const Lease& other : leases_)
+    if (other.resource == lease.resource && !other.shared && other.begun >= lease.invoked)
+      report(Rule::exclusion, now,
+             client_name(other.client) + " got the lock while " + client_name(lease.client) +
+                 ", the writer, became a reader");
 }
 
 /// The copies of a lost lease keep others from the lock. Clocks may differ by a fiftieth.
@@ -209,6 +225,7 @@ void Judge::judge_delay(const Lease& lease, Instant now) {
   const Instant delay = schedule_.lock_delay.count() * millisecond * 49 / 50;
   for (const Lease& earlier : leases_) {
     if (&earlier == &lease || earlier.resource != lease.resource || earlier.client < 0) continue;
+    if (earlier.shared && lease.shared) continue;
     if (!earlier.given_back_in_time && world_.is_valid(earlier.client, earlier.deadline + delay))
       return report(Rule::delay, now,
                     client_name(lease.client) + " gets the lock too soon after " +
@@ -234,6 +251,7 @@ void Judge::judge_token(const Lease& lease, Instant now) {
   if (!schedule_.counters_kept) return;
   for (const Lease& earlier : leases_) {
     if (&earlier == &lease || earlier.resource != lease.resource || earlier.token == 0) continue;
+    if (earlier.shared && lease.shared) continue;  // these have no order among each other
     if (earlier.token == lease.token)
       report(Rule::tokens, now, "token " + std::to_string(lease.token) + " was issued twice");
     // Within the assumptions a lease ends before the next one begins. Beyond them only leases acquired before this
@@ -260,6 +278,10 @@ void Judge::audit(int resource, Instant now) {
 void Judge::judge_stores(Instant now) {
   for (const Stores& stores : stores_) {
     figures_.writes_lost_unfenced += stores.lost_unfenced;
+    figures_.reads_torn_unfenced += stores.torn_unfenced;
+    if (stores.torn_fenced > 0 && schedule_.counters_kept)
+      report(Rule::fence, now,
+             "a reader saw two versions in a fenced store " + std::to_string(stores.torn_fenced) + " times");
     if (stores.lost_fenced > 0 && schedule_.counters_kept)
       report(Rule::fence, now,
              "a fenced store lost " + std::to_string(stores.lost_fenced) + " accepted writes");

@@ -29,6 +29,8 @@ struct Figures {
   std::uint64_t grants = 0;
   std::uint64_t second_rounds = 0;
   std::uint64_t adoptions = 0;
+  std::uint64_t shared = 0;  // grants to readers
+  std::uint64_t downgrades = 0;
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t checks = 0;
@@ -38,6 +40,7 @@ struct Figures {
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
   std::uint64_t writes_refused = 0;
   std::uint64_t writes_lost_unfenced = 0;
+  std::uint64_t reads_torn_unfenced = 0;
 
   void add(const Figures& other);
 };
@@ -65,6 +68,8 @@ class Judge {
     std::chrono::milliseconds
         at_least{};  // from the begin of the acquisition, nobody else is to get the lock
     bool adopted = false;
+    bool shared = false;       // a reader's
+    bool downgraded = false;   // the reader was the writer when its attempt began
     bool handed_over = false;  // another one has adopted the lock
     bool over = false;
     bool given_back_in_time = false;
@@ -144,6 +149,7 @@ class Judge {
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_seats(const Lease& lease, Instant now);
   void judge_exclusion(LeaseIndex index, Instant now);
+  void judge_downgrade(const Lease& lease, Instant now);
   void judge_delay(const Lease& lease, Instant now);
   void judge_at_least(const Lease& lease, Instant now);
   void judge_token(const Lease& lease, Instant now);

@@ -285,6 +285,13 @@ void draw_checks(Schedule& schedule) {
     schedule.workload.checks = static_cast<int>(random.between(10, 50));
 }
 
+/// In some worlds, calls are those of readers, and writers become readers. Draws from a sequence of its own, too.
+void draw_readers(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x72656164U};
+  if (schedule.calls.empty() && schedule.fencing && schedule.seats == 0 && random.chance(25))
+    schedule.workload.reads = static_cast<int>(random.between(20, 80));
+}
+
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
 /// machines, which nobody can notice. Clocks are not changed: a quarantine could last for any time. Draws from a sequence of its
 /// own, too.
@@ -740,6 +747,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_lock_delay(schedule);
   if (!is_special) draw_at_least(schedule);
   if (!is_special) draw_checks(schedule);
+  if (!is_special) draw_readers(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -97,6 +97,7 @@ struct Workload {
   int adopts = 50;   // percentage of calls that adopt, if there is an orphaned lock
   int cancels = 0;   // percentage of calls that are cancelled after any time
   Instant longest_wait = second;
+  int reads = 0;            // percentage of calls that are readers'
   int checks = 0;           // percentage of calls that check one of the last leases instead, whoever holds it
   int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };

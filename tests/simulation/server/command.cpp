@@ -4,6 +4,7 @@
 #include <array>
 
 #include "simulation/server/commands/key_commands.hpp"
+#include "simulation/server/commands/set_commands.hpp"
 #include "simulation/server/commands/sorted_set_commands.hpp"
 #include "simulation/server/commands/string_commands.hpp"
 
@@ -78,6 +79,10 @@ constexpr Command commands[] = {
     {"pexpireat", -3, {.writes = true}, key_commands::pexpireat},
     {"persist", 2, {.writes = true}, key_commands::persist},
     {"dbsize", 1, {}, key_commands::dbsize},
+    {"sadd", -3, {.writes = true, .memory = true}, set_commands::sadd},
+    {"sismember", 3, {}, set_commands::sismember},
+    {"smembers", 2, {}, set_commands::smembers},
+    {"srem", -3, {.writes = true}, set_commands::srem},
     {"zadd", -4, {.writes = true, .memory = true}, sorted_set_commands::zadd},
     {"zcard", 2, {}, sorted_set_commands::zcard},
     {"zrange", -4, {}, sorted_set_commands::zrange},

@@ -15,7 +15,7 @@ enum class Flaw : std::uint8_t {
   nil_as_empty,     // a script gets an empty string for a missing value
   no_expiry,        // keys never expire
   pcall_raises,     // redis.pcall behaves like redis.call
-  empty_sets_stay,  // the key of a sorted set outlives its last member
+  empty_sets_stay,  // the key of a set outlives its last member
   lost_messages,    // PUBLISH counts the subscribers and tells none
 };
 

@@ -12,12 +12,12 @@
 namespace redlock::simulation {
 
 struct Entry {
-  enum class Type : std::uint8_t { string, list, sorted_set };
+  enum class Type : std::uint8_t { string, list, set, sorted_set };
 
   std::string value = {};        // for a list: one byte per element, as no command reads elements
   std::int64_t expires_ms = -1;  // by the server's wall clock; -1: never
   Type type = Type::string;
-  SortedSet members = {};
+  SortedSet members = {};  // of a set, too: there all scores are 0
 
   [[nodiscard]] bool is(Type other) const noexcept { return type == other; }
   /// A key still exists in its last millisecond.

@@ -105,6 +105,8 @@ void Process::begin_call(Thread& thread, Time now) {
   const auto* const orphan = world_.orphan(thread.resource);
   const bool adopts = orphan && random_.chance(schedule_.workload.adopts);
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
+  thread.writer.reset();
+  thread.is_reader = schedule_.workload.reads > 0 && !adopts && random_.chance(schedule_.workload.reads);
   const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
                                                        : random_.chance(schedule_.workload.waits));
   const Instant longest =
@@ -123,7 +125,8 @@ bool Process::begin_check(Thread& thread, Time now) {
   const Judge::LeaseIndex index = leases.size() - back;
   const Judge::Lease& lease = leases[index];
   if (lease.client < 0 || team_of(lease.resource, schedule_) != team_of(index_, schedule_)) return false;
-  core::LeaseCheck::Subject subject{key_of(lease.resource, schedule_), lease.owner.substr(0, 16)};
+  core::LeaseCheck::Subject subject{key_of(lease.resource, schedule_),
+                                    std::string{core::holder_id(lease.owner)}, lease.shared};
   if (mutant_) mutant_->before_check(subject);
   auto check =
       std::make_unique<core::LeaseCheck>(std::move(subject), engine_.nodes(), Span{schedule_.node_timeout});
@@ -144,11 +147,12 @@ void Process::pursue(Thread& thread, Time now) {
                     .drift = schedule_.drift,
                     .node_timeout = schedule_.node_timeout,
                     .adopted_owner = thread.adopted.owner};
-  if (schedule_.at_least.count() > 0)
+  if (schedule_.at_least.count() > 0 && !thread.is_reader)
     claim.at_least = std::chrono::milliseconds{random_.between(0, schedule_.at_least.count())};
   if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
+  if (thread.is_reader) claim.share();
   const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
   claim.heeds_flag = is_fair;
   const bool waits = now < thread.gives_up_at;
@@ -201,17 +205,26 @@ void Process::attempt_begins(Thread& thread, core::Claim& claim) {
   ++judge_.figures().attempts;
   world_.asked(claim.owner);
   thread.invoked = world_.now();
-  const std::string what = claim.is_seat() ? claim.key : "the lock";
-  world_.note(index_, (thread.adopted.owner.empty() ? "asks for " : "adopts ") + what);
+  const std::string what = claim.is_seat() ? claim.key : claim.is_shared() ? "a shared lock" : "the lock";
+  const std::string how = thread.writer                  ? "goes on with "
+                          : thread.adopted.owner.empty() ? "asks for "
+                                                         : "adopts ";
+  world_.note(index_, how + what);
   if (!thread.scheduled_call && random_.chance(4))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, 2 * Span{schedule_.node_timeout}.count()));
 }
 
 void Process::call_done(Thread& thread, Time now) {
   Acquisition* const granted = thread.pursuit->granted();
-  if (!granted) return rest(thread);
+  const bool is_downgrade = thread.writer != nullptr;
+  if (is_downgrade) {
+    engine_.submit(core::Ref<core::Operation>{new ReleaseOperation{thread.writer, engine_.nodes()}}, now);
+    settle(now);
+  }
+  if (!granted) return thread.writer.reset(), rest(thread);
   judge_.figures().second_rounds += granted->had_second_round() ? 1 : 0;
-  judge_.figures().adoptions += thread.adopted.owner.empty() ? 0 : 1;
+  judge_.figures().adoptions += thread.adopted.owner.empty() || is_downgrade ? 0 : 1;
+  judge_.figures().downgrades += is_downgrade ? 1 : 0;
   const Time deadline = mutant_ ? mutant_->deadline(*granted, now, schedule_) : granted->valid_until();
   thread.claim = granted->take_claim();
   if (thread.claim.is_seat()) name_seat(thread);
@@ -242,12 +255,16 @@ void Process::acquired(Thread& thread, Time now) {
                                .begun = world_.now(),
                                .deadline = thread.held->deadline().time_since_epoch().count(),
                                .at_least = thread.claim.at_least,
-                               .adopted = !thread.adopted.owner.empty()},
+                               .adopted = !thread.adopted.owner.empty(),
+                               .shared = thread.claim.is_shared(),
+                               .downgraded = std::exchange(thread.writer, nullptr) != nullptr},
                               world_.now());
   world_.lease_prolonged(*thread.lease);
   world_.note(index_,
               thread.claim.token == 0 ? "acquired" : "acquired, token " + std::to_string(thread.claim.token));
-  thread.seen = judge_.stores(thread.resource).read(thread.claim.token);
+  Stores& stores = judge_.stores(thread.resource);
+  const std::uint64_t token = thread.claim.token;
+  thread.seen = thread.claim.is_shared() ? stores.read_shared(token) : stores.read(token);
   thread.extensions_left =
       random_.chance(schedule_.workload.extends) ? static_cast<int>(random_.between(1, 4)) : 0;
   thread.writes_at = now + Span{random_.skewed(0, schedule_.workload.hold)};
@@ -265,7 +282,7 @@ void Process::acquired(Thread& thread, Time now) {
   hold(thread, now);
 }
 
-/// Extends some times, then writes once if the lease is valid.
+/// Extends some times, then writes, or as a reader reads again, once if the lease is valid.
 void Process::hold(Thread& thread, Time now) {
   if (thread.extensions_left > 0) {
     --thread.extensions_left;
@@ -277,8 +294,12 @@ void Process::hold(Thread& thread, Time now) {
   }
   if (now < thread.writes_at) return world_.wake_in(index_, thread.index, (thread.writes_at - now).count());
   if (!thread.held->in_force(now)) return release(thread, now);
-  const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
   thread.state = Thread::State::writing;
+  if (thread.claim.is_shared()) {
+    judge_.stores(thread.resource).read_again(thread.claim.token, thread.seen);
+    return world_.wake_in(index_, thread.index, random_.between(1, 100) * microsecond);
+  }
+  const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
   world_.wake_in(index_, thread.index, taken + random_.between(1, 100) * microsecond);
 }
 
@@ -304,8 +325,11 @@ void Process::apply_mutant(Thread& thread, Time now) {
   mutant_->before_extension(*thread.held);
 }
 
-/// Releases or orphans the lock.
+/// Releases or orphans the lock, or goes on as a reader.
 void Process::end_hold(Thread& thread, Time now) {
+  if (thread.claim.is_shared()) return release(thread, now);
+  if (schedule_.workload.reads > 0 && !thread.claim.is_kept(now) && random_.chance(30))
+    return downgrade(thread, now);
   if (thread.scheduled_call || !world_.may_orphan() || !random_.chance(schedule_.workload.orphans))
     return release(thread, now);
   world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
@@ -314,6 +338,19 @@ void Process::end_hold(Thread& thread, Time now) {
     world_.orphaned(thread.resource, {thread.claim.owner, thread.claim.token});
   world_.note(index_, "leaves the lock");
   rest(thread);
+}
+
+/// Works like `Client::downgrade`.
+void Process::downgrade(Thread& thread, Time now) {
+  world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
+  loss_queue_.remove(thread.held);
+  if (!core::let_go(thread.held, now)) return release(thread, now);
+  thread.held->was_used = false;
+  thread.writer = thread.held;
+  thread.adopted = {thread.claim.owner, thread.claim.token};
+  thread.is_reader = true;
+  thread.gives_up_at = Time::min();
+  pursue(thread, now);
 }
 
 void Process::release(Thread& thread, Time now) {

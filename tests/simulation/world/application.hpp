@@ -61,6 +61,8 @@ struct Process::Thread final : core::Completion {
   core::ReleaseOperation* release_operation = nullptr;
   core::LeaseCheck* check = nullptr;
   Surroundings::Orphan adopted;                   // the lock to adopt; without an owner: none
+  bool is_reader = false;                         // the call is for a shared lock
+  std::shared_ptr<Held> writer;                   // the lease that the call makes a shared one
   core::Claim claim;                              // of the current attempt
   core::Time gives_up_at{};                       // when a call that waits ends
   std::shared_ptr<Held> held;                     // once acquired

@@ -96,7 +96,7 @@ void World::begin(const Fault& fault, int index) {
     case Kind::foreign_delete:
       if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
         post(now_ + random_.between(100 * microsecond, 3 * millisecond), Due::Kind::fault_begins, index);
-      for_each_node(fault, [&](Node&, int which) { delete_by_hand(which); });
+      for_each_node(fault, [&](Node&, int which) { delete_something(which); });
       return audit_all();
     case Kind::flood:
       if (now_ + 3 * millisecond < fault.at + fault.length)  // repeats
@@ -187,8 +187,8 @@ void World::end(const Fault& fault, int index) {
         lose_data(node, keys_for_replica(node, nodes_[static_cast<std::size_t>(which + 1) % nodes_.size()]));
         node.server.promote();
         for (int resource = 0; resource < schedule_.resources; ++resource)
-          if (const Entry* const copy = node.server.find(key_of(resource, schedule_), clock_us(node)))
-            judge_.copied(copy->value);
+          for (const Copy& copy : copies_on(node.server, key_of(resource, schedule_), clock_us(node)))
+            judge_.copied(copy.owner);
       });
       audit_all();
       return change_mode(fault, -1);

@@ -152,7 +152,8 @@ void Process::settle(Time now) {
     const Thread& thread = *std::exchange(ended_, nullptr);
     if (thread.state == Thread::State::asking && thread.pursuit->granted())
       judge_grants(*thread.pursuit->granted());
-    if (thread.state == Thread::State::asking && thread.pursuit->granted())
+    // A writer that becomes a reader takes no turn.
+    if (thread.state == Thread::State::asking && thread.pursuit->granted() && !thread.writer)
       judge_.lines().granted({index_, thread.index}, world_.now());
     if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);

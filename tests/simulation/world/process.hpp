@@ -128,6 +128,7 @@ class Process {
   void extension_ended(Thread& thread, core::Time now);
   void apply_mutant(Thread& thread, core::Time now);
   void end_hold(Thread& thread, core::Time now);
+  void downgrade(Thread& thread, core::Time now);
   void release(Thread& thread, core::Time now);
   void released(Thread& thread, core::Time now);
   void rest(Thread& thread);

@@ -73,6 +73,7 @@ void World::arm(int index, const std::vector<std::string_view>& words) {
   std::span<const std::string_view> keys;
   if (words.front() == "GETRANGE" || words.front() == "PTTL") keys = std::span{words}.subspan(1, 1);
   if (words.front() == "EVAL" && words[1] == core::seats_source) keys = std::span{words}.subspan(3);
+  if (words.front() == "EVAL" && words[1] == core::readable_source) keys = std::span{words}.subspan(3);
   if (mutant_ && !mutant_->rearms() && connection.has_written) return;
   if (mutant_ && !mutant_->rearms_after_reconnect() && !connection.is_first) return;
   for (const std::string_view key : keys)
@@ -128,11 +129,29 @@ void World::send_stray_replies(int which) {
 
 /// Deletes the key of the first resource.
 void World::delete_by_hand(int which) {
+  const Node& node = nodes_[static_cast<std::size_t>(which)];
+  const std::string lock = key_of(0, schedule_);
+  const Keyspace keys = watched_keys_on(node.server, lock, clock_us(node));
+  delete_by_hand(which, lock);
+  for (const auto& [key, entry] : keys)
+    if (key != lock) delete_by_hand(which, key);
+}
+void World::delete_by_hand(int which, std::string_view key) {
   Node& node = nodes_[static_cast<std::size_t>(which)];
-  const std::string key = key_of(0, schedule_);
   const std::string_view words[] = {"DEL", key};
   node.server.execute(words, clock_us(node));
   notify_change(which, key);
+}
+/// The first lock, or where there are readers, any of its keys.
+void World::delete_something(int which) {
+  if (schedule_.workload.reads == 0 || random_.chance(40)) return delete_by_hand(which);
+  const Node& node = nodes_[static_cast<std::size_t>(which)];
+  const std::string lock = key_of(0, schedule_);
+  const Keyspace keys = watched_keys_on(node.server, lock, clock_us(node));
+  if (keys.empty() || random_.chance(30)) return delete_by_hand(which, core::readers_key(lock));
+  auto key = keys.begin();
+  std::advance(key, random_.next() % keys.size());
+  delete_by_hand(which, key->first);
 }
 
 // ── reports of deletions ────────────────────────────────────────────────────────────────────────────────────

@@ -264,9 +264,13 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (is_handshake(words.front())) return replies.push_back(welcome(connection, words));
   if (auto reply = tracking(index, words)) return replies.push_back(*std::move(reply));
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
-  std::optional<Entry> before[most_resources];
-  for (int resource = 0; resource < schedule_.resources; ++resource)
-    if (const Entry* entry = node.server.find(key_of(resource, schedule_), at)) before[resource] = *entry;
+  if (is_call_of(core::shared_release_script, words)) connection.released.emplace_back(words[5]);
+  std::vector<Copy> copies[most_resources];
+  Keyspace keys[most_resources];
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
+    copies[resource] = copies_on(node.server, key_of(resource, schedule_), at);
+    keys[resource] = watched_keys_on(node.server, key_of(resource, schedule_), at);
+  }
   if (mutant_ && execute_otherwise(index, words, replies)) return;
   node.server.execute(index, words, at, replies);
   if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
@@ -276,19 +280,17 @@ void World::execute(int index, const std::vector<std::string_view>& words,
     judge_line(connection, words);
   deliver_messages(connection.node);
   core::Reply& reply = replies.back();
-  if (node.false_counters > 0 && is_call_of(core::grant_script, words) &&
-      reply.is(core::Reply::Kind::integer))
+  const bool is_grant = is_call_of(core::grant_script, words) || is_call_of(core::shared_grant_script, words);
+  if (node.false_counters > 0 && is_grant && reply.is(core::Reply::Kind::integer))
     reply.integer = core::greatest_counter - 1;
   for (int resource = 0; resource < schedule_.resources; ++resource) {
-    const std::optional<Entry>& old = before[resource];
-    const Entry* const entry = node.server.find(key_of(resource, schedule_), at);
-    judge_change(resource, old ? &*old : nullptr, entry, connection, words);
-    if (old) judge_.audit(resource, now_);
-    const bool is_same =
-        old && entry ? old->value == entry->value && old->expires_ms == entry->expires_ms : !old && !entry;
-    if (is_same) continue;
-    connection.has_written = true;
-    notify_change(connection.node, key_of(resource, schedule_), index);
+    const std::string key = key_of(resource, schedule_);
+    judge_changes(resource, copies[resource], copies_on(node.server, key, at), connection, words);
+    if (!copies[resource].empty()) judge_.audit(resource, now_);
+    for (const std::string& changed : changed_keys(keys[resource], watched_keys_on(node.server, key, at))) {
+      connection.has_written = true;
+      notify_change(connection.node, changed, index);
+    }
   }
   arm(index, words);
 }
@@ -308,16 +310,31 @@ void World::judge_line(const Connection& connection, const std::vector<std::stri
   }
 }
 
-void World::judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
+/// One holder may have replaced another one, and several readers may have copies.
+void World::judge_changes(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
+                          const Connection& connection, const std::vector<std::string_view>& words) {
+  if (before.size() <= 1 && after.size() <= 1)
+    return judge_change(resource, before.empty() ? nullptr : &before.front(),
+                        after.empty() ? nullptr : &after.front(), connection, words);
+  const auto find = [](const std::vector<Copy>& copies, const Copy& copy) {
+    const auto found = std::ranges::find(copies, copy.owner, &Copy::owner);
+    return found == copies.end() ? nullptr : &*found;
+  };
+  for (const Copy& copy : before) judge_change(resource, &copy, find(after, copy), connection, words);
+  for (const Copy& copy : after)
+    if (!find(before, copy)) judge_change(resource, nullptr, &copy, connection, words);
+}
+
+void World::judge_change(int resource, const Copy* before, const Copy* after, const Connection& connection,
                          const std::vector<std::string_view>& words) {
   const auto report = [&](std::string_view what) {
     judge_.report(
         Rule::ownership, now_,
         "node " + std::to_string(connection.node + 1) + ": " + name_of_command(words) + std::string{what});
   };
-  const bool is_same = before && after && before->value == after->value;
+  const bool is_same = before && after && before->owner == after->owner;
   if (before && (!is_same || after->expires_ms > before->expires_ms) &&
-      std::find(words.begin(), words.end(), before->value) == words.end())
+      std::find(words.begin(), words.end(), before->owner) == words.end())
     report(is_same ? " prolongs somebody else's copy" : " removes somebody else's copy");
   if (after && (!is_same || after->expires_ms != before->expires_ms)) {
     const Node& node = nodes_[static_cast<std::size_t>(connection.node)];
@@ -327,13 +344,17 @@ void World::judge_change(int resource, const Entry* before, const Entry* after, 
     if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
       judge_.report(Rule::quiescence, now_, "a copy was set to live longer than its ttl");
   }
-  const bool is_gone = !after || (after->value == core::kept_value && !is_same);
-  if (before && is_gone && is_call_of(core::release_script, words)) judge_.deleted(before->value);
-  if (after && !is_same) judge_.copied(after->value);
-  if (is_call_of(core::put_back_script, words) && after && !is_same)
-    judge_.put_back(after->value, connection.node, copies(resource, after->value) - 1);
+  const bool is_gone = !after || (after->owner == core::kept_value && !is_same);
+  const auto calls = [&](const core::Script& one, const core::Script& other) {
+    return is_call_of(one, words) || is_call_of(other, words);
+  };
+  if (before && is_gone && calls(core::release_script, core::shared_release_script))
+    judge_.deleted(before->owner);
+  if (after && !is_same) judge_.copied(after->owner);
+  if (calls(core::put_back_script, core::shared_put_back_script) && after && !is_same)
+    judge_.put_back(after->owner, connection.node, copies(resource, after->owner) - 1);
   const auto& released = connection.released;
-  if (after && !is_same && std::find(released.begin(), released.end(), after->value) != released.end())
+  if (after && !is_same && std::find(released.begin(), released.end(), after->owner) != released.end())
     report(" sets an owner value behind its release");
 }
 
@@ -341,8 +362,8 @@ int World::copies(int resource, std::string_view owner) const {
   int count = 0;
   // A node that was a replica of another one may have copies of locks for which nobody asks it.
   for (const Node& node : std::span{nodes_}.first(static_cast<std::size_t>(nodes_of(resource, schedule_)))) {
-    const Entry* entry = node.server.find(key_of(resource, schedule_), clock_us(node));
-    count += entry && entry->value == owner ? 1 : 0;
+    const std::vector<Copy> copies = copies_on(node.server, key_of(resource, schedule_), clock_us(node));
+    count += std::ranges::count(copies, owner, &Copy::owner) > 0 ? 1 : 0;
   }
   return count;
 }

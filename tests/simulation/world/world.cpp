@@ -94,7 +94,8 @@ Outcome World::run() {
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
-  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept, now_);
+  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept + judge_.figures().shared,
+                                now_);
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
   Figures& figures = judge_.figures();
@@ -464,10 +465,9 @@ void World::check_quiescence() {
   if (schedule_.first_start) check_names();
   for (const Node& node : nodes_)
     for (int resource = 0; resource < schedule_.resources; ++resource)
-      if (const Entry* entry = node.server.find(key_of(resource, schedule_), clock_us(node)))
-        if (!judge_.is_kept(entry->value) &&
-            std::find(asked_after_healing_.begin(), asked_after_healing_.end(), entry->value) !=
-                asked_after_healing_.end())
+      for (const Copy& copy : copies_on(node.server, key_of(resource, schedule_), clock_us(node)))
+        if (!judge_.is_kept(copy.owner) && std::find(asked_after_healing_.begin(), asked_after_healing_.end(),
+                                                     copy.owner) != asked_after_healing_.end())
           judge_.report(Rule::quiescence, now_, "a copy is left that nobody holds: it was not given back");
   now_ += 2 * schedule_.ttl.count() * millisecond + extra_life_;
   for (std::size_t client = 0; client < clients_.size(); ++client)
@@ -476,7 +476,7 @@ void World::check_quiescence() {
                     "client " + std::string(1, static_cast<char>('A' + client)) + " has left " + *left);
   for (std::size_t node = 0; node < nodes_.size(); ++node)
     for (int resource = 0; resource < schedule_.resources; ++resource)
-      if (nodes_[node].server.find(key_of(resource, schedule_), clock_us(nodes_[node])))
+      if (!watched_keys_on(nodes_[node].server, key_of(resource, schedule_), clock_us(nodes_[node])).empty())
         judge_.report(Rule::quiescence, now_,
                       "node " + std::to_string(node + 1) + " still has a copy of the lock");
   check_lines_are_over();

@@ -18,6 +18,7 @@
 #include "simulation/scenario/schedule.hpp"
 #include "simulation/server/lua/scripts.hpp"
 #include "simulation/server/server.hpp"
+#include "simulation/world/copies.hpp"
 #include "simulation/world/network.hpp"
 #include "simulation/world/process.hpp"
 #include "simulation/world/skewed_clock.hpp"
@@ -169,8 +170,12 @@ class World final : private Surroundings {
   void send_stray_replies(int node);
   [[nodiscard]] core::Reply welcome(const Connection& connection, const std::vector<std::string_view>& words);
   void delete_by_hand(int node);
+  void delete_by_hand(int node, std::string_view key);
+  void delete_something(int node);
   void judge_line(const Connection& connection, const std::vector<std::string_view>& words);
-  void judge_change(int resource, const Entry* before, const Entry* after, const Connection& connection,
+  void judge_changes(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
+                     const Connection& connection, const std::vector<std::string_view>& words);
+  void judge_change(int resource, const Copy* before, const Copy* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] int copies(int resource, std::string_view owner) const;

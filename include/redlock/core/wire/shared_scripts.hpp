@@ -118,14 +118,14 @@ inline constexpr Script shared_release_script{
     "local own=KEYS[2]..':'..id "
     "if call('GETRANGE',own,0,#ARGV[1])~=ARGV[1] then return 0 end "
     "call('DEL',own) "
-    "call('SREM',KEYS[2],id) "
+    "local released=call('SREM',KEYS[2],id) "
     "if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end "
     "for _,other in ipairs(call('SMEMBERS',KEYS[2])) do "
-    "if call('EXISTS',KEYS[2]..':'..other)==1 then return 1 end "
+    "if call('EXISTS',KEYS[2]..':'..other)==1 then return released end "
     "call('SREM',KEYS[2],other) end "
     "call('DEL',KEYS[1],KEYS[2]) "
-    "return 1",
-    "74381f9c45052a9a87e68e95687578251ff3dd1b"};
+    "return released",
+    "f11ff4a599b729b85a7f333b4c8efa6448b3c1a9"};
 
 /// Returns the PTTL of the lock KEYS[1], or -2 if a reader can have it: it is free, or other readers have it. For the first one
 /// in line.

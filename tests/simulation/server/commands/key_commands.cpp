@@ -126,6 +126,8 @@ void type(const Call& call) {
       return call.answer.status("string");
     case Entry::Type::list:
       return call.answer.status("list");
+    case Entry::Type::set:
+      return call.answer.status("set");
     case Entry::Type::sorted_set:
       return call.answer.status("zset");
   }

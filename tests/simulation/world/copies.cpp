@@ -1,0 +1,57 @@
+#include "simulation/world/copies.hpp"
+
+#include <algorithm>
+
+#include "redlock/core/wire/keys.hpp"
+
+namespace redlock::simulation {
+namespace {
+
+/// Of two times of which -1 means never.
+std::int64_t first_of(std::int64_t one, std::int64_t other) {
+  if (one < 0 || other < 0) return std::max(one, other);
+  return std::min(one, other);
+}
+
+}  // namespace
+
+std::vector<Copy> copies_on(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
+  const Entry* const lock = server.find(lock_key, clock_us);
+  if (!lock) return {};
+  if (lock->value != core::held_by_readers) return {{lock->value, lock->expires_ms}};
+  std::vector<Copy> copies;
+  const Entry* const readers = server.find(core::readers_key(lock_key), clock_us);
+  if (!readers) return {};
+  for (const SortedSet::Member& reader : readers->members.members())
+    if (const Entry* const own = server.find(core::reader_key(lock_key, reader.name), clock_us))
+      copies.push_back(
+          {own->value, first_of(own->expires_ms, first_of(lock->expires_ms, readers->expires_ms))});
+  return copies;
+}
+
+Keyspace watched_keys_on(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
+  Keyspace keys;
+  const auto add = [&](const std::string& key) {
+    if (const Entry* const entry = server.find(key, clock_us)) keys.emplace(key, *entry);
+  };
+  add(std::string{lock_key});
+  const std::string own = core::reader_key(lock_key, "");
+  const Keyspace& all = server.keys();
+  for (auto key = all.lower_bound(own); key != all.end() && key->first.starts_with(own); ++key)
+    add(key->first);
+  return keys;
+}
+
+std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after) {
+  std::vector<std::string> changed;
+  for (const auto& [key, entry] : before) {
+    const auto now = after.find(key);
+    if (now == after.end() || now->second.value != entry.value || now->second.expires_ms != entry.expires_ms)
+      changed.push_back(key);
+  }
+  for (const auto& [key, entry] : after)
+    if (!before.contains(key)) changed.push_back(key);
+  return changed;
+}
+
+}  // namespace redlock::simulation
