@@ -95,6 +95,8 @@ class Mutant {
   virtual void before_start(core::LineTimes& times) const { static_cast<void>(times); }
   /// Whether a client recognises a server that it knows under another name.
   [[nodiscard]] virtual bool recognises_servers() const { return true; }
+  /// Whether the exclusive lease of a writer ends when it becomes a reader.
+  [[nodiscard]] virtual bool downgrade_ends_lease() const { return true; }
   /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
   /// The time until which extensions are attempted.

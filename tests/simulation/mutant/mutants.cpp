@@ -414,6 +414,16 @@ Mutant::Patch marking_over_anything() {
 /// Servers report that they have been running for an hour longer.
 Mutant::Patch marking_with_false_uptime() { return marking_with({{"tonumber(uptime or 0)", "3600"}}); }
 
+constexpr std::string_view delete_strangers =
+    "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do call('DEL',KEYS[3]..':'..id) end call('DEL',KEYS[3]) ";
+
+/// The writer goes on as such beside the readers.
+class KeepsWriter final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool downgrade_ends_lease() const override { return false; }
+};
+
 /// A semaphore with two seats as other libraries have it: each node admits two holders, and a majority of the nodes suffices.
 /// Either key is one of the two places on a node, whichever the client has named.
 class CountsHolders final : public NamedMutant {
@@ -455,6 +465,7 @@ bool with_at_least(const Schedule& schedule) {
 bool with_checks(const Schedule& schedule) {
   return schedule.workload.checks > 0 && schedule.profile == Profile::within;
 }
+bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
 bool with_semaphore(const Schedule& schedule) { return schedule.seats > 0; }
 bool with_two_seats(const Schedule& schedule) { return schedule.seats == 2 && schedule.fencing; }
 bool about_seats(const Schedule& schedule) { return schedule.is_about_lines && schedule.seats > 1; }
@@ -570,6 +581,38 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(CountsHolders{"majority-counts-holders"}, with_two_seats);
   add(WrappingMutant<core::LeaseCheck, OneNodeSuffices>{"one-node-makes-a-lease-valid"}, with_checks);
   add(IgnoresId{"check-ignores-the-id"}, with_checks);
+  add(Patched{"reader-beside-an-assembling-writer",
+              {patched(core::shared_grant_script,
+                       {{"and value~='redlock:shared' then",
+                         "and value~='redlock:shared' and ttl<ARGV[2]*0.9 then"}})}},
+      with_readers);
+  add(Patched{"opening-keeps-strangers",
+              {patched(core::shared_grant_script, {{delete_strangers, ""}}),
+               patched(core::shared_put_back_script, {{delete_strangers, ""}})}},
+      with_readers);
+  add(Patched{"opening-without-raise",
+              {patched(core::shared_grant_script, {{"if opens or counter==0 then", "if counter==0 then"}})}},
+      with_readers);
+  add(Patched{"put-back-opens-without-raise",
+              {patched(core::shared_put_back_script, {{"opens and counter+1 or counter", "counter"}})}},
+      with_readers);
+  add(Patched{"readers-lock-is-not-prolonged",
+              {patched(core::shared_grant_script, {{"math.max(ARGV[2],ttl)", "ttl>0 and ttl or ARGV[2]"}}),
+               patched(core::shared_extend_script, {{"{own,KEYS[3],KEYS[1]}", "{own,KEYS[3]}"}})}},
+      with_readers);
+  add(Patched{"extension-of-a-reader-without-the-lock",
+              {patched(core::shared_extend_script,
+                       {{"if value~='redlock:shared' then return value=='' and 0 or -1 end ", ""}})}},
+      with_readers);
+  add(Patched{"last-reader-frees-for-all",
+              {patched(core::shared_release_script,
+                       {{"if call('EXISTS',KEYS[2]..':'..other)==1 then return released end ", ""}})}},
+      with_readers);
+  add(Patched{"late-reader-frees-the-writer",
+              {patched(core::shared_release_script,
+                       {{"if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end ", ""}})}},
+      with_readers);
+  add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

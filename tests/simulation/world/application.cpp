@@ -342,7 +342,8 @@ void Process::end_hold(Thread& thread, Time now) {
 
 /// Works like `Client::downgrade`.
 void Process::downgrade(Thread& thread, Time now) {
-  world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);
+  const Judge::LeaseIndex writers = *std::exchange(thread.lease, std::nullopt);
+  if (!mutant_ || mutant_->downgrade_ends_lease()) world_.lease_over(writers, LeaseEnd::given_back);
   loss_queue_.remove(thread.held);
   if (!core::let_go(thread.held, now)) return release(thread, now);
   thread.held->was_used = false;

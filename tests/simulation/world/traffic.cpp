@@ -344,6 +344,9 @@ void World::judge_change(int resource, const Copy* before, const Copy* after, co
     if (after->expires_ms < 0 || (is_prolonged && after->expires_ms > last_end))
       judge_.report(Rule::quiescence, now_, "a copy was set to live longer than its ttl");
   }
+  if (after && !is_same && after->owner != core::kept_value &&
+      std::find(words.begin(), words.end(), after->owner) == words.end())
+    report(" makes somebody else's copy");
   const bool is_gone = !after || (after->owner == core::kept_value && !is_same);
   const auto calls = [&](const core::Script& one, const core::Script& other) {
     return is_call_of(one, words) || is_call_of(other, words);
