@@ -20,12 +20,6 @@ constexpr long long day = 86'400'000'000;  // in microseconds
 
 }  // namespace
 
-struct FakeNode::Call {
-  Words keys;
-  Words values;
-  Now now;
-};
-
 FakeNode::Entry* FakeNode::find(const std::string& key, Time now) {
   const auto found = keys_.find(key);
   if (found == keys_.end()) return nullptr;
@@ -54,6 +48,17 @@ long long FakeNode::pttl(const std::string& key, Time now) {
 void FakeNode::set_for(const std::string& key, std::string value, std::string_view milliseconds, Time now) {
   const std::chrono::milliseconds ttl{std::stoll(std::string{milliseconds})};
   set(key, std::move(value), ttl.count() == 0 ? core::never : core::later(now, ttl));
+}
+
+/// Its ttl becomes at least so long.
+void FakeNode::prolong(const std::string& key, std::string_view milliseconds, Time now) {
+  if (pttl(key, now) < std::stoll(std::string{milliseconds}))
+    set_for(key, find(key, now)->value, milliseconds, now);
+}
+
+void FakeNode::keep_counter(const Call& call, std::string_view milliseconds) {
+  if (milliseconds != "0" && find(call.keys.at(1), call.now.time))
+    set_for(call.keys[1], value(call, 1), milliseconds, call.now.time);
 }
 
 Reply FakeNode::execute(const Words& command, Now now) {
@@ -99,6 +104,12 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::extend_script)) return extend(call);
   if (is(core::release_script)) return release(call);
   if (is(core::line_script)) return line(call);
+  if (is(core::shared_grant_script)) return shared_grant(call);
+  if (is(core::shared_put_back_script)) return shared_put_back(call);
+  if (is(core::shared_extend_script)) return shared_extend(call);
+  if (is(core::shared_release_script)) return shared_release(call);
+  if (command.at(1) == core::readable_source) return readable(call);
+  if (command.at(1) == core::readers_source) return readers(call);
   if (command.at(1) == core::seats_source) return seats(call);
   if (command.at(1) == core::ask_source) return ask(call);
   return error("ERR the fake does not know this script");
@@ -108,7 +119,15 @@ Reply FakeNode::denial(const Call& call) {
   return array({string(value(call, 0)), integer(pttl(call.keys[0], call.now.time))});
 }
 
-/// What the counter becomes; none if that is too far ahead of the clock.
+/// What the counter becomes when the lock is granted.
+long long FakeNode::granted(long long counter, long long proposal, Now now) {
+  const long long ahead = proposal - counter;
+  if (ahead < 1) return counter + 1;
+  if (ahead <= 3'600'000'000 && counter <= most_by_clock) return proposal;
+  return std::max(counter + 1, std::min({proposal, now.wall.count() + day, most_by_clock}));
+}
+
+/// What the counter becomes when it is confirmed or put back; none if that is too far ahead of the clock.
 std::optional<long long> FakeNode::raised(long long counter, long long proposal, Now now) {
   if (proposal - counter > 1'000'000 && proposal > std::min(now.wall.count() + 2 * day, most_by_clock))
     return std::nullopt;
@@ -116,12 +135,7 @@ std::optional<long long> FakeNode::raised(long long counter, long long proposal,
 }
 
 Reply FakeNode::grant(const Call& call) {
-  const long long counted = counter(call);
-  long long token = std::stoll(call.values.at(2));
-  if (const long long ahead = token - counted; ahead < 1)
-    token = counted + 1;
-  else if (ahead > 3'600'000'000 || counted > most_by_clock)
-    token = std::max(counted + 1, std::min({token, call.now.wall.count() + day, most_by_clock}));
+  const long long token = granted(counter(call), std::stoll(call.values.at(2)), call.now);
   const std::string& adopted = call.values.at(4);
   const std::string holder = value(call, 0);
   const bool has_flag = call.keys.size() == 3;
@@ -143,11 +157,16 @@ Reply FakeNode::seats(const Call& call) {
 
 Reply FakeNode::ask(const Call& call) {
   const std::string holder = value(call, 0);
-  const long long left = pttl(call.keys[0], call.now.time);
-  if (left > 0 && !holder.starts_with("redlock:"))
-    set_for(call.keys.at(1) + holder.substr(0, core::id_size), call.values.at(0), std::to_string(left),
-            call.now.time);
-  return array({string(holder), integer(left)});
+  if (holder == core::held_by_readers)
+    for (const std::string& id : sets_[call.keys.at(2)]) ask(call, call.keys[2] + ":" + id, id);
+  else if (!holder.starts_with("redlock:"))
+    ask(call, call.keys[0], std::string{core::holder_id(holder)});
+  return array({string(holder), integer(pttl(call.keys[0], call.now.time))});
+}
+
+void FakeNode::ask(const Call& call, const std::string& key, const std::string& id) {
+  const long long left = pttl(key, call.now.time);
+  if (left > 0) set_for(call.keys.at(1) + id, call.values.at(0), std::to_string(left), call.now.time);
 }
 
 /// It publishes nothing: a node in memory has one client.
@@ -227,10 +246,8 @@ Reply FakeNode::swap(const Call& call) {
 Reply FakeNode::extend(const Call& call) {
   const std::string holder = value(call, 0);
   if (holder != call.values.at(0)) return integer(holder.empty() ? 0 : -1);
-  if (pttl(call.keys[0], call.now.time) < std::stoll(call.values.at(1)))
-    set_for(call.keys[0], holder, call.values[1], call.now.time);
-  if (call.keys.size() > 1 && call.values.at(2) != "0" && find(call.keys[1], call.now.time))
-    set_for(call.keys[1], value(call, 1), call.values[2], call.now.time);
+  prolong(call.keys[0], call.values.at(1), call.now.time);
+  if (call.keys.size() > 1) keep_counter(call, call.values.at(2));
   return integer(1);
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace redlock::inline v1::detail {
 
 /// Keys with their ttls, and the commands and scripts that a client without a restart guard sends. The scripts are
-/// those of `core/wire/scripts.hpp`, written in C++: change both together. Not thread safe.
+/// those of `core/wire/scripts.hpp` and `core/wire/shared_scripts.hpp`, written in C++: change both together. Not thread safe.
 class FakeNode {
  public:
   using Words = std::vector<std::string>;
@@ -49,7 +50,11 @@ class FakeNode {
     std::string alive_key;
     std::map<std::string, Place> members;
   };
-  struct Call;  // of a script
+  struct Call {  // of a script
+    Words keys;
+    Words values;
+    Now now;
+  };
 
   Entry* find(const std::string& key, core::Time now);
   core::Reply evaluate(const Words& command, Now now);
@@ -62,17 +67,32 @@ class FakeNode {
   core::Reply line(const Call&);
   core::Reply seats(const Call&);
   core::Reply ask(const Call&);
+  void ask(const Call&, const std::string& key, const std::string& id);
+  // of shared locks
+  core::Reply shared_grant(const Call&);
+  core::Reply shared_extend(const Call&);
+  core::Reply shared_put_back(const Call&);
+  core::Reply shared_release(const Call&);
+  core::Reply readable(const Call&);
+  core::Reply readers(const Call&);
+  void open(const Call&);
+  void join(const Call&);
+  [[nodiscard]] bool has_copy(const Call&);
   [[nodiscard]] core::Reply members(const std::string& key, std::size_t last, Now) const;
   [[nodiscard]] core::Reply denial(const Call&);
   [[nodiscard]] std::string value(const Call&, std::size_t key);
   [[nodiscard]] long long counter(const Call&);
+  void keep_counter(const Call&, std::string_view milliseconds);
+  [[nodiscard]] static long long granted(long long counter, long long proposal, Now);
   [[nodiscard]] static std::optional<long long> raised(long long counter, long long proposal, Now);
   [[nodiscard]] long long pttl(const std::string& key, core::Time now);
+  void prolong(const std::string& key, std::string_view milliseconds, core::Time now);
   void set_for(const std::string& key, std::string value, std::string_view milliseconds, core::Time now);
 
   std::string run_id_;
   std::map<std::string, Entry> keys_;
-  std::map<std::string, Line> lines_;  // by the key of their order
+  std::map<std::string, Line> lines_;                  // by the key of their order
+  std::map<std::string, std::set<std::string>> sets_;  // ids of readers; they do not expire
 };
 
 }  // namespace redlock::inline v1::detail
