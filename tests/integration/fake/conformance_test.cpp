@@ -252,6 +252,54 @@ void is_a_mutex(Surroundings& world, Transcript& see) {
   other.unlock();
 }
 
+void is_shared(Surroundings& world, Transcript& see) {
+  const LockOptions reader{.ttl = 20s, .shared = true};
+  Lease first = world.locks().try_lock("r", reader).value();
+  Lease second = world.locks().try_lock("r", reader).value();
+  see.emplace_back(first.fencing_token() == second.fencing_token() ? "one token" : "two tokens");
+  see.push_back(std::to_string(readers_in(world.locks().inspect("r")).size()) + " readers");
+  const LockResult writer = world.locks().try_lock("r");
+  see.push_back(seen(writer));
+  see.emplace_back(writer.holder()->is_shared() ? "shared" : "not shared");
+  see.emplace_back(to_string(world.locks().check(first.sequencer())));
+  see.emplace_back(second.extend() ? "extended" : "not extended");
+  see.emplace_back(to_string(first.release()));
+  see.emplace_back(to_string(world.locks().check(first.sequencer())));
+  see.push_back(seen(world.locks().try_lock("r")));
+  see.emplace_back(to_string(second.release()));
+  for (const NodeReport& report : world.locks().inspect("r")) see.emplace_back(to_string(report.status));
+  Lease alone = world.locks().try_lock("r").value();
+  see.emplace_back(alone.fencing_token() > first.fencing_token() ? "a greater token" : "a smaller token");
+  see.push_back(seen(world.locks().try_lock("r", reader)));
+  const auto earlier = alone.fencing_token();
+  const LockResult downgraded = world.locks().downgrade(std::move(alone), reader);
+  see.push_back(seen(downgraded));
+  see.emplace_back(downgraded->fencing_token() > earlier ? "a greater token" : "a smaller token");
+  see.push_back(seen(world.locks().try_lock("r", reader)));
+}
+
+void readers_are_lost(Surroundings& world, Transcript& see, void (Surroundings::*lose)(const std::string&)) {
+  Lease renewed = world.locks().try_lock("renewed", {.ttl = 3s, .shared = true}).value();
+  Lease extended = world.locks().try_lock("extended", {.ttl = 20s, .shared = true}).value();
+  Lease released = world.locks().try_lock("released", {.ttl = 20s, .shared = true}).value();
+  world.pass(50ms);
+  for (const char* const resource : {"renewed", "extended", "released"}) (world.*lose)(resource);
+  see.emplace_back(renewed.wait_lost() ? "lost" : "not lost");
+  see.push_back(seen(renewed));
+  std::error_code ec;
+  see.emplace_back(extended.extend(ec) ? "extended" : ec.message());
+  see.push_back(seen(extended));
+  see.emplace_back(to_string(released.release()));
+  for (const char* const resource : {"renewed", "extended", "released"})
+    see.push_back(seen(world.locks().try_lock(resource, {.shared = true})));
+}
+void readers_are_deleted(Surroundings& world, Transcript& see) {
+  readers_are_lost(world, see, &Surroundings::lose);
+}
+void readers_are_replaced(Surroundings& world, Transcript& see) {
+  readers_are_lost(world, see, &Surroundings::take);
+}
+
 }  // namespace
 
 TEST_CASE("fake_locks_show_what_real_nodes_show") {
@@ -269,6 +317,9 @@ TEST_CASE("fake_locks_show_what_real_nodes_show") {
       {"is refused", is_refused, 4},
       {"is cancelled", is_cancelled, 3},
       {"is a mutex", is_a_mutex, 4},
+      {"is shared", is_shared, 18},
+      {"readers are deleted", readers_are_deleted, 8},
+      {"readers are replaced", readers_are_replaced, 8},
   }));
   CAPTURE(name);
   Transcript with_fake;
