@@ -158,7 +158,7 @@ Reply FakeNode::seats(const Call& call) {
 Reply FakeNode::ask(const Call& call) {
   const std::string holder = value(call, 0);
   if (holder == core::held_by_readers)
-    for (const std::string& id : sets_[call.keys.at(2)]) ask(call, call.keys[2] + ":" + id, id);
+    for (const std::string& id : sets_[call.values.at(1)]) ask(call, call.values[1] + ":" + id, id);
   else if (!holder.starts_with("redlock:"))
     ask(call, call.keys[0], std::string{core::holder_id(holder)});
   return array({string(holder), integer(pttl(call.keys[0], call.now.time))});

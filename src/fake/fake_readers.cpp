@@ -104,9 +104,9 @@ Reply FakeNode::readable(const Call& call) {
 Reply FakeNode::readers(const Call& call) {
   std::vector<Reply> owners;
   if (value(call, 0) != core::held_by_readers) return array({});
-  for (const std::string& id : sets_[call.keys.at(1)])
-    if (const Entry* const own = find(own_key(call.keys[1], id), call.now.time))
-      owners.push_back(string(own->value));
+  const std::string& set = call.values.at(0);
+  for (const std::string& id : sets_[set])
+    if (const Entry* const own = find(own_key(set, id), call.now.time)) owners.push_back(string(own->value));
   return array(std::move(owners));
 }
 
