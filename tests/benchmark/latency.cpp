@@ -9,6 +9,7 @@
 #include "benchmark/library_cycle.hpp"
 #include "benchmark/measure/measurements.hpp"
 #include "benchmark/measure/servers.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::benchmark {
 namespace {
@@ -45,6 +46,21 @@ std::vector<Lease> take_half(LockClient& locks) {
   while (taken.size() < seats / 2)
     taken.push_back(locks.try_lock(SameName{}.next(), any_seat({.ttl = std::chrono::hours{1}})).value());
   return taken;
+}
+
+const LockOptions shared{.ttl = ttl, .shared = true};
+/// The floor does not repeat commands whose script a node does not know.
+void load_scripts_of_readers(const testing::LocalNodes& servers) {
+  for (const RawAddress& address : addresses_of(servers))
+    for (const core::Script* const script : {&core::shared_grant_script, &core::shared_release_script})
+      NodeConnection{address}.ask({"SCRIPT", "LOAD", script->source});
+}
+/// Another reader has the lock all the time.
+Contestant beside_reader(std::string name, unsigned nodes, LockClient& locks) {
+  return {std::move(name), nodes, 1, [&locks](std::size_t cycles, Samples& samples) {
+            SameName resource;
+            measure_cycles(locks, shared, resource, cycles, samples);
+          }};
 }
 
 constexpr std::size_t several = 10;
@@ -109,6 +125,9 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Floor seat_floor{addresses_of(servers), 'h', bare};
   Floor several_floor{addresses_of(servers), 'i', bare, several};
   const std::vector<Lease> taken = take_half(unguarded);
+  const Lease reader = unguarded.lock(SameName{}.next(), shared).value();
+  load_scripts_of_readers(servers);
+  Floor shared_floor{addresses_of(servers), 'j', {.owner_end = bare.owner_end, .is_shared = true}};
   std::vector<Contestant> contestants{
       raw("floor", nodes, floor),
       library("redlock", nodes, redlock, plain, {'r', 0}),
@@ -125,6 +144,9 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
       raw("ten-floor", nodes, several_floor),
       together("ten", nodes, unguarded, plain, {'t', 0}),
       together("ten-fenced", nodes, unguarded, fenced, {'T', 0}),
+      raw("shared-floor", nodes, shared_floor),
+      library("shared", nodes, unguarded, shared, {'v', 0}),
+      beside_reader("shared-beside", nodes, unguarded),
       reentry("std-re-entry", 0, std_mutex),
       reentry("re-entry", 0, mutex),
   };

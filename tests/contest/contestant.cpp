@@ -37,7 +37,9 @@ class Caller {
  private:
   void attempt() {
     Acquired one{.resource = static_cast<std::uint64_t>(draw(resources_)), .invoked_ns = now_ns()};
-    auto lease = locks_.try_lock("resource " + std::to_string(one.resource), {.ttl = 2s});
+    one.is_shared = draw(3) == 0;
+    auto lease =
+        locks_.try_lock("resource " + std::to_string(one.resource), {.ttl = 2s, .shared = one.is_shared});
     if (!lease) return;  // whatever the reason, as nodes die all the time
     one.completed_ns = now_ns();
     one.token = lease->fencing_token().value();

@@ -1,5 +1,5 @@
-// token-contest: many processes compete for a few locks while nodes fail. No fencing token may be issued
-// twice, and later acquisitions must get greater tokens.
+// token-contest: many processes compete for a few locks, as writers and readers, while nodes fail. No fencing token may be
+// issued twice, and later acquisitions must get greater tokens; readers only than those of writers.
 #include <sys/wait.h>
 
 #include <CLI/CLI.hpp>

@@ -14,6 +14,7 @@ struct Acquired {
   std::int64_t invoked_ns = 0;    ///< before the call
   std::int64_t completed_ns = 0;  ///< after it
   std::uint64_t token = 0;
+  bool is_shared = false;  ///< by a reader
 };
 
 /// The results of one process.
@@ -27,7 +28,8 @@ struct TokenLog {
 };
 
 /// Describes a violation: a token was issued twice, is missing, or is not greater than that of an acquisition
-/// of the same resource that had completed before this one was invoked. Empty if there is no violation.
+/// of the same resource that had completed before this one was invoked. But readers may have the token of other readers, or a
+/// smaller one. Empty if there is no violation.
 [[nodiscard]] std::optional<std::string> find_violation(std::vector<Acquired>);
 
 }  // namespace redlock::testing

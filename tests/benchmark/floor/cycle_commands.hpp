@@ -16,10 +16,11 @@ inline constexpr std::chrono::milliseconds ttl = std::chrono::seconds{30};
 struct Wording {
   std::string owner_end{};               ///< Of owner values: the label and the time.
   std::vector<std::string> lock_ends{};  ///< Of lock commands, by node. None without a restart guard.
+  bool is_shared = false;                ///< The lock is that of a reader, with a token.
 };
 
 /// `SET name owner NX PX ttl`, or the script that replaces it with a restart guard, and the compare-and-delete
-/// script: the same bytes as the library sends. Both are formatted once. A cycle only writes its resource name and its
+/// script: the same bytes as the library sends. Or the scripts of a shared lock. Both are formatted once. A cycle only writes its resource name and its
 /// owner value, which the kernel's random number generator draws, into their places.
 class CycleCommands {
  public:
@@ -40,7 +41,8 @@ class CycleCommands {
   std::vector<std::string> lock_ends_;
   std::string release_;
   std::vector<std::size_t> lock_names_;  // offsets in the commands
-  std::size_t lock_owner_, release_name_, release_owner_;
+  std::vector<std::size_t> release_names_;
+  std::size_t lock_owner_, release_owner_;
 };
 
 }  // namespace redlock::benchmark

@@ -78,7 +78,7 @@ std::optional<bool> NodeConnection::next_vote() {
     case REDIS_REPLY_NIL:
       return false;
     case REDIS_REPLY_INTEGER:
-      return reply->integer == 1;
+      return reply->integer > 0;  // a token, or 1
     case REDIS_REPLY_ERROR:
       fail({reply->str, static_cast<std::size_t>(reply->len)});
     default:

@@ -24,3 +24,12 @@ TEST_CASE("a_decreasing_token_is_found_however_many_acquisitions_lie_between") {
 }
 
 TEST_CASE("a_missing_token_is_found") { CHECK(find_violation({{0, 1, 2, 0}})); }
+
+TEST_CASE("readers_share_tokens_but_none_is_that_of_a_writer_or_out_of_the_order_of_writers") {
+  CHECK_FALSE(find_violation({{0, 1, 2, 5, true}, {0, 3, 4, 5, true}, {0, 5, 6, 4, true}, {0, 7, 8, 6}}));
+  CHECK(find_violation({{0, 1, 9, 5, true}, {0, 2, 8, 5}}));
+  CHECK(find_violation({{0, 1, 2, 5}, {0, 3, 4, 4, true}}));  // a reader after a writer
+  CHECK(find_violation({{0, 1, 2, 5, true}, {0, 3, 4, 4}}));  // a writer after a reader
+  CHECK(find_violation({{0, 1, 2, 5}, {0, 3, 4, 7, true}, {0, 5, 6, 6}}));
+  CHECK(find_violation({{0, 1, 2, 0, true}}));
+}
