@@ -46,11 +46,13 @@ bool FakeNode::has_copy(const Call& call) {
 
 Reply FakeNode::shared_grant(const Call& call) {
   const std::string holder = value(call, 0);
-  const bool opens = holder.empty() || holder == call.values.at(4);
+  const std::string& adopted = call.values.at(4);
+  const bool opens = holder == adopted;
+  const bool joins = adopted.empty() && holder == core::held_by_readers;
   const bool has_flag = call.keys.size() == 4;
   if (has_flag && find(call.keys[3], call.now.time))
     return array({string(holder), integer(pttl(call.keys[holder.empty() ? 3 : 0], call.now.time))});
-  if (!opens && holder != core::held_by_readers) return denial(call);
+  if (!opens && !joins) return denial(call);
   long long token = counter(call);
   if (opens || token == 0) token = granted(token, std::stoll(call.values.at(2)), call.now);
   if (opens) open(call);

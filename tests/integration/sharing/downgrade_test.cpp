@@ -76,6 +76,24 @@ TEST_CASE("a_writer_that_lost_its_lock_becomes_no_reader") {
   CHECK(f.servers.having("redlock:s:{r}") == 0);
 }
 
+TEST_CASE("a_writer_whose_lock_was_deleted_becomes_no_reader") {
+  TwoClients f;
+  Lease deleted = f.locks.lock("r", writer).value();
+  REQUIRE(eventually([&] { return f.servers.having("r") == 3; }));
+  f.servers.command({"DEL", "r"});
+  CHECK(f.locks.downgrade(std::move(deleted), reader).code() == Errc::lost);
+  CHECK(f.servers.having("r") == 0);
+  CHECK(f.servers.having("redlock:s:{r}") == 0);
+}
+
+TEST_CASE("a_downgrade_of_a_lost_lease_does_not_end_its_lock_delay") {
+  TwoClients f;
+  Lease lost = f.locks.lock("r", {.ttl = 50ms, .lock_delay = 50s, .renewal = redlock::Renewal::none}).value();
+  REQUIRE(eventually([&] { return f.servers.having("r") == 3 && !lost.valid(); }));
+  CHECK(f.locks.downgrade(std::move(lost), reader).code() == Errc::lost);
+  CHECK(f.others.try_lock("r", writer).is_held());
+}
+
 TEST_CASE("a_downgrade_without_a_quorum_releases_the_lock") {
   LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes)};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "simulation/conformance/words.hpp"
 #include "simulation/server/command.hpp"
 

@@ -582,9 +582,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(WrappingMutant<core::LeaseCheck, OneNodeSuffices>{"one-node-makes-a-lease-valid"}, with_checks);
   add(IgnoresId{"check-ignores-the-id"}, with_checks);
   add(Patched{"reader-beside-an-assembling-writer",
-              {patched(core::shared_grant_script,
-                       {{"and value~='redlock:shared' then",
-                         "and value~='redlock:shared' and ttl<ARGV[2]*0.9 then"}})}},
+              {patched(core::shared_grant_script, {{"not opens and not joins then",
+                                                    "not opens and not joins and ttl<ARGV[2]*0.9 then"}})}},
       with_readers);
   add(Patched{"opening-keeps-strangers",
               {patched(core::shared_grant_script, {{delete_strangers, ""}}),
@@ -592,9 +591,6 @@ std::vector<std::unique_ptr<Mutant>> make() {
       with_readers);
   add(Patched{"opening-without-raise",
               {patched(core::shared_grant_script, {{"if opens or counter==0 then", "if counter==0 then"}})}},
-      with_readers);
-  add(Patched{"put-back-opens-without-raise",
-              {patched(core::shared_put_back_script, {{"opens and counter+1 or counter", "counter"}})}},
       with_readers);
   add(Patched{"readers-lock-is-not-prolonged",
               {patched(core::shared_grant_script, {{"math.max(ARGV[2],ttl)", "ttl>0 and ttl or ARGV[2]"}}),

@@ -20,7 +20,8 @@ namespace redlock::inline v1::core {
 
 /// Grants a shared lock: opens it for readers, or joins them, and returns the counter. If a writer has the lock, changes
 /// nothing and returns the key's value and PTTL. KEYS and ARGV are those of `grant_script`, with the set as KEYS[3], and so are
-/// the replies. If ARGV[5] is not empty, a writer with that owner value becomes a reader: the lock is opened as if it were free.
+/// the replies. If ARGV[5] is not empty, the writer with that owner value becomes a reader: the lock is opened as if it were free,
+/// and nobody else is granted.
 inline constexpr Script shared_grant_script{
     "local call,try=redis.call,redis.pcall "
     "local flag=#KEYS%2==0 and KEYS[#KEYS] "
@@ -31,8 +32,10 @@ inline constexpr Script shared_grant_script{
     "return redis.error_reply('UNMARKED '..left..' ms of quarantine are left') end end "
     "local ttl=call('PTTL',KEYS[1]) "
     "local value=call('GETRANGE',KEYS[1],0,1023) "
-    "local opens=ttl==-2 or ARGV[5]~='' and value==ARGV[5] "
-    "if flag and call('EXISTS',flag)==1 or not opens and value~='redlock:shared' then "
+    "local adopted=ARGV[5] "
+    "local opens=adopted=='' and ttl==-2 or adopted~='' and value==adopted "
+    "local joins=adopted=='' and value=='redlock:shared' "
+    "if flag and call('EXISTS',flag)==1 or not opens and not joins then "
     "return {value,value~='' and ttl or call('PTTL',flag or KEYS[1])} end "
     "local text=try('GET',KEYS[2]) "
     "local counter=tonumber(text or 0) "
@@ -60,7 +63,7 @@ inline constexpr Script shared_grant_script{
     "call('PEXPIRE',KEYS[3],call('PTTL',KEYS[1])) "
     "if ARGV[4]~='0' then call('PEXPIRE',KEYS[2],ARGV[4]) end "
     "return tonumber(raised)",
-    "b9d0414442771f1d55d1094560fccecda2b9e988"};
+    "85074610fa59ce9d66cc4d6f170c4c0f445ff3db"};
 
 /// Prolongs the reader's own key, the set and the lock to at least ARGV[2] ms, and returns 1 if the reader has a copy. Else
 /// returns 0, or -1 if a writer has the lock. If there is a counter, it is kept for ARGV[3] ms more.
