@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "simulation/timeline/timeline.hpp"
 #include "support/catch.hpp"
@@ -91,7 +92,7 @@ TEST_CASE("a_copy_restored_after_its_release_is_detected") {
 }
 
 TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
-  const Campaign campaign{.schedules = 300, .mutant = mutant_named("lost-grants-count")};
+  const Campaign campaign{.first_seed = 1174, .schedules = 1, .mutant = mutant_named("lost-grants-count")};
   const CampaignResult result = run(campaign);
   REQUIRE(result.failed_seed);
   const Schedule whole = draw_schedule(*result.failed_seed, campaign.profile_of(*result.failed_seed));
@@ -106,16 +107,15 @@ TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
 
 TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
-  CHECK(text.find("redlock-sim --seed 83 --profile within --mutant no-drift\n") != text.npos);
-  CHECK(text.find("--faults 9\n") != text.npos);
+  CHECK(text.find("redlock-sim --seed 8 --profile within --mutant no-drift\n") != text.npos);
+  CHECK(text.find("--faults 15,16\n") != text.npos);
   const Campaign campaign{
-      .first_seed = 83, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
+      .first_seed = 8, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
   const CampaignResult result = run(campaign);
-  REQUIRE(result.failed_seed == 83);
-  const Schedule whole = draw_schedule(83, Profile::within);
+  REQUIRE(result.failed_seed == 8);
+  const Schedule whole = draw_schedule(8, Profile::within);
   const Schedule reduced = shrink(whole, result.violation->rule, campaign.mutant);
-  REQUIRE(reduced.faults.size() == 1);
-  CHECK(reduced.faults[0] == whole.faults[9]);
+  CHECK(reduced.faults == std::vector{whole.faults[15], whole.faults[16]});
 }
 
 // A table in the docs says which schedule finds each mistake first, and which promise is broken then.
@@ -157,7 +157,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0x8a80ca51ec0daf33U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x6ea7668817165d41U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
@@ -214,6 +214,9 @@ TEST_CASE("every_kind_of_world_is_drawn") {
       worlds["with a semaphore and a lock"] += schedule.seats > 0 && schedule.resources > schedule.seats;
       worlds["about lines with a semaphore"] += schedule.seats > 1 && schedule.is_about_lines;
       worlds["with checks of leases"] += schedule.workload.checks > 0;
+      worlds["with readers"] += schedule.workload.reads > 0;
+      worlds["with readers and the guard"] += schedule.workload.reads > 0 && schedule.guarded;
+      worlds["about lines with readers"] += schedule.workload.reads > 0 && schedule.is_about_lines;
       worlds["about lines"] += schedule.is_about_lines;
       worlds["about lines with a clock that is set"] += schedule.is_about_lines && has_kind(Kind::node_jump);
       worlds["about lines without faults"] += schedule.is_about_lines && schedule.faults.empty();

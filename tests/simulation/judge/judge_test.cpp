@@ -34,6 +34,22 @@ struct JudgeFixture {
                         .deadline = deadline},
                        begun);
   }
+  /// `downgraded`: it was the writer until then.
+  Judge::LeaseIndex read(int client, std::uint64_t token, Instant invoked, Instant begun, Instant deadline,
+                         bool downgraded = false) {
+    now = begun;
+    return judge.begin({.resource = 0,
+                        .client = client,
+                        .owner = "reader",
+                        .token = token,
+                        .invoked = invoked,
+                        .begun = begun,
+                        .deadline = deadline,
+                        .adopted = downgraded,
+                        .shared = true,
+                        .downgraded = downgraded},
+                       begun);
+  }
   [[nodiscard]] std::optional<Rule> broken() const {
     if (!judge.violation()) return std::nullopt;
     return judge.violation()->rule;
@@ -65,6 +81,48 @@ TEST_CASE("overlapping_leases_violate_exclusion_within_the_assumptions_and_are_c
   beyond.hold(1, 2, 5, 19, 30);
   CHECK_FALSE(beyond.broken());
   CHECK(beyond.judge.figures().overlaps == 1);
+}
+
+TEST_CASE("readers_may_overlap_and_have_one_token_but_no_writer_is_beside_them") {
+  JudgeFixture fixture{Profile::within};
+  fixture.read(0, 2, 0, 10, 30);
+  fixture.read(1, 2, 5, 11, 20);
+  fixture.read(2, 1, 5, 12, 20);
+  CHECK_FALSE(fixture.broken());
+  fixture.hold(3, 3, 0, 21, 40);
+  CHECK(fixture.broken() == Rule::exclusion);
+}
+
+TEST_CASE("tokens_of_readers_and_writers_are_ordered") {
+  const std::uint64_t token = GENERATE(1, 2);
+  JudgeFixture fixture{Profile::within};
+  fixture.hold(0, 2, 0, 10, 20);
+  fixture.read(1, token, 20, 21, 30);
+  CHECK(fixture.broken() == Rule::tokens);
+}
+
+TEST_CASE("no_other_writer_has_the_lock_while_the_writer_becomes_a_reader") {
+  const bool is_between = GENERATE(true, false);
+  JudgeFixture fixture{Profile::within};
+  if (!is_between) fixture.judge.end(fixture.hold(1, 1, 0, 5, 30), LeaseEnd::given_back);
+  fixture.judge.end(fixture.hold(0, 2, 0, 10, 30), LeaseEnd::given_back);
+  if (is_between) fixture.judge.end(fixture.hold(1, 3, 11, 13, 30), LeaseEnd::given_back);
+  fixture.read(0, 4, 12, 14, 40, true);
+  CHECK(fixture.broken() == (is_between ? std::optional{Rule::exclusion} : std::nullopt));
+}
+
+TEST_CASE("a_fenced_store_shows_no_reader_two_versions") {
+  Stores stores;
+  const Stores::Seen first = stores.read_shared(5);
+  CHECK(stores.read(4).refused);                                        // an earlier writer
+  CHECK(stores.write(6, stores.read(6)) == Stores::Written::accepted);  // a later one
+  stores.read_again(5, first);
+  CHECK(stores.torn_unfenced == 1);
+  CHECK(stores.torn_fenced == 0);
+  const Stores::Seen next = stores.read_shared(7);
+  CHECK_FALSE(stores.read_shared(6).refused);  // readers have no order among each other
+  stores.read_again(7, next);
+  CHECK(stores.torn_unfenced == 1);
 }
 
 TEST_CASE("a_semaphore_has_no_more_holders_than_seats_whatever_these_are_called") {
