@@ -110,6 +110,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (is(core::shared_release_script)) return shared_release(call);
   if (command.at(1) == core::readable_source) return readable(call);
   if (command.at(1) == core::readers_source) return readers(call);
+  if (command.at(1) == core::reader_source) return reader(call);
   if (command.at(1) == core::seats_source) return seats(call);
   if (command.at(1) == core::ask_source) return ask(call);
   return error("ERR the fake does not know this script");

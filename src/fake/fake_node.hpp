@@ -75,6 +75,7 @@ class FakeNode {
   core::Reply shared_release(const Call&);
   core::Reply readable(const Call&);
   core::Reply readers(const Call&);
+  core::Reply reader(const Call&);
   void open(const Call&);
   void join(const Call&);
   [[nodiscard]] bool has_copy(const Call&);

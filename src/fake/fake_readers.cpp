@@ -103,6 +103,14 @@ Reply FakeNode::readable(const Call& call) {
   return integer(value(call, 0) == core::held_by_readers ? -2 : pttl(call.keys[0], call.now.time));
 }
 
+Reply FakeNode::reader(const Call& call) {
+  const std::string& set = call.values.at(0);
+  const std::string& id = call.values.at(1);
+  const bool is_reader = value(call, 0) == core::held_by_readers && sets_[set].contains(id);
+  const Entry* const own = is_reader ? find(own_key(set, id), call.now.time) : nullptr;
+  return string(own ? own->value : "");
+}
+
 Reply FakeNode::readers(const Call& call) {
   std::vector<Reply> owners;
   if (value(call, 0) != core::held_by_readers) return array({});

@@ -41,6 +41,8 @@ inline namespace v1 {
 ///
 /// Threads: as `std::shared_timed_mutex`. The mutex must outlive its guards. It shares the client's connections and keeps them
 /// alive, as a lease does: the client object may be moved or destroyed.
+///
+/// fork(): a child process has no lock of its parent, and joins none: the calls that lock throw `Errc::invalid_argument` there.
 class REDLOCK_EXPORT SharedMutex {
  public:
   /// Does no I/O. The first lock call reports invalid options and resources. `LockOptions::shared` has no effect, and

@@ -94,8 +94,9 @@ bool SharedMutex::try_lock_shared_for(Duration wait) {
   return join() || keep(client_.try_lock_for(resource_, wait, options_));
 }
 
-/// Joins other threads. Returns false if none has a lease that is young enough.
+/// Joins other threads. Returns false if none has a lease that is young enough. Those of the parent of a fork() are not ours.
 bool SharedMutex::join() {
+  client_.client().check_process();
   const std::lock_guard lock{mutex_};
   if (!newest_ || client_.client().now() >= newest_->joined_until || !newest_->lease.valid()) return false;
   readers_.emplace(std::this_thread::get_id(), newest_);

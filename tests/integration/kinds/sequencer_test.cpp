@@ -147,13 +147,15 @@ TEST_CASE("nodes_that_lost_their_data_do_not_make_a_lease_stale") {
   CHECK(f.service.check(f.sent(lease)) == State::unknown);
 }
 
-TEST_CASE("a_reader_of_a_shared_lock_is_checked_by_its_own_key") {
+TEST_CASE("a_reader_is_checked_by_the_lock_its_own_key_and_the_set_of_readers") {
   Fixture f;
   const Sequencer reader = Sequencer::parse("redlock1;s;7;0123456789abcdef;r");
   const std::string own = "redlock:s:{r}:0123456789abcdef";
   f.servers.command({"SET", own, "0123456789abcdef000000000000000000000000 web3 @1"});
   CHECK(f.service.check(reader) == State::stale);
   f.servers.command({"SET", "r", "redlock:shared"});
+  CHECK(f.service.check(reader) == State::stale);
+  f.servers.command({"SADD", "redlock:s:{r}", "0123456789abcdef"});
   CHECK(f.service.check(reader) == State::valid);
   CHECK(f.service.check(Sequencer::parse("redlock1;s;7;1123456789abcdef;r")) == State::stale);
   f.servers[0].command({"DEL", own});

@@ -17,6 +17,7 @@
 #include "os/pause.hpp"
 #include "redlock/error.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
+#include "redlock/kinds/shared_mutex.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -153,6 +154,38 @@ TEST_CASE("a_child_does_not_have_its_parents_recursive_mutex") {
   CHECK(servers.holding("resource", owner) == 3);
   mutex.unlock();
   CHECK(mutex.last_release() == Release::released);
+}
+
+TEST_CASE("a_child_does_not_join_the_readers_of_its_parent") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  InspectableLock locks{endpoints(nodes)};
+  redlock::SharedMutex mutex{locks, "resource", {.ttl = 60s, .renewal = redlock::Renewal::none}};
+  std::promise<void> may_end;
+  std::promise<std::string> owner;
+  const auto reader = std::async(std::launch::async, [&] {
+    mutex.lock_shared();
+    owner.set_value(mutex.lease()->owner_value());
+    may_end.get_future().wait();
+    mutex.unlock_shared();
+  });
+  const std::string key = "redlock:s:{resource}:" + owner.get_future().get().substr(0, 16);
+  REQUIRE(eventually([&] { return servers.having(key) == 3; }));
+  const auto is_refused = [](const auto& lock) {
+    try {
+      lock();
+      return false;
+    } catch (const redlock::Error& error) {
+      return error.code() == Errc::invalid_argument;
+    }
+  };
+  CHECK(in_child([&] {
+          if (!is_refused([&] { mutex.lock_shared(); })) return 1;
+          if (!is_refused([&] { return mutex.try_lock_shared(); })) return 2;
+          return is_refused([&] { mutex.lock(); }) && !mutex.lease() ? fine : 3;
+        }) == fine);
+  CHECK(servers.having(key) == 3);
+  may_end.set_value();
 }
 
 TEST_CASE("a_child_may_create_its_own_client") {

@@ -15,8 +15,8 @@
 #include "simulation/judge/history.hpp"
 #include "simulation/judge/line_judge.hpp"
 #include "simulation/judge/rule.hpp"
+#include "simulation/judge/stores.hpp"
 #include "simulation/scenario/schedule.hpp"
-#include "simulation/world/stores.hpp"
 
 namespace redlock::simulation {
 

@@ -5,7 +5,7 @@
 
 #include "redlock/core/line/line_messages.hpp"
 #include "redlock/core/wire/resp.hpp"
-#include "simulation/world/wire.hpp"
+#include "simulation/timeline/wire.hpp"
 #include "simulation/world/world.hpp"
 
 namespace redlock::simulation {

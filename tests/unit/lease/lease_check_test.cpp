@@ -19,7 +19,7 @@ using namespace redlock::core;
 using namespace std::chrono_literals;
 using State = redlock::SequencerState;
 
-enum : Step { copy, last };
+constexpr Step last{};
 
 const std::string id = "0123456789abcdef";
 /// The owner value of the attempt with this number, of one call.
@@ -89,17 +89,6 @@ std::string complaint_about(const Scenario<Fate>& scenario) {
   return {};
 }
 
-/// One node, of a shared lock.
-State state_of_shared(const Reply& own, const Reply& common) {
-  RecordingOutbox outbox{1};
-  LeaseCheck check{{"key", id, true}, 1, 50ms};
-  check.start(at(0ms), outbox);
-  check.answered(0, copy, own, at(1ms), outbox);
-  check.answered(0, last, common, at(1ms), outbox);
-  REQUIRE(check.done());
-  return check.state();
-}
-
 }  // namespace
 
 TEST_CASE("a_check_of_up_to_four_nodes_ends_when_a_majority_shows_the_lease_or_all_have_answered") {
@@ -125,48 +114,24 @@ TEST_CASE("two_of_five_nodes_cannot_make_a_lease_valid_or_stale") {
   }
 }
 
-TEST_CASE("a_check_reads_one_key_of_each_node_and_of_a_shared_lock_the_readers_own_one_before_it") {
+TEST_CASE("a_check_asks_each_node_one_question") {
+  const std::string questions[] = {
+      command({"GETRANGE", "key", "0", "1023"}),
+      command({"EVAL", reader_source, "1", "key", "redlock:s:{key}", id}),
+  };
   for (const bool is_shared : {false, true}) {
     RecordingOutbox outbox{2};
     LeaseCheck check{{"key", id, is_shared}, 2, 50ms};
     CHECK(check.connections_wanted(2) == 2);
     check.start(at(0ms), outbox);
     CHECK(check.deadline() == at(50ms));
-    std::vector<std::string> questions;
-    if (is_shared) questions.push_back(command({"GETRANGE", "redlock:s:{key}:" + id, "0", "1023"}));
-    questions.push_back(command({"GETRANGE", "key", "0", "1023"}));
-    std::vector<std::string> asked;
+    REQUIRE(outbox.sent().size() == 2);
     for (const Sent& sent : outbox.sent()) {
       CHECK(sent.options.send_by == at(50ms));
       CHECK_FALSE(sent.options.is_release);
-      if (sent.node == 1) asked.push_back(sent.command);
+      CHECK(sent.command == questions[is_shared ? 1 : 0]);
     }
-    CHECK(asked == questions);
-    CHECK(outbox.sent().size() == 2 * questions.size());
   }
-}
-
-TEST_CASE("a_reader_has_a_copy_where_its_own_key_is_and_readers_have_the_lock") {
-  const Reply ours = string_reply(owner_of_attempt(1));
-  const Reply open = string_reply("redlock:shared");
-  CHECK(state_of_shared(ours, open) == State::valid);
-  CHECK(state_of_shared(ours, string_reply("")) == State::stale);
-  CHECK(state_of_shared(ours, string_reply(of_somebody_else)) == State::stale);
-  CHECK(state_of_shared(ours, string_reply("redlock:shared ")) == State::stale);
-  CHECK(state_of_shared(string_reply(""), open) == State::stale);
-  CHECK(state_of_shared(string_reply(of_somebody_else), open) == State::stale);
-  CHECK(state_of_shared(loading(), open) == State::unknown);
-  CHECK(state_of_shared(ours, loading()) == State::unknown);
-  CHECK(state_of_shared(string_reply(""), string_reply(owner_of_attempt(1))) == State::stale);
-}
-
-TEST_CASE("a_node_that_refuses_the_first_question_is_not_asked_the_second") {
-  RecordingOutbox outbox{1};
-  outbox.refuse(0);
-  LeaseCheck check{{"key", id, true}, 1, 50ms};
-  check.start(at(0ms), outbox);
-  CHECK(check.done());
-  CHECK(outbox.sent().size() == 1);
 }
 
 TEST_CASE("an_unexpected_answer_to_a_check_is_no_vote") {

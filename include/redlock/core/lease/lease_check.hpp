@@ -9,15 +9,17 @@
 #include "redlock/core/operation/poll.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/wire/keys.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/core/wire/shown.hpp"
 #include "redlock/status.hpp"
 
 namespace redlock::inline v1::core {
 
-/// Reads the beginning of one key, of a shared lock of two, on every node. Done as soon as a majority has shown the lease, so
-/// that a node that hangs does not delay the holder's requests; otherwise when every node has answered or cannot answer any
-/// more. As an `Inspection`, it uses GETRANGE, and does not count a node that may have forgotten the key. That may become known
-/// only when the other nodes have answered as well.
+/// Reads the beginning of the lock's key on every node, or what a reader has there. Done as soon as a majority has shown the
+/// lease, so that a node that hangs does not delay the holder's requests; otherwise when every node has answered or cannot
+/// answer any more. As an `Inspection`, it uses GETRANGE, and does not count a node that may have forgotten the key. That may
+/// become known only when the other nodes have answered as well.
 ///
 /// The lease is valid if a majority shows one owner value that begins with the lease's id.
 class LeaseCheck final : public Poll {
@@ -32,17 +34,20 @@ class LeaseCheck final : public Poll {
 
   void start(Time now, Outbox& outbox) override {
     begin(now);
-    if (subject_.is_shared) ask_all(copy, reader_key(subject_.key, subject_.id), outbox);
-    ask_all(last, subject_.key, outbox);
+    const std::string question = this->question();
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, Step{}, question, outbox);
     decide(outbox);
   }
 
-  void answered(NodeIndex node, Step step, const Reply& reply, Time, Outbox& outbox) override {
+  /// Afterwards, *no* means that the node shows an owner, and *yes* that it shows none, as for `holding_in`.
+  void answered(NodeIndex node, Step, const Reply& reply, Time, Outbox& outbox) override {
     if (!awaits(node)) return;
-    if (!reply.is(Reply::Kind::string))
+    if (reply.is(Reply::Kind::string)) {
+      tally_[node].owner = reply.text;
+      tally_.mark(node, reply.text.empty() ? Tally::Mark::yes : Tally::Mark::no);
+    } else {
       tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "a valid answer to GETRANGE"));
-    else
-      read(node, step, reply.text);
+    }
     decide(outbox);
   }
 
@@ -58,20 +63,9 @@ class LeaseCheck final : public Poll {
   }
 
  private:
-  enum : Step { copy, last };
-
-  void ask_all(Step step, const std::string& key, Outbox& outbox) {
-    const std::string question = read_owner_command(key);
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node)
-      if (awaits(node)) ask(node, step, question, outbox);
-  }
-
-  /// Afterwards, *no* means that the node shows an owner, and *yes* that it shows none, as for `holding_in`.
-  void read(NodeIndex node, Step step, const std::string& value) {
-    if (step == copy || !subject_.is_shared) tally_[node].owner = value;
-    if (step == copy) return;
-    if (subject_.is_shared && value != held_by_readers) tally_[node].owner.reset();
-    tally_.mark(node, tally_[node].owner.value_or("").empty() ? Tally::Mark::yes : Tally::Mark::no);
+  [[nodiscard]] std::string question() const {
+    if (!subject_.is_shared) return read_owner_command(subject_.key);
+    return command({"EVAL", reader_source, "1", subject_.key, readers_key(subject_.key), subject_.id});
   }
   [[nodiscard]] bool is_of_others(NodeIndex node) const {
     return tally_.is(node, Tally::Mark::no) && !tally_[node].owner->starts_with(subject_.id);

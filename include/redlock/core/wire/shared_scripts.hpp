@@ -146,6 +146,14 @@ inline constexpr std::string_view readers_source =
     "if value~='' and #readers<100 then readers[#readers+1]=value end end "
     "return readers";
 
+/// Returns the beginning of the owner value of the reader ARGV[2], an id, if it has a copy of the lock KEYS[1] with the set
+/// ARGV[1]; else an empty text.
+inline constexpr std::string_view reader_source =
+    "local call=redis.call "
+    "if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' or call('SISMEMBER',ARGV[1],ARGV[2])==0 then return "
+    "'' end "
+    "return call('GETRANGE',ARGV[1]..':'..ARGV[2],0,1023)";
+
 /// The scripts that the handshake loads. Any of them may be needed on a node that is slower than a majority: its NOSCRIPT would
 /// come when the operation is decided.
 inline constexpr const Script* loaded_scripts[] = {
