@@ -37,7 +37,7 @@ Operation Operations::call_of_reader() {
   const std::string owner = any_owner(random_);
   const std::string set{readers_key};
   const std::string own = own_key(owner);
-  Operation operation{.expiring = {"lock", set, own}};
+  Operation operation{.words = {}, .expiring = {"lock", set, own}};
   if (random_.one_in(4)) {
     const std::string id{core::holder_id(owner)};
     operation.words = random_.one_in(2)   ? Texts{"DEL", random_.pick({set, own, std::string{"lock"}})}

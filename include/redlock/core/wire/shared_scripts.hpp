@@ -16,6 +16,8 @@ namespace redlock::inline v1::core {
 // A writer takes and releases KEYS[1] by the scripts of exclusive locks, which know nothing of readers. So the other keys may
 // outlive the lock of the readers, until the next ones open it or until they expire.
 //
+// What may fail comes before the lock's key is set.
+//
 // The names of other readers' keys are derived from the set, so they are not among KEYS. Single servers do not mind.
 
 /// Grants a shared lock: opens it for readers, or joins them, and returns the counter. If a writer has the lock, changes
@@ -42,6 +44,15 @@ inline constexpr Script shared_grant_script{
     "if not counter or counter<0 or counter%1~=0 or counter>9007199254740990 then "
     "if type(text)=='table' and not string.find(text.err,'WRONGTYPE') then return text end "
     "return redis.error_reply('BADCOUNTER '..KEYS[2]..' is not a whole number from 0 to 2^53-2') end "
+    "if opens then "
+    "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do call('DEL',KEYS[3]..':'..id) end "
+    "call('DEL',KEYS[3]) end "
+    "local id=string.sub(ARGV[1],1,16) "
+    "local own=KEYS[3]..':'..id "
+    "local lives=math.max(ARGV[2],ttl) "
+    "call('SADD',KEYS[3],id) "
+    "call('PEXPIRE',KEYS[3],lives) "
+    "call('SET',own,ARGV[1],'PX',ARGV[2]) "
     "local raised=counter "
     "if opens or counter==0 then "
     "raised=ARGV[3] "
@@ -51,19 +62,11 @@ inline constexpr Script shared_grant_script{
     "local time=call('TIME') "
     "raised=math.max(counter+1,math.min(raised,time[1]*1000000+time[2]+86400000000,9e15)) end "
     "local set=ARGV[4]=='0' and try('SET',KEYS[2],raised) or try('SET',KEYS[2],raised,'PX',ARGV[4]) "
-    "if set.err then return set end end "
-    "if opens then "
-    "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do call('DEL',KEYS[3]..':'..id) end "
-    "call('DEL',KEYS[3]) end "
-    "local id=string.sub(ARGV[1],1,16) "
-    "local own=KEYS[3]..':'..id "
-    "call('SADD',KEYS[3],id) "
-    "call('SET',own,ARGV[1],'PX',ARGV[2]) "
-    "call('SET',KEYS[1],'redlock:shared','PX',math.max(ARGV[2],ttl)) "
-    "call('PEXPIRE',KEYS[3],call('PTTL',KEYS[1])) "
+    "if set.err then call('DEL',own) call('SREM',KEYS[3],id) return set end end "
+    "call('SET',KEYS[1],'redlock:shared','PX',lives) "
     "if ARGV[4]~='0' then call('PEXPIRE',KEYS[2],ARGV[4]) end "
     "return tonumber(raised)",
-    "85074610fa59ce9d66cc4d6f170c4c0f445ff3db"};
+    "631c78534cb909ebbd3bfd3867e7e5424f9c10c9"};
 
 /// Prolongs the reader's own key, the set and the lock to at least ARGV[2] ms, and returns 1 if the reader has a copy. Else
 /// returns 0, or -1 if a writer has the lock. If there is a counter, it is kept for ARGV[3] ms more.
@@ -101,17 +104,18 @@ inline constexpr Script shared_put_back_script{
     "if ARGV[3]-counter>1e6 then "
     "local time=call('TIME') "
     "if tonumber(ARGV[3])>math.min(time[1]*1000000+time[2]+172800000000,9e15) then return -1 end end "
-    "counter=math.max(opens and counter+1 or counter,ARGV[3]) "
-    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
     "if opens then "
     "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do call('DEL',KEYS[3]..':'..id) end "
     "call('DEL',KEYS[3]) end "
+    "local lives=math.max(ARGV[2],ttl) "
     "call('SADD',KEYS[3],id) "
+    "call('PEXPIRE',KEYS[3],lives) "
+    "counter=math.max(opens and counter+1 or counter,ARGV[3]) "
+    "if ARGV[4]=='0' then call('SET',KEYS[2],counter) else call('SET',KEYS[2],counter,'PX',ARGV[4]) end "
     "call('SET',own,ARGV[1],'PX',ARGV[2]) "
-    "call('SET',KEYS[1],'redlock:shared','PX',math.max(ARGV[2],ttl)) "
-    "call('PEXPIRE',KEYS[3],call('PTTL',KEYS[1])) "
+    "call('SET',KEYS[1],'redlock:shared','PX',lives) "
     "return 1",
-    "6d1a25b6217e44ef96a2f400caaf313ead056cb0"};
+    "c9305c54e139a09d41a364350a366e2dfd64a5a0"};
 
 /// Deletes the copy of the reader ARGV[1] and returns 1 if it had one, else returns 0. The last reader frees the lock KEYS[1].
 /// Here, the set is KEYS[2].
