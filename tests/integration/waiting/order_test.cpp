@@ -137,6 +137,8 @@ TEST_CASE("the_order_outlives_a_restart_of_the_node_that_keeps_it") {
   for (const InspectableLock& client : f.clients)
     REQUIRE(eventually([&] { return client.ready_nodes() == 5; }));
   REQUIRE(eventually([&] { return after.length_at(chosen_gate(f.clients.back())) == all - 3; }));
+  // As above: whoever came there before those that precede it has to learn that it is not the first one any more.
+  REQUIRE(after.wait_until_all_know_their_places(all - 3));
   f.serve_all();
   CHECK(f.calls.served() == numbers(all));
 }
