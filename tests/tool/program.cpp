@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/eventually.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::testing {
@@ -62,6 +63,15 @@ Program::Ending Program::wait() {
 }
 
 std::string Program::errors() const { return read_file(group_.folder() + "/errors"); }
+
+bool last_line_has(const Program& program, const std::string& text) {
+  return eventually([&] {
+    std::string last;
+    std::istringstream lines{program.output()};
+    for (std::string line; std::getline(lines, line);) last = line;
+    return last.find(text) != std::string::npos;
+  });
+}
 
 std::size_t children_of(pid_t process) {
   const std::string id = std::to_string(process);

@@ -38,6 +38,9 @@ class Program {
   pid_t pid_ = 0;
 };
 
+/// Waits until the last line of the output contains the text.
+[[nodiscard]] bool last_line_has(const Program&, const std::string& text);
+
 /// The number of child processes.
 [[nodiscard]] std::size_t children_of(pid_t process);
 

@@ -86,9 +86,9 @@ class REDLOCK_EXPORT SharedMutex {
   void unlock_shared();
 
   /// The writer becomes a reader, and no other writer has the lock in between. Blocks as `LockClient::downgrade` does. Throws
-  /// `Error` as that call reports it (`lost`, `no_quorum`, `too_slow`, `misconfigured`): then this thread has not locked the mutex any more, and must
-  /// not unlock it. Throws `invalid_argument`, and the thread is still the writer, while `LockOptions::at_least` is not over.
-  /// The name is that of Boost.Thread.
+  /// `Error` as that call reports it (`lost`, `no_quorum`, `too_slow`, `misconfigured`): then this thread has not locked the
+  /// mutex any more, and must not unlock it. Throws `invalid_argument`, and the thread is still the writer, while
+  /// `LockOptions::at_least` is not over. The name is that of Boost.Thread.
   void unlock_and_lock_shared();
 
   /// Returns the lease of this thread, which other readers may share; null if this thread has not locked the mutex. Valid until

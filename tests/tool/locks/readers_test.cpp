@@ -60,16 +60,6 @@ std::string name_of(const redlock::Lease& lease, const std::string& label) {
   return lease.owner_value().substr(0, 8) + ' ' + label;
 }
 
-/// Waits until the last line of the output contains the text.
-bool says(const Program& watch, const std::string& text) {
-  return eventually([&] {
-    std::string last;
-    std::istringstream lines{watch.output()};
-    for (std::string line; std::getline(lines, line);) last = line;
-    return last.find(text) != std::string::npos;
-  });
-}
-
 }  // namespace
 
 TEST_CASE("a_shared_command_runs_beside_other_readers_but_not_beside_a_writer") {
@@ -86,7 +76,7 @@ TEST_CASE("a_shared_command_runs_beside_other_readers_but_not_beside_a_writer") 
   };
   {
     Program reader = start({"--shared", "r", "s"});
-    REQUIRE(says(reader, "begun"));
+    REQUIRE(last_line_has(reader, "begun"));
     CHECK(ends_with({"--shared", "r"}) == 0);
     CHECK(ends_with({"--shared", "s", "r"}) == 0);
     CHECK(ends_with({"r"}) == 1);
@@ -96,7 +86,7 @@ TEST_CASE("a_shared_command_runs_beside_other_readers_but_not_beside_a_writer") 
     CHECK(reader.wait().code == 128 + SIGTERM);
   }
   Program writer = start({"r"});
-  REQUIRE(says(writer, "begun"));
+  REQUIRE(last_line_has(writer, "begun"));
   CHECK(ends_with({"--shared", "r"}) == 1);
   CHECK(ends_with({"--shared", "s"}) == 0);
   writer.signal(SIGTERM);
@@ -189,12 +179,12 @@ TEST_CASE("watch_prints_a_line_when_a_reader_comes_or_goes") {
     Program watch{tool({"watch", "--restart-guard", "off", resource}), {nodes_variable(nodes.urls())}};
     Program json{tool({"watch", "--json", "--restart-guard", "off", resource}),
                  {nodes_variable(nodes.urls())}};
-    REQUIRE(says(watch, "free"));
+    REQUIRE(last_line_has(watch, "free"));
     redlock::Lease first = locks.lock(resource, reading).value();
-    REQUIRE(says(watch, " UTC  held by 1 reader: " + name_of(first, "web1:17")));
+    REQUIRE(last_line_has(watch, " UTC  held by 1 reader: " + name_of(first, "web1:17")));
     redlock::Lease second = locks.lock(resource, reading).value();
-    REQUIRE(says(watch, " UTC  held by 2 readers: "));
-    REQUIRE(says(json, second.owner_value()));
+    REQUIRE(last_line_has(watch, " UTC  held by 2 readers: "));
+    REQUIRE(last_line_has(json, second.owner_value()));
     const std::string output = json.output();
     const std::size_t begin = output.rfind('\n', output.size() - 2) + 1;
     const auto last = nlohmann::json::parse(output.substr(begin));
@@ -202,9 +192,9 @@ TEST_CASE("watch_prints_a_line_when_a_reader_comes_or_goes") {
     CHECK(last["readers"].size() == 2);
     CHECK_FALSE(last.contains("owner"));
     first.release();
-    REQUIRE(says(watch, " UTC  held by 1 reader: " + name_of(second, "web1:17")));
+    REQUIRE(last_line_has(watch, " UTC  held by 1 reader: " + name_of(second, "web1:17")));
     second.release();
-    REQUIRE(says(watch, "free"));
+    REQUIRE(last_line_has(watch, "free"));
   }
 }
 
@@ -289,8 +279,8 @@ TEST_CASE("revoke_asks_all_readers") {
   };
   Program first = start();
   Program second = start();
-  REQUIRE(says(first, "begun"));
-  REQUIRE(says(second, "begun"));
+  REQUIRE(last_line_has(first, "begun"));
+  REQUIRE(last_line_has(second, "begun"));
   const Program::Ending asked = run_tool({"revoke", "r", "a count begins"}, nodes.urls());
   CHECK(asked.code == 0);
   CHECK(asked.output == "Asked all readers to give up r.\n");

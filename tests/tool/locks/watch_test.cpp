@@ -17,38 +17,24 @@
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 
-namespace {
-
-/// Waits until the last line of the output contains the text.
-bool says(const Program& watch, const std::string& text) {
-  return eventually([&] {
-    std::string last;
-    std::istringstream lines{watch.output()};
-    for (std::string line; std::getline(lines, line);) last = line;
-    return last.find(text) != std::string::npos;
-  });
-}
-
-}  // namespace
-
 TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   LocalNodes nodes{3};
   redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
   Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
-  REQUIRE(says(watch, " UTC  free"));
+  REQUIRE(last_line_has(watch, " UTC  free"));
   redlock::Lease first = locks.lock("r", {.ttl = 1h, .label = "first\n"}).value();
-  REQUIRE(says(watch, " UTC  held by first\\x0a since 2"));
-  CHECK(says(watch, ", token " + std::to_string(first.fencing_token().value())));
+  REQUIRE(last_line_has(watch, " UTC  held by first\\x0a since 2"));
+  CHECK(last_line_has(watch, ", token " + std::to_string(first.fencing_token().value())));
   redlock::Lease second = locks
                               .adopt({"r", first.owner_value(), first.fencing_token()},
                                      {.ttl = 1h, .at_least = 1h, .label = "second"})
                               .value();
-  REQUIRE(says(watch, " UTC  held by second since 2"));
+  REQUIRE(last_line_has(watch, " UTC  held by second since 2"));
   second.release();
-  REQUIRE(says(watch, " UTC  kept by at_least, free in "));
+  REQUIRE(last_line_has(watch, " UTC  kept by at_least, free in "));
   nodes.kill(0);
   nodes.kill(1);
-  REQUIRE(says(watch, " of 3 nodes answered"));
+  REQUIRE(last_line_has(watch, " of 3 nodes answered"));
   CHECK(watch.output().find(" UTC  unknown: only ") != std::string::npos);
   watch.signal(SIGTERM);
   const Program::Ending ending = watch.wait();
@@ -60,7 +46,7 @@ TEST_CASE("watch_seldom_asks_nodes_that_report_changes") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
-  REQUIRE(says(watch, " UTC  free"));
+  REQUIRE(last_line_has(watch, " UTC  free"));
   REQUIRE(eventually([&] { return servers.calls("subscribe") == 3; }));
   // Each node that begins to listen is a reason to ask; the other questions come once a second.
   const auto asked = servers[0].calls("pttl");
@@ -73,11 +59,11 @@ TEST_CASE("watch_sees_changes_also_where_the_nodes_cannot_report_them") {
   LocalNodes nodes{1, {.arguments = {"--rename-command", "SUBSCRIBE", "LISTEN"}}};
   redlock::Redlock locks{nodes.urls(), {.restart_guard = redlock::RestartGuard::off}};
   Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
-  REQUIRE(says(watch, " UTC  free"));
+  REQUIRE(last_line_has(watch, " UTC  free"));
   redlock::Lease lease = locks.lock("r", {.ttl = 1h, .label = "web3:4711"}).value();
-  REQUIRE(says(watch, " UTC  held by web3:4711 since 2"));
+  REQUIRE(last_line_has(watch, " UTC  held by web3:4711 since 2"));
   CHECK(lease.release() == redlock::Release::released);
-  REQUIRE(says(watch, " UTC  free"));
+  REQUIRE(last_line_has(watch, " UTC  free"));
 }
 
 TEST_CASE("watch_ends_when_nobody_reads_its_output") {
@@ -95,7 +81,7 @@ TEST_CASE("watch_ends_with_success_at_SIGINT_and_SIGTERM_and_reports_other_signa
   LocalNodes nodes{1};
   for (const auto& [signal, code] : {std::pair{SIGINT, 0}, {SIGTERM, 0}, {SIGHUP, 128 + SIGHUP}}) {
     Program watch{tool({"watch", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
-    REQUIRE(says(watch, " UTC  free"));
+    REQUIRE(last_line_has(watch, " UTC  free"));
     watch.signal(signal);
     const Program::Ending ending = watch.wait();
     CAPTURE(signal);
@@ -109,9 +95,9 @@ TEST_CASE("watch_as_json_has_an_object_in_each_line") {
   redlock::Redlock locks{endpoints(nodes), {.restart_guard = redlock::RestartGuard::off}};
   redlock::Lease lease = locks.lock("r", {.ttl = 1h, .label = "web3:4711"}).value();
   Program watch{tool({"watch", "--json", "--restart-guard", "off", "r"}), {nodes_variable(nodes.urls())}};
-  REQUIRE(says(watch, "\"held\""));
+  REQUIRE(last_line_has(watch, "\"held\""));
   CHECK(lease.release() == redlock::Release::released);
-  REQUIRE(says(watch, "\"free\""));
+  REQUIRE(last_line_has(watch, "\"free\""));
   watch.signal(SIGTERM);
   const Program::Ending ending = watch.wait();
   CHECK(ending.code == 0);

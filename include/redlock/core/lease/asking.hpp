@@ -17,7 +17,8 @@
 namespace redlock::inline v1::core {
 
 /// Runs the script on all nodes, which asks the holder, or all readers. Names the script by its source, because it is rarely
-/// used. In the tally, no means that a holder was asked there, and yes that nobody has the lock. Source: `Revocable` of Apache Curator, where a lock can be asked for as well.
+/// used. In the tally, no means that a holder was asked there, and yes that nobody has the lock. Source: `Revocable` of Apache
+/// Curator, where a lock can be asked for as well.
 class Asking final : public Poll {
  public:
   static constexpr std::size_t longest_reason = longest_why;  // in bytes

@@ -20,9 +20,9 @@
 
 namespace redlock::inline v1::core {
 
-/// Reads the beginning of the key's value, its PTTL, the readers, the fencing counter and the line on every node. Uses GETRANGE, because GET could transfer a huge value of a data key with the
-/// same name, over a connection that other operations share. A node that refuses to show the line or the readers shows the rest. In the
-/// tally, yes means free, and no means held.
+/// Reads the beginning of the key's value, its PTTL, the readers, the fencing counter and the line on every node. Uses
+/// GETRANGE, because GET could transfer a huge value of a data key with the same name, over a connection that other operations
+/// share. A node that refuses to show the line or the readers shows the rest. In the tally, yes means free, and no means held.
 class Inspection final : public Poll {
  public:
   Inspection(std::string key, std::size_t nodes, Span node_timeout)
