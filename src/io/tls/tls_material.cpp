@@ -13,7 +13,7 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& value) {
+[[noreturn]] void unusable(const std::string& what, const std::string& value) {
   throw Error{Errc::invalid_argument, what + ' ' + value + ": " + last_error_text()};
 }
 
@@ -23,13 +23,13 @@ bool trusts_system(const TlsOptions& options) { return options.ca_file.empty() &
 
 void trust(SSL_CTX* context, const TlsOptions& options) {
   if (trusts_system(options)) {
-    if (SSL_CTX_set_default_verify_paths(context) != 1) refuse("the CAs of the system", "");
+    if (SSL_CTX_set_default_verify_paths(context) != 1) unusable("the CAs of the system", "");
     return;
   }
   if (!options.ca_file.empty() && SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1)
-    refuse("ca_file", options.ca_file);
+    unusable("ca_file", options.ca_file);
   if (!options.ca_path.empty() && SSL_CTX_load_verify_dir(context, options.ca_path.c_str()) != 1)
-    refuse("ca_path", options.ca_path);
+    unusable("ca_path", options.ca_path);
 }
 
 void identify(SSL_CTX* context, const TlsOptions& options) {
@@ -39,9 +39,9 @@ void identify(SSL_CTX* context, const TlsOptions& options) {
   // Without this, OpenSSL asks for a passphrase on the terminal, and waits.
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
   if (SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) != 1)
-    refuse("cert_file", options.cert_file);
+    unusable("cert_file", options.cert_file);
   if (SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1)
-    refuse("key_file", options.key_file);
+    unusable("key_file", options.key_file);
 }
 
 Context make_context(const TlsOptions& options) {
@@ -57,10 +57,10 @@ Context make_context(const TlsOptions& options) {
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context.get(), &TlsTransport::keep);
   if (!options.ciphers.empty() && SSL_CTX_set_cipher_list(context.get(), options.ciphers.c_str()) != 1)
-    refuse("ciphers", options.ciphers);
+    unusable("ciphers", options.ciphers);
   if (!options.ciphersuites.empty() &&
       SSL_CTX_set_ciphersuites(context.get(), options.ciphersuites.c_str()) != 1)
-    refuse("ciphersuites", options.ciphersuites);
+    unusable("ciphersuites", options.ciphersuites);
   trust(context.get(), options);
   identify(context.get(), options);
   return context;

@@ -10,15 +10,14 @@
 namespace redlock::tool {
 namespace {
 
-using nlohmann::json;
 using std::chrono::duration;
 
 template <class Value>
-void put(json& to, const char* name, const std::optional<Value>& value) {
+void put(nlohmann::json& to, const char* name, const std::optional<Value>& value) {
   if (value) to[name] = *value;
 }
 
-json json_of(const ClockFacts& clock) {
+nlohmann::json json_of(const ClockFacts& clock) {
   const auto ms = [](std::chrono::nanoseconds time) { return duration<double, std::milli>{time}.count(); };
   return {{"offset_ms", ms(clock.offset)},
           {"offset_uncertainty_ms", ms(clock.offset_uncertainty)},
@@ -26,13 +25,13 @@ json json_of(const ClockFacts& clock) {
           {"rate_uncertainty", clock.rate_uncertainty}};
 }
 
-json json_of(const NodeView& view, const Survey& survey) {
+nlohmann::json json_of(const NodeView& view, const Survey& survey) {
   const NodeFacts& facts = view.facts;
-  json node{{"node", view.report.node},
-            {"state", state_of(view)},
-            {"status", to_string(view.report.status)},
-            {"votes", view.votes()},
-            {"unseen", unseen_on(view, survey.options)}};
+  nlohmann::json node{{"node", view.report.node},
+                      {"state", state_of(view)},
+                      {"status", to_string(view.report.status)},
+                      {"votes", view.votes()},
+                      {"unseen", unseen_on(view, survey.options)}};
   if (view.report.votes_in) node["votes_in_ms"] = milliseconds_of(*view.report.votes_in);
   if (!view.report.message.empty()) node["message"] = view.report.message;
   if (facts.certificate_end) node["certificate_end"] = facts.certificate_end->time_since_epoch().count();
@@ -53,17 +52,17 @@ json json_of(const NodeView& view, const Survey& survey) {
   }
   if (facts.clock) node["clock"] = json_of(*facts.clock);
   if (facts.round_trip) node["round_trip_ms"] = duration<double, std::milli>{*facts.round_trip}.count();
-  if (facts.missing) node["missing_rights"] = json::array();
+  if (facts.missing) node["missing_rights"] = nlohmann::json::array();
   for (const MissingRight& right : facts.missing.value_or(std::vector<MissingRight>{}))
     node["missing_rights"].push_back(right.rule);
   return node;
 }
 
-json json_of(const Finding& finding) {
-  json object{{"severity", to_string(finding.severity)},
-              {"id", finding.id},
-              {"text", finding.text},
-              {"advice", finding.advice}};
+nlohmann::json json_of(const Finding& finding) {
+  nlohmann::json object{{"severity", to_string(finding.severity)},
+                        {"id", finding.id},
+                        {"text", finding.text},
+                        {"advice", finding.advice}};
   if (!finding.node.empty()) object["node"] = finding.node;
   return object;
 }
@@ -72,12 +71,12 @@ json json_of(const Finding& finding) {
 
 void print_report_as_json(const Survey& survey, const std::vector<Finding>& findings) {
   constexpr const char* states[] = {"healthy", "degraded", "unsafe"};
-  json all{{"state", states[static_cast<std::size_t>(worst(findings))]},
-           {"votes", survey.votes()},
-           {"needed", survey.quorum()},
-           {"node_timeout_ms", duration<double, std::milli>{survey.node_timeout()}.count()},
-           {"nodes", json::array()},
-           {"findings", json::array()}};
+  nlohmann::json all{{"state", states[static_cast<std::size_t>(worst(findings))]},
+                     {"votes", survey.votes()},
+                     {"needed", survey.quorum()},
+                     {"node_timeout_ms", duration<double, std::milli>{survey.node_timeout()}.count()},
+                     {"nodes", nlohmann::json::array()},
+                     {"findings", nlohmann::json::array()}};
   if (const auto deployment = survey.deployment()) {
     all["deployment"] = deployment->deployment;
     all["max_ttl_ms"] = deployment->limits.max_ttl.count();
