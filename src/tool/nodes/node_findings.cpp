@@ -69,7 +69,7 @@ class Examination {
     const std::string missing = node_.missing(Use::locking);
     if (!missing.empty())
       return add(Severity::degraded, "missing_rights", "its user may not do what locks need: " + missing,
-                 "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+                 remedy_of(missing));
     if (has_voted(node_.report)) return;
     const std::string details = printable(node_.report.message);
     add(Severity::degraded, "not_voting",
@@ -82,18 +82,15 @@ class Examination {
     if (facts_.tracks == false)
       add(Severity::degraded, "no_tracking", "the server cannot report deleted locks, so holders notice late",
           "Use Redis 6 or later, or Valkey.");
-    if (const std::string missing = node_.missing(Use::noticing); !missing.empty())
-      add(Severity::degraded, "no_tracking",
-          "its user may not listen to deleted locks, so holders notice after up to a tenth of the ttl",
-          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
-    if (const std::string missing = node_.missing(Use::lining); !missing.empty())
-      add(Severity::degraded, "no_line",
-          "its user may not do what the waiting line needs, so waiting calls may get the lock in any order",
-          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
-    if (const std::string missing = node_.missing(Use::naming); !missing.empty())
-      add(Severity::note, "no_name",
-          "its user may not name its connections, so the server's ACL LOG has an entry for each",
-          "Run on the server, with the name of the user: ACL SETUSER NAME " + missing);
+    lacks(Use::noticing, Severity::degraded, "no_tracking",
+          "its user may not listen to deleted locks, so holders notice after up to a tenth of the ttl");
+    lacks(Use::lining, Severity::degraded, "no_line",
+          "its user may not do what the waiting line needs, so waiting calls may get the lock in any order");
+    lacks(Use::sharing, Severity::note, "no_sharing", "its user may not take shared locks");
+    lacks(Use::asking, Severity::note, "no_requests",
+          "its user may neither ask holders to give up their locks, nor be asked");
+    lacks(Use::naming, Severity::note, "no_name",
+          "its user may not name its connections, so the server's ACL LOG has an entry for each");
   }
 
   void memory() {
@@ -165,6 +162,14 @@ class Examination {
   }
 
  private:
+  static std::string remedy_of(const std::string& missing) {
+    return "Run on the server, with the name of the user: ACL SETUSER NAME " + missing;
+  }
+  /// Adds the finding if the user lacks rights for this use.
+  void lacks(Use use, Severity severity, std::string id, std::string text) {
+    if (const std::string missing = node_.missing(use); !missing.empty())
+      add(severity, std::move(id), std::move(text), remedy_of(missing));
+  }
   void add(Severity severity, std::string id, std::string text, std::string advice) {
     to_.push_back({severity, std::move(id), node_.report.node, std::move(text), std::move(advice)});
   }

@@ -17,6 +17,8 @@ enum class Use : std::uint8_t {
   locking,   ///< Without it the node cannot vote, or the lock cannot be extended or released.
   noticing,  ///< Without it deleted locks are noticed late.
   lining,    ///< Without it calls do not stand in line, or overtake those who do.
+  sharing,   ///< Without it locks cannot be taken shared.
+  asking,    ///< Without it holders are not asked to give a lock up.
   naming,    ///< Without it connections have no name on the server.
 };
 

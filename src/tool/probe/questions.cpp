@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "redlock/core/wire/keys.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "tool/probe/dialogue.hpp"
@@ -114,10 +115,11 @@ Question right(std::string rule, std::initializer_list<string_view> words, Use u
 
 const std::string no_script(40, '0');
 
-/// A call of a script that does not exist needs the right to read and to write its key.
-Question key_right(const std::string& key) {
-  return {core::command({"EVALSHA", no_script, "1", key}), [key](const Reply& reply, NodeFacts& facts) {
-            if (refusal_of(reply) == Refusal::key) add(facts, Use::locking, '~' + key);
+/// A call of a script that does not exist needs the right to read and to write its key. `pattern`: what a rule has to allow.
+Question key_right(const std::string& key, const std::string& pattern, Use use = Use::locking) {
+  return {core::command({"EVALSHA", no_script, "1", key}),
+          [rule = '~' + pattern, use](const Reply& reply, NodeFacts& facts) {
+            if (refusal_of(reply) == Refusal::key) add(facts, use, rule);
           }};
 }
 
@@ -126,6 +128,37 @@ Question resource_right(const std::string& key) {
             facts.refuses_resource = refusal_of(reply) == Refusal::key;
             if (facts.refuses_resource) add(facts, Use::locking, '~' + key);
           }};
+}
+
+/// SADD has no form without an effect. This script takes its effect back, and does not begin if it may not do that.
+constexpr string_view add_and_remove =
+    "local removed = redis.pcall('SREM', KEYS[1], 'nobody')"
+    " if type(removed) == 'table' then return 0 end"
+    " local added = redis.pcall('SADD', KEYS[1], 'nobody')"
+    " redis.call('SREM', KEYS[1], 'nobody')"
+    " return added";
+
+/// Servers say it in one of two ways: `can't run this command or subcommand`, `no permissions to run the 'sadd' command`.
+void note_addition(const Reply& reply, NodeFacts& facts) {
+  if (!reply.is(Reply::Kind::error)) return;
+  const string_view text{reply.text};
+  if (text.find("can't run this command") != text.npos || text.find("'sadd'") != text.npos)
+    add(facts, Use::sharing, "+sadd");
+}
+
+std::vector<Question> rights_to_share(const std::string& unused, const std::string& lock_key) {
+  constexpr auto sharing = Use::sharing;
+  const std::string readers = core::readers_key(lock_key);
+  return {right("srem", {"SREM", unused, "nobody"}, sharing),
+          right("sismember", {"SISMEMBER", unused, "nobody"}, sharing),
+          right("smembers", {"SMEMBERS", unused}, sharing),
+          {core::command({"EVAL", add_and_remove, "1", unused}), note_addition},
+          key_right(core::reader_key(lock_key, "0"), readers + '*', sharing)};
+}
+
+Question right_to_ask(const std::string& lock_key) {
+  const std::string requests = core::request_prefix(lock_key);
+  return key_right(requests + '0', requests + '*', Use::asking);
 }
 
 std::vector<Question> rights_in_line(const std::string& unused, const std::string& lock_key) {
@@ -215,12 +248,15 @@ std::vector<Question> all_questions(const Endpoint& node, const ProbeOptions& op
   append(questions, about_server());
   append(questions, rights(options.unused_key));
   questions.push_back(resource_right(options.lock_key));
-  questions.push_back(key_right(core::counter_key(options.lock_key)));
+  const std::string counter = core::counter_key(options.lock_key);
+  questions.push_back(key_right(counter, counter));
   append(questions, rights_in_line(options.unused_key, options.lock_key));
+  append(questions, rights_to_share(options.unused_key, options.lock_key));
+  questions.push_back(right_to_ask(options.lock_key));
   if (!options.is_guarded) return questions;
   const core::MarkerKeys keys{options.key_prefix};
-  questions.push_back(key_right(keys.marker));
-  questions.push_back(key_right(keys.quarantine));
+  questions.push_back(key_right(keys.marker, keys.marker));
+  questions.push_back(key_right(keys.quarantine, keys.quarantine));
   questions.push_back({core::look_command(keys), note_marker});
   return questions;
 }

@@ -144,11 +144,36 @@ TEST_CASE("a_missing_right_to_stand_in_line_degrades") {
              contains("ACL SETUSER NAME ~redlock:q?:{app:invoices}"));
 }
 
-TEST_CASE("a_missing_right_to_be_named_is_a_note") {
+TEST_CASE("a_missing_right_that_not_every_user_needs_is_a_note") {
   WithUser f;
-  f.allow(without("+client|setname"));
-  const Findings found{f.urls, {}, "app:invoices"};
-  CHECK(found.finding("no_name", f.f.urls[0]).severity == Severity::note);
+  struct Missing {
+    std::string rule;
+    std::string id;
+    std::string advised;
+  };
+  for (const auto& [rule, id, advised] :
+       {Missing{"+client|setname", "no_name", "+client|setname"}, Missing{"+sadd", "no_sharing", "+sadd"},
+        Missing{"+srem", "no_sharing", "+srem"}, Missing{"+smembers", "no_sharing", "+smembers"},
+        Missing{"+sismember", "no_sharing", "+sismember"},
+        Missing{"~redlock:s:{app:*", "no_sharing", "~redlock:s:{app:invoices}*"},
+        Missing{"~redlock:a:{app:*", "no_requests", "~redlock:a:{app:invoices}:*"}}) {
+    CAPTURE(rule);
+    f.allow(without(rule));
+    const Findings found{f.urls, {}, "app:invoices"};
+    CHECK(found.survey.votes() == 3);
+    const Finding& note = found.finding(id, f.f.urls[0]);
+    CHECK(note.severity == Severity::note);
+    CHECK(note.advice == "Run on the server, with the name of the user: ACL SETUSER NAME " + advised);
+  }
+}
+
+TEST_CASE("questions_about_rights_leave_nothing_on_the_servers") {
+  const WithUser f;
+  const Diagnosis all{f.urls, {"--resource", "app:invoices"}};
+  CHECK(all.all["votes"] == 3);
+  RawClient server{f.f.nodes.port(0)};
+  CHECK(server.command({"KEYS", "redlock-nodes-*"}) == "[]");
+  CHECK(server.command({"KEYS", "app:*"}) == "[]");
 }
 
 TEST_CASE("a_server_that_may_delete_locks_is_unsafe") {
