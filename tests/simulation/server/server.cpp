@@ -117,6 +117,7 @@ void Server::call(Words words, Reply& reply) {
 
 void Server::run(const Command& command, Words words, Reply& reply) {
   const Answer answer{reply};
+  if (command.needs.writes) ++writes_;
   if (command.run)
     return command.run({words, now_us_, keys_, answer, interpreter_->flaw(), mode_ == Mode::read_only});
   if (command.name.starts_with("eval")) return evaluate(command, words, reply);

@@ -67,6 +67,8 @@ class Server final : private ScriptCommands {
 
   /// Returns null if the key is missing or expired at that time. Deletes nothing.
   [[nodiscard]] const Entry* find(std::string_view key, std::int64_t now_us) const;
+  /// How many commands have run that write, also in scripts: as long as it stays the same, nothing but time changes a key.
+  [[nodiscard]] std::uint64_t writes() const noexcept { return writes_; }
   /// Includes expired keys that no command has accessed since.
   [[nodiscard]] const Keyspace& keys() const noexcept { return keys_; }
 
@@ -114,6 +116,7 @@ class Server final : private ScriptCommands {
   std::vector<Program> patches_;
   std::int64_t started_us_ = 0;
   std::int64_t now_us_ = 0;   // of the command that runs
+  std::uint64_t writes_ = 0;
   bool wrote_ = false;        // the script that runs
   bool was_replica_ = false;  // in this run
   Mode mode_ = Mode::serving;

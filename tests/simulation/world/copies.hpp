@@ -23,6 +23,15 @@ struct Copy {
 /// The keys that holders watch: the lock's, and each reader's own.
 [[nodiscard]] Keyspace watched_keys_on(const Server&, std::string_view lock_key, std::int64_t clock_us);
 
+/// What there is of a lock on one node.
+struct Sight {
+  std::vector<Copy> copies;
+  Keyspace keys;
+};
+[[nodiscard]] inline Sight sight_of(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
+  return {copies_on(server, lock_key, clock_us), watched_keys_on(server, lock_key, clock_us)};
+}
+
 /// The keys that differ in value or in ttl, or are in one of the two only.
 [[nodiscard]] std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after);
 

@@ -18,6 +18,11 @@ namespace {
 bool is_handshake(std::string_view command) {
   return command == "ROLE" || command == "INFO" || command == "SCRIPT";
 }
+/// Of scripts that is not known before they have run.
+bool may_write(const std::vector<std::string_view>& words) {
+  const Command* const command = find_command(words);
+  return command && (command->needs.writes || command->name.starts_with("eval"));
+}
 /// Whether the client has sent a command and has not yet read its reply.
 bool waits_for_reply(const Connection& connection) {
   const auto& answers = connection.answers;
@@ -265,12 +270,11 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (auto reply = tracking(index, words)) return replies.push_back(*std::move(reply));
   if (is_call_of(core::release_script, words)) connection.released.emplace_back(words[4]);
   if (is_call_of(core::shared_release_script, words)) connection.released.emplace_back(words[5]);
-  std::vector<Copy> copies[most_resources];
-  Keyspace keys[most_resources];
-  for (int resource = 0; resource < schedule_.resources; ++resource) {
-    copies[resource] = copies_on(node.server, key_of(resource, schedule_), at);
-    keys[resource] = watched_keys_on(node.server, key_of(resource, schedule_), at);
-  }
+  std::vector<Sight> before;
+  if (may_write(words))
+    for (int resource = 0; resource < schedule_.resources; ++resource)
+      before.push_back(sight_of(node.server, key_of(resource, schedule_), at));
+  const std::uint64_t writes = node.server.writes();
   if (mutant_ && execute_otherwise(index, words, replies)) return;
   node.server.execute(index, words, at, replies);
   if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
@@ -283,16 +287,25 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   const bool is_grant = is_call_of(core::grant_script, words) || is_call_of(core::shared_grant_script, words);
   if (node.false_counters > 0 && is_grant && reply.is(core::Reply::Kind::integer))
     reply.integer = core::greatest_counter - 1;
+  if (node.server.writes() != writes) judge_changes(index, words, before, at);
+  arm(index, words);
+}
+
+/// `before`: each resource on this node, before the command.
+void World::judge_changes(int index, const std::vector<std::string_view>& words,
+                          const std::vector<Sight>& before, std::int64_t at) {
+  Connection& connection = connections_[static_cast<std::size_t>(index)];
+  const Server& server = nodes_[static_cast<std::size_t>(connection.node)].server;
   for (int resource = 0; resource < schedule_.resources; ++resource) {
-    const std::string key = key_of(resource, schedule_);
-    judge_changes(resource, copies[resource], copies_on(node.server, key, at), connection, words);
-    if (!copies[resource].empty()) judge_.audit(resource, now_);
-    for (const std::string& changed : changed_keys(keys[resource], watched_keys_on(node.server, key, at))) {
+    const Sight& was = before[static_cast<std::size_t>(resource)];
+    const Sight is = sight_of(server, key_of(resource, schedule_), at);
+    judge_copies(resource, was.copies, is.copies, connection, words);
+    if (!was.copies.empty()) judge_.audit(resource, now_);
+    for (const std::string& changed : changed_keys(was.keys, is.keys)) {
       connection.has_written = true;
       notify_change(connection.node, changed, index);
     }
   }
-  arm(index, words);
 }
 
 /// After a call of the line's script.
@@ -311,8 +324,8 @@ void World::judge_line(const Connection& connection, const std::vector<std::stri
 }
 
 /// One holder may have replaced another one, and several readers may have copies.
-void World::judge_changes(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
-                          const Connection& connection, const std::vector<std::string_view>& words) {
+void World::judge_copies(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
+                         const Connection& connection, const std::vector<std::string_view>& words) {
   if (before.size() <= 1 && after.size() <= 1)
     return judge_change(resource, before.empty() ? nullptr : &before.front(),
                         after.empty() ? nullptr : &after.front(), connection, words);

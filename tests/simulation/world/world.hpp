@@ -173,8 +173,10 @@ class World final : private Surroundings {
   void delete_by_hand(int node, std::string_view key);
   void delete_something(int node);
   void judge_line(const Connection& connection, const std::vector<std::string_view>& words);
-  void judge_changes(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
-                     const Connection& connection, const std::vector<std::string_view>& words);
+  void judge_changes(int index, const std::vector<std::string_view>& words, const std::vector<Sight>& before,
+                     std::int64_t at);
+  void judge_copies(int resource, const std::vector<Copy>& before, const std::vector<Copy>& after,
+                    const Connection& connection, const std::vector<std::string_view>& words);
   void judge_change(int resource, const Copy* before, const Copy* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
