@@ -67,6 +67,18 @@ TEST_CASE("a_copy_that_came_by_replication_does_not_make_the_report_of_a_loss_wr
   CHECK_FALSE(run({.first_seed = 747609, .schedules = 1, .profile = Profile::within}).violation);
 }
 
+// With this seed a client checks a lease that is being released: one node has deleted its copy when the check begins, and
+// another one gets its copy only afterwards. Each node of a majority shows the value, but not at one time.
+TEST_CASE("a_check_during_a_release_is_judged_by_what_each_node_has_shown") {
+  CHECK_FALSE(run({.first_seed = 2034533, .schedules = 1, .profile = Profile::within}).violation);
+}
+
+// With this seed a node comes back with readers who held the lock before the last writer, but with the counter that this
+// writer has raised. A new reader joined them and got the writer's token.
+TEST_CASE("readers_do_not_return_beside_a_newer_counter") {
+  CHECK_FALSE(run({.first_seed = 2031364, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed different seats are free on different nodes for a while, and none is free on a majority.
 TEST_CASE("the_first_one_in_line_asks_for_a_seat_only_when_one_may_be_free_on_a_majority") {
   CHECK_FALSE(run({.first_seed = 6359, .schedules = 1, .profile = Profile::beyond}).violation);

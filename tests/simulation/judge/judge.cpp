@@ -69,13 +69,13 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   return index;
 }
 
-void Judge::copied(std::string_view owner) {
+void Judge::copied(std::string_view owner, int node) {
   if (Lease* const lease = find(owner)) lease->has_new_copies = true;
   for (auto& [caller, check] : checks_) {
     const Lease& lease = leases_[check.lease];
     if (lease.owner != owner) continue;
     check.has_new_copies = true;
-    check.most_copies = std::max(check.most_copies, world_.copies(lease.resource, owner));
+    check.copies.set(static_cast<std::size_t>(node));
   }
 }
 
@@ -84,7 +84,7 @@ void Judge::check_begins(Caller caller, LeaseIndex index) {
   checks_[caller] = {index, world_.copies(lease.resource, lease.owner)};
 }
 
-/// Without new copies, those at the end were there all the time. Where nodes come back with old data, or their clocks are set
+/// The nodes are read one after the other, so each copy counts if it was there at any time. Without new copies, those at the end were there all the time. Where nodes come back with old data, or their clocks are set
 /// back, copies return unnoticed.
 void Judge::check_ended(Caller caller, SequencerState said, Instant now) {
   const Check check = checks_.at(caller);
@@ -92,10 +92,9 @@ void Judge::check_ended(Caller caller, SequencerState said, Instant now) {
   ++figures_.checks;
   if (schedule_.profile == Profile::beyond || copies_return()) return;
   const Lease& lease = leases_[check.lease];
-  if (said == SequencerState::valid && check.most_copies < quorum(lease.resource))
+  if (said == SequencerState::valid && static_cast<int>(check.copies.count()) < quorum(lease.resource))
     report(Rule::check, now, "a check calls a lease valid that no majority has had meanwhile");
-  if (said == SequencerState::stale && !check.has_new_copies &&
-      world_.copies(lease.resource, lease.owner) >= quorum(lease.resource))
+  if (said == SequencerState::stale && !check.has_new_copies && copies_of(lease) >= quorum(lease.resource))
     report(Rule::check, now, "a check calls a lease stale that a majority has had all the time");
 }
 
@@ -138,8 +137,7 @@ void Judge::loss_reported(LeaseIndex index, Instant now) {
   Lease& lease = leases_[index];
   if (std::exchange(lease.loss_is_reported, true)) report(Rule::honesty, now, "a loss was reported twice");
   const bool is_early = world_.is_valid(lease.client, lease.deadline);
-  if (is_early && !lease.has_new_copies && !copies_return() &&
-      world_.copies(lease.resource, lease.owner) >= quorum(lease.resource))
+  if (is_early && !lease.has_new_copies && !copies_return() && copies_of(lease) >= quorum(lease.resource))
     report(Rule::honesty, now, "a loss was reported although a majority has the lock");
 }
 
@@ -267,7 +265,7 @@ void Judge::audit(int resource, Instant now) {
   if (schedule_.profile == Profile::beyond || schedule_.guarded || !names_seats_) return;
   for (const Lease& lease : leases_) {
     if (lease.resource != resource || !in_force(lease)) continue;
-    const int copies = world_.copies(resource, lease.owner);
+    const int copies = copies_of(lease);
     if (copies < quorum(resource))
       report(Rule::honesty, now,
              client_name(lease.client) + " relies on a lock that only " + std::to_string(copies) + " of " +

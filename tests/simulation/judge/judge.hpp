@@ -1,6 +1,7 @@
 // Checks the rules that must hold in every history.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -48,14 +49,16 @@ struct Figures {
 /// How a lease ends that is not reported as lost: its holder gives the lock back or leaves it to others, or dies.
 enum class LeaseEnd : bool { given_back, death };
 
+using NodeSet = std::bitset<32>;
+
 /// Records leases, tokens and writes, and reports the first broken promise at once.
 class Judge {
  public:
   /// `is_valid(client, deadline)`: whether the client's clock is still before the deadline.
-  /// `copies(resource, owner)`: number of nodes that have the value, including nodes that are down and have not lost it.
+  /// `copies(resource, owner)`: the nodes that have the value, including nodes that are down and have not lost it.
   struct Lookup {
     std::function<bool(int client, Instant deadline)> is_valid;
-    std::function<int(int resource, std::string_view owner)> copies;
+    std::function<NodeSet(int resource, std::string_view owner)> copies;
   };
   struct Lease {
     int resource;
@@ -90,7 +93,7 @@ class Judge {
   /// `votes`: the nodes that extended the lease.
   void prolong(LeaseIndex index, Instant deadline, const std::vector<bool>& votes, Instant now);
   /// A node has got a copy. The lease may not have begun yet.
-  void copied(std::string_view owner);
+  void copied(std::string_view owner, int node);
   /// That copy was restored. `others`: number of other nodes that have one.
   void put_back(std::string_view owner, int node, int others);
   void end(LeaseIndex index, LeaseEnd how);
@@ -137,7 +140,7 @@ class Judge {
  private:
   struct Check {
     LeaseIndex lease;
-    int most_copies;  // that the lease has had at one time
+    NodeSet copies{};  // that the lease has had, each at some time
     bool has_new_copies = false;
   };
   [[nodiscard]] bool in_force(const Lease& lease) const {
@@ -145,6 +148,10 @@ class Judge {
   }
   [[nodiscard]] bool copies_return() const;
   [[nodiscard]] int quorum(int resource) const;
+  /// How many nodes have the lease's value.
+  [[nodiscard]] int copies_of(const Lease& lease) const {
+    return static_cast<int>(world_.copies(lease.resource, lease.owner).count());
+  }
   /// The latest lease with this owner value, or null.
   [[nodiscard]] Lease* find(std::string_view owner);
   void judge_seats(const Lease& lease, Instant now);

@@ -16,7 +16,7 @@ struct JudgeFixture {
   explicit JudgeFixture(Profile profile, bool names_seats = true)
       : judge{schedule,
               {.is_valid = [this](int, Instant deadline) { return now < deadline; },
-               .copies = [this](int, std::string_view) { return copies; }},
+               .copies = [this](int, std::string_view) { return NodeSet{(1U << copies) - 1}; }},
               names_seats} {
     schedule.profile = profile;
     schedule.nodes = 3;
@@ -58,7 +58,7 @@ struct JudgeFixture {
   Schedule schedule;
   Instant now = 0;
   std::uint64_t last_token = 0;
-  int copies = 3;
+  unsigned copies = 3;  // on the first nodes
   Judge judge;
 };
 
@@ -282,12 +282,25 @@ TEST_CASE("a_loss_must_not_be_reported_while_a_majority_has_the_lock_unless_copi
   }
 }
 
+TEST_CASE("a_check_must_not_call_a_lease_valid_unless_a_majority_has_had_it_meanwhile_if_not_at_one_time") {
+  for (const int node : {0, 2}) {
+    JudgeFixture fixture{Profile::within};
+    const auto lease = fixture.hold(0, 1, 0, 10, 20);
+    fixture.copies = 1;
+    fixture.judge.check_begins({1, 0}, lease);
+    fixture.copies = 0;
+    fixture.judge.copied("owner", node);
+    fixture.judge.check_ended({1, 0}, redlock::SequencerState::valid, 15);
+    CHECK(fixture.broken() == (node == 0 ? std::optional{Rule::check} : std::nullopt));
+  }
+}
+
 TEST_CASE("a_holder_need_not_know_of_a_copy_that_was_set_since_its_lease_began_or_was_extended") {
   const std::vector<bool> votes{true, true, false};
   for (const bool is_extended : {false, true}) {
     JudgeFixture fixture{Profile::beyond};
     const auto lease = fixture.hold(0, 1, 0, 10, 20);
-    fixture.judge.copied("owner");
+    fixture.judge.copied("owner", 2);
     if (is_extended) fixture.judge.prolong(lease, 30, votes, 15);
     fixture.judge.loss_reported(lease, 16);
     CHECK(fixture.broken().has_value() == is_extended);

@@ -12,6 +12,17 @@ using Kind = Fault::Kind;
 
 namespace {
 
+std::string_view value_of(const std::string& key, const Keyspace& keys) {
+  const auto found = keys.find(key);
+  return found == keys.end() ? std::string_view{} : found->second.value;
+}
+
+void remove_readers(const std::string& lock_key, Keyspace& keys) {
+  if (value_of(lock_key, keys) == core::held_by_readers) keys.erase(lock_key);
+  std::erase_if(
+      keys, [all = core::readers_key(lock_key)](const auto& entry) { return entry.first.starts_with(all); });
+}
+
 /// What stands in the place of a node's marker.
 std::string foreign_marker(std::int64_t kind, const Schedule& schedule) {
   if (kind == Fault::no_marker) return "what another program stored";
@@ -188,7 +199,7 @@ void World::end(const Fault& fault, int index) {
         node.server.promote();
         for (int resource = 0; resource < schedule_.resources; ++resource)
           for (const Copy& copy : copies_on(node.server, key_of(resource, schedule_), clock_us(node)))
-            judge_.copied(copy.owner);
+            judge_.copied(copy.owner, which);
       });
       audit_all();
       return change_mode(fault, -1);
@@ -311,7 +322,9 @@ void World::delete_keys_of_guard(Node& node, std::int64_t which) {
   node.server.replace_keys(std::move(keys));
 }
 
-/// Keeps the counters if the schedule says so. A foreign marker, which somebody has deleted since, does not return.
+/// Keeps the counters if the schedule says so. No real server has newer counters than other data, so readers whose counter
+/// was raised since do not return: others would join them with the token of a writer that came after them. A foreign marker,
+/// which somebody has deleted since, does not return either.
 void World::lose_data(Node& node, const Keyspace& left) {
   node.lost_data_at = now_;
   node.keeps_foreign_marker = false;
@@ -324,6 +337,11 @@ void World::lose_data(Node& node, const Keyspace& left) {
     std::erase_if(kept, is_counter);
     for (const auto& entry : node.server.keys())
       if (is_counter(entry)) kept.insert(entry);
+    for (int resource = 0; resource < schedule_.resources; ++resource) {
+      const std::string key = key_of(resource, schedule_);
+      if (value_of(core::counter_key(key), left) != value_of(core::counter_key(key), kept))
+        remove_readers(key, kept);
+    }
   }
   node.server.replace_keys(std::move(kept));
 }

@@ -366,22 +366,24 @@ void World::judge_change(int resource, const Copy* before, const Copy* after, co
   };
   if (before && is_gone && calls(core::release_script, core::shared_release_script))
     judge_.deleted(before->owner);
-  if (after && !is_same) judge_.copied(after->owner);
+  if (after && !is_same) judge_.copied(after->owner, connection.node);
   if (calls(core::put_back_script, core::shared_put_back_script) && after && !is_same)
-    judge_.put_back(after->owner, connection.node, copies(resource, after->owner) - 1);
+    judge_.put_back(after->owner, connection.node,
+                    static_cast<int>(copies(resource, after->owner).count()) - 1);
   const auto& released = connection.released;
   if (after && !is_same && std::find(released.begin(), released.end(), after->owner) != released.end())
     report(" sets an owner value behind its release");
 }
 
-int World::copies(int resource, std::string_view owner) const {
-  int count = 0;
+NodeSet World::copies(int resource, std::string_view owner) const {
+  NodeSet all;
   // A node that was a replica of another one may have copies of locks for which nobody asks it.
-  for (const Node& node : std::span{nodes_}.first(static_cast<std::size_t>(nodes_of(resource, schedule_)))) {
-    const std::vector<Copy> copies = copies_on(node.server, key_of(resource, schedule_), clock_us(node));
-    count += std::ranges::count(copies, owner, &Copy::owner) > 0 ? 1 : 0;
+  for (int node = 0; node < nodes_of(resource, schedule_); ++node) {
+    const Node& each = nodes_[static_cast<std::size_t>(node)];
+    const std::vector<Copy> copies = copies_on(each.server, key_of(resource, schedule_), clock_us(each));
+    all.set(static_cast<std::size_t>(node), std::ranges::count(copies, owner, &Copy::owner) > 0);
   }
-  return count;
+  return all;
 }
 
 void World::audit_all() {

@@ -180,7 +180,7 @@ class World final : private Surroundings {
   void judge_change(int resource, const Copy* before, const Copy* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
-  [[nodiscard]] int copies(int resource, std::string_view owner) const;
+  [[nodiscard]] NodeSet copies(int resource, std::string_view owner) const;
   void audit_all();
   [[nodiscard]] bool may_lose_data(const Node& node) const;
   [[nodiscard]] Keyspace keys_for_replica(const Node& replica, const Node& master) const;
