@@ -119,15 +119,15 @@ TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
 
 TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
-  CHECK(text.find("redlock-sim --seed 8 --profile within --mutant no-drift\n") != text.npos);
-  CHECK(text.find("--faults 15,16\n") != text.npos);
+  CHECK(text.find("redlock-sim --seed 714 --profile within --mutant no-drift\n") != text.npos);
+  CHECK(text.find("--faults 6,7,21\n") != text.npos);
   const Campaign campaign{
-      .first_seed = 8, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
+      .first_seed = 714, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
   const CampaignResult result = run(campaign);
-  REQUIRE(result.failed_seed == 8);
-  const Schedule whole = draw_schedule(8, Profile::within);
+  REQUIRE(result.failed_seed == 714);
+  const Schedule whole = draw_schedule(714, Profile::within);
   const Schedule reduced = shrink(whole, result.violation->rule, campaign.mutant);
-  CHECK(reduced.faults == std::vector{whole.faults[15], whole.faults[16]});
+  CHECK(reduced.faults == std::vector{whole.faults[6], whole.faults[7], whole.faults[21]});
 }
 
 // A table in the docs says which schedule finds each mistake first, and which promise is broken then.
@@ -169,7 +169,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0xb36b42e4d3f63be1U);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x66aa004e47330dbU);
 }
 
 TEST_CASE("schedules_vary_as_intended") {

@@ -35,10 +35,10 @@ void print(const Figures& figures) {
   std::cout << figures.faults << " faults, " << figures.commands << " commands, " << figures.attempts
             << " attempts, " << figures.grants << " locks taken (" << figures.second_rounds
             << " by a second round, " << figures.adoptions << " adopted, " << figures.shared
-            << " by readers, " << figures.downgrades << " downgraded), " << figures.extensions
-            << " extensions, " << figures.repairs << " copies put back, " << figures.kept
-            << " releases that keep the lock, " << figures.checks << " checks, "
-            << figures.releases_in_callbacks << " released in callbacks\n"
+            << " by readers, " << figures.downgrades << " downgraded, " << figures.together
+            << " calls for all locks), " << figures.extensions << " extensions, " << figures.repairs
+            << " copies put back, " << figures.kept << " releases that keep the lock, " << figures.checks
+            << " checks, " << figures.releases_in_callbacks << " released in callbacks\n"
             << "bypasses of calls in line, with and without faults: " << figures.bypasses
             << "; two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused

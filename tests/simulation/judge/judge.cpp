@@ -32,6 +32,7 @@ void Figures::add(const Figures& other) {
   adoptions += other.adoptions;
   shared += other.shared;
   downgrades += other.downgrades;
+  together += other.together;
   extensions += other.extensions;
   repairs += other.repairs;
   kept += other.kept;

@@ -16,6 +16,7 @@
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/lock/acquisition.hpp"
 #include "redlock/core/lock/claim.hpp"
+#include "redlock/core/lock/joint_acquisition.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
 #include "redlock/core/wire/scripts.hpp"
@@ -97,6 +98,14 @@ class Mutant {
   [[nodiscard]] virtual bool recognises_servers() const { return true; }
   /// Whether the exclusive lease of a writer ends when it becomes a reader.
   [[nodiscard]] virtual bool downgrade_ends_lease() const { return true; }
+  /// An attempt at several locks instead of the one that the library makes; null: that one.
+  [[nodiscard]] virtual core::Ref<core::JointAcquisition> joint_attempt(std::vector<core::Claim>& claims,
+                                                                        std::size_t nodes) const {
+    static_cast<void>(claims), static_cast<void>(nodes);
+    return {};
+  }
+  /// Whether locks that were got together are held until the first of their deadlines.
+  [[nodiscard]] virtual bool looks_at_all_deadlines() const { return true; }
   /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
   /// The time until which extensions are attempted.

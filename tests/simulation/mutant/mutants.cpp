@@ -424,6 +424,28 @@ class KeepsWriter final : public NamedMutant {
   [[nodiscard]] bool downgrade_ends_lease() const override { return false; }
 };
 
+/// An attempt at several locks keeps those that it has got when another one is refused.
+class KeepsSome final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] core::Ref<core::JointAcquisition> joint_attempt(std::vector<core::Claim>& claims,
+                                                                std::size_t nodes) const override {
+    struct Attempt final : core::JointAcquisition {
+      using JointAcquisition::JointAcquisition;
+      void give_back(core::Acquisition&, core::Time, core::Outbox&) override {}
+    };
+    return core::Ref<core::JointAcquisition>{
+        new Attempt{std::move(claims), nodes, core::Acquisition::Purpose::wait}};
+  }
+};
+
+/// Who has several locks looks only at the deadline of the first one.
+class LooksAtFirstDeadline final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool looks_at_all_deadlines() const override { return false; }
+};
+
 /// A semaphore with two seats as other libraries have it: each node admits two holders, and a majority of the nodes suffices.
 /// Either key is one of the two places on a node, whichever the client has named.
 class CountsHolders final : public NamedMutant {
@@ -466,6 +488,7 @@ bool with_checks(const Schedule& schedule) {
   return schedule.workload.checks > 0 && schedule.profile == Profile::within;
 }
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
+bool with_joint_calls(const Schedule& schedule) { return schedule.workload.together > 0; }
 bool with_semaphore(const Schedule& schedule) { return schedule.seats > 0; }
 bool with_two_seats(const Schedule& schedule) { return schedule.seats == 2 && schedule.fencing; }
 bool about_seats(const Schedule& schedule) { return schedule.is_about_lines && schedule.seats > 1; }
@@ -609,6 +632,8 @@ std::vector<std::unique_ptr<Mutant>> make() {
                        {{"if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end ", ""}})}},
       with_readers);
   add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
+  add(KeepsSome{"some-of-several-are-kept"}, with_joint_calls);
+  add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

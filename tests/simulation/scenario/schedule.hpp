@@ -98,6 +98,7 @@ struct Workload {
   int cancels = 0;   // percentage of calls that are cancelled after any time
   Instant longest_wait = second;
   int reads = 0;            // percentage of calls that are readers'
+  int together = 0;         // percentage of calls for all locks at once
   int checks = 0;           // percentage of calls that check one of the last leases instead, whoever holds it
   int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };

@@ -25,6 +25,9 @@ void Process::wake(int index, Time now) {
     case Thread::State::asking:
       if (thread.finished()) call_done(thread, now);
       return;
+    case Thread::State::asking_for_all:
+      if (thread.finished()) joint_call_done(thread, now);
+      return;
     case Thread::State::holding:
       return hold(thread, now);
     case Thread::State::writing:
@@ -47,7 +50,8 @@ void Process::wake(int index, Time now) {
 
 /// Has no effect on an operation that is already finished.
 void Process::cancel(Thread& thread, Time now) {
-  if (thread.state != Thread::State::asking || thread.finished()) return;
+  const bool asks = thread.state == Thread::State::asking || thread.state == Thread::State::asking_for_all;
+  if (!asks || thread.finished()) return;
   engine_.abandon(thread.operation, Errc::cancelled, now);
   settle(now);
 }
@@ -72,6 +76,8 @@ void Process::rest(Thread& thread) {
   judge_.lines().ended({index_, thread.index});
   thread.operation = {};
   thread.state = Thread::State::thinking;
+  thread.got_together.clear();
+  if (thread.is_companion) return;
   world_.call_ended(index_);
   await_next_call(thread);
 }
@@ -114,6 +120,8 @@ void Process::begin_call(Thread& thread, Time now) {
   thread.gives_up_at = waits ? now + Span{longest} : Time::min();
   if (!thread.scheduled_call && random_.chance(schedule_.workload.cancels))
     world_.wake_in(index_, ~thread.index, random_.skewed(0, longest));
+  if (schedule_.workload.together > 0 && !adopts && random_.chance(schedule_.workload.together))
+    return pursue_all(thread, now);
   pursue(thread, now);
 }
 
@@ -138,9 +146,8 @@ bool Process::begin_check(Thread& thread, Time now) {
   return true;
 }
 
-void Process::pursue(Thread& thread, Time now) {
-  const bool is_for_any_seat = is_seat(thread.resource, schedule_) && thread.adopted.owner.empty();
-  core::Claim claim{.key = is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_),
+core::Claim Process::claim_for(const Thread& thread, std::string key) {
+  core::Claim claim{.key = std::move(key),
                     .owner = {},
                     .ttl = schedule_.ttl - schedule_.lock_delay,
                     .lock_delay = schedule_.lock_delay,
@@ -153,6 +160,13 @@ void Process::pursue(Thread& thread, Time now) {
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
   if (thread.is_reader) claim.share();
+  return claim;
+}
+
+void Process::pursue(Thread& thread, Time now) {
+  const bool is_for_any_seat = is_seat(thread.resource, schedule_) && thread.adopted.owner.empty();
+  core::Claim claim =
+      claim_for(thread, is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_));
   const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
   claim.heeds_flag = is_fair;
   const bool waits = now < thread.gives_up_at;
@@ -228,6 +242,11 @@ void Process::call_done(Thread& thread, Time now) {
   const Time deadline = mutant_ ? mutant_->deadline(*granted, now, schedule_) : granted->valid_until();
   thread.claim = granted->take_claim();
   if (thread.claim.is_seat()) name_seat(thread);
+  this->granted(thread, deadline, now);
+}
+
+/// The thread has the lock `thread.claim`.
+void Process::granted(Thread& thread, Time deadline, Time now) {
   if (mutant_) mutant_->before_hold(thread.claim);
   thread.held = std::make_shared<Held>(thread.claim, deadline, loss_queue_);
   thread.held->held_leases = engine_.held_leases();
@@ -381,7 +400,8 @@ void Process::released(Thread& thread, Time now) {
   if (thread.release_operation->outcome() == Release::released)
     judge_.released(thread.claim.owner, world_.now());
   const bool has_time = now < thread.gives_up_at && world_.is_open();
-  if (std::exchange(thread.is_too_late, false) && has_time) return pursue(thread, now);
+  if (std::exchange(thread.is_too_late, false) && has_time && !thread.is_companion)
+    return pursue(thread, now);
   rest(thread);
 }
 

@@ -35,11 +35,23 @@ class Process::ObservedPursuit final : public core::Pursuit {
   Thread& thread_;
 };
 
+/// Likewise, the call of a thread for all locks.
+class Process::ObservedJointPursuit final : public core::JointPursuit {
+ public:
+  ObservedJointPursuit(core::LockCall call, std::vector<core::Claim>&& claims, Thread& thread);
+
+ private:
+  core::Ref<core::JointAcquisition> make_attempt(std::vector<core::Claim>&& claims) override;
+
+  Thread& thread_;
+};
+
 /// One thread of the application. It acquires locks, accesses the resource and releases.
 struct Process::Thread final : core::Completion {
   enum class State : std::uint8_t {
     thinking,
     asking,
+    asking_for_all,
     holding,
     writing,
     extending,
@@ -53,10 +65,12 @@ struct Process::Thread final : core::Completion {
 
   Process& process;
   int index = 0;
+  bool is_companion = false;  // makes no calls: it uses one of the locks that another thread has got together
   State state = State::thinking;
   int resource = 0;  // of the semaphore any, until the call has got one
   core::Ref<core::Operation> operation;
   ObservedPursuit* pursuit = nullptr;  // one of these is the operation
+  ObservedJointPursuit* joint_pursuit = nullptr;
   core::Extension* extension = nullptr;
   core::ReleaseOperation* release_operation = nullptr;
   core::LeaseCheck* check = nullptr;
@@ -71,6 +85,7 @@ struct Process::Thread final : core::Completion {
   Instant invoked = 0;
 
   std::optional<Judge::LeaseIndex> lease;
+  std::vector<Judge::LeaseIndex> got_together;  // the leases of the other locks of the call
   int extensions_left = 0;
   core::Time writes_at{};
   Stores::Seen seen;

@@ -152,6 +152,9 @@ void Process::settle(Time now) {
     const Thread& thread = *std::exchange(ended_, nullptr);
     if (thread.state == Thread::State::asking && thread.pursuit->granted())
       judge_grants(*thread.pursuit->granted());
+    if (thread.state == Thread::State::asking_for_all)
+      if (const core::JointAcquisition* const all = thread.joint_pursuit->granted())
+        for (std::size_t which = 0; which < all->size(); ++which) judge_grants((*all)[which]);
     // A writer that becomes a reader takes no turn.
     if (thread.state == Thread::State::asking && thread.pursuit->granted() && !thread.writer)
       judge_.lines().granted({index_, thread.index}, world_.now());
@@ -206,8 +209,12 @@ void Process::judge_extension(const Thread& thread, const core::Extension& exten
   std::vector<bool> votes;
   for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
     votes.push_back(extension.tally().is(node, core::Tally::Mark::yes));
-  judge_.prolong(*thread.lease, extension.lease().deadline().time_since_epoch().count(), votes, world_.now());
+  const Instant deadline = extension.lease().deadline().time_since_epoch().count();
+  judge_.prolong(*thread.lease, deadline, votes, world_.now());
   world_.lease_prolonged(*thread.lease);
+  if (!mutant_ || mutant_->looks_at_all_deadlines()) return;
+  for (const Judge::LeaseIndex other : thread.got_together)
+    if (!judge_.lease(other).over) judge_.prolong(other, deadline, votes, world_.now());
 }
 
 void Process::flush() {

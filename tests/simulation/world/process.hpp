@@ -13,6 +13,7 @@
 #include "redlock/core/lease/loss_queue.hpp"
 #include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lock/acquisition.hpp"
+#include "redlock/core/lock/joint_pursuit.hpp"
 #include "redlock/core/lock/pursuit.hpp"
 #include "simulation/judge/judge.hpp"
 #include "simulation/mutant/mutant.hpp"
@@ -106,6 +107,7 @@ class Process {
   struct Held;
   struct Thread;
   class ObservedPursuit;
+  class ObservedJointPursuit;
 
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
@@ -119,10 +121,16 @@ class Process {
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
   bool begin_check(Thread& thread, core::Time now);
+  [[nodiscard]] core::Claim claim_for(const Thread& thread, std::string key);
   void pursue(Thread& thread, core::Time now);
+  void pursue_all(Thread& thread, core::Time now);
+  void joint_attempt_begins(Thread& thread, const std::vector<core::Claim>& claims);
+  void joint_call_done(Thread& thread, core::Time now);
+  [[nodiscard]] Thread& idle_companion();
   void attempt_begins(Thread& thread, core::Claim& claim);
   void call_done(Thread& thread, core::Time now);
   void name_seat(Thread& thread);
+  void granted(Thread& thread, core::Time deadline, core::Time now);
   void acquired(Thread& thread, core::Time now);
   void hold(Thread& thread, core::Time now);
   void extension_ended(Thread& thread, core::Time now);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "simulation/clock/skewed_clock.hpp"
 #include "simulation/judge/history.hpp"
 #include "simulation/judge/judge.hpp"
 #include "simulation/mutant/mutant.hpp"
@@ -21,7 +22,6 @@
 #include "simulation/world/copies.hpp"
 #include "simulation/world/network.hpp"
 #include "simulation/world/process.hpp"
-#include "simulation/world/skewed_clock.hpp"
 
 namespace redlock::simulation {
 

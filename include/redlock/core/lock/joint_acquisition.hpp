@@ -17,7 +17,7 @@ namespace redlock::inline v1::core {
 /// Acquires all of several locks, or none: one `Acquisition` for each, all of which begin in the same event, so that each node
 /// gets their commands in one batch and all are valid until the same time. The first one that fails ends the attempt:
 /// those under way are abandoned, and those that were granted are given back.
-class JointAcquisition final : public Operation {
+class JointAcquisition : public Operation {
  public:
   JointAcquisition(std::vector<Claim>&& claims, std::size_t nodes, Acquisition::Purpose purpose) {
     parts_.reserve(claims.size());
@@ -64,6 +64,10 @@ class JointAcquisition final : public Operation {
   [[nodiscard]] std::size_t size() const noexcept { return parts_.size(); }
   [[nodiscard]] Acquisition& operator[](std::size_t which) const noexcept { return *parts_[which]; }
 
+ protected:
+  /// Called for each lock that was granted if another one was not.
+  virtual void give_back(Acquisition& granted, Time now, Outbox& outbox) { granted.take_back(now, outbox); }
+
  private:
   static Ref<Operation> operation(const Ref<Acquisition>& part) { return Ref<Operation>{part.get()}; }
 
@@ -73,7 +77,7 @@ class JointAcquisition final : public Operation {
     for (std::size_t each = 0; each < submitted_; ++each) {
       Acquisition& part = *parts_[each];
       if (part.granted())
-        part.take_back(now, outbox);
+        give_back(part, now, outbox);
       else
         outbox.abandon(operation(parts_[each]), why);
     }

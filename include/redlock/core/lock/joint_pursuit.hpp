@@ -30,7 +30,7 @@ namespace redlock::inline v1::core {
 ///     attempt ── a lock is held ──▶ in the first line ── first, and free ──▶ in the next line … ── all free ──▶ attempt
 ///                                       ▲                                        │
 ///                                       └──────────── not the first any more ────┘
-class JointPursuit final : public Operation {
+class JointPursuit : public Operation {
  public:
   /// `claims`: in the order of their keys, without owner values and proposals. The claim of the call is not used.
   JointPursuit(LockCall&& call, std::vector<Claim>&& claims, std::size_t nodes)
@@ -97,6 +97,14 @@ class JointPursuit final : public Operation {
   [[nodiscard]] JointAcquisition* granted() const noexcept { return attempt_.get(); }
   /// Call it at most once, if no attempt got the locks.
   [[nodiscard]] Failure take_failure() noexcept { return std::move(*failure_); }
+
+ protected:
+  [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
+  /// Makes one attempt at all locks.
+  [[nodiscard]] virtual Ref<JointAcquisition> make_attempt(std::vector<Claim>&& claims) {
+    const auto purpose = call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+    return Ref<JointAcquisition>{new JointAcquisition{std::move(claims), nodes_, purpose}};
+  }
 
  private:
   /// The place in the line of one of the locks.
@@ -201,8 +209,7 @@ class JointPursuit final : public Operation {
       if (places_[which].is_ready || !heeds_flags) claims[which].heeds_flag = false;
       plan_.renew(claims[which], now);
     }
-    const auto purpose = call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
-    attempt_ = Ref<JointAcquisition>{new JointAcquisition{std::move(claims), nodes_, purpose}};
+    attempt_ = make_attempt(std::move(claims));
     attempt_->parent = this;
     outbox.submit(Ref<Operation>{attempt_.get()});
   }

@@ -1,4 +1,4 @@
-#include "simulation/world/skewed_clock.hpp"
+#include "simulation/clock/skewed_clock.hpp"
 
 #include "simulation/scenario/schedule.hpp"
 #include "support/catch.hpp"

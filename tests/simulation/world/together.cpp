@@ -1,0 +1,85 @@
+// Calls for all locks at once.
+#include <algorithm>
+#include <utility>
+
+#include "simulation/world/application.hpp"
+
+namespace redlock::simulation {
+
+using core::JointAcquisition;
+using core::Time;
+
+/// Works like `Client::acquire_all`. Such calls do not stand in line.
+void Process::pursue_all(Thread& thread, Time now) {
+  std::vector<core::Claim> claims;
+  for (int resource = 0; resource < schedule_.resources; ++resource)
+    claims.push_back(claim_for(thread, key_of(resource, schedule_)));
+  const bool waits = now < thread.gives_up_at;
+  auto pursuit = std::make_unique<ObservedJointPursuit>(
+      core::LockCall{.claim = {},
+                     .attempts = waits ? core::Attempts::until_time : core::Attempts::one,
+                     .give_up_at = waits ? thread.gives_up_at : core::never,
+                     .owner_values = draw_owner_values(),
+                     .time_of_day = std::chrono::microseconds{world_.wall_clock_us(index_)},
+                     .seed = random_.next()},
+      std::move(claims), thread);
+  thread.state = Thread::State::asking_for_all;
+  thread.joint_pursuit = pursuit.get();
+  submit(thread, std::move(pursuit), now);
+}
+
+Process::ObservedJointPursuit::ObservedJointPursuit(core::LockCall call, std::vector<core::Claim>&& claims,
+                                                    Thread& thread)
+    : JointPursuit{std::move(call), std::move(claims), thread.process.engine_.nodes()}, thread_{thread} {}
+
+core::Ref<JointAcquisition> Process::ObservedJointPursuit::make_attempt(std::vector<core::Claim>&& claims) {
+  Process& process = thread_.process;
+  process.joint_attempt_begins(thread_, claims);
+  if (process.mutant_)
+    if (auto attempt = process.mutant_->joint_attempt(claims, nodes())) return attempt;
+  return JointPursuit::make_attempt(std::move(claims));
+}
+
+void Process::joint_attempt_begins(Thread& thread, const std::vector<core::Claim>& claims) {
+  ++judge_.figures().attempts;
+  for (const core::Claim& claim : claims) world_.asked(claim.owner);
+  thread.invoked = world_.now();
+  world_.note(index_, "asks for all locks");
+}
+
+/// Each lock gets a thread, which extends, uses and releases it.
+void Process::joint_call_done(Thread& thread, Time now) {
+  JointAcquisition* const all = thread.joint_pursuit->granted();
+  if (!all) {
+    world_.note(index_, "does not get all");
+    return rest(thread);
+  }
+  ++judge_.figures().together;
+  const core::Ref<core::Operation> kept = thread.operation;  // while its parts are taken from it
+  thread.got_together.clear();
+  for (std::size_t which = all->size(); which-- > 0;) {
+    Thread& user = which == 0 ? thread : idle_companion();
+    user.resource = static_cast<int>(which);
+    user.adopted = {};
+    user.invoked = thread.invoked;
+    const Time deadline = (*all)[which].valid_until();
+    user.claim = (*all)[which].take_claim();
+    user.is_reader = user.claim.is_shared();
+    granted(user, deadline, now);
+    if (which > 0 && user.lease) thread.got_together.push_back(*user.lease);
+  }
+}
+
+Process::Thread& Process::idle_companion() {
+  const auto is_idle = [](const std::unique_ptr<Thread>& thread) {
+    return thread->is_companion && thread->state == Thread::State::thinking;
+  };
+  const auto found = std::ranges::find_if(threads_, is_idle);
+  if (found != threads_.end()) return **found;
+  threads_.push_back(std::make_unique<Thread>(*this));
+  threads_.back()->index = static_cast<int>(threads_.size()) - 1;
+  threads_.back()->is_companion = true;
+  return *threads_.back();
+}
+
+}  // namespace redlock::simulation
