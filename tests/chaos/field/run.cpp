@@ -89,9 +89,10 @@ Plan plan_of(const RunOptions& options, int clients) {
 }  // namespace
 
 std::vector<Role> roles(bool is_full_load) {
-  std::vector<Role> all{Role::plain,   Role::plain,   Role::renewed, Role::fenced,  Role::fenced,
-                        Role::waiting, Role::waiting, Role::waiting, Role::giving,  Role::taking,
-                        Role::running, Role::running, Role::reading, Role::reading, Role::reading};
+  std::vector<Role> all{Role::plain,   Role::plain,   Role::renewed, Role::fenced,
+                        Role::fenced,  Role::waiting, Role::waiting, Role::waiting,
+                        Role::giving,  Role::taking,  Role::running, Role::running,
+                        Role::reading, Role::reading, Role::reading, Role::reading};
   if (is_full_load) all.insert(all.end(), loading_clients, Role::loading);
   return all;
 }
@@ -210,7 +211,7 @@ class Run {
     log_.add(Entry::What::healed, 0);
     const std::ofstream sign{options_.folder + "/healed"};  // clients look whether it is there
     const Starvation starvation;
-    const auto bound = 2 * max_ttl + largest_error + 10s + 8 * (ttl * 5 / 2 + ttl);
+    const auto bound = 2 * max_ttl + largest_error + 10s + 6 * (ttl * 5 / 2 + ttl);
     static_cast<void>(testing::eventually(
         [&] {
           if (now() - given.healed > (bound + starvation.total()) / 1ns) return true;

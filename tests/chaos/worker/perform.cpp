@@ -114,17 +114,17 @@ void take_over(Holder& holder, const std::string& folder) {
   holder.rest(100ms);
 }
 
-/// Reads beside other readers. Some of them were the writer before.
-void read_together(Holder& holder) {
+/// Reads beside other readers, or writes, and then often becomes a reader.
+void read_or_write(Holder& holder) {
   const milliseconds wait = holder.patience(3s);
-  const bool writes_first = holder.chance(25);
-  const LockOptions wanted{.shared = !writes_first,
+  const bool writes = holder.chance(40);
+  const LockOptions wanted{.shared = !writes,
                            .renewal = holder.chance(50) ? Renewal::none : Renewal::automatic};
-  auto held = holder.acquire("till", wanted, [&](Redlock& locks, const LockOptions& options) {
-    return locks.try_lock_for("till", wait, options, holder.stop());
+  auto held = holder.acquire("stock", wanted, [&](Redlock& locks, const LockOptions& options) {
+    return locks.try_lock_for("stock", wait, options, holder.stop());
   });
-  if (held && writes_first) {
-    holder.work(*held, holder.draw(0ms, ttl / 3));
+  if (held && writes && holder.chance(60)) {
+    holder.work(*held, holder.draw(0ms, ttl / 2));
     held = holder.downgrade(*std::move(held));
   }
   if (held) {
@@ -135,7 +135,7 @@ void read_together(Holder& holder) {
     }
     holder.release(*std::move(held));
   }
-  holder.rest(800ms);
+  holder.rest(400ms);
 }
 
 /// Starts `redlock run` with this program as its command, and waits for its end.
@@ -209,7 +209,7 @@ void repeat(const Task& task, const std::stop_token& stop) {
         run_command(holder, task, number);
         break;
       case Role::reading:
-        read_together(holder);
+        read_or_write(holder);
         break;
       case Role::loading:
       case Role::command:
