@@ -102,9 +102,7 @@ void Crew::end(const Fault& fault) {
   Member& of = member(fault.target);
   switch (fault.kind) {
     case Kind::client_stop:
-      if (of.victim == of.pid || is_child(of.victim, of.pid)) ::kill(of.victim, SIGCONT);
-      of.victim = 0;
-      return;
+      return resume(of);
     case Kind::client_kill:
       if (of.pid == 0) start(fault.target);
       return;
@@ -113,9 +111,16 @@ void Crew::end(const Fault& fault) {
   }
 }
 
+void Crew::resume(Member& of) {
+  if (of.victim != 0 && (of.victim == of.pid || is_child(of.victim, of.pid))) ::kill(of.victim, SIGCONT);
+  of.victim = 0;
+}
+
 bool Crew::finish() {
-  for (const Member& each : members_)
+  for (Member& each : members_) {
+    resume(each);  // a search may end during a fault
     if (each.pid != 0) ::kill(each.pid, SIGTERM);
+  }
   return testing::eventually(
       [this] {
         bool all_gone = true;

@@ -56,7 +56,8 @@ class Crew {
     std::uint64_t starts = 0;
   };
   void start(int client);
-  void kill(int client);
+  /// Lets its victim go on if it is stopped.
+  void resume(Member&);
   [[nodiscard]] std::string said_by(int client) const;
   [[nodiscard]] std::string victim_file(int client) const;
   [[nodiscard]] pid_t victim_of(int client) const;

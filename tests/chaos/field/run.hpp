@@ -11,7 +11,7 @@
 
 namespace redlock::chaos {
 
-/// Twelve clients in all roles; at full load also four that lock without a pause.
+/// Sixteen clients in all roles; at full load also four that lock without a pause.
 [[nodiscard]] std::vector<Role> roles(bool is_full_load);
 
 struct RunOptions {

@@ -19,7 +19,8 @@ struct Entry {
   enum class What : std::uint8_t {
     begin,  // a process has started; NUMBER is its id
     call,   // a call for lock NUMBER begins; words: resource
-    hold,  // the call returned a lease; words: resource, token, deadline, and "signs" if its deadline moves unseen
+    hold,  // the call returned a lease; words: resource, token, deadline, and what is special: "signs" if its deadline moves
+           // unseen, "shared" for a reader's, "downgraded" for that of a reader that was the writer
     extend,  // the lease was extended; words: deadline
     alive,   // a holder of a lease with "signs" still works
     end,     // the holder has stopped relying on its lease, which it is about to release or to hand over

@@ -18,6 +18,10 @@ using LeaseId = std::tuple<int, std::uint64_t, std::uint64_t>;  // client, its l
 LeaseId id_of(const Entry& entry) { return {entry.client, entry.life, entry.number}; }
 
 Instant number_in(const Entry& entry, std::size_t word) { return std::stoll(entry.words.at(word)); }
+/// What is special about an entry `hold`.
+bool is_special(const Entry& entry, std::string_view how) {
+  return entry.words.size() > 3 && entry.words[3] == how;
+}
 
 Schedule schedule_of(const Case& given, int resources) {
   Schedule schedule;
@@ -71,8 +75,7 @@ class Replay {
     for (Entry& entry : all) {
       if (entry.what != Entry::What::hold) continue;
       Instant deadline = number_in(entry, 2);
-      const bool knows_deadline = entry.words.size() < 4;
-      if (!knows_deadline) deadline = std::max(entry.at, last_sign[id_of(entry)]) + 1;
+      if (is_special(entry, "signs")) deadline = std::max(entry.at, last_sign[id_of(entry)]) + 1;
       if (entry.at >= deadline) ++verdict_.late;
       // The grant was earlier than both.
       entry.at = std::min(entry.at, deadline - 1);
@@ -143,6 +146,8 @@ class Replay {
       judge_.lines().granted({entry.client, 0}, now_);
       judge_.lines().ended({entry.client, 0});
     }
+    const bool is_downgraded = is_special(entry, "downgraded");
+    judge_.figures().downgrades += is_downgraded ? 1 : 0;
     leases_[id_of(entry)] =
         judge_.begin({.resource = resource,
                       .client = entry.client,
@@ -150,7 +155,9 @@ class Replay {
                       .token = static_cast<std::uint64_t>(number_in(entry, 1)),
                       .invoked = called == called_.end() ? entry.at : std::min(called->second, entry.at),
                       .begun = entry.at,
-                      .deadline = number_in(entry, 2)},
+                      .deadline = number_in(entry, 2),
+                      .shared = is_downgraded || is_special(entry, "shared"),
+                      .downgraded = is_downgraded},
                      now_);
     if (entry.at >= given_.healed) served_[entry.client] = true;
   }

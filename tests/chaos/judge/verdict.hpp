@@ -35,7 +35,7 @@ struct Verdict {
   std::uint64_t late = 0;  // leases that the holder saw only after their deadline, because it was paused
 };
 
-/// Judges by what clients know: exclusion, tokens, the stores, order in line after the faults, liveness, and what is left. Real
+/// Judges by what clients know: exclusion, which readers do not owe each other, tokens, the stores, order in line after the faults, liveness, and what is left. Real
 /// servers tell nobody who has a copy at which moment, so rules that need that are the simulator's.
 ///
 /// A lease is in force from the moment when its holder has seen it until its deadline, its end, or the report of its loss. A

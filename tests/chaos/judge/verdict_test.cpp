@@ -39,6 +39,9 @@ struct Story {
   Story& hold(int client, Instant at, std::uint64_t number, int token, Instant deadline) {
     return add(client, at, Entry::What::hold, number, {"r", std::to_string(token), std::to_string(deadline)});
   }
+  Story& read(int client, Instant at, int token, Instant deadline, const std::string& how = "shared") {
+    return add(client, at, Entry::What::hold, 1, {"r", std::to_string(token), std::to_string(deadline), how});
+  }
   [[nodiscard]] std::optional<Rule> broken() const {
     const Verdict verdict = judge(given);
     return verdict.violation ? std::optional{verdict.violation->rule} : std::nullopt;
@@ -122,6 +125,29 @@ TEST_CASE("chaos_judge_a_command_that_works_while_another_one_holds_the_lock_bre
   };
   CHECK_FALSE(story(3 * s).broken());
   CHECK(story(5 * s).broken() == Rule::exclusion);
+}
+
+TEST_CASE("chaos_judge_readers_hold_the_lock_together_with_one_token_and_no_writer_beside_them") {
+  const auto story = [] {
+    return Story{Profile::within, 3}.read(0, 1 * s, 5, 3 * s).read(1, 2 * s, 5, 4 * s);
+  };
+  CHECK_FALSE(story().broken());
+  CHECK(judge(story().given).figures.shared == 2);
+  CHECK_FALSE(story().hold(2, 4 * s, 1, 6, 9 * s).broken());
+  CHECK(story().hold(2, 4 * s - 1, 1, 6, 9 * s).broken() == Rule::exclusion);
+  CHECK(story().hold(2, 4 * s, 1, 5, 9 * s).broken() == Rule::tokens);
+}
+
+TEST_CASE("chaos_judge_no_writer_comes_between_a_writer_and_the_reader_that_it_becomes") {
+  const auto story = [](Instant between) {
+    return Story{}
+        .hold(1, between, 1, 5, between + s / 2)
+        .call(0, 2 * s, 1)
+        .read(0, 3 * s, 6, 9 * s, "downgraded");
+  };
+  CHECK_FALSE(story(1 * s).broken());
+  CHECK(judge(story(1 * s).given).figures.downgrades == 1);
+  CHECK(story(2 * s).broken() == Rule::exclusion);
 }
 
 TEST_CASE("chaos_judge_a_token_that_is_issued_twice_or_after_a_greater_one_breaks_tokens") {

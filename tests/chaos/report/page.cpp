@@ -33,8 +33,8 @@ std::string escaped(std::string_view text) {
 }
 
 std::string_view name_of(Role role) {
-  constexpr std::array<std::string_view, 9> names{"plain",  "renewed", "fenced",  "waiting", "giving",
-                                                  "taking", "running", "loading", "command"};
+  constexpr std::array<std::string_view, 10> names{"plain",  "renewed", "fenced",  "waiting", "giving",
+                                                   "taking", "running", "reading", "loading", "command"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -181,8 +181,9 @@ std::string summary(const RunOptions& options, const Outcome& outcome) {
   text << "seed " << options.seed << ", profile "
        << (options.profile == Profile::within ? "within" : "beyond") << ", " << options.nodes << " nodes, "
        << options.length.count() << " s\n"
-       << outcome.plan.faults.size() << " faults, " << figures.grants << " grants (" << outcome.verdict.late
-       << " of them seen after their deadline), " << figures.extensions << " extensions, "
+       << outcome.plan.faults.size() << " faults, " << figures.grants << " grants (" << figures.shared
+       << " of them to readers, " << figures.downgrades << " to readers that were the writer, "
+       << outcome.verdict.late << " seen after their deadline), " << figures.extensions << " extensions, "
        << outcome.verdict.losses << " losses reported, " << figures.overlaps << " overlaps\n"
        << outcome.written << " writes to the fenced store, of which it lost "
        << (outcome.verdict.violation && outcome.verdict.violation->rule == simulation::Rule::fence ? "some"

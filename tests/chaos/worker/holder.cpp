@@ -52,12 +52,29 @@ Holder::Holder(const Task& task, std::stop_token stop)
   locks_.emplace(task_.nodes, client_options(task_));
 }
 
-std::optional<Held> Holder::acquire(const std::string& resource, LockOptions options, const Call& call) {
+std::optional<Held> Holder::acquire(const std::string& resource, const LockOptions& options,
+                                    const Call& call) {
   if (task_.mistake == Mistake::only_reachable_count) {
     const auto answering = nodes();
     if (answering.empty()) return std::nullopt;
     locks_.emplace(answering, client_options(task_));
   }
+  return call_and_note(resource, options, call, options.shared ? "shared" : "");
+}
+
+std::optional<Held> Holder::downgrade(Held held) {
+  log_.add(Entry::What::end, held.number);
+  const std::string resource{held.lease.resource()};
+  return call_and_note(
+      resource, {},
+      [&](Redlock& locks, const LockOptions& options) {
+        return locks.downgrade(std::move(held.lease), options);
+      },
+      "downgraded");
+}
+
+std::optional<Held> Holder::call_and_note(const std::string& resource, LockOptions options, const Call& call,
+                                          std::string_view how) {
   const std::uint64_t number = ++calls_;
   options.ttl = ttl;
   options.on_lost = [this, number](Loss) { log_.add(Entry::What::lost, number); };
@@ -70,7 +87,8 @@ std::optional<Held> Holder::acquire(const std::string& resource, LockOptions opt
   Held held{std::move(result).value(), number};
   noted_ = held.lease.deadline();
   log_.add(Entry::What::hold, number,
-           resource + ' ' + std::to_string(held.lease.fencing_token().value()) + ' ' + count(noted_));
+           resource + ' ' + std::to_string(held.lease.fencing_token().value()) + ' ' + count(noted_) + ' ' +
+               std::string{how});
   if (number % 64 == 1) note_descriptors();
   return held;
 }

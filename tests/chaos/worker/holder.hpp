@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "chaos/judge/trace.hpp"
 #include "chaos/worker/task.hpp"
@@ -40,7 +41,9 @@ class Holder {
 
   using Call = std::function<LockResult(Redlock&, const LockOptions&)>;
   /// Makes the call, and writes it down.
-  std::optional<Held> acquire(const std::string& resource, LockOptions options, const Call& call);
+  std::optional<Held> acquire(const std::string& resource, const LockOptions& options, const Call& call);
+  /// Writes the end of the exclusive lease down, and turns it into a shared one.
+  std::optional<Held> downgrade(Held);
   /// Works under the lock for that long, or until the lease ends.
   void work(Held&, milliseconds length);
   void extend(Held&);
@@ -63,6 +66,9 @@ class Holder {
   [[nodiscard]] Log& log() noexcept { return log_; }
 
  private:
+  /// `how`: what is special about the lease, for the log.
+  std::optional<Held> call_and_note(const std::string& resource, LockOptions options, const Call& call,
+                                    std::string_view how);
   void note_extension(Held&);
   void delete_blindly(const std::string& resource);
   void note_descriptors();

@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
   int role = 0;
   bool no_guard = false;
   bool no_tokens = false;
-  app.add_option("--role", role)->check(CLI::Range(0, 8));
+  app.add_option("--role", role)->check(CLI::Range(0, 9));
   app.add_option("--seed", task.seed);
   app.add_option("--log", task.log)->required();
   app.add_option("--folder", task.folder);

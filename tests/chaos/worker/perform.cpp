@@ -114,6 +114,30 @@ void take_over(Holder& holder, const std::string& folder) {
   holder.rest(100ms);
 }
 
+/// Reads beside other readers, or writes, and then often becomes a reader.
+void read_or_write(Holder& holder) {
+  const milliseconds wait = holder.patience(3s);
+  const bool writes = holder.chance(40);
+  const LockOptions wanted{.shared = !writes,
+                           .renewal = holder.chance(50) ? Renewal::none : Renewal::automatic};
+  auto held = holder.acquire("stock", wanted, [&](Redlock& locks, const LockOptions& options) {
+    return locks.try_lock_for("stock", wait, options, holder.stop());
+  });
+  if (held && writes && holder.chance(60)) {
+    holder.work(*held, holder.draw(0ms, ttl / 2));
+    held = holder.downgrade(*std::move(held));
+  }
+  if (held) {
+    holder.work(*held, holder.draw(0ms, ttl));
+    if (holder.chance(30)) {
+      holder.extend(*held);
+      holder.work(*held, holder.draw(0ms, ttl * 3 / 2));
+    }
+    holder.release(*std::move(held));
+  }
+  holder.rest(400ms);
+}
+
 /// Starts `redlock run` with this program as its command, and waits for its end.
 void run_command(Holder& holder, const Task& task, std::uint64_t number) {
   testing::detail::Launch launch{.arguments = {task.tool, "run", "--quiet", "--ttl", "2s", "--kill-after",
@@ -183,6 +207,9 @@ void repeat(const Task& task, const std::stop_token& stop) {
         break;
       case Role::running:
         run_command(holder, task, number);
+        break;
+      case Role::reading:
+        read_or_write(holder);
         break;
       case Role::loading:
       case Role::command:

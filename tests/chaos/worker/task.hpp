@@ -16,6 +16,7 @@ enum class Role : std::uint8_t {
   giving,   // hands its lock over to another process
   taking,   // adopts these locks
   running,  // starts `redlock run`, again and again
+  reading,  // holds a lock shared, or as its writer, which may become a reader
   loading,  // locks in many threads without a pause
   command,  // is what `redlock run` runs
 };
