@@ -32,7 +32,7 @@ struct Figures {
   std::uint64_t adoptions = 0;
   std::uint64_t shared = 0;  // grants to readers
   std::uint64_t downgrades = 0;
-  std::uint64_t together = 0;  // grants of all locks to one call
+  std::uint64_t together = 0;    // grants of all locks to one call
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t checks = 0;

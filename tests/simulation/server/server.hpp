@@ -115,7 +115,7 @@ class Server final : private ScriptCommands {
   std::vector<Program> programs_;  // known by their digests
   std::vector<Program> patches_;
   std::int64_t started_us_ = 0;
-  std::int64_t now_us_ = 0;   // of the command that runs
+  std::int64_t now_us_ = 0;  // of the command that runs
   std::uint64_t writes_ = 0;
   bool wrote_ = false;        // the script that runs
   bool was_replica_ = false;  // in this run
