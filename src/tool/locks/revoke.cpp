@@ -11,12 +11,27 @@
 #include "tool/locks/holder_text.hpp"
 
 namespace redlock::tool {
+namespace {
+
+/// Whoever gives the lock up at once has done so before slower nodes are asked. So who was asked on any node counts where most
+/// nodes say that nobody has the lock.
+LockState state_when_asked(const std::vector<NodeReport>& reports) {
+  const LockState state = lock_state_of(reports);
+  if (state.kind != LockState::Kind::free) return state;
+  for (const NodeReport& report : reports) {
+    const LockState here = lock_state_of({&report, 1});
+    if (here.kind == LockState::Kind::held || here.kind == LockState::Kind::shared) return here;
+  }
+  return state;
+}
+
+}  // namespace
 
 int revoke(const RevokeArguments& arguments) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
   const std::vector<NodeReport> reports = locks.revoke(arguments.resource, arguments.why);
-  const LockState state = lock_state_of(reports);
+  const LockState state = state_when_asked(reports);
   if (state.kind == LockState::Kind::held) {
     std::cout << "Asked " << holder_text(state.owner) << " to give up " << core::printable(arguments.resource)
               << ".\n";

@@ -282,6 +282,7 @@ TEST_CASE("revoke_asks_all_readers") {
   REQUIRE(last_line_has(first, "begun"));
   REQUIRE(last_line_has(second, "begun"));
   const Program::Ending asked = run_tool({"revoke", "r", "a count begins"}, nodes.urls());
+  INFO(asked.errors);
   CHECK(asked.code == 0);
   CHECK(asked.output == "Asked all readers to give up r.\n");
   CHECK(first.wait().code == 7);
