@@ -16,10 +16,10 @@ namespace {
 /// Whoever gives the lock up at once has done so before slower nodes are asked. So who was asked on any node counts where most
 /// nodes say that nobody has the lock.
 LockState state_when_asked(const std::vector<NodeReport>& reports) {
-  const LockState state = lock_state_of(reports);
+  LockState state = lock_state_of(reports);
   if (state.kind != LockState::Kind::free) return state;
   for (const NodeReport& report : reports) {
-    const LockState here = lock_state_of({&report, 1});
+    LockState here = lock_state_of({&report, 1});
     if (here.kind == LockState::Kind::held || here.kind == LockState::Kind::shared) return here;
   }
   return state;
