@@ -163,26 +163,31 @@ core::Claim Process::claim_for(const Thread& thread, std::string key) {
   return claim;
 }
 
+/// What is the same for one lock and for several.
+core::LockCall Process::call_for(const Thread& thread, Time now) {
+  const bool waits = now < thread.gives_up_at;
+  return {.claim = {},
+          .attempts = waits ? core::Attempts::until_time : core::Attempts::one,
+          .give_up_at = waits ? thread.gives_up_at : core::never,
+          .owner_values = draw_owner_values(),
+          .time_of_day = std::chrono::microseconds{world_.wall_clock_us(index_)},
+          .seed = random_.next()};
+}
+
 void Process::pursue(Thread& thread, Time now) {
   const bool is_for_any_seat = is_seat(thread.resource, schedule_) && thread.adopted.owner.empty();
   core::Claim claim =
       claim_for(thread, is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_));
   const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
   claim.heeds_flag = is_fair;
-  const bool waits = now < thread.gives_up_at;
   thread.state = Thread::State::asking;
   if (mutant_ && !mutant_->gives_up_deaf_nodes()) claim.node_timeout = std::chrono::hours{1};
-  auto pursuit = std::make_unique<ObservedPursuit>(
-      Pursuit::Call{.claim = std::move(claim),
-                    .adopted_token = thread.adopted.token,
-                    .seats = static_cast<std::size_t>(is_for_any_seat ? schedule_.seats : 0),
-                    .attempts = waits ? Pursuit::Attempts::until_time : Pursuit::Attempts::one,
-                    .give_up_at = waits ? thread.gives_up_at : core::never,
-                    .is_fair = is_fair,
-                    .owner_values = draw_owner_values(),
-                    .time_of_day = std::chrono::microseconds{world_.wall_clock_us(index_)},
-                    .seed = random_.next()},
-      thread);
+  core::LockCall call = call_for(thread, now);
+  call.claim = std::move(claim);
+  call.adopted_token = thread.adopted.token;
+  call.seats = static_cast<std::size_t>(is_for_any_seat ? schedule_.seats : 0);
+  call.is_fair = is_fair;
+  auto pursuit = std::make_unique<ObservedPursuit>(std::move(call), thread);
   thread.pursuit = pursuit.get();
   const int line = line_of(thread.resource, schedule_);
   judge_.lines().called({index_, thread.index}, line, world_.flag_stands(line), world_.now());

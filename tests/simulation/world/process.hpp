@@ -121,6 +121,7 @@ class Process {
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
   bool begin_check(Thread& thread, core::Time now);
+  [[nodiscard]] core::LockCall call_for(const Thread& thread, core::Time now);
   [[nodiscard]] core::Claim claim_for(const Thread& thread, std::string key);
   void pursue(Thread& thread, core::Time now);
   void pursue_all(Thread& thread, core::Time now);

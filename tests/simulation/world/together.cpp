@@ -14,15 +14,7 @@ void Process::pursue_all(Thread& thread, Time now) {
   std::vector<core::Claim> claims;
   for (int resource = 0; resource < schedule_.resources; ++resource)
     claims.push_back(claim_for(thread, key_of(resource, schedule_)));
-  const bool waits = now < thread.gives_up_at;
-  auto pursuit = std::make_unique<ObservedJointPursuit>(
-      core::LockCall{.claim = {},
-                     .attempts = waits ? core::Attempts::until_time : core::Attempts::one,
-                     .give_up_at = waits ? thread.gives_up_at : core::never,
-                     .owner_values = draw_owner_values(),
-                     .time_of_day = std::chrono::microseconds{world_.wall_clock_us(index_)},
-                     .seed = random_.next()},
-      std::move(claims), thread);
+  auto pursuit = std::make_unique<ObservedJointPursuit>(call_for(thread, now), std::move(claims), thread);
   thread.state = Thread::State::asking_for_all;
   thread.joint_pursuit = pursuit.get();
   submit(thread, std::move(pursuit), now);
@@ -56,7 +48,6 @@ void Process::joint_call_done(Thread& thread, Time now) {
   }
   ++judge_.figures().together;
   const core::Ref<core::Operation> kept = thread.operation;  // while its parts are taken from it
-  thread.got_together.clear();
   for (std::size_t which = all->size(); which-- > 0;) {
     Thread& user = which == 0 ? thread : idle_companion();
     user.resource = static_cast<int>(which);
