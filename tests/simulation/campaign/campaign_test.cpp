@@ -79,6 +79,19 @@ TEST_CASE("readers_do_not_return_beside_a_newer_counter") {
   CHECK_FALSE(run({.first_seed = 2031364, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With these seeds the first one in line dies and the next one is paused, so that nobody raises the flag, and a call that
+// stands behind for long gets the lock. The gate was honest, and must go on to order the line.
+TEST_CASE("an_honest_gate_keeps_the_line_when_the_first_two_fall_silent") {
+  CHECK_FALSE(run({.first_seed = 3168891, .schedules = 1, .profile = Profile::within}).violation);
+  CHECK_FALSE(run({.first_seed = 3097079, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
+// With this seed a client's first call stands in line at another node than those of the others, because its connection to
+// their gate is slow.
+TEST_CASE("a_client_that_makes_its_first_connections_may_disturb_the_order") {
+  CHECK_FALSE(run({.first_seed = 3565370, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed different seats are free on different nodes for a while, and none is free on a majority.
 TEST_CASE("the_first_one_in_line_asks_for_a_seat_only_when_one_may_be_free_on_a_majority") {
   CHECK_FALSE(run({.first_seed = 6359, .schedules = 1, .profile = Profile::beyond}).violation);

@@ -132,7 +132,7 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   wake_up_excused_until_ = std::max(wake_up_excused_until_, recovered);
 }
 
-/// It has no connections yet, and stands in line where it can.
+/// It stands in line at the best node of those it reaches.
 void LineJudge::client_began(Instant now) {
   order_excused_until_ = std::max(order_excused_until_, now + longest_look(schedule_));
   wake_up_excused_until_ = std::max(wake_up_excused_until_, now + longest_look(schedule_));

@@ -27,6 +27,7 @@ class LineJudge {
 
   /// Called at the begin of a fault and at its end.
   void disturbed(const Fault& fault, Instant now);
+  /// The client makes its first connections.
   void client_began(Instant now);
 
   // ── calls ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -68,6 +68,7 @@ std::unique_ptr<core::Operation> Process::wrapped(std::unique_ptr<core::Operatio
 void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation, Time now) {
   thread.operation = core::Ref<core::Operation>{wrapped(std::move(operation)).release()};
   thread.operation->completion = &thread;
+  note_dial();
   engine_.submit(thread.operation, now);
   settle(now);
 }

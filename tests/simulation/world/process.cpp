@@ -93,7 +93,13 @@ void Process::start() {
 }
 
 void Process::connect(Time now) {
+  note_dial();
   for (std::size_t node = 0; node < engine_.nodes(); ++node) engine_.session(node).wake(now);
+}
+
+/// Until all nodes are reached, calls of this process may stand in line at another node than those of other processes.
+void Process::note_dial() {
+  if (!std::exchange(has_dialled_, true)) judge_.lines().client_began(world_.now());
 }
 
 // ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -109,6 +109,7 @@ class Process {
   class ObservedPursuit;
   class ObservedJointPursuit;
 
+  void note_dial();
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
   void judge_grants(const core::Acquisition& granted);
@@ -155,6 +156,7 @@ class Process {
   core::LossQueue<Held> loss_queue_;
   std::vector<std::unique_ptr<Thread>> threads_;
   Thread* ended_ = nullptr;          // set by its completion while a finished operation is handled
+  bool has_dialled_ = false;
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };
 

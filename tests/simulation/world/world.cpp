@@ -214,7 +214,6 @@ void World::start_process(int index) {
   client.timer = never;
   client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
                                              static_cast<Surroundings&>(*this), judge_);
-  judge_.lines().client_began(now_);
   client.process->start();
   if (!schedule_.connects_at_once) return;
   client.process->connect(time_of(client));

@@ -409,7 +409,7 @@ TEST_CASE("a_call_that_stands_behind_for_as_long_as_a_flag_lives_asks_out_of_tur
     CHECK(call.attempts_out_of_turn == 2);
     CHECK_FALSE(client.nodes.distrusted[gate]);
   }
-  SECTION("and does not believe the gate any more if it was granted") {
+  SECTION("and contradicts the gate if it was granted") {
     client.lines.attempt_succeeded(call, at(6501ms));
     CHECK(client.nodes.distrusted[gate]);
     CHECK(client.gate() != gate);

@@ -30,7 +30,7 @@ struct LineNodesOfTest final : core::LineContext {
     return granting[node];
   }
   [[nodiscard]] std::string_view server(core::NodeIndex node) const override { return names[node]; }
-  void distrust(core::NodeIndex node, core::Time) override { distrusted[node] = true; }
+  void contradicted(core::NodeIndex node, core::Time) override { distrusted[node] = true; }
   [[nodiscard]] bool is_distrusted(core::NodeIndex node, core::Time) const override {
     return distrusted[node];
   }

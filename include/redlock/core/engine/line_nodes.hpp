@@ -10,6 +10,7 @@
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/engine/nodes.hpp"
+#include "redlock/core/line/gate_doubt.hpp"
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/line/lines.hpp"
 #include "redlock/core/watch/listeners.hpp"
@@ -26,7 +27,7 @@ class LineNodes final : public LineContext, public Watcher {
         listeners_{listeners},
         times_{times},
         random_{seed},
-        distrusted_until_(nodes.size()),
+        trust_(nodes.size()),
         lines_{std::move(member), nodes.size(), *this} {
     listeners_.add(*this);
   }
@@ -45,12 +46,12 @@ class LineNodes final : public LineContext, public Watcher {
     const Session& session = nodes_.session(node);
     return session.run_id().empty() ? session.name() : session.run_id();
   }
-  void distrust(NodeIndex node, Time now) override {
-    distrusted_until_[node] = later(now, std::chrono::minutes{1});
-    lines_.warn_of_disorder(nodes_.session(node).name());
+  void contradicted(NodeIndex node, Time now) override {
+    if (trust_[node].contradicted(now, times_.flag_life()))
+      lines_.warn_of_disorder(nodes_.session(node).name());
   }
   [[nodiscard]] bool is_distrusted(NodeIndex node, Time now) const override {
-    return now < distrusted_until_[node];
+    return trust_[node].is_lost(now);
   }
   [[nodiscard]] bool hears(NodeIndex node) const override { return listeners_.session(node).hears_turns(); }
   [[nodiscard]] bool is_blind(NodeIndex node) const override { return listeners_.is_blind(node); }
@@ -78,7 +79,7 @@ class LineNodes final : public LineContext, public Watcher {
   Listeners& listeners_;
   const LineTimes times_;
   std::uint64_t random_;
-  std::vector<Time> distrusted_until_;
+  std::vector<GateTrust> trust_;
   Lines lines_;
 };
 

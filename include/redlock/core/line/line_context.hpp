@@ -35,8 +35,9 @@ class LineContext {
   [[nodiscard]] virtual bool may_grant(NodeIndex, std::chrono::milliseconds ttl) = 0;
   /// The server's run_id, or the endpoint's name if the server reports none.
   [[nodiscard]] virtual std::string_view server(NodeIndex) const = 0;
-  /// The node orders lines wrongly: it is not to order this client's lines for a while.
-  virtual void distrust(NodeIndex, Time now) = 0;
+  /// A call got the lock although the node, which orders its line, said for a long time that others come first.
+  virtual void contradicted(NodeIndex, Time now) = 0;
+  /// The node is not to order this client's lines now.
   [[nodiscard]] virtual bool is_distrusted(NodeIndex, Time now) const = 0;
   /// The listener receives the messages to this client.
   [[nodiscard]] virtual bool hears(NodeIndex) const = 0;

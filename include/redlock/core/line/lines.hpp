@@ -60,7 +60,7 @@ class Lines {
   }
   void attempt_succeeded(Waiter& waiter, Time now) {
     with(waiter.terms().key, [&](Line& line) {
-      if (!line.attempt_succeeded(waiter) && heeds_flag_) context_.distrust(*line.gate(), now);
+      if (!line.attempt_succeeded(waiter) && heeds_flag_) context_.contradicted(*line.gate(), now);
       line.remove(waiter);
     });
   }
@@ -79,7 +79,7 @@ class Lines {
       warn("attempts do not heed who stands in line", refused[node].trouble.message);
     }
   }
-  /// The node says that others come first, but nobody keeps the flag up.
+  /// The node says again and again that others come first, but nobody keeps the flag up.
   void warn_of_disorder(std::string_view node) {
     warning_ = std::string{node}.append(
         " lets calls wait for others that are not there, so it does not order waiting lines of this client "
