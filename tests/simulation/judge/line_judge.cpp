@@ -150,6 +150,18 @@ void LineJudge::stands(Caller caller, bool stands, Instant now) {
   call.gate = -1;
 }
 
+void LineJudge::stands_for_all(Caller caller, bool stands) {
+  if (stands)
+    joint_calls_.insert(caller);
+  else
+    joint_calls_.erase(caller);
+}
+
+void LineJudge::ended(Caller caller) {
+  calls_.erase(caller);
+  joint_calls_.erase(caller);
+}
+
 void LineJudge::enqueued(int client, int resource, int node, Instant now) {
   for (auto& [caller, call] : calls_) {
     if (caller.first != client || call.resource != resource || !call.stands) continue;
@@ -239,6 +251,7 @@ void LineJudge::asks(Caller caller, Instant now) {
 
 void LineJudge::died(int client) {
   std::erase_if(calls_, [client](const auto& each) { return each.first.first == client; });
+  std::erase_if(joint_calls_, [client](const Caller& each) { return each.first == client; });
   died_.insert(client);
 }
 
@@ -250,7 +263,7 @@ Instant LineJudge::soon() const {
 bool LineJudge::any_settled(Instant now) const {
   return std::ranges::any_of(calls_, [&](const auto& each) {
     const Call& call = each.second;
-    return call.stands && call.enqueued > 0 && call.enqueued + soon() < now;
+    return call.resource == 0 && call.stands && call.enqueued > 0 && call.enqueued + soon() < now;
   });
 }
 

@@ -1,6 +1,7 @@
 // Checks what must hold for those who wait in line.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -38,6 +39,8 @@ class LineJudge {
   void called(Caller caller, int resource, bool flag_stands, Instant now);
   /// The call stands in line from now on, or does not any more.
   void stands(Caller caller, bool stands, Instant now);
+  /// Likewise, a call for all locks. It stands in the first of their lines, and maybe in others.
+  void stands_for_all(Caller caller, bool stands);
   /// A node has put the client into the line.
   void enqueued(int client, int resource, int node, Instant now);
   /// This client is the first one in the line of this node.
@@ -49,7 +52,7 @@ class LineJudge {
   /// The call, which stands in line, makes an attempt.
   void asks(Caller caller, Instant now);
   void granted(Caller caller, Instant now);
-  void ended(Caller caller) { calls_.erase(caller); }
+  void ended(Caller caller);
   void died(int client);
 
   // ── the state of a lock ────────────────────────────────────────────────────────────────────────────────────
@@ -59,11 +62,13 @@ class LineJudge {
   [[nodiscard]] bool any_standing(const Can& can) const {
     for (const auto& [caller, call] : calls_)
       if (call.stands && can(caller.first)) return true;
-    return false;
+    return std::ranges::any_of(joint_calls_, [&](const Caller& caller) { return can(caller.first); });
   }
-  /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it.
+  /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it. If there are calls
+  /// for all locks: for the first one, `is_idle` if that is true for all, because a call that waits for one of them lets others
+  /// lie idle.
   void look_at(int resource, bool is_idle, Instant now);
-  /// Likewise, for the line. `is_left`: the flag is up although nobody stands in line. `is_up`: the flag keeps newcomers from a
+  /// Likewise, for the first line. `is_left`: the flag is up although nobody stands in line. `is_up`: the flag keeps newcomers from a
   /// majority.
   void look(bool is_left, bool is_up, Instant now);
 
@@ -89,7 +94,7 @@ class LineJudge {
     Instant changed_at = 0;  // which may have left nobody there
   };
   [[nodiscard]] Instant soon() const;
-  /// Whether a call has stood in line for so long that the first one has raised the flag.
+  /// Whether a call has stood in the first line for so long that the first one has raised the flag.
   [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
 
@@ -98,6 +103,7 @@ class LineJudge {
   const Instant there_;       // the longest way of a message
   const bool only_cripples_;  // all faults keep clients from nodes that do not order the line
   std::map<Caller, Call> calls_;
+  std::set<Caller> joint_calls_;                // that stand in line
   std::map<std::pair<int, int>, First> first_;  // by resource and node
   Instant wake_up_excused_until_ = 0;
   Instant order_excused_until_ = 0;

@@ -104,6 +104,8 @@ class Mutant {
     static_cast<void>(claims), static_cast<void>(nodes);
     return {};
   }
+  /// Whether all calls for several locks join the lines in the same order.
+  [[nodiscard]] virtual bool sorts_locks() const { return true; }
   /// Whether locks that were got together are held until the first of their deadlines.
   [[nodiscard]] virtual bool looks_at_all_deadlines() const { return true; }
   /// Whether a release ends renewals and a running extension.

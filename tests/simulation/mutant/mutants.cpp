@@ -446,6 +446,13 @@ class LooksAtFirstDeadline final : public NamedMutant {
   [[nodiscard]] bool looks_at_all_deadlines() const override { return false; }
 };
 
+/// Some clients join the lines of several locks in another order than the others.
+class JoinsInAnyOrder final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool sorts_locks() const override { return false; }
+};
+
 /// A semaphore with two seats as other libraries have it: each node admits two holders, and a majority of the nodes suffices.
 /// Either key is one of the two places on a node, whichever the client has named.
 class CountsHolders final : public NamedMutant {
@@ -489,6 +496,9 @@ bool with_checks(const Schedule& schedule) {
 }
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
 bool with_joint_calls(const Schedule& schedule) { return schedule.workload.together > 0; }
+bool about_joint_lines(const Schedule& schedule) {
+  return schedule.is_about_lines && schedule.workload.together > 0;
+}
 bool with_semaphore(const Schedule& schedule) { return schedule.seats > 0; }
 bool with_two_seats(const Schedule& schedule) { return schedule.seats == 2 && schedule.fencing; }
 bool about_seats(const Schedule& schedule) { return schedule.is_about_lines && schedule.seats > 1; }
@@ -634,6 +644,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
   add(KeepsSome{"some-of-several-are-kept"}, with_joint_calls);
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
+  add(JoinsInAnyOrder{"lines-in-any-order"}, about_joint_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

@@ -292,12 +292,22 @@ void draw_readers(Schedule& schedule) {
     schedule.workload.reads = static_cast<int>(random.between(20, 80));
 }
 
-/// In some worlds with two locks, calls are for both. They do not stand in line. Draws from a sequence of its own, too.
+/// In some worlds with two locks, calls are for both. Draws from a sequence of its own, too.
 void draw_joint_calls(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6a6f696e74U};
   if (schedule.calls.empty() && schedule.resources == 2 && schedule.seats == 0 && !schedule.two_teams &&
-      !schedule.stands_in_line && random.chance(50))
+      !schedule.is_about_lines && random.chance(50))
     schedule.workload.together = static_cast<int>(random.between(20, 80));
+}
+
+/// In some worlds about lines, without faults, calls are for several locks and stand in the lines of all. Draws from a sequence
+/// of its own, too.
+void draw_joint_lines(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x6a6c696eU};
+  if (!schedule.is_about_lines || schedule.seats > 0 || !random.chance(15)) return;
+  schedule.faults.clear();
+  schedule.resources = static_cast<int>(random.between(2, 3));
+  schedule.workload.together = static_cast<int>(random.between(30, 100));
 }
 
 /// In a tenth of the worlds beyond the assumptions, clients guard restarts, and nodes are rolled back to snapshots of running
@@ -757,6 +767,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_checks(schedule);
   if (!is_special) draw_readers(schedule);
   if (!is_special) draw_joint_calls(schedule);
+  draw_joint_lines(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

@@ -39,11 +39,25 @@ class Process::ObservedPursuit final : public core::Pursuit {
 class Process::ObservedJointPursuit final : public core::JointPursuit {
  public:
   ObservedJointPursuit(core::LockCall call, std::vector<core::Claim>&& claims, Thread& thread);
+  using JointPursuit::is_standing;
 
  private:
   core::Ref<core::JointAcquisition> make_attempt(std::vector<core::Claim>&& claims) override;
 
   Thread& thread_;
+};
+
+/// One attempt of such a call.
+class Process::ObservedJointAttempt final : public core::JointAcquisition {
+ public:
+  ObservedJointAttempt(std::vector<core::Claim>&& claims, std::size_t nodes,
+                       core::Acquisition::Purpose purpose, Process& process)
+      : JointAcquisition{std::move(claims), nodes, purpose}, process_{process} {}
+
+ private:
+  void child_ended(core::Operation& child, core::Time now, core::Outbox& outbox) override;
+
+  Process& process_;
 };
 
 /// One thread of the application. It acquires locks, accesses the resource and releases.

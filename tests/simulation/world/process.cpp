@@ -157,10 +157,7 @@ void Process::settle(Time now) {
     done->completion->completed(*done);
     const Thread& thread = *std::exchange(ended_, nullptr);
     if (thread.state == Thread::State::asking && thread.pursuit->granted())
-      judge_grants(*thread.pursuit->granted());
-    if (thread.state == Thread::State::asking_for_all)
-      if (const core::JointAcquisition* const all = thread.joint_pursuit->granted())
-        for (std::size_t which = 0; which < all->size(); ++which) judge_grants((*all)[which]);
+      judge_grant(*thread.pursuit->granted());
     // A writer that becomes a reader takes no turn.
     if (thread.state == Thread::State::asking && thread.pursuit->granted() && !thread.writer)
       judge_.lines().granted({index_, thread.index}, world_.now());
@@ -168,10 +165,13 @@ void Process::settle(Time now) {
     world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
-  for (const auto& thread : threads_)
+  for (const auto& thread : threads_) {
+    const LineJudge::Caller caller{index_, thread->index};
     if (thread->state == Thread::State::asking)
-      judge_.lines().stands({index_, thread->index}, !thread->finished() && thread->pursuit->is_standing(),
-                            world_.now());
+      judge_.lines().stands(caller, !thread->finished() && thread->pursuit->is_standing(), world_.now());
+    if (thread->state == Thread::State::asking_for_all)
+      judge_.lines().stands_for_all(caller, !thread->finished() && thread->joint_pursuit->is_standing());
+  }
   while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost, now);
 }
 
@@ -194,7 +194,7 @@ bool Process::rests_on_lost_connections(const core::Tally& tally, Time begun) co
   return worth < core::quorum(tally.nodes());
 }
 
-void Process::judge_grants(const core::Acquisition& granted) {
+void Process::judge_grant(const core::Acquisition& granted) {
   if (rests_on_lost_connections(granted.tally(), granted.begun()))
     judge_.report(Rule::honesty, world_.now(),
                   "a grant counts although its connection was lost before the decision");

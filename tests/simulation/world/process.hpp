@@ -108,11 +108,12 @@ class Process {
   struct Thread;
   class ObservedPursuit;
   class ObservedJointPursuit;
+  class ObservedJointAttempt;
 
   void note_dial();
   void settle(core::Time now);
   [[nodiscard]] bool rests_on_lost_connections(const core::Tally& tally, core::Time begun) const;
-  void judge_grants(const core::Acquisition& granted);
+  void judge_grant(const core::Acquisition& granted);
   void judge_renewal(const core::Extension& extension, core::Time now);
   void judge_extension(const Thread& thread, const core::Extension& extension, core::Time now);
   void report_loss(const std::shared_ptr<Held>& lost, core::Time now);
@@ -155,7 +156,7 @@ class Process {
   core::Engine engine_;
   core::LossQueue<Held> loss_queue_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  Thread* ended_ = nullptr;          // set by its completion while a finished operation is handled
+  Thread* ended_ = nullptr;  // set by its completion while a finished operation is handled
   bool has_dialled_ = false;
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };

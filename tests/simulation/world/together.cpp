@@ -9,12 +9,17 @@ namespace redlock::simulation {
 using core::JointAcquisition;
 using core::Time;
 
-/// Works like `Client::acquire_all`. Such calls do not stand in line.
+/// Works like `Client::acquire_all`.
 void Process::pursue_all(Thread& thread, Time now) {
+  core::LockCall call = call_for(thread, now);
+  call.is_fair = schedule_.stands_in_line;
   std::vector<core::Claim> claims;
-  for (int resource = 0; resource < schedule_.resources; ++resource)
+  for (int resource = 0; resource < schedule_.resources; ++resource) {
     claims.push_back(claim_for(thread, key_of(resource, schedule_)));
-  auto pursuit = std::make_unique<ObservedJointPursuit>(call_for(thread, now), std::move(claims), thread);
+    claims.back().heeds_flag = call.is_fair;
+  }
+  if (mutant_ && !mutant_->sorts_locks() && index_ % 2 == 1) std::ranges::reverse(claims);
+  auto pursuit = std::make_unique<ObservedJointPursuit>(std::move(call), std::move(claims), thread);
   thread.state = Thread::State::asking_for_all;
   thread.joint_pursuit = pursuit.get();
   submit(thread, std::move(pursuit), now);
@@ -29,7 +34,16 @@ core::Ref<JointAcquisition> Process::ObservedJointPursuit::make_attempt(std::vec
   process.joint_attempt_begins(thread_, claims);
   if (process.mutant_)
     if (auto attempt = process.mutant_->joint_attempt(claims, nodes())) return attempt;
-  return JointPursuit::make_attempt(std::move(claims));
+  return core::Ref<JointAcquisition>{
+      new ObservedJointAttempt{std::move(claims), nodes(), purpose(), process}};
+}
+
+/// The grant of each lock is decided when its own majority is there. What happens while the others are not yet decided is as if it
+/// happened to a lock that is held.
+void Process::ObservedJointAttempt::child_ended(core::Operation& child, Time now, core::Outbox& outbox) {
+  const auto& part = static_cast<const core::Acquisition&>(child);
+  if (part.granted()) process_.judge_grant(part);
+  JointAcquisition::child_ended(child, now, outbox);
 }
 
 void Process::joint_attempt_begins(Thread& thread, const std::vector<core::Claim>& claims) {
@@ -50,7 +64,8 @@ void Process::joint_call_done(Thread& thread, Time now) {
   const core::Ref<core::Operation> kept = thread.operation;  // while its parts are taken from it
   for (std::size_t which = all->size(); which-- > 0;) {
     Thread& user = which == 0 ? thread : idle_companion();
-    user.resource = static_cast<int>(which);
+    user.resource = 0;
+    while (key_of(user.resource, schedule_) != (*all)[which].claim().key) ++user.resource;
     user.adopted = {};
     user.invoked = thread.invoked;
     const Time deadline = (*all)[which].valid_until();

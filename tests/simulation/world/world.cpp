@@ -1,6 +1,7 @@
 #include "simulation/world/world.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "redlock/core/base/quorum.hpp"
@@ -437,9 +438,14 @@ bool World::could_take(int resource, int client) const {
 /// Repeated as long as somebody may wait for the first lock, or a seat.
 void World::look_at_line() {
   LineJudge& lines = judge_.lines();
-  for (int resource = 0; resource < schedule_.resources; ++resource) {
-    const auto can_take = [&](int client) { return could_take(resource, client); };
-    lines.look_at(resource, !judge_.is_in_force(resource) && lines.any_standing(can_take), now_);
+  const bool are_for_all = schedule_.workload.together > 0;
+  for (int resource = 0; resource < (are_for_all ? 1 : schedule_.resources); ++resource) {
+    const auto locks = std::views::iota(resource, are_for_all ? schedule_.resources : resource + 1);
+    const auto is_free = [&](int lock) { return !judge_.is_in_force(lock); };
+    const auto can_take = [&](int client) {
+      return std::ranges::all_of(locks, [&](int lock) { return could_take(lock, client); });
+    };
+    lines.look_at(resource, std::ranges::all_of(locks, is_free) && lines.any_standing(can_take), now_);
   }
   const bool is_left = nodes_with(core::flag_key(line_key_of(0, schedule_))) > 0 &&
                        !lines.any_standing([](int) { return true; });

@@ -100,10 +100,13 @@ class JointPursuit : public Operation {
 
  protected:
   [[nodiscard]] std::size_t nodes() const noexcept { return nodes_; }
+  [[nodiscard]] bool is_standing() const noexcept { return is_standing_; }
+  [[nodiscard]] Acquisition::Purpose purpose() const noexcept {
+    return call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
+  }
   /// Makes one attempt at all locks.
   [[nodiscard]] virtual Ref<JointAcquisition> make_attempt(std::vector<Claim>&& claims) {
-    const auto purpose = call_.waits() ? Acquisition::Purpose::wait : Acquisition::Purpose::try_once;
-    return Ref<JointAcquisition>{new JointAcquisition{std::move(claims), nodes_, purpose}};
+    return Ref<JointAcquisition>{new JointAcquisition{std::move(claims), nodes_, purpose()}};
   }
 
  private:
