@@ -117,7 +117,7 @@ TEST_CASE("a_copy_restored_after_its_release_is_detected") {
 }
 
 TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
-  const Campaign campaign{.first_seed = 1174, .schedules = 1, .mutant = mutant_named("lost-grants-count")};
+  const Campaign campaign{.first_seed = 1459, .schedules = 1, .mutant = mutant_named("lost-grants-count")};
   const CampaignResult result = run(campaign);
   REQUIRE(result.failed_seed);
   const Schedule whole = draw_schedule(*result.failed_seed, campaign.profile_of(*result.failed_seed));
@@ -182,7 +182,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0x66aa004e47330dbU);
+  CHECK(digest_of_histories({.schedules = 200}) == 0x1cdf102dc18b66d4U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
@@ -239,6 +239,10 @@ TEST_CASE("every_kind_of_world_is_drawn") {
       worlds["with a semaphore and a lock"] += schedule.seats > 0 && schedule.resources > schedule.seats;
       worlds["about lines with a semaphore"] += schedule.seats > 1 && schedule.is_about_lines;
       worlds["with checks of leases"] += schedule.workload.checks > 0;
+      worlds["with requests to holders"] += schedule.workload.requests > 0;
+      worlds["with requests to holders, without faults"] +=
+          schedule.workload.requests > 0 && schedule.faults.empty();
+      worlds["about the lines of several locks"] += schedule.is_about_lines && schedule.workload.together > 0;
       worlds["with readers"] += schedule.workload.reads > 0;
       worlds["with readers and the guard"] += schedule.workload.reads > 0 && schedule.guarded;
       worlds["about lines with readers"] += schedule.workload.reads > 0 && schedule.is_about_lines;

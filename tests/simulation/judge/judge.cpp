@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 14> names{
-      "exclusion", "honesty", "tokens",  "fence", "ownership", "liveness", "quiescence",
-      "order",     "wake-up", "traffic", "delay", "at-least",  "seats",    "check"};
+  constexpr std::array<std::string_view, 15> names{
+      "exclusion", "honesty", "tokens", "fence",    "ownership", "liveness", "quiescence", "order",
+      "wake-up",   "traffic", "delay",  "at-least", "seats",     "check",    "request"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -37,6 +37,8 @@ void Figures::add(const Figures& other) {
   repairs += other.repairs;
   kept += other.kept;
   checks += other.checks;
+  requests += other.requests;
+  requests_heard += other.requests_heard;
   releases_in_callbacks += other.releases_in_callbacks;
   bypasses += other.bypasses;
   overlaps += other.overlaps;
@@ -97,6 +99,25 @@ void Judge::check_ended(Caller caller, SequencerState said, Instant now) {
     report(Rule::check, now, "a check calls a lease valid that no majority has had meanwhile");
   if (said == SequencerState::stale && !check.has_new_copies && copies_of(lease) >= quorum(lease.resource))
     report(Rule::check, now, "a check calls a lease stale that a majority has had all the time");
+}
+
+std::optional<Judge::LeaseIndex> Judge::requested(std::string_view owner) {
+  requested_.emplace(owner);
+  const Lease* const lease = find(owner);
+  if (!lease || !lease->hears_requests || lease->has_heard_request || !in_force(*lease)) return std::nullopt;
+  return static_cast<LeaseIndex>(lease - leases_.data());
+}
+
+void Judge::told_of_request(LeaseIndex index, Instant now) {
+  ++figures_.requests_heard;
+  leases_[index].has_heard_request = true;
+  if (!requested_.contains(leases_[index].owner))
+    report(Rule::request, now, "a holder is asked for a lock whom nobody has asked");
+}
+
+void Judge::must_have_heard(LeaseIndex index, Instant now) {
+  if (in_force(leases_[index]) && !leases_[index].has_heard_request)
+    report(Rule::request, now, "a holder does not hear that it is asked for the lock");
 }
 
 void Judge::put_back(std::string_view owner, int node, int others) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,8 @@ struct Figures {
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t checks = 0;
+  std::uint64_t requests = 0;  // to holders, to give a lock up
+  std::uint64_t requests_heard = 0;
   std::uint64_t kept = 0;  // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;
   std::uint64_t bypasses = 0;  // a call was served before one that stood in line when it began
@@ -79,6 +82,8 @@ class Judge {
     bool given_back_in_time = false;
     bool loss_is_reported = false;
     bool watched = false;
+    bool hears_requests = false;
+    bool has_heard_request = false;
     bool has_new_copies =
         false;          // since it began, or since the last extension: its holder may not know of them
     int deletions = 0;  // number of copies deleted by the release
@@ -117,6 +122,12 @@ class Judge {
   using Caller = std::pair<int, int>;
   void check_begins(Caller caller, LeaseIndex lease);
   void check_ended(Caller caller, SequencerState said, Instant now);
+  /// The holder has to hear of requests from now on.
+  void hears_requests(LeaseIndex lease) { leases_[lease].hears_requests = true; }
+  /// A node executes a request to this holder. Returns its lease if it has to hear of it.
+  std::optional<LeaseIndex> requested(std::string_view owner);
+  void told_of_request(LeaseIndex lease, Instant now);
+  void must_have_heard(LeaseIndex lease, Instant now);
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
@@ -167,6 +178,7 @@ class Judge {
   const bool names_seats_;
   std::vector<Lease> leases_;
   std::map<Caller, Check> checks_;
+  std::set<std::string, std::less<>> requested_;  // owner values
   std::vector<Stores> stores_;
   bool people_delete_ = false;
   LineJudge lines_;

@@ -324,3 +324,31 @@ TEST_CASE("a_write_without_a_token_reaches_only_the_unfenced_store") {
   CHECK(stores.write(0, seen) == Stores::Written::refused);
   CHECK(stores.unfenced_version == 1);
 }
+
+TEST_CASE("a_holder_must_not_be_told_of_a_request_to_somebody_else") {
+  for (const char* const asked : {"owner", "another owner"}) {
+    JudgeFixture fixture{Profile::within};
+    const auto lease = fixture.hold(0, 1, 0, 10, 20);
+    fixture.judge.hears_requests(lease);
+    CHECK(fixture.judge.requested(asked).has_value() == (asked == std::string_view{"owner"}));
+    fixture.judge.told_of_request(lease, 15);
+    CHECK(fixture.broken() ==
+          (asked == std::string_view{"owner"} ? std::nullopt : std::optional{Rule::request}));
+  }
+}
+
+TEST_CASE("a_holder_must_be_told_of_a_request_as_long_as_it_has_the_lock") {
+  for (const bool is_told : {false, true}) {
+    for (const bool is_over : {false, true}) {
+      JudgeFixture fixture{Profile::within};
+      const auto lease = fixture.hold(0, 1, 0, 10, 20);
+      fixture.judge.hears_requests(lease);
+      REQUIRE(fixture.judge.requested("owner") == lease);
+      if (is_told) fixture.judge.told_of_request(lease, 12);
+      if (is_told) CHECK_FALSE(fixture.judge.requested("owner"));
+      if (is_over) fixture.judge.end(lease, LeaseEnd::given_back);
+      fixture.judge.must_have_heard(lease, 15);
+      CHECK(fixture.broken() == (is_told || is_over ? std::nullopt : std::optional{Rule::request}));
+    }
+  }
+}

@@ -63,10 +63,6 @@ bool ends_connections(const Fault& fault) {
       return false;
   }
 }
-Instant longest_way(const Schedule& schedule) {
-  const auto& fixed = schedule.link_delays;
-  return schedule.delay + schedule.jitter + (fixed.empty() ? 0 : *std::ranges::max_element(fixed));
-}
 Instant longest_look(const Schedule& schedule) { return schedule.line_times.look_pause.count() * 4 / 3; }
 
 }  // namespace
@@ -225,10 +221,10 @@ void LineJudge::told(int client, int resource, int node, Instant now) {
                 " is told of a change that does not concern it");
 }
 
-/// An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a holder
+/// Not where there are calls for several locks, of which an attempt may take one lock for a moment. An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a holder
 /// that keeps the lock for less than their way takes.
 void LineJudge::judge_attempts(std::uint64_t changes, Instant now) {
-  if (!schedule_.is_about_lines || !schedule_.faults.empty()) return;
+  if (!schedule_.is_about_lines || !schedule_.faults.empty() || schedule_.workload.together > 0) return;
   constexpr std::uint64_t at_the_start = 5;
   if (attempts_ > grants_ + grants_ / 2 + changes + at_the_start)
     report_(Rule::traffic, now,

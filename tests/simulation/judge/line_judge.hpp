@@ -72,7 +72,7 @@ class LineJudge {
   /// majority.
   void look(bool is_left, bool is_up, Instant now);
 
-  /// At the end. `changes`: extensions, and releases that keep the key. Each of them changes the key, so the first one in line asks in vain.
+  /// At the end. `changes`: extensions, requests to holders, and releases that keep the key. Each of them changes the key, so the first one in line asks in vain.
   void judge_attempts(std::uint64_t changes, Instant now);
 
   [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }

@@ -19,6 +19,7 @@
 #include "redlock/core/lock/joint_acquisition.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "simulation/scenario/schedule.hpp"
 
@@ -103,6 +104,10 @@ class Mutant {
                                                                         std::size_t nodes) const {
     static_cast<void>(claims), static_cast<void>(nodes);
     return {};
+  }
+  /// Where a holder looks for requests to give the lock up.
+  [[nodiscard]] virtual std::string request_key(const core::Claim& claim) const {
+    return core::request_key(claim.key, claim.owner);
   }
   /// Whether all calls for several locks join the lines in the same order.
   [[nodiscard]] virtual bool sorts_locks() const { return true; }

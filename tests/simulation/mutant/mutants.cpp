@@ -446,6 +446,20 @@ class LooksAtFirstDeadline final : public NamedMutant {
   [[nodiscard]] bool looks_at_all_deadlines() const override { return false; }
 };
 
+constexpr core::Script ask_script{core::ask_source, ""};
+
+/// A request is left for whoever holds the lock, and is read by the next holder too.
+class RequestsByResource final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] std::vector<Patch> patches() const override {
+    return {patched(ask_script, {{"call('SET',KEYS[2]..id,", "call('SET',KEYS[2],"}})};
+  }
+  [[nodiscard]] std::string request_key(const core::Claim& claim) const override {
+    return core::request_prefix(claim.key);
+  }
+};
+
 /// Some clients join the lines of several locks in another order than the others.
 class JoinsInAnyOrder final : public NamedMutant {
  public:
@@ -495,6 +509,7 @@ bool with_checks(const Schedule& schedule) {
   return schedule.workload.checks > 0 && schedule.profile == Profile::within;
 }
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
+bool with_requests(const Schedule& schedule) { return schedule.workload.requests > 0; }
 bool with_joint_calls(const Schedule& schedule) { return schedule.workload.together > 0; }
 bool about_joint_lines(const Schedule& schedule) {
   return schedule.is_about_lines && schedule.workload.together > 0;
@@ -644,6 +659,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
   add(KeepsSome{"some-of-several-are-kept"}, with_joint_calls);
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
+  add(RequestsByResource{"requests-by-resource"}, with_requests);
   add(JoinsInAnyOrder{"lines-in-any-order"}, about_joint_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;

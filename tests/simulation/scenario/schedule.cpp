@@ -285,6 +285,13 @@ void draw_checks(Schedule& schedule) {
     schedule.workload.checks = static_cast<int>(random.between(10, 50));
 }
 
+/// In some worlds, clients ask others to give locks up. Draws from a sequence of its own, too.
+void draw_requests(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x61736bU};
+  if (schedule.calls.empty() && random.chance(15))
+    schedule.workload.requests = static_cast<int>(random.between(10, 50));
+}
+
 /// In some worlds, calls are those of readers, and writers become readers. Draws from a sequence of its own, too.
 void draw_readers(Schedule& schedule) {
   Random random{schedule.seed ^ 0x72656164U};
@@ -699,6 +706,11 @@ int gate_of(const Schedule& schedule) {
       *core::best_suited(static_cast<std::size_t>(schedule.nodes), line_key_of(0, schedule), run_id));
 }
 
+Instant longest_way(const Schedule& schedule) {
+  const auto& fixed = schedule.link_delays;
+  return schedule.delay + schedule.jitter + (fixed.empty() ? 0 : *std::ranges::max_element(fixed));
+}
+
 Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   Random random{seed};
   Schedule schedule;
@@ -765,6 +777,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_lock_delay(schedule);
   if (!is_special) draw_at_least(schedule);
   if (!is_special) draw_checks(schedule);
+  if (!is_special) draw_requests(schedule);
   if (!is_special) draw_readers(schedule);
   if (!is_special) draw_joint_calls(schedule);
   draw_joint_lines(schedule);

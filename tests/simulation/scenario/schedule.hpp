@@ -99,6 +99,7 @@ struct Workload {
   Instant longest_wait = second;
   int reads = 0;            // percentage of calls that are readers'
   int together = 0;         // percentage of calls for all locks at once
+  int requests = 0;         // percentage of calls that ask a holder for its lock instead
   int checks = 0;           // percentage of calls that check one of the last leases instead, whoever holds it
   int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };
@@ -212,6 +213,8 @@ inline constexpr std::string_view semaphore = "r";
 
 /// The node that orders the line of the first resource as long as all nodes are well.
 [[nodiscard]] int gate_of(const Schedule& schedule);
+/// How long a message takes at most, without faults.
+[[nodiscard]] Instant longest_way(const Schedule& schedule);
 
 [[nodiscard]] Schedule draw_schedule(std::uint64_t seed, Profile profile);
 

@@ -11,6 +11,7 @@
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/reply.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/shared_scripts.hpp"
 
@@ -32,6 +33,7 @@ namespace redlock::simulation {
     ++index;
   }
   if (words[1] == core::seats_source) return "read seats";
+  if (words[1] == core::ask_source) return "ask for the lock";
   if (words.size() == 9 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
   return "script";
 }

@@ -39,6 +39,7 @@ void Process::wake(int index, Time now) {
       if (thread.finished()) released(thread, now);
       return;
     case Thread::State::raising:
+    case Thread::State::requesting:
       if (thread.finished()) rest(thread);
       return;
     case Thread::State::checking:
@@ -106,6 +107,8 @@ void Process::begin_call(Thread& thread, Time now) {
   }
   if (schedule_.workload.checks > 0 && random_.chance(schedule_.workload.checks) && begin_check(thread, now))
     return;
+  if (schedule_.workload.requests > 0 && random_.chance(schedule_.workload.requests))
+    return request(thread, now);
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
@@ -298,6 +301,7 @@ void Process::acquired(Thread& thread, Time now) {
     thread.writes_at = now + Span{thread.scheduled_call->hold};
   }
   if (!thread.scheduled_call && thread.extensions_left == 0 && random_.chance(schedule_.workload.renews)) {
+    listen_to_requests(thread);
     engine_.keep(thread.held, now);
     engine_.watch(thread.held, now);
     judge_.watched(*thread.lease);

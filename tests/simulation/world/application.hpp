@@ -16,8 +16,10 @@ struct Process::Held final : core::LeaseState, std::enable_shared_from_this<Held
   Held(core::Claim what, core::Time valid_until, core::LossQueue<Held>& watched_by)
       : LeaseState{std::move(what), valid_until}, loss_queue{watched_by} {}
   core::LossQueue<Held>& loss_queue;
+  bool is_requested = false;  // since that was looked at
 
  private:
+  void asked(std::string_view) noexcept override { is_requested = true; }
   void lost_early() noexcept override { loss_queue.lost(shared_from_this()); }
 };
 
@@ -71,7 +73,8 @@ struct Process::Thread final : core::Completion {
     extending,
     releasing,
     raising,
-    checking
+    checking,
+    requesting
   };
 
   explicit Thread(Process& of) : process{of} {}

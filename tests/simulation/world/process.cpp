@@ -173,6 +173,7 @@ void Process::settle(Time now) {
       judge_.lines().stands_for_all(caller, !thread->finished() && thread->joint_pursuit->is_standing());
   }
   while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost, now);
+  heed_requests(now);
 }
 
 /// Reports the loss to the application.

@@ -123,6 +123,9 @@ class Process {
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
   bool begin_check(Thread& thread, core::Time now);
+  void request(Thread& thread, core::Time now);
+  void listen_to_requests(Thread& thread);
+  void heed_requests(core::Time now);
   [[nodiscard]] core::LockCall call_for(const Thread& thread, core::Time now);
   [[nodiscard]] core::Claim claim_for(const Thread& thread, std::string key);
   void pursue(Thread& thread, core::Time now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "simulation/timeline/wire.hpp"
 #include "simulation/world/world.hpp"
@@ -274,6 +275,8 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (may_write(words))
     for (int resource = 0; resource < schedule_.resources; ++resource)
       before.push_back(sight_of(node.server, key_of(resource, schedule_), at));
+  const bool is_request = words.size() > 3 && words[1] == core::ask_source;
+  const std::vector<Copy> holders = is_request ? copies_on(node.server, words[3], at) : std::vector<Copy>{};
   const std::uint64_t writes = node.server.writes();
   if (mutant_ && execute_otherwise(index, words, replies)) return;
   node.server.execute(index, words, at, replies);
@@ -288,6 +291,7 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   if (node.false_counters > 0 && is_grant && reply.is(core::Reply::Kind::integer))
     reply.integer = core::greatest_counter - 1;
   if (node.server.writes() != writes) judge_changes(index, words, before, at);
+  if (is_request) judge_request(index, words[3], holders);
   arm(index, words);
 }
 

@@ -95,7 +95,8 @@ Outcome World::run() {
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
-  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept + judge_.figures().shared,
+  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept +
+                                    judge_.figures().shared + judge_.figures().requests,
                                 now_);
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
@@ -194,6 +195,8 @@ void World::handle(const Due& due) {
       return look_at_line();
     case Due::Kind::must_know:
       return check_loss_is_reported(index);
+    case Due::Kind::must_have_heard:
+      return judge_.must_have_heard(index, now_);
   }
 }
 

@@ -99,6 +99,7 @@ class World final : private Surroundings {
       look_for_grants,
       deletion,
       must_know,
+      must_have_heard,
       look_at_line,
     };
     Instant at;
@@ -179,6 +180,7 @@ class World final : private Surroundings {
                     const Connection& connection, const std::vector<std::string_view>& words);
   void judge_change(int resource, const Copy* before, const Copy* after, const Connection& connection,
                     const std::vector<std::string_view>& words);
+  void judge_request(int index, std::string_view lock_key, const std::vector<Copy>& holders);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] NodeSet copies(int resource, std::string_view owner) const;
   void audit_all();

@@ -1,0 +1,58 @@
+// Requests to holders to give a lock up.
+#include <utility>
+
+#include "redlock/core/lease/asking.hpp"
+#include "simulation/world/application.hpp"
+#include "simulation/world/world.hpp"
+
+namespace redlock::simulation {
+
+using core::Span;
+using core::Time;
+
+/// Works like `Client::revoke`.
+void Process::request(Thread& thread, Time now) {
+  thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
+  if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
+  thread.state = Thread::State::requesting;
+  ++judge_.figures().requests;
+  world_.note(index_, "asks the holder for the lock");
+  submit(thread,
+         std::make_unique<core::Asking>(key_of(thread.resource, schedule_), "please", engine_.nodes(),
+                                        Span{schedule_.node_timeout}),
+         now);
+}
+
+/// The holder hears requests from now on, if its lease is watched.
+void Process::listen_to_requests(Thread& thread) {
+  if (schedule_.workload.requests == 0) return;
+  thread.held->listen_to_requests();
+  if (mutant_) thread.held->request_key = mutant_->request_key(thread.claim);
+  judge_.hears_requests(*thread.lease);
+}
+
+/// Those who have heard a request. Many of them give the lock up.
+void Process::heed_requests(Time now) {
+  for (const auto& thread : threads_) {
+    if (!thread->held || !std::exchange(thread->held->is_requested, false) || !thread->lease) continue;
+    world_.note(index_, "is asked for the lock");
+    judge_.told_of_request(*thread->lease, world_.now());
+    if (thread->state == Thread::State::holding && random_.chance(70)) release(*thread, now);
+  }
+}
+
+/// `holders`: who had a copy on this node before the command. It touches what each of them watches, without changing it.
+void World::judge_request(int index, std::string_view lock_key, const std::vector<Copy>& holders) {
+  const int which = connections_[static_cast<std::size_t>(index)].node;
+  const Node& node = nodes_[static_cast<std::size_t>(which)];
+  const Instant there = longest_way(schedule_);
+  for (const Copy& holder : holders) {
+    const std::optional<Judge::LeaseIndex> lease = judge_.requested(holder.owner);
+    if (lease && schedule_.faults.empty())
+      post(now_ + 8 * there + 10 * millisecond, Due::Kind::must_have_heard, static_cast<int>(*lease));
+  }
+  for (const auto& [key, entry] : watched_keys_on(node.server, lock_key, clock_us(node)))
+    if (!entry.value.starts_with("redlock:")) notify_change(which, key, index);
+}
+
+}  // namespace redlock::simulation
