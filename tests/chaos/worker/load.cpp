@@ -44,14 +44,15 @@ class Caller {
     const bool is_logged = number % logged_share == 1;
     const std::string resource = "load-" + std::to_string(random_.between(1, resources));
     const Instant called = now();
-    LockResult result = call(resource, options(number, is_logged));
+    const LockOptions wanted = options(number, is_logged);
+    LockResult result = call(resource, wanted);
     if (!result) return;
     Lease lease = std::move(result).value();
     if (is_logged) {
       shared_.log.add(called, Entry::What::call, number, resource);
-      shared_.log.add(
-          Entry::What::hold, number,
-          resource + ' ' + std::to_string(lease.fencing_token().value()) + ' ' + count(lease.deadline()));
+      shared_.log.add(Entry::What::hold, number,
+                      resource + ' ' + std::to_string(lease.fencing_token().value()) + ' ' +
+                          count(lease.deadline()) + (wanted.shared ? " shared" : ""));
     }
     std::error_code ignored;
     if (random_.chance(20)) lease.extend(ignored);
@@ -65,6 +66,7 @@ class Caller {
     LockOptions options{.ttl = ttl};
     if (random_.chance(50)) options.renewal = Renewal::none;
     if (random_.chance(70)) options.order = Order::none;
+    options.shared = random_.chance(30);
     options.on_lost = [&log = shared_.log, number, is_logged](Loss) {
       if (is_logged) log.add(Entry::What::lost, number);
     };
