@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/client.hpp"
-#include "api/local_mutex.hpp"
+#include "api/kinds/local_mutex.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/error.hpp"

@@ -112,7 +112,7 @@ void Judge::told_of_request(LeaseIndex index, Instant now) {
   ++figures_.requests_heard;
   leases_[index].has_heard_request = true;
   if (!requested_.contains(leases_[index].owner))
-    report(Rule::request, now, "a holder is asked for a lock whom nobody has asked");
+    report(Rule::request, now, "a holder is told of a request that nobody has made to it");
 }
 
 void Judge::must_have_heard(LeaseIndex index, Instant now) {

@@ -37,7 +37,7 @@ struct Figures {
   std::uint64_t extensions = 0;  // granted ones
   std::uint64_t repairs = 0;
   std::uint64_t checks = 0;
-  std::uint64_t requests = 0;  // to holders, to give a lock up
+  std::uint64_t requests = 0;  // that found a holder
   std::uint64_t requests_heard = 0;
   std::uint64_t kept = 0;  // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;
@@ -178,7 +178,7 @@ class Judge {
   const bool names_seats_;
   std::vector<Lease> leases_;
   std::map<Caller, Check> checks_;
-  std::set<std::string, std::less<>> requested_;  // owner values
+  std::set<std::string, std::less<>> requested_;  // owner values of holders whom somebody has asked
   std::vector<Stores> stores_;
   bool people_delete_ = false;
   LineJudge lines_;

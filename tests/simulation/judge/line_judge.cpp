@@ -117,8 +117,11 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
     silenced_at_ = now;
     recovered += life;
   }
-  // The last commands of the dead are executed only then, and the clock of a node may have been set back.
-  if (freezes_lines(fault) && now > fault.at && silenced_at_ >= fault.at) recovered += life * 5 / 4;
+  // The last commands of the dead are executed only then, and the clock of a node may have been set back since the members
+  // looked for the last time.
+  if (freezes_lines(fault) && now > fault.at && silenced_at_ &&
+      *silenced_at_ + life + longest_look(schedule_) >= fault.at)
+    recovered += life * 5 / 4;
   if (fault.kind == Fault::Kind::node_jump)
     recovered += life / 4;  // so much longer may the dead count as alive
   // Such a client finds out when it raises the flag again, and leaves the line.
@@ -128,7 +131,7 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   wake_up_excused_until_ = std::max(wake_up_excused_until_, recovered);
 }
 
-/// It stands in line at the best node of those it reaches.
+/// It stands in line at the best node of those it reaches, which may be another one than that of the others.
 void LineJudge::client_began(Instant now) {
   order_excused_until_ = std::max(order_excused_until_, now + longest_look(schedule_));
   wake_up_excused_until_ = std::max(wake_up_excused_until_, now + longest_look(schedule_));
@@ -151,6 +154,11 @@ void LineJudge::stands_for_all(Caller caller, bool stands) {
     joint_calls_.insert(caller);
   else
     joint_calls_.erase(caller);
+}
+
+void LineJudge::granted_together(Instant now) {
+  busy_at_.fill(now);
+  all_busy_at_ = now;
 }
 
 void LineJudge::ended(Caller caller) {
@@ -179,6 +187,7 @@ void LineJudge::granted(Caller caller, Instant now) {
   grants_ += call.stands ? 1 : 0;
   // A short hold may end before the next look. Of several free seats, the first one in line takes any.
   busy_at_.fill(now);
+  all_busy_at_ = now;
   for (const auto& [other, earlier] : calls_) {
     if (other == caller || !is_bypassed(earlier, call)) continue;
     ++bypasses_;
@@ -221,8 +230,9 @@ void LineJudge::told(int client, int resource, int node, Instant now) {
                 " is told of a change that does not concern it");
 }
 
-/// Not where there are calls for several locks, of which an attempt may take one lock for a moment. An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a holder
-/// that keeps the lock for less than their way takes.
+/// An attempt is made in vain if it is cancelled, if the holder has extended its lease, or if it meets the commands of a
+/// holder that keeps the lock for less than their way takes. Not judged where calls ask for several locks: their attempts may
+/// take one lock for a moment.
 void LineJudge::judge_attempts(std::uint64_t changes, Instant now) {
   if (!schedule_.is_about_lines || !schedule_.faults.empty() || schedule_.workload.together > 0) return;
   constexpr std::uint64_t at_the_start = 5;
@@ -268,6 +278,14 @@ void LineJudge::look_at(int resource, bool is_idle, Instant now) {
   if (!is_idle) busy_at = now;
   if (now > std::max(busy_at, wake_up_excused_until_) + soon())
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
+}
+
+void LineJudge::look_at_all(bool are_idle, Instant now) {
+  if (!are_idle) all_busy_at_ = now;
+  const Instant in_further_lines = (schedule_.resources - 1) * 4 * there_;
+  if (now > std::max(all_busy_at_, wake_up_excused_until_) + soon() + in_further_lines)
+    report_(Rule::wake_up, now,
+            "all locks are free, and nobody of those who stand in line for all takes them");
 }
 
 void LineJudge::look(bool is_left, bool is_up, Instant now) {

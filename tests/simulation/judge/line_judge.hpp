@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -52,27 +53,36 @@ class LineJudge {
   /// The call, which stands in line, makes an attempt.
   void asks(Caller caller, Instant now);
   void granted(Caller caller, Instant now);
+  /// A call has got all locks.
+  void granted_together(Instant now);
   void ended(Caller caller);
   void died(int client);
 
   // ── the state of a lock ────────────────────────────────────────────────────────────────────────────────────
 
-  /// Whether somebody stands in line for whom this is true.
+  /// Whether somebody for whom this is true stands in this line, or in several.
   template <class Can>
-  [[nodiscard]] bool any_standing(const Can& can) const {
-    for (const auto& [caller, call] : calls_)
-      if (call.stands && can(caller.first)) return true;
+  [[nodiscard]] bool any_standing(int line, const Can& can) const {
+    return any_joint(can) || std::ranges::any_of(calls_, [&](const auto& each) {
+             return each.second.stands && each.second.resource == line && can(each.first.first);
+           });
+  }
+  /// Whether somebody for whom this is true stands in line for several locks.
+  template <class Can>
+  [[nodiscard]] bool any_joint(const Can& can) const {
     return std::ranges::any_of(joint_calls_, [&](const Caller& caller) { return can(caller.first); });
   }
-  /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it. If there are calls
-  /// for all locks: for the first one, `is_idle` if that is true for all, because a call that waits for one of them lets others
-  /// lie idle.
+  /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it. Not while calls
+  /// for several locks stand in line: those that wait for one lock let the others lie idle.
   void look_at(int resource, bool is_idle, Instant now);
+  /// Likewise, for all locks together. `are_idle`: all are free, and a call for all could take them.
+  void look_at_all(bool are_idle, Instant now);
   /// Likewise, for the first line. `is_left`: the flag is up although nobody stands in line. `is_up`: the flag keeps newcomers from a
   /// majority.
   void look(bool is_left, bool is_up, Instant now);
 
-  /// At the end. `changes`: extensions, requests to holders, and releases that keep the key. Each of them changes the key, so the first one in line asks in vain.
+  /// At the end. `changes`: what changes a lock's key or its readers while it is held, and when it is released with a minimum
+  /// time. The first one in line may ask in vain after each of them.
   void judge_attempts(std::uint64_t changes, Instant now);
 
   [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }
@@ -103,21 +113,22 @@ class LineJudge {
   const Instant there_;       // the longest way of a message
   const bool only_cripples_;  // all faults keep clients from nodes that do not order the line
   std::map<Caller, Call> calls_;
-  std::set<Caller> joint_calls_;                // that stand in line
+  std::set<Caller> joint_calls_;                // calls for all locks that stand in line
   std::map<std::pair<int, int>, First> first_;  // by resource and node
   Instant wake_up_excused_until_ = 0;
   Instant order_excused_until_ = 0;
   Instant told_excused_until_ = 0;
   Instant flag_excused_until_ = 0;
   std::map<int, Instant> crippled_until_;
-  std::set<int> died_;             // their successors have other names in lines
-  std::map<int, Instant> paused_;  // until when this client may not have redialled nodes after a pause
-  Instant away_ = 0;               // the length of all faults that end connections
-  Instant longest_pause_ = 0;      // before a client redials a node after them
-  Instant silent_until_ = 0;       // somebody who died or was paused may stand in line
-  Instant silenced_at_ = -1;       // when that began or ended last
-  Instant silences_end_ = 0;       // the end of the last pause
-  Instant unheard_until_ = 0;      // a node may not publish
+  std::set<int> died_;                  // their successors have other names in lines
+  std::map<int, Instant> paused_;       // until when this client may not have redialled nodes after a pause
+  Instant away_ = 0;                    // the length of all faults that end connections
+  Instant longest_pause_ = 0;           // before a client redials a node after them
+  Instant silent_until_ = 0;            // somebody who died or was paused may stand in line
+  std::optional<Instant> silenced_at_;  // when that began or ended last
+  Instant silences_end_ = 0;            // the end of the last pause
+  Instant unheard_until_ = 0;           // a node may not publish
+  Instant all_busy_at_ = 0;             // when any lock was not idle
   std::array<Instant, most_resources> busy_at_{};  // when the lock, or the seat, was not idle
   Instant guarded_at_ = 0;                         // when the flag was up, or nobody needed it
   Instant in_order_at_ = 0;                        // when no flag was left

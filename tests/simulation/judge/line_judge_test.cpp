@@ -170,3 +170,36 @@ TEST_CASE("a_flag_must_stand_for_those_in_line") {
     CHECK(fixture.broken == (is_up ? std::nullopt : std::optional{Rule::order}));
   }
 }
+
+TEST_CASE("calls_that_stand_in_line_for_all_locks_must_not_leave_all_of_them_free") {
+  enum class End { none, granted, left, died };
+  for (const End end : {End::none, End::granted, End::left, End::died}) {
+    LineFixture fixture;
+    const auto stands = [&] { return fixture.judge.any_joint([](int) { return true; }); };
+    fixture.judge.stands_for_all({0, 0}, true);
+    REQUIRE(stands());
+    CHECK(fixture.judge.any_standing(1, [](int client) { return client == 0; }));
+    CHECK_FALSE(fixture.judge.any_standing(1, [](int client) { return client == 1; }));
+    fixture.judge.look_at_all(true, 3 * second);
+    REQUIRE(fixture.broken == std::optional{Rule::wake_up});
+    fixture.broken.reset();
+    fixture.judge.look_at_all(false, 3 * second);
+    if (end == End::granted) fixture.judge.granted_together(4 * second);
+    if (end == End::left) fixture.judge.ended({0, 0});
+    if (end == End::died) fixture.judge.died(0);
+    CHECK(stands() == (end == End::none || end == End::granted));
+    fixture.judge.look_at_all(stands(), 4 * second);
+    CHECK(fixture.broken == (end == End::none ? std::optional{Rule::wake_up} : std::nullopt));
+  }
+}
+
+TEST_CASE("attempts_are_not_counted_where_calls_ask_for_several_locks") {
+  for (const int together : {0, 50}) {
+    LineFixture fixture;
+    fixture.schedule.workload.together = together;
+    fixture.stand(0, 100 * millisecond);
+    for (int attempt = 0; attempt < 10; ++attempt) fixture.judge.asks({0, 0}, 200 * millisecond);
+    fixture.judge.judge_attempts(0, second);
+    CHECK(fixture.broken == (together == 0 ? std::optional{Rule::traffic} : std::nullopt));
+  }
+}

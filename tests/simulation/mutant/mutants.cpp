@@ -460,6 +460,15 @@ class RequestsByResource final : public NamedMutant {
   }
 };
 
+/// A holder looks for requests where nobody leaves any.
+class HearsNoRequests final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] std::string request_key(const core::Claim& claim) const override {
+    return core::request_prefix(claim.key);
+  }
+};
+
 /// Some clients join the lines of several locks in another order than the others.
 class JoinsInAnyOrder final : public NamedMutant {
  public:
@@ -510,6 +519,9 @@ bool with_checks(const Schedule& schedule) {
 }
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
 bool with_requests(const Schedule& schedule) { return schedule.workload.requests > 0; }
+bool with_requests_alone(const Schedule& schedule) {
+  return with_requests(schedule) && schedule.faults.empty();
+}
 bool with_joint_calls(const Schedule& schedule) { return schedule.workload.together > 0; }
 bool about_joint_lines(const Schedule& schedule) {
   return schedule.is_about_lines && schedule.workload.together > 0;
@@ -660,6 +672,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(KeepsSome{"some-of-several-are-kept"}, with_joint_calls);
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
   add(RequestsByResource{"requests-by-resource"}, with_requests);
+  add(HearsNoRequests{"requests-are-not-heard"}, with_requests_alone);
   add(JoinsInAnyOrder{"lines-in-any-order"}, about_joint_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;

@@ -307,12 +307,20 @@ void draw_joint_calls(Schedule& schedule) {
     schedule.workload.together = static_cast<int>(random.between(20, 80));
 }
 
+/// Each client is near to some nodes and far from others.
+void draw_distances(Schedule& schedule, Random& random) {
+  const Instant farthest = schedule.node_timeout.count() * millisecond / 4;
+  for (int link = 0; link < schedule.clients * schedule.nodes; ++link)
+    schedule.link_delays.push_back(random.skewed(0, farthest));
+}
+
 /// In some worlds about lines, without faults, calls are for several locks and stand in the lines of all. Draws from a sequence
 /// of its own, too.
 void draw_joint_lines(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6a6c696eU};
   if (!schedule.is_about_lines || schedule.seats > 0 || !random.chance(15)) return;
   schedule.faults.clear();
+  if (schedule.link_delays.empty()) draw_distances(schedule, random);
   schedule.resources = static_cast<int>(random.between(2, 3));
   schedule.workload.together = static_cast<int>(random.between(30, 100));
 }
@@ -548,13 +556,6 @@ void cripple(Schedule& schedule, Random& random) {
     for (fault.node = 0; fault.node < schedule.nodes; ++fault.node)
       if (fault.node != gate_of(schedule)) schedule.faults.push_back(fault);
   }
-}
-
-/// Each client is near to some nodes and far from others.
-void draw_distances(Schedule& schedule, Random& random) {
-  const Instant farthest = schedule.node_timeout.count() * millisecond / 4;
-  for (int link = 0; link < schedule.clients * schedule.nodes; ++link)
-    schedule.link_delays.push_back(random.skewed(0, farthest));
 }
 
 /// In the proportions of the library's.

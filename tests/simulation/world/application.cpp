@@ -15,10 +15,12 @@ using core::ReleaseOperation;
 using core::Span;
 using core::Time;
 
-void Process::wake(int index, Time now) {
-  if (const int cancelled = ~index; cancelled >= 0)
+/// A number of a thread with that of its wake, or the complement of the former, which cancels its call.
+void Process::wake(int what, Time now) {
+  if (const int cancelled = ~what; cancelled >= 0)
     return cancel(*threads_[static_cast<std::size_t>(cancelled)], now);
-  Thread& thread = *threads_[static_cast<std::size_t>(index)];
+  Thread& thread = *threads_[static_cast<std::size_t>(what % most_threads)];
+  if (what / most_threads != thread.wakes) return;
   switch (thread.state) {
     case Thread::State::thinking:
       return begin_call(thread, now);
@@ -39,14 +41,23 @@ void Process::wake(int index, Time now) {
       if (thread.finished()) released(thread, now);
       return;
     case Thread::State::raising:
-    case Thread::State::requesting:
       if (thread.finished()) rest(thread);
       return;
     case Thread::State::checking:
       if (!thread.finished()) return;
       judge_.check_ended({index_, thread.index}, thread.check->state(), world_.now());
       return rest(thread);
+    case Thread::State::requesting:
+      if (!thread.finished()) return;
+      judge_.figures().requests += thread.asking->tally().count(core::Tally::Mark::no) > 0 ? 1 : 0;
+      return rest(thread);
   }
+}
+
+/// What the thread was to do until then is void: it does something else.
+void Process::wake_later(Thread& thread, Instant after) {
+  ++thread.wakes;
+  world_.wake_in(index_, thread.index + most_threads * thread.wakes, after);
 }
 
 /// Has no effect on an operation that is already finished.
@@ -85,14 +96,13 @@ void Process::rest(Thread& thread) {
 }
 
 void Process::await_next_call(Thread& thread) {
-  if (schedule_.calls.empty())
-    return world_.wake_in(index_, thread.index, random_.between(0, schedule_.workload.think));
+  if (schedule_.calls.empty()) return wake_later(thread, random_.between(0, schedule_.workload.think));
   const auto mine = [&](const ScheduledCall& call) {
     return call.client == index_ && call.at >= world_.now();
   };
   const auto next = std::find_if(schedule_.calls.begin(), schedule_.calls.end(), mine);
   thread.scheduled_call = next == schedule_.calls.end() ? nullptr : &*next;
-  if (thread.scheduled_call) world_.wake_in(index_, thread.index, thread.scheduled_call->at - world_.now());
+  if (thread.scheduled_call) wake_later(thread, thread.scheduled_call->at - world_.now());
 }
 
 /// Works like `Client::acquire`.
@@ -321,15 +331,15 @@ void Process::hold(Thread& thread, Time now) {
     thread.extension = extension.get();
     return submit(thread, std::move(extension), now);
   }
-  if (now < thread.writes_at) return world_.wake_in(index_, thread.index, (thread.writes_at - now).count());
+  if (now < thread.writes_at) return wake_later(thread, (thread.writes_at - now).count());
   if (!thread.held->in_force(now)) return release(thread, now);
   thread.state = Thread::State::writing;
   if (thread.claim.is_shared()) {
     judge_.stores(thread.resource).read_again(thread.claim.token, thread.seen);
-    return world_.wake_in(index_, thread.index, random_.between(1, 100) * microsecond);
+    return wake_later(thread, random_.between(1, 100) * microsecond);
   }
   const Instant taken = world_.write(index_, thread.resource, thread.claim.token, thread.seen);
-  world_.wake_in(index_, thread.index, taken + random_.between(1, 100) * microsecond);
+  wake_later(thread, taken + random_.between(1, 100) * microsecond);
 }
 
 void Process::extension_ended(Thread& thread, Time now) {
@@ -337,7 +347,7 @@ void Process::extension_ended(Thread& thread, Time now) {
   if (ended.outcome() == Extension::Outcome::lost) return release(thread, now);
   thread.state = Thread::State::holding;
   const Instant left = std::max<Instant>((thread.held->deadline() - now).count(), 0);
-  world_.wake_in(index_, thread.index, random_.skewed(0, left));
+  wake_later(thread, random_.skewed(0, left));
 }
 
 void Process::apply_mutant(Thread& thread, Time now) {

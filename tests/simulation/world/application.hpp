@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/lease/asking.hpp"
 #include "simulation/world/process.hpp"
 
 namespace redlock::simulation {
@@ -91,6 +92,7 @@ struct Process::Thread final : core::Completion {
   core::Extension* extension = nullptr;
   core::ReleaseOperation* release_operation = nullptr;
   core::LeaseCheck* check = nullptr;
+  core::Asking* asking = nullptr;
   Surroundings::Orphan adopted;                   // the lock to adopt; without an owner: none
   bool is_reader = false;                         // the call is for a shared lock
   std::shared_ptr<Held> writer;                   // the lease that the call makes a shared one
@@ -100,6 +102,7 @@ struct Process::Thread final : core::Completion {
   bool is_too_late = false;                       // the lock was granted too late, and is being released
   const ScheduledCall* scheduled_call = nullptr;  // of the schedule, if it says what to do
   Instant invoked = 0;
+  int wakes = 0;  // how often it was told when to go on
 
   std::optional<Judge::LeaseIndex> lease;
   std::vector<Judge::LeaseIndex> got_together;  // the leases of the other locks of the call

@@ -155,14 +155,16 @@ void Process::settle(Time now) {
       continue;
     }
     done->completion->completed(*done);
-    const Thread& thread = *std::exchange(ended_, nullptr);
+    Thread& thread = *std::exchange(ended_, nullptr);
     if (thread.state == Thread::State::asking && thread.pursuit->granted())
       judge_grant(*thread.pursuit->granted());
+    if (thread.state == Thread::State::asking_for_all && thread.joint_pursuit->granted())
+      judge_.lines().granted_together(world_.now());
     // A writer that becomes a reader takes no turn.
     if (thread.state == Thread::State::asking && thread.pursuit->granted() && !thread.writer)
       judge_.lines().granted({index_, thread.index}, world_.now());
     if (thread.state == Thread::State::extending) judge_extension(thread, *thread.extension, now);
-    world_.wake_in(index_, thread.index, random_.between(1, 30) * microsecond);
+    wake_later(thread, random_.between(1, 30) * microsecond);
   }
   engine_.finished().clear();
   for (const auto& thread : threads_) {

@@ -42,7 +42,7 @@ class Surroundings {
   virtual void disconnect(int client, int line, bool gracefully, std::string_view last_bytes) = 0;
 
   /// Calls `Process::wake` for the thread after this time on the clock of the process.
-  virtual void wake_in(int client, int thread, Instant after) = 0;
+  virtual void wake_in(int client, int what, Instant after) = 0;
   /// Sends a write to the store of the resource. Returns how long it takes.
   virtual Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) = 0;
   virtual void lease_prolonged(Judge::LeaseIndex lease) = 0;
@@ -68,6 +68,7 @@ class Surroundings {
 
 class Process {
  public:
+  static constexpr int most_threads = 64;
   static constexpr core::Span connect_timeout = std::chrono::milliseconds{100};
 
   Process(int index, const Schedule& schedule, const Mutant* mutant, Random random, Surroundings& world,
@@ -80,9 +81,9 @@ class Process {
   void start();
   /// Connects before the first call.
   void connect(core::Time now);
-  /// Continues a thread, or cancels its call if its number is complemented. All times are those of the clock of the
-  /// process.
-  void wake(int thread, core::Time now);
+  /// `what`: what the process has given to `wake_in`. Continues a thread, or cancels its call. All times are those of the clock
+  /// of the process.
+  void wake(int what, core::Time now);
 
   void connected(int line, core::Time now);
   void answered(int line, const std::vector<core::Reply>& replies, core::Time now);
@@ -119,6 +120,8 @@ class Process {
   void report_loss(const std::shared_ptr<Held>& lost, core::Time now);
   void call_back(const Thread& told, core::Time now);
   void cancel(Thread& thread, core::Time now);
+  [[nodiscard]] int resource_of(std::string_view key) const;
+  void wake_later(Thread& thread, Instant after);
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);

@@ -1,7 +1,10 @@
 // Requests to holders to give a lock up.
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "redlock/core/lease/asking.hpp"
 #include "simulation/world/application.hpp"
 #include "simulation/world/world.hpp"
 
@@ -15,12 +18,11 @@ void Process::request(Thread& thread, Time now) {
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
   thread.state = Thread::State::requesting;
-  ++judge_.figures().requests;
   world_.note(index_, "asks the holder for the lock");
-  submit(thread,
-         std::make_unique<core::Asking>(key_of(thread.resource, schedule_), "please", engine_.nodes(),
-                                        Span{schedule_.node_timeout}),
-         now);
+  auto asking = std::make_unique<core::Asking>(key_of(thread.resource, schedule_), "please", engine_.nodes(),
+                                               Span{schedule_.node_timeout});
+  thread.asking = asking.get();
+  submit(thread, std::move(asking), now);
 }
 
 /// The holder hears requests from now on, if its lease is watched.
@@ -41,7 +43,8 @@ void Process::heed_requests(Time now) {
   }
 }
 
-/// `holders`: who had a copy on this node before the command. It touches what each of them watches, without changing it.
+/// `holders`: who had a copy on this node before the command. A request touches the key that each holder watches, without
+/// changing it. The server does not report that by itself, so it is done here.
 void World::judge_request(int index, std::string_view lock_key, const std::vector<Copy>& holders) {
   const int which = connections_[static_cast<std::size_t>(index)].node;
   const Node& node = nodes_[static_cast<std::size_t>(which)];

@@ -1,5 +1,7 @@
 // Calls for all locks at once.
 #include <algorithm>
+#include <ranges>
+#include <string_view>
 #include <utility>
 
 #include "simulation/world/application.hpp"
@@ -38,7 +40,7 @@ core::Ref<JointAcquisition> Process::ObservedJointPursuit::make_attempt(std::vec
       new ObservedJointAttempt{std::move(claims), nodes(), purpose(), process}};
 }
 
-/// The grant of each lock is decided when its own majority is there. What happens while the others are not yet decided is as if it
+/// The grant of each lock is decided when its own majority is there. What happens before the others are decided is as if it
 /// happened to a lock that is held.
 void Process::ObservedJointAttempt::child_ended(core::Operation& child, Time now, core::Outbox& outbox) {
   const auto& part = static_cast<const core::Acquisition&>(child);
@@ -53,6 +55,11 @@ void Process::joint_attempt_begins(Thread& thread, const std::vector<core::Claim
   world_.note(index_, "asks for all locks");
 }
 
+int Process::resource_of(std::string_view key) const {
+  const auto locks = std::views::iota(0, schedule_.resources);
+  return *std::ranges::find_if(locks, [&](int lock) { return key_of(lock, schedule_) == key; });
+}
+
 /// Each lock gets a thread, which extends, uses and releases it.
 void Process::joint_call_done(Thread& thread, Time now) {
   JointAcquisition* const all = thread.joint_pursuit->granted();
@@ -64,8 +71,7 @@ void Process::joint_call_done(Thread& thread, Time now) {
   const core::Ref<core::Operation> kept = thread.operation;  // while its parts are taken from it
   for (std::size_t which = all->size(); which-- > 0;) {
     Thread& user = which == 0 ? thread : idle_companion();
-    user.resource = 0;
-    while (key_of(user.resource, schedule_) != (*all)[which].claim().key) ++user.resource;
+    user.resource = resource_of((*all)[which].claim().key);
     user.adopted = {};
     user.invoked = thread.invoked;
     const Time deadline = (*all)[which].valid_until();

@@ -224,9 +224,9 @@ void World::start_process(int index) {
   after_step(index);
 }
 
-void World::wake_in(int index, int thread, Instant after) {
+void World::wake_in(int index, int what, Instant after) {
   const Client& client = clients_[static_cast<std::size_t>(index)];
-  post(client.clock.when(client.clock.at(now_) + std::max<Instant>(after, 0)), Due::Kind::wake, index, thread,
+  post(client.clock.when(client.clock.at(now_) + std::max<Instant>(after, 0)), Due::Kind::wake, index, what,
        client.life);
 }
 
@@ -438,23 +438,28 @@ bool World::could_take(int resource, int client) const {
              static_cast<std::ptrdiff_t>(core::quorum(nodes_.size()));
 }
 
-/// Repeated as long as somebody may wait for the first lock, or a seat.
+/// Repeated as long as somebody may wait for a lock or a seat.
 void World::look_at_line() {
   LineJudge& lines = judge_.lines();
-  const bool are_for_all = schedule_.workload.together > 0;
-  for (int resource = 0; resource < (are_for_all ? 1 : schedule_.resources); ++resource) {
-    const auto locks = std::views::iota(resource, are_for_all ? schedule_.resources : resource + 1);
-    const auto is_free = [&](int lock) { return !judge_.is_in_force(lock); };
-    const auto can_take = [&](int client) {
-      return std::ranges::all_of(locks, [&](int lock) { return could_take(lock, client); });
-    };
-    lines.look_at(resource, std::ranges::all_of(locks, is_free) && lines.any_standing(can_take), now_);
+  const auto anybody = [](int) { return true; };
+  const auto locks = std::views::iota(0, schedule_.resources);
+  const auto is_free = [&](int lock) { return !judge_.is_in_force(lock); };
+  const bool any_joint = lines.any_joint(anybody);
+  for (const int lock : locks) {
+    const auto can_take = [&](int client) { return could_take(lock, client); };
+    const bool stands = lines.any_standing(line_of(lock, schedule_), can_take);
+    lines.look_at(lock, !any_joint && is_free(lock) && stands, now_);
   }
-  const bool is_left = nodes_with(core::flag_key(line_key_of(0, schedule_))) > 0 &&
-                       !lines.any_standing([](int) { return true; });
+  const auto can_take_all = [&](int client) {
+    return std::ranges::all_of(locks, [&](int lock) { return could_take(lock, client); });
+  };
+  lines.look_at_all(std::ranges::all_of(locks, is_free) && lines.any_joint(can_take_all), now_);
+  const bool is_left =
+      nodes_with(core::flag_key(line_key_of(0, schedule_))) > 0 && !lines.any_standing(0, anybody);
   lines.look(is_left, flag_stands(0), now_);
-  if (is_open_ || lines.any_standing([](int) { return true; }))
-    post(now_ + 2 * millisecond, Due::Kind::look_at_line);
+  const bool any_standing =
+      std::ranges::any_of(locks, [&](int lock) { return lines.any_standing(lock, anybody); });
+  if (is_open_ || any_standing) post(now_ + 2 * millisecond, Due::Kind::look_at_line);
 }
 
 /// Nobody stands in line any more, so its keys must be gone, too.

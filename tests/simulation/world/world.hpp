@@ -121,7 +121,7 @@ class World final : private Surroundings {
   void send(int client, int line, std::string_view bytes) override;
   void send_separately(int client, int node, std::string_view bytes) override;
   void disconnect(int client, int line, bool gracefully, std::string_view last_bytes) override;
-  void wake_in(int client, int thread, Instant after) override;
+  void wake_in(int client, int what, Instant after) override;
   Instant write(int client, int resource, std::uint64_t token, const Stores::Seen& seen) override;
   void lease_prolonged(Judge::LeaseIndex lease) override;
   void lease_over(Judge::LeaseIndex lease, LeaseEnd end) override;

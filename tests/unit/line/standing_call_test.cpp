@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,13 +49,15 @@ void answer_all(EngineHarness& harness, Time now) {
   }
 }
 
-/// Nodes on which the heads of other gates ask at the same time: one node grants, each other one has the value of another
-/// head, and all are free again at once. Returns how many commands of these kinds were sent to the first node.
+using Namer = std::function<std::string(int denial)>;
+
+/// Nodes that say that the lock is free. When they are asked for it, the first one grants, and each other one says that it has
+/// another owner value. Returns how many commands of these kinds were sent to the first node.
 struct CommandCount {
   int grants = 0;
   int leaves = 0;
 };
-CommandCount split_vote(EngineHarness& harness, Time now) {
+CommandCount deny(EngineHarness& harness, Time now, int& denials, const Namer& owner) {
   CommandCount sent;
   std::vector<std::string>
       bytes_for;  // taken before any answer, so that the first node is the first one to vote
@@ -67,7 +70,7 @@ CommandCount split_vote(EngineHarness& harness, Time now) {
       Reply reply = number(1);
       if (words[0] == "PTTL") reply = number(-2);
       if (words[1] == grant_script.sha1) {
-        if (node > 0) reply = held_by("head " + std::to_string(node));
+        if (node > 0) reply = held_by(owner(++denials));
         sent.grants += node == 0 ? 1 : 0;
       }
       if (words[1] == line_script.sha1) {
@@ -80,18 +83,16 @@ CommandCount split_vote(EngineHarness& harness, Time now) {
   return sent;
 }
 
-}  // namespace
-
-TEST_CASE("heads_that_split_the_vote_keep_their_places_and_pause_longer_each_time") {
-  EngineHarness harness{3};
-  harness.make_ready(at(0ms));
-  const Ref<Operation> call{new Pursuit{fair_call(), 3}};
+/// The pauses between the first attempts of a call that stands in line.
+std::vector<Span> pauses_between_attempts(EngineHarness& harness, const Namer& owner) {
+  const Ref<Operation> call{new Pursuit{fair_call(), harness.engine.nodes()}};
   harness.engine.submit(call, at(0ms));
   Time now = at(0ms);
+  int denials = 0;
   std::vector<Time> attempts;
   while (attempts.size() < 8 && now < at(5s)) {
-    for (int round = 0; round < 5; ++round) {
-      const CommandCount sent = split_vote(harness, now);
+    for (int round = 0; round < 8; ++round) {
+      const CommandCount sent = deny(harness, now, denials, owner);
       if (sent.grants > 0) attempts.push_back(now);
       CHECK(sent.leaves == 0);
     }
@@ -100,13 +101,35 @@ TEST_CASE("heads_that_split_the_vote_keep_their_places_and_pause_longer_each_tim
     harness.engine.on_time(now);
   }
   REQUIRE(attempts.size() == 8);
-  CHECK(attempts[1] == attempts[0]);  // the first one was made outside of the line
-  for (std::size_t at = 2; at < attempts.size(); ++at) {
-    const Span window = std::chrono::milliseconds{1LL << (at - 1)};
-    const Span pause = attempts[at] - attempts[at - 1];
-    CAPTURE(at, pause.count());
-    CHECK((pause >= window / 2 && pause <= window));
+  std::vector<Span> pauses;
+  for (std::size_t at = 1; at < attempts.size(); ++at) pauses.push_back(attempts[at] - attempts[at - 1]);
+  return pauses;
+}
+
+}  // namespace
+
+TEST_CASE("heads_that_split_the_vote_keep_their_places_and_pause_longer_each_time") {
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
+  const std::vector<Span> pauses =
+      pauses_between_attempts(harness, [](int denial) { return "head " + std::to_string(denial); });
+  CHECK(pauses[0] == 0ms);  // the first attempt was made outside of the line
+  for (std::size_t at = 1; at < pauses.size(); ++at) {
+    const Span window = std::chrono::milliseconds{1LL << at};
+    CAPTURE(at, pauses[at].count());
+    CHECK((pauses[at] >= window / 2 && pauses[at] <= window));
   }
+}
+
+TEST_CASE("a_holder_of_whom_a_head_sees_a_minority_of_copies_is_no_contender") {
+  EngineHarness harness{5};  // the holder has two more copies, on nodes that this client does not reach
+  harness.make_ready(at(0ms));
+  for (const NodeIndex node : {3U, 4U}) harness.disconnect(node, at(0ms));
+  // Only nodes that lie say all the time that the lock is free, which the call asks for no more than every two milliseconds.
+  const std::vector<Span> pauses = pauses_between_attempts(harness, [](int) { return "holder"; });
+  CHECK(pauses[0] == 0ms);
+  CHECK(pauses[1] <= 2ms);
+  for (std::size_t at = 2; at < pauses.size(); ++at) CHECK(pauses[at] == 2ms);
 }
 
 TEST_CASE("replies_that_come_after_a_line_is_over_leave_nothing_to_do") {

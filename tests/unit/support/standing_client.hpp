@@ -30,7 +30,7 @@ struct LineNodesOfTest final : core::LineContext {
     return granting[node];
   }
   [[nodiscard]] std::string_view server(core::NodeIndex node) const override { return names[node]; }
-  void contradicted(core::NodeIndex node, core::Time) override { distrusted[node] = true; }
+  void contradicted(core::NodeIndex node, core::Time) override { contradictions.push_back(node); }
   [[nodiscard]] bool is_distrusted(core::NodeIndex node, core::Time) const override {
     return distrusted[node];
   }
@@ -55,6 +55,7 @@ struct LineNodesOfTest final : core::LineContext {
   std::vector<bool> hearing;
   std::vector<bool> blind;
   std::vector<bool> distrusted;
+  std::vector<core::NodeIndex> contradictions;
   int listening = 0;
   std::string names[5] = {"a", "b", "c", "d", "e"};
 };

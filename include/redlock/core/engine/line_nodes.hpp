@@ -10,7 +10,7 @@
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/engine/nodes.hpp"
-#include "redlock/core/line/gate_doubt.hpp"
+#include "redlock/core/line/gate_trust.hpp"
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/line/lines.hpp"
 #include "redlock/core/watch/listeners.hpp"

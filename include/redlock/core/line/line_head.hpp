@@ -74,7 +74,12 @@ class LineHead {
   void attempt_ended(Attempt how, Time now) {
     doubt_.end_attempt();
     if (how != Attempt::put_off) view_.forget();
-    if (how == Attempt::denied) ask_at_ = {};
+    if (how == Attempt::denied) {
+      ask_at_ =
+          now < later(denied_at_, 2 * pause_when_denied_again) ? later(now, pause_when_denied_again) : Time{};
+      denied_at_ = now;
+      backoff_.reset();
+    }
     if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
     if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
   }
@@ -149,6 +154,8 @@ class LineHead {
   }
 
   static constexpr Span pause_when_put_off = std::chrono::milliseconds{100};
+  /// A node that lies says that the lock is free after each denial.
+  static constexpr Span pause_when_denied_again = std::chrono::milliseconds{2};
 
   const std::string_view key_;
   LineFlag& flag_;
@@ -159,6 +166,7 @@ class LineHead {
   bool is_head_ = false;
   Time until_{};  // then the gate may step over this client
   Time ask_at_{};
+  Time denied_at_ = Time::min();
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};
 };

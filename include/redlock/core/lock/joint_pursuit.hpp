@@ -15,6 +15,7 @@
 #include "redlock/core/lock/joint_acquisition.hpp"
 #include "redlock/core/lock/stay_in_line.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/split_vote.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/status.hpp"
 
@@ -228,8 +229,7 @@ class JointPursuit : public Operation {
       return this->attempt(now, outbox);
     }
     const std::optional<Time> again = plan_.next(why, denied.tally(), denied.begun(), now);
-    const bool is_split =
-        denied.tally().count(Tally::Mark::yes) > 0 && !denied.tally().majority_has_one_owner();
+    const bool is_split = split_vote_.note(denied.tally());
     const Time last_call = plan_.retry().last_call(denied.begun(), now);
     if (why != Errc::timed_out || !failure_)
       failure_ = Failure{why, denied.take_tally(), attempt.failed_at()};
@@ -269,6 +269,7 @@ class JointPursuit : public Operation {
   std::size_t nodes_;
   LockCall call_;
   AttemptPlan plan_;
+  SplitVote split_vote_;
   std::vector<Claim> claims_;
   std::deque<Place> places_;  // for each claim; lines refer to them
   Ref<JointAcquisition> attempt_;

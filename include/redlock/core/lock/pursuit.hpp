@@ -15,6 +15,7 @@
 #include "redlock/core/lock/seat_search.hpp"
 #include "redlock/core/lock/stay_in_line.hpp"
 #include "redlock/core/operation/operation.hpp"
+#include "redlock/core/operation/split_vote.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/status.hpp"
 
@@ -212,7 +213,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
       return attempt_without_flag(attempt, now, outbox);
     const std::optional<Time> again = plan_.next(why, attempt.tally(), attempt.begun(), now);
     const std::string* const holder = attempt.tally().owner_of_majority();
-    const bool is_split = attempt.tally().count(Tally::Mark::yes) > 0 && !holder;
+    const bool is_split = split_vote_.note(attempt.tally());
     if (is_in_turn_ && holder && call_.seats == 0)
       stay_.denied_by(call_.claim.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
@@ -256,6 +257,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   bool is_adoption_;
   Call call_;  // its claim is moved to the attempt of a call that has only one
   AttemptPlan plan_;
+  SplitVote split_vote_;
   Attempt attempt_;                    // in a pause there is none
   SeatSearch* search_ = nullptr;       // the attempt, if it is one at any seat
   bool heeds_flag_ = true;             // the attempt does, if the claim does

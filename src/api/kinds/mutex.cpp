@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/client.hpp"
+#include "api/kinds/local_mutex.hpp"
 #include "api/limits.hpp"
-#include "api/local_mutex.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
