@@ -7,6 +7,7 @@
 #include "integration/support/all_nodes.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -274,6 +275,20 @@ TEST_CASE("two_resources_that_differ_only_in_a_hash_tag_share_no_counter") {
   CHECK(eventually([&] {
     return f.servers[0].keys() ==
            std::vector<std::string>{"redlock:f:{r}", "redlock:ft:a{b}c", "redlock:ft:{r}", "redlock:node"};
+  }));
+}
+
+TEST_CASE("a_node_that_forgets_the_scripts_and_answers_after_the_others_learns_them_again") {
+  Fixture f;
+  f.token();
+  f.servers[2].command({"SCRIPT", "FLUSH"});
+  f.nodes.pause(2);
+  Lease lease = f.locks.lock("r").value();
+  f.nodes.resume(2);
+  const std::string digest{redlock::core::grant_script.sha1};
+  CHECK(eventually([&] {
+    f.locks.inspect("r");  // reads what the node has answered
+    return f.servers[2].command({"SCRIPT", "EXISTS", digest}) == "[1]";
   }));
 }
 

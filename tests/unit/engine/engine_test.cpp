@@ -39,6 +39,26 @@ TEST_CASE("a_late_reply_goes_to_the_operation_that_asked_for_it") {
   CHECK(second->done());
 }
 
+TEST_CASE("scripts_that_a_node_misses_when_an_operation_is_over_are_loaded_at_most_once_a_second") {
+  EngineHarness harness{1};
+  harness.make_ready(at(0ms));
+  const auto sent_after_late_noscript = [&](Time now) {
+    const auto operation = harness.submit({.nodes = 1, .connections = 1}, now);
+    harness.abandon(operation, now);
+    harness.take_bytes(0);
+    harness.engine.answered(0, text_reply(Reply::Kind::error, "NOSCRIPT No matching script."), now);
+    return harness.take_bytes(0);
+  };
+  std::string loads;
+  for (const Script* const script : loaded_scripts) loads += command({"SCRIPT", "LOAD", script->source});
+  CHECK(sent_after_late_noscript(at(10ms)) == loads);
+  for (std::size_t answers = 0; answers < std::size(loaded_scripts); ++answers)
+    harness.answer(0, "any digest", at(11ms));
+  CHECK(sent_after_late_noscript(at(1'009ms)).empty());
+  CHECK(sent_after_late_noscript(at(1'010ms)) == loads);
+  CHECK(harness.engine.session(0).ready());
+}
+
 TEST_CASE("no_reply_is_ever_credited_to_another_operation") {
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U, 5U}) {
     CAPTURE(seed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
+#include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/metrics/observer.hpp"
 
@@ -32,7 +35,9 @@ class Nodes final : public Outbox {
   /// `guard`: none disables the restart guard. `observer`: may be null.
   Nodes(std::vector<Session::Settings> nodes, Span connect_timeout,
         const std::optional<RestartGuard::Settings>& guard, Observer* observer)
-      : connect_timeout_{connect_timeout}, changes_{observer, nodes.size()} {
+      : connect_timeout_{connect_timeout},
+        changes_{observer, nodes.size()},
+        scripts_due_(nodes.size(), Time::min()) {
     if (guard) guard_ = Ref<RestartGuard>{new RestartGuard{*guard}};
     sessions_.reserve(nodes.size());
     for (Session::Settings& settings : nodes) {
@@ -110,6 +115,7 @@ class Nodes final : public Outbox {
   }
   /// An operation has received a reply. Returns true if it was the restart guard, which may have admitted nodes.
   bool answered(NodeIndex node, const Operation& operation, const Reply& reply) {
+    if (is_noscript(reply) && operation.done()) load_scripts(node);
     if (!guard_) return false;
     if (is_unmarked(reply)) guard_->grant_refused(node, now_, *this);
     return &operation == guard_.get();
@@ -176,6 +182,14 @@ class Nodes final : public Outbox {
   }
 
  private:
+  /// The server has lost its scripts, and nobody sends it a script's source: operations end before a node answers that is slower
+  /// than a majority, so it would never grant. At most once a second, for a node that loses them all the time.
+  void load_scripts(NodeIndex node) {
+    if (now_ < scripts_due_[node]) return;
+    scripts_due_[node] = later(now_, std::chrono::seconds{1});
+    for (const Script* const script : loaded_scripts)
+      sessions_[node].send(command({"SCRIPT", "LOAD", script->source}), {}, never, now_);
+  }
   /// Why the node must not be asked to grant what the operation wants. Null if there is no known reason.
   [[nodiscard]] const Trouble* grant_objection(NodeIndex node, const Operation& operation) {
     if (!guard_ || !sessions_[node].ready()) return nullptr;
@@ -193,7 +207,8 @@ class Nodes final : public Outbox {
   const Span connect_timeout_;
   HeldLeases held_leases_;
   NodeChanges changes_;
-  Ref<RestartGuard> guard_;  // null: restarts are not guarded
+  Ref<RestartGuard> guard_;        // null: restarts are not guarded
+  std::vector<Time> scripts_due_;  // when they may be loaded again
   std::optional<std::string> login_warning_;
   std::string rest_;  // see rest_of
   Time now_{};        // of the event being handled
