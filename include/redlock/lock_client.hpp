@@ -168,7 +168,8 @@ class REDLOCK_EXPORT LockClient {
   /// it has no such callback, which this call cannot find out. Whoever wants the lock next calls `lock` and waits.
   ///
   /// In the reports, a node that voted is `held`, and its holder was asked there, or `free`. One node that both clients reach is
-  /// enough. A request is for the holder of this moment: no later one is told, and it is gone when the lock is. A seat of a
+  /// enough, and a holder that gives the lock up at once may have done so before the other nodes are asked: whoever is `held` in
+  /// any report was asked. A request is for the holder of this moment: no later one is told, and it is gone when the lock is. A seat of a
   /// semaphore is asked for by its own name, such as `gpu#2`. `why`: for the holder, 1 to 200 bytes. Leaves the key
   /// `redlock:a:{RESOURCE}:…` on the nodes until the lock has ended. Blocks and throws as `inspect` does.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why = "revoked");
