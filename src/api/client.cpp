@@ -23,8 +23,6 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-using core::NodeIndex;
-using core::Tally;
 using core::Time;
 
 constexpr std::size_t most_nodes = 31;

@@ -8,6 +8,7 @@
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
+using redlock::core::LineHead;
 using redlock::core::NodeIndex;
 
 TEST_CASE("a_call_that_joins_stands_at_the_gate_and_sends_nothing_else") {
@@ -143,7 +144,7 @@ TEST_CASE("a_message_that_overtakes_the_reply_of_a_read_is_not_lost") {
   client.advance(at(1ms));
   CHECK(call.attempts == 1);
   for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(1000), at(2ms));
-  client.lines.attempt_failed(call, false, at(2ms));
+  client.lines.attempt_failed(call, LineHead::Attempt::denied, at(2ms));
   client.advance(at(2ms));
   CHECK(call.attempts == 1);
   CHECK(client.count("PTTL") == 6);  // read again after the attempt
@@ -156,7 +157,7 @@ TEST_CASE("after_an_attempt_that_some_nodes_granted_the_next_one_waits_a_little"
   client.answer(client.gate(), "stand", place_reply(0, 1), at(0ms));
   for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(0ms));
   REQUIRE(call.attempts == 1);
-  client.lines.attempt_failed(call, true, at(1ms));
+  client.lines.attempt_failed(call, LineHead::Attempt::split, at(1ms));
   client.advance(at(1ms));
   for (NodeIndex node = 0; node < 3; ++node) client.answer(node, "PTTL", number(-2), at(1ms));
   CHECK(call.attempts == 1);
@@ -173,7 +174,7 @@ TEST_CASE("a_call_that_puts_its_attempt_off_keeps_its_place_and_is_asked_again_w
   for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(0ms));
   REQUIRE(call.attempts == 1);
   static_cast<void>(client.sent());
-  client.lines.put_off(call, at(1ms));
+  client.lines.attempt_failed(call, LineHead::Attempt::put_off, at(1ms));
   client.advance(at(1ms));
   CHECK(client.lines.timer() == at(101ms));
   CHECK(call.attempts == 1);
@@ -181,8 +182,8 @@ TEST_CASE("a_call_that_puts_its_attempt_off_keeps_its_place_and_is_asked_again_w
   CHECK(call.attempts == 2);
   CHECK(client.sent().empty());
   // Another lock was free before the pause is over, and then this one was denied: it is asked as soon as it may be free.
-  client.lines.put_off(call, at(102ms));
-  client.lines.attempt_failed(call, false, at(103ms));
+  client.lines.attempt_failed(call, LineHead::Attempt::put_off, at(102ms));
+  client.lines.attempt_failed(call, LineHead::Attempt::denied, at(103ms));
   client.advance(at(103ms));
   for (NodeIndex node = 0; node < 2; ++node) client.answer(node, "PTTL", number(-2), at(104ms));
   CHECK(call.attempts == 3);
@@ -199,14 +200,14 @@ TEST_CASE("a_call_whose_attempt_another_line_asked_for_ends_no_attempt_of_this_l
   REQUIRE(first.attempts == 1);
   static_cast<void>(client.sent());
   const bool is_denied = GENERATE(true, false);
-  is_denied ? client.lines.attempt_failed(of_another_line, false, at(2ms))
-            : client.lines.attempt_succeeded(of_another_line, at(2ms));
+  is_denied ? client.lines.attempt_failed(of_another_line, LineHead::Attempt::denied, at(2ms))
+            : client.lines.attempt_succeeded(of_another_line, true, at(2ms));
   client.advance(at(2ms));
   client.lines.released("key", false);
   client.advance(at(3ms));
   CHECK(first.attempts == 1);  // it is under way
   CHECK(client.sent().empty());
-  client.lines.attempt_failed(first, false, at(4ms));
+  client.lines.attempt_failed(first, LineHead::Attempt::denied, at(4ms));
   client.advance(at(4ms));
   CHECK(client.count("PTTL") == 3);
 }
@@ -223,7 +224,7 @@ TEST_CASE("the_next_call_acts_only_when_the_gate_has_heard_of_it") {
   REQUIRE(first.attempts == 1);
   const bool is_granted = GENERATE(true, false);
   if (is_granted)
-    client.lines.attempt_succeeded(first, at(1ms));
+    client.lines.attempt_succeeded(first, true, at(1ms));
   else
     client.lines.leave(first);
   client.advance(at(4ms));
@@ -359,7 +360,7 @@ TEST_CASE("a_call_whose_attempt_is_under_way_is_not_turned_away") {
   client.lines.node_changed();
   client.advance(at(3ms));
   CHECK(call.times_turned_away == 0);
-  client.lines.attempt_succeeded(call, at(4ms));
+  client.lines.attempt_succeeded(call, true, at(4ms));
   client.advance(at(4ms));
   CHECK(client.nodes.listening == 0);
 }
@@ -403,7 +404,7 @@ TEST_CASE("a_call_that_stands_behind_for_as_long_as_a_flag_lives_asks_out_of_tur
   client.advance(at(6500ms));
   CHECK(call.attempts_out_of_turn == 1);
   SECTION("and again if it was denied") {
-    client.lines.attempt_failed(call, false, at(6501ms));
+    client.lines.attempt_failed(call, LineHead::Attempt::denied, at(6501ms));
     stand_behind(at(6501ms), at(13s));
     CHECK(call.attempts_out_of_turn == 1);
     client.advance(at(13s));
@@ -411,17 +412,38 @@ TEST_CASE("a_call_that_stands_behind_for_as_long_as_a_flag_lives_asks_out_of_tur
     CHECK(client.nodes.contradictions.empty());
   }
   SECTION("and contradicts the gate if it was granted") {
-    client.lines.attempt_succeeded(call, at(6501ms));
+    client.lines.attempt_succeeded(call, true, at(6501ms));
     CHECK(client.nodes.contradictions == std::vector{gate});
+  }
+  SECTION("which a grant without regard to flags does not") {
+    client.lines.attempt_succeeded(call, false, at(6501ms));
+    CHECK(client.nodes.contradictions.empty());
   }
   SECTION("but believes the gate if it has become the first one by then") {
     client.lines.message(gate, "redlock:qo:{key}");
     client.advance(at(6501ms));
     client.answer(gate, "stand", place_reply(0, 1), at(6501ms));
-    client.lines.attempt_succeeded(call, at(6502ms));
+    client.lines.attempt_succeeded(call, true, at(6502ms));
     CHECK(client.nodes.contradictions.empty());
   }
   CHECK(call.attempts == 0);
+}
+
+TEST_CASE("those_who_wait_move_away_from_a_gate_that_is_not_believed") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  client.answer(gate, "stand", place_reply(1, 2), at(1ms));
+  static_cast<void>(client.sent());
+  client.nodes.distrusted[gate] = true;
+  client.lines.node_changed();
+  client.advance(at(2ms));
+  const auto moved = client.sent();
+  REQUIRE(moved.size() == 2);
+  CHECK(moved[0] == std::to_string(gate) + " leave");
+  CHECK(moved[1] == std::to_string(client.gate()) + " stand");
+  CHECK(client.gate() != gate);
 }
 
 TEST_CASE("whoever_leaves_the_line_as_the_last_one_takes_the_flag_down") {

@@ -63,7 +63,7 @@ TEST_CASE("what_a_reader_read_says_nothing_to_the_writer_that_is_the_first_one_a
   client.answer(client.gate(), "stand", place_reply(0, 1), at(2ms));
   for (const NodeIndex node : {0U, 1U}) client.answer(node, "readable", number(-2), at(2ms));
   REQUIRE(first.attempts == 1);
-  client.lines.attempt_succeeded(first, at(3ms));
+  client.lines.attempt_succeeded(first, true, at(3ms));
   client.advance(at(3ms));
   client.answer(client.gate(), "stand", place_reply(0, 1), at(4ms));
   CHECK(second.attempts == 0);

@@ -125,11 +125,11 @@ TEST_CASE("a_holder_of_whom_a_head_sees_a_minority_of_copies_is_no_contender") {
   EngineHarness harness{5};  // the holder has two more copies, on nodes that this client does not reach
   harness.make_ready(at(0ms));
   for (const NodeIndex node : {3U, 4U}) harness.disconnect(node, at(0ms));
-  // Only nodes that lie say all the time that the lock is free, which the call asks for no more than every two milliseconds.
+  // Only nodes that lie say after each denial that the lock is free.
   const std::vector<Span> pauses = pauses_between_attempts(harness, [](int) { return "holder"; });
   CHECK(pauses[0] == 0ms);
-  CHECK(pauses[1] <= 2ms);
-  for (std::size_t at = 2; at < pauses.size(); ++at) CHECK(pauses[at] == 2ms);
+  CHECK(pauses[1] == 0ms);
+  for (std::size_t at = 2; at < pauses.size(); ++at) CHECK((pauses[at] > 0ms && pauses[at] <= 8ms));
 }
 
 TEST_CASE("replies_that_come_after_a_line_is_over_leave_nothing_to_do") {

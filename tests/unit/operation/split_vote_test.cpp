@@ -34,6 +34,7 @@ TEST_CASE("an_owner_that_stays_from_one_attempt_to_the_next_is_no_contender") {
   CHECK(vote.note(votes_of({"+", "A", "?", "A", "+"})));
   CHECK_FALSE(vote.note(votes_of({"+", "A", "?", "A", "+"})));
   CHECK_FALSE(vote.note(votes_of({"+", "+", "?", "A", "?"})));
+  CHECK_FALSE(vote.note(votes_of({"+", "A", "?", "A", "?"})));
   CHECK(vote.note(votes_of({"+", "A", "?", "B", "+"})));  // a contender beside a copy that stays
   CHECK(vote.note(votes_of({"+", "A", "?", "C", "+"})));
   CHECK_FALSE(vote.note(votes_of({"+", "A", "?", "C", "+"})));

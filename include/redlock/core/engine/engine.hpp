@@ -146,7 +146,7 @@ class Engine final : public Outbox {
   }
   /// Operations that are done: the shell wakes their callers, if they have any, and clears the list.
   std::vector<Ref<Operation>>& finished() noexcept { return operations_.finished(); }
-  /// A warning for the user; in a client's life at most one about listening and one about lines.
+  /// A warning for the user; in a client's life at most one about listening and one that lines are not used.
   std::optional<std::string> take_warning() noexcept {
     std::optional<std::string> warning = nodes_.take_warning();
     if (!warning) warning = listeners_.take_warning();

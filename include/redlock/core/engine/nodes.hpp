@@ -185,7 +185,7 @@ class Nodes final : public Outbox {
   /// The server has lost its scripts, and nobody sends it a script's source: operations end before a node answers that is slower
   /// than a majority, so it would never grant. At most once a second, for a node that loses them all the time.
   void load_scripts(NodeIndex node) {
-    if (now_ < scripts_due_[node]) return;
+    if (now_ < scripts_due_[node] || !sessions_[node].ready()) return;
     scripts_due_[node] = later(now_, std::chrono::seconds{1});
     for (const Script* const script : loaded_scripts)
       sessions_[node].send(command({"SCRIPT", "LOAD", script->source}), {}, never, now_);

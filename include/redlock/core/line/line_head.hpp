@@ -35,7 +35,8 @@ class LineHead {
  public:
   enum class Attempt : std::uint8_t {
     denied,  ///< Another client has the lock.
-    split,  ///< Some nodes granted it, and no other client has a majority. It waits a while, so that one of them gets it.
+    split,  ///< It lost to contenders (`SplitVote`). The call waits a while, so that one of them gets the lock.
+    unclear,  ///< The call waits for other locks as well, and one of them was denied.
     put_off,  ///< It was not made, because the call waits for other locks as well. The call keeps its place.
   };
   enum : Step { tracking = LineFlag::steps, caching, value, steps };
@@ -47,18 +48,24 @@ class LineHead {
   void confirm(const std::string& line, NodeIndex gate, Time until) {
     flag_.belongs_to(line, gate);
     until_ = until;
+    displaced_at_.reset();
     doubt_.end();
     if (std::exchange(is_head_, true)) view_.refresh();
   }
   void step_back() {
     is_head_ = false;
+    displaced_at_.reset();
     ask_at_ = {};
     view_.forget();
   }
-  /// The gate says that others come first.
+  /// The gate says that others come first. A head that has not seen the lock yet looks at it before it steps back. Otherwise a gate
+  /// that lies could make one member after the other raise the flag, and none of them would ask.
   void stand_behind(Time now) {
-    step_back();
-    doubt_.stands_behind(now, context_.times().flag_life());
+    if (is_head_ && !has_seen_lock()) {
+      if (!displaced_at_) displaced_at_ = now;
+      return;
+    }
+    give_way(now);
   }
   void leave() {
     step_back();
@@ -74,14 +81,14 @@ class LineHead {
   void attempt_ended(Attempt how, Time now) {
     doubt_.end_attempt();
     if (how != Attempt::put_off) view_.forget();
+    if (how == Attempt::unclear) ask_at_ = {};
     if (how == Attempt::denied) {
-      ask_at_ =
-          now < later(denied_at_, 2 * pause_when_denied_again) ? later(now, pause_when_denied_again) : Time{};
-      denied_at_ = now;
       backoff_.reset();
+      pause_if_denied_again(now);
     }
     if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
     if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
+    if (displaced_at_) give_way(now);
   }
   /// Returns false if nobody is the head, although the gate still says that others come first.
   [[nodiscard]] bool attempt_succeeded() noexcept {
@@ -94,19 +101,22 @@ class LineHead {
                                                     Outbox& outbox) {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
+    if (displaced_at_ && (now >= until_ || now >= later(*displaced_at_, terms.node_timeout))) give_way(now);
     if (!is_head_ || now >= until_) return std::nullopt;
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
       if (view_.wants_read(node, now)) read(node, terms, sender, now, outbox);
     }
-    if (now < ask_at_ || !may_be_free(terms, now)) return std::nullopt;
-    return Waiter::Turn::own;
+    if (now >= ask_at_ && may_be_free(terms, now)) return Waiter::Turn::own;
+    if (displaced_at_ && has_seen_lock()) give_way(now);
+    displaced_until_ = displaced_at_ ? later(*displaced_at_, terms.node_timeout) : never;
+    return std::nullopt;
   }
   [[nodiscard]] Time timer() const noexcept {
     if (!is_head_ || acted_at_ >= until_) return doubt_.timer();  // or the next look decides
     const Time again = ask_at_ > acted_at_ ? ask_at_ : never;
-    return std::min(again, view_.timer(acted_at_));
+    return std::min({again, view_.timer(acted_at_), displaced_until_});
   }
   void answered(NodeIndex node, Step step, const Reply& reply, Time now) {
     if (step == tracking && reply.is(Reply::Kind::error))
@@ -119,6 +129,24 @@ class LineHead {
   }
 
  private:
+  void give_way(Time now) {
+    step_back();
+    doubt_.stands_behind(now, context_.times().flag_life());
+  }
+  /// A majority of the nodes has told whether the lock is free since this client became the head.
+  [[nodiscard]] bool has_seen_lock() const {
+    std::size_t seen = 0;
+    for (NodeIndex node = 0; node < nodes_; ++node) seen += view_.is_read(node) ? 1 : 0;
+    return seen >= quorum(nodes_);
+  }
+  /// A node that lies may say that the lock is free after each denial.
+  void pause_if_denied_again(Time now) {
+    const bool is_again = now < later(denied_at_, soon_after_denial);
+    denied_at_ = now;
+    if (!is_again) denials_.reset();
+    ask_at_ = is_again ? later(now, denials_.next(context_.random())) : Time{};
+  }
+
   /// When a key with this PTTL is free; `never` if it does not expire.
   [[nodiscard]] static Time free_at_by(const Reply& pttl, Time now) {
     if (!pttl.is(Reply::Kind::integer)) return never;
@@ -154,8 +182,8 @@ class LineHead {
   }
 
   static constexpr Span pause_when_put_off = std::chrono::milliseconds{100};
-  /// A node that lies says that the lock is free after each denial.
-  static constexpr Span pause_when_denied_again = std::chrono::milliseconds{2};
+  /// Denials that follow each other so soon are in quick succession.
+  static constexpr Span soon_after_denial = std::chrono::milliseconds{100};
 
   const std::string_view key_;
   LineFlag& flag_;
@@ -167,8 +195,11 @@ class LineHead {
   Time until_{};  // then the gate may step over this client
   Time ask_at_{};
   Time denied_at_ = Time::min();
+  std::optional<Time> displaced_at_;  // others come first, but this client has not seen the lock yet
+  Time displaced_until_ = never;
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};
+  Backoff denials_{std::chrono::milliseconds{2}, std::chrono::milliseconds{8}};
 };
 
 }  // namespace redlock::inline v1::core

@@ -49,18 +49,13 @@ class Lines {
   void leave(Waiter& waiter) {
     with(waiter.terms().key, [&](Line& line) { line.remove(waiter); });
   }
-  void attempt_failed(const Waiter& waiter, bool is_split, Time now) {
-    const auto how = is_split ? LineHead::Attempt::split : LineHead::Attempt::denied;
+  void attempt_failed(const Waiter& waiter, LineHead::Attempt how, Time now) {
     with(waiter.terms().key, [&](Line& line) { line.attempt_ended(waiter, how, now); });
   }
-  /// The call waits for other locks as well, and made no attempt. It is asked again after a pause.
-  void put_off(const Waiter& waiter, Time now) {
-    with(waiter.terms().key,
-         [&](Line& line) { line.attempt_ended(waiter, LineHead::Attempt::put_off, now); });
-  }
-  void attempt_succeeded(Waiter& waiter, Time now) {
+  /// `heeded_flag`: the nodes would have denied the attempt if they had the flag.
+  void attempt_succeeded(Waiter& waiter, bool heeded_flag, Time now) {
     with(waiter.terms().key, [&](Line& line) {
-      if (!line.attempt_succeeded(waiter) && heeds_flag_) context_.contradicted(*line.gate(), now);
+      if (!line.attempt_succeeded(waiter) && heeded_flag) context_.contradicted(*line.gate(), now);
       line.remove(waiter);
     });
   }

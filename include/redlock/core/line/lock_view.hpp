@@ -68,6 +68,9 @@ class LockView {
     const std::vector<Key>& keys = nodes_[node].keys;
     return seat < keys.size() && keys[seat].free_at <= now;
   }
+  [[nodiscard]] bool is_read(NodeIndex node) const noexcept {
+    return !nodes_[node].is_unread && nodes_[node].unanswered == 0;
+  }
   [[nodiscard]] bool wants_read(NodeIndex node, Time now) const noexcept {
     return nodes_[node].is_unread || now >= nodes_[node].read_again_at;
   }

@@ -32,8 +32,7 @@ class Waiter {
 
   virtual ~Waiter() = default;
 
-  /// Makes an attempt. Reports its end by `Lines::attempt_failed` or `Lines::attempt_succeeded`, or puts it off by
-  /// `Lines::put_off`.
+  /// Makes an attempt, or puts it off. Reports its end by `Lines::attempt_failed` or `Lines::attempt_succeeded`.
   virtual void attempt_in_line(Turn, Time now, Outbox&) = 0;
   /// The call does not stand in the line any more, because too few nodes can be used for now.
   virtual void turned_away(Time now, Outbox&) = 0;

@@ -70,6 +70,8 @@ struct Claim {
   [[nodiscard]] bool tells_holder() const noexcept { return fence || !adopted_owner.empty(); }
   /// Returns true if `set_command` calls a script.
   [[nodiscard]] bool sets_by_script() const noexcept { return tells_holder() || marker_keys; }
+  /// Returns true if nodes that have the flag of a line refuse `set_command`. The plain SET does not see it.
+  [[nodiscard]] bool is_held_back_by_flag() const noexcept { return heeds_flag && sets_by_script(); }
   /// Sets the key. Like `put_back_command`, it must never follow a release of this owner value. With `marker_keys`, its
   /// last two arguments are missing (`RequiredMarker`).
   [[nodiscard]] std::string set_command(Form form = Form::digest) const {

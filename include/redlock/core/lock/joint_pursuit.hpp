@@ -64,8 +64,10 @@ class JointPursuit : public Operation {
   void child_ended(Operation&, Time now, Outbox& outbox) override {
     note_flag(now, outbox);
     if (!attempt_->granted()) return failed(*std::exchange(attempt_, {}), now, outbox);
-    for (Place& place : places_)
-      if (place.is_joined) outbox.lines()->attempt_succeeded(place, now);
+    for (Place& place : places_) {
+      const bool heeded_flag = (*attempt_)[place.which].claim().is_held_back_by_flag();
+      if (place.is_joined) outbox.lines()->attempt_succeeded(place, heeded_flag, now);
+    }
     for (Place& place : places_) place.end(StayInLine::Step::granted, now, outbox);
     finish();
   }
@@ -181,7 +183,7 @@ class JointPursuit : public Operation {
     const auto is_ready = [](const Place& each) { return each.is_ready; };
     const auto next = std::find_if_not(places_.begin(), places_.end(), is_ready);
     if (!attempt_ && (turn == Waiter::Turn::others || next == places_.end())) return attempt(now, outbox);
-    outbox.lines()->put_off(place, now);
+    outbox.lines()->attempt_failed(place, LineHead::Attempt::put_off, now);
     if (next != places_.end() && !next->is_joined) join(*next, now, outbox);
   }
   void fell_behind(Place& place, Time now, Outbox& outbox) {
@@ -253,8 +255,10 @@ class JointPursuit : public Operation {
   /// report this client's own changes, so what was read during the attempt would stand.
   void wait_again(Place& denied, bool is_split, Time now, Outbox& outbox) {
     denied.is_ready = false;
+    const auto how = is_split ? LineHead::Attempt::split : LineHead::Attempt::denied;
     for (Place& place : places_)
-      if (place.is_joined) outbox.lines()->attempt_failed(place, is_split && &place == &denied, now);
+      if (place.is_joined)
+        outbox.lines()->attempt_failed(place, &place == &denied ? how : LineHead::Attempt::unclear, now);
     const auto behind = std::find_if(places_.begin(), places_.end(),
                                      [](const Place& each) { return each.is_joined && !each.is_first; });
     if (behind != places_.end()) leave_later_lines(*behind, now, outbox);

@@ -82,7 +82,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     if (search_) attempt_.acquisition = search_->last();
     note_flag(*attempt_.acquisition, now, outbox);
     if (attempt_.acquisition->granted()) {
-      if (is_standing_) outbox.lines()->attempt_succeeded(*this, now);
+      const bool heeded_flag = attempt_.acquisition->claim().is_held_back_by_flag();
+      if (is_standing_) outbox.lines()->attempt_succeeded(*this, heeded_flag, now);
       stay_.end(call_.claim.key, StayInLine::Step::granted, now, outbox.observer());
       return finish();
     }
@@ -213,7 +214,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
       return attempt_without_flag(attempt, now, outbox);
     const std::optional<Time> again = plan_.next(why, attempt.tally(), attempt.begun(), now);
     const std::string* const holder = attempt.tally().owner_of_majority();
-    const bool is_split = split_vote_.note(attempt.tally());
+    const bool is_split = stands_in_line(outbox) && split_vote_.note(attempt.tally());
     if (is_in_turn_ && holder && call_.seats == 0)
       stay_.denied_by(call_.claim.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
@@ -222,7 +223,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     if (why == Errc::held && now < last_call && stands_in_line(outbox)) {
       if (!is_standing_) return stand(last_call, now, outbox);
       set_deadline(last_call);
-      return outbox.lines()->attempt_failed(*this, is_split, now);
+      const auto how = is_split ? LineHead::Attempt::split : LineHead::Attempt::denied;
+      return outbox.lines()->attempt_failed(*this, how, now);
     }
     leave_line(now, outbox);
     set_deadline(*again);

@@ -14,7 +14,7 @@ inline constexpr Step by_source = 0x80;
 
 /// An operation that calls its scripts by their digests. A server that answers NOSCRIPT has lost the script, for example
 /// by a SCRIPT FLUSH: the command is sent once more to this node, with the source, unless `command_by_source`
-/// returns none. Where it comes when the operation is over, `Nodes` loads the scripts.
+/// returns none. If it comes after the operation is over, `Nodes` loads the scripts.
 class ScriptedOperation : public Operation {
  public:
   void answered(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) final {

@@ -12,8 +12,8 @@ namespace redlock::inline v1::core {
 
 /// Contenders that ask at the same time get some nodes each, give them back, and separate by random pauses. A call that reaches
 /// only some nodes may see the same votes while one client holds the lock: that client's majority includes nodes out of reach.
-/// An owner value tells them apart. A contender asks with a new one each time, so a value that stays is that of a holder. A pause
-/// would only delay the call when the holder releases the lock.
+/// An owner value tells them apart. A contender asks with a new one each time, so a value that stays is that of a holder, or of
+/// readers, who pause themselves. A pause would only delay the call when the lock is released.
 class SplitVote {
  public:
   /// An attempt was denied with these votes. Returns true if it lost to contenders.
@@ -22,6 +22,7 @@ class SplitVote {
     for (NodeIndex node = 0; node < votes.nodes(); ++node)
       if (votes.is(node, Tally::Mark::no) && votes[node].owner) others.push_back(*votes[node].owner);
     std::ranges::sort(others);
+    others.erase(std::unique(others.begin(), others.end()), others.end());
     const bool is_contended = others.empty() || !std::ranges::includes(others_, others);
     others_ = std::move(others);
     return is_contended && votes.count(Tally::Mark::yes) > 0 && !votes.majority_has_one_owner();

@@ -159,7 +159,7 @@ inline constexpr std::string_view reader_source =
     "return call('GETRANGE',ARGV[1]..':'..ARGV[2],0,1023)";
 
 /// The scripts that the handshake loads. Any of them may be needed on a node that is slower than a majority: its NOSCRIPT would
-/// come when the operation is decided, so `Nodes` loads them then.
+/// come when the operation is decided. `Nodes` loads them again if one does.
 inline constexpr const Script* loaded_scripts[] = {
     &release_script,       &extend_script,          &grant_script,         &set_script,
     &confirm_script,       &put_back_script,        &swap_script,          &shared_grant_script,
