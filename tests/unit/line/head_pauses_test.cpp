@@ -48,7 +48,7 @@ struct NewHead {
 
 }  // namespace
 
-TEST_CASE("a_head_that_is_displaced_before_it_has_seen_the_lock_asks_once_if_it_is_free") {
+TEST_CASE("a_new_head_that_is_displaced_asks_once_if_the_lock_is_free") {
   NewHead head;
   head.displace(at(2ms));
   CHECK(head.call.attempts == 0);
@@ -59,7 +59,18 @@ TEST_CASE("a_head_that_is_displaced_before_it_has_seen_the_lock_asks_once_if_it_
   CHECK(head.call.attempts == 1);
 }
 
-TEST_CASE("a_head_that_is_displaced_steps_back_as_soon_as_a_majority_says_that_the_lock_is_held") {
+TEST_CASE("a_gate_that_displaces_a_new_head_and_says_that_the_lock_is_held_does_not_keep_it_from_asking") {
+  NewHead head;
+  const NodeIndex gate = head.client.gate();
+  head.displace(at(2ms));
+  head.client.answer(gate, "PTTL", number(100'000), at(3ms));
+  head.client.answer((gate + 1) % 3, "PTTL", number(-2), at(3ms));
+  CHECK(head.call.attempts == 0);
+  head.client.answer((gate + 2) % 3, "PTTL", number(-2), at(4ms));
+  CHECK(head.call.attempts == 1);
+}
+
+TEST_CASE("a_new_head_that_is_displaced_steps_back_as_soon_as_a_majority_says_that_the_lock_is_held") {
   NewHead head;
   head.displace(at(2ms));
   head.answer_reads(1000, at(3ms));
@@ -70,7 +81,24 @@ TEST_CASE("a_head_that_is_displaced_steps_back_as_soon_as_a_majority_says_that_t
   CHECK(head.call.attempts == 0);
 }
 
-TEST_CASE("a_head_that_is_displaced_steps_back_after_the_node_timeout_if_too_few_nodes_answer") {
+TEST_CASE("a_head_that_has_had_its_turn_steps_back_at_once") {
+  NewHead head;
+  SECTION("because it has seen that the lock is held") {
+    head.answer_reads(1000, at(2ms));
+    CHECK(head.call.attempts == 0);
+  }
+  SECTION("because it has asked") {
+    head.answer_reads(-2, at(2ms));
+    REQUIRE(head.call.attempts == 1);
+    head.client.lines.attempt_failed(head.call, LineHead::Attempt::denied, at(3ms));
+  }
+  const int before = head.call.attempts;
+  head.displace(at(4ms));
+  head.free_everywhere(at(5ms));
+  CHECK(head.call.attempts == before);
+}
+
+TEST_CASE("a_new_head_that_is_displaced_steps_back_after_the_node_timeout_if_too_few_nodes_answer") {
   NewHead head;
   head.displace(at(2ms));
   CHECK(head.client.lines.timer() == at(52ms));
@@ -79,7 +107,7 @@ TEST_CASE("a_head_that_is_displaced_steps_back_after_the_node_timeout_if_too_few
   CHECK(head.call.attempts == 0);
 }
 
-TEST_CASE("a_head_that_is_displaced_and_then_confirmed_remains_the_head") {
+TEST_CASE("a_new_head_that_is_displaced_and_then_confirmed_remains_the_head") {
   NewHead head;
   head.displace(at(2ms));
   head.client.lines.message(head.client.gate(), "redlock:qo:{key}");
@@ -104,6 +132,22 @@ TEST_CASE("denials_in_quick_succession_are_followed_by_short_pauses_that_grow") 
   CHECK(head.pause_after(LineHead::Attempt::denied, now + 60ms) == Span{});
 }
 
+TEST_CASE("a_denial_soon_after_a_grant_is_followed_by_no_pause") {
+  NewHead head;
+  TestWaiter next{at(0ms)};
+  head.free_everywhere(at(2ms));
+  REQUIRE(head.call.attempts == 1);
+  CHECK(head.pause_after(LineHead::Attempt::denied, at(3ms)) == 0ms);
+  head.client.lines.attempt_succeeded(head.call, true, at(4ms));
+  head.client.join(next, at(4ms));
+  head.client.answer(head.client.gate(), "stand", place_reply(0, 1), at(5ms));
+  head.free_everywhere(at(6ms));
+  REQUIRE(next.attempts == 1);
+  head.client.lines.attempt_failed(next, LineHead::Attempt::denied, at(7ms));
+  head.free_everywhere(at(7ms));
+  CHECK(next.attempts == 2);
+}
+
 TEST_CASE("an_attempt_that_failed_for_want_of_another_lock_does_not_shorten_the_pauses_after_split_votes") {
   NewHead head;
   head.free_everywhere(at(2ms));
@@ -112,4 +156,17 @@ TEST_CASE("an_attempt_that_failed_for_want_of_another_lock_does_not_shorten_the_
   CHECK(head.pause_after(LineHead::Attempt::split, at(23ms)) == 2ms);
   CHECK(head.pause_after(LineHead::Attempt::denied, at(33ms)) == 0ms);
   CHECK(head.pause_after(LineHead::Attempt::split, at(43ms)) == 1ms);
+}
+
+TEST_CASE("a_node_that_reports_no_changes_is_read_again_only_after_its_answer") {
+  StandingClient client{1};
+  client.nodes.blind[0] = true;
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  client.answer(0, "stand", place_reply(0, 1), at(1ms));
+  CHECK(client.count("PTTL") == 1);
+  client.advance(at(150ms));
+  CHECK(client.count("PTTL") == 0);
+  client.answer(0, "PTTL", number(-2), at(151ms));  // later than the pause between two reads
+  CHECK(call.attempts == 1);
 }

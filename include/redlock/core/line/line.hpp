@@ -234,7 +234,7 @@ class Line final : public ScriptedOperation {
     if (is_anew_) return;  // the place of a call that is not the first one any more
     if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
     const std::optional<std::size_t> released = std::exchange(released_, std::nullopt);
-    if (place->rank != 0) return head_.stand_behind(now);
+    if (place->rank != 0) return head_.stand_behind(waiters_.first().terms().node_timeout, now);
     head_.confirm(place->line, node, looked_at_ + life());
     if (released) head_.released(*released);
   }

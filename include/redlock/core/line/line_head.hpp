@@ -48,24 +48,24 @@ class LineHead {
   void confirm(const std::string& line, NodeIndex gate, Time until) {
     flag_.belongs_to(line, gate);
     until_ = until;
-    displaced_at_.reset();
+    displaced_until_ = never;
     doubt_.end();
-    if (std::exchange(is_head_, true)) view_.refresh();
+    if (std::exchange(is_head_, true)) return view_.refresh();
+    ask_at_ = {};
+    has_had_its_turn_ = false;
   }
   void step_back() {
     is_head_ = false;
-    displaced_at_.reset();
+    displaced_until_ = never;
     ask_at_ = {};
     view_.forget();
   }
-  /// The gate says that others come first. A head that has not seen the lock yet looks at it before it steps back. Otherwise a gate
-  /// that lies could make one member after the other raise the flag, and none of them would ask.
-  void stand_behind(Time now) {
-    if (is_head_ && !has_seen_lock()) {
-      if (!displaced_at_) displaced_at_ = now;
-      return;
-    }
-    give_way(now);
+  /// The gate says that others come first. A new head has its turn before it steps back: it asks, or sees that others have the lock.
+  /// Otherwise a gate that lies could make one member after the other raise the flag, and none of them would ask. It waits for the
+  /// nodes for at most the node timeout.
+  void stand_behind(Span node_timeout, Time now) {
+    if (!is_head_ || has_had_its_turn_) return give_way(now);
+    if (displaced_until_ == never) displaced_until_ = later(now, node_timeout);
   }
   void leave() {
     step_back();
@@ -88,11 +88,12 @@ class LineHead {
     }
     if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
     if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
-    if (displaced_at_) give_way(now);
+    if (displaced_until_ != never) give_way(now);
   }
   /// Returns false if nobody is the head, although the gate still says that others come first.
   [[nodiscard]] bool attempt_succeeded() noexcept {
     backoff_.reset();
+    denied_at_ = Time::min();
     return !doubt_.end_attempt();
   }
 
@@ -101,16 +102,19 @@ class LineHead {
                                                     Outbox& outbox) {
     acted_at_ = now;
     if (doubt_.asks(now, context_.times().flag_life())) return Waiter::Turn::others;
-    if (displaced_at_ && (now >= until_ || now >= later(*displaced_at_, terms.node_timeout))) give_way(now);
+    if (displaced_until_ != never && now >= std::min(until_, displaced_until_)) give_way(now);
     if (!is_head_ || now >= until_) return std::nullopt;
     for (NodeIndex node = 0; node < nodes_; ++node) {
       if (!context_.is_ready(node)) continue;
       flag_.raise(node, sender, now, outbox);
       if (view_.wants_read(node, now)) read(node, terms, sender, now, outbox);
     }
-    if (now >= ask_at_ && may_be_free(terms, now)) return Waiter::Turn::own;
-    if (displaced_at_ && has_seen_lock()) give_way(now);
-    displaced_until_ = displaced_at_ ? later(*displaced_at_, terms.node_timeout) : never;
+    if (now >= ask_at_ && may_be_free(terms, now)) {
+      has_had_its_turn_ = true;
+      return Waiter::Turn::own;
+    }
+    has_had_its_turn_ = has_had_its_turn_ || !may_turn_out_free(terms, now);
+    if (has_had_its_turn_ && displaced_until_ != never) give_way(now);
     return std::nullopt;
   }
   [[nodiscard]] Time timer() const noexcept {
@@ -133,12 +137,6 @@ class LineHead {
     step_back();
     doubt_.stands_behind(now, context_.times().flag_life());
   }
-  /// A majority of the nodes has told whether the lock is free since this client became the head.
-  [[nodiscard]] bool has_seen_lock() const {
-    std::size_t seen = 0;
-    for (NodeIndex node = 0; node < nodes_; ++node) seen += view_.is_read(node) ? 1 : 0;
-    return seen >= quorum(nodes_);
-  }
   /// A node that lies may say that the lock is free after each denial.
   void pause_if_denied_again(Time now) {
     const bool is_again = now < later(denied_at_, soon_after_denial);
@@ -156,13 +154,23 @@ class LineHead {
 
   /// On a majority. (Different seats that are free on different nodes are of no use.)
   [[nodiscard]] bool may_be_free(const Waiter::Terms& terms, Time now) const {
+    return is_majority(terms,
+                       [&](NodeIndex node, std::size_t seat) { return view_.may_be_free(node, seat, now); });
+  }
+  /// Once the nodes have answered that have not told yet.
+  [[nodiscard]] bool may_turn_out_free(const Waiter::Terms& terms, Time now) const {
+    return is_majority(terms, [&](NodeIndex node, std::size_t seat) {
+      return !view_.is_read(node) || view_.may_be_free(node, seat, now);
+    });
+  }
+  /// Whether a majority of the nodes can grant the same seat and fulfils this for it.
+  template <class Condition>
+  [[nodiscard]] bool is_majority(const Waiter::Terms& terms, const Condition& condition) const {
     for (std::size_t seat = 0; seat < std::max<std::size_t>(terms.seats, 1); ++seat) {
-      std::size_t free = 0;
+      std::size_t count = 0;
       for (NodeIndex node = 0; node < nodes_; ++node)
-        if (view_.may_be_free(node, seat, now) && context_.is_ready(node) &&
-            context_.may_grant(node, terms.ttl))
-          ++free;
-      if (free >= quorum(nodes_)) return true;
+        if (condition(node, seat) && context_.is_ready(node) && context_.may_grant(node, terms.ttl)) ++count;
+      if (count >= quorum(nodes_)) return true;
     }
     return false;
   }
@@ -195,8 +203,9 @@ class LineHead {
   Time until_{};  // then the gate may step over this client
   Time ask_at_{};
   Time denied_at_ = Time::min();
-  std::optional<Time> displaced_at_;  // others come first, but this client has not seen the lock yet
-  Time displaced_until_ = never;
+  bool has_had_its_turn_ =
+      false;                      // has asked since it became the head, or has seen that others have the lock
+  Time displaced_until_ = never;  // others come first, but it has its turn until then
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};
   Backoff denials_{std::chrono::milliseconds{2}, std::chrono::milliseconds{8}};

@@ -68,11 +68,13 @@ class LockView {
     const std::vector<Key>& keys = nodes_[node].keys;
     return seat < keys.size() && keys[seat].free_at <= now;
   }
+  /// The node has told what it has.
   [[nodiscard]] bool is_read(NodeIndex node) const noexcept {
     return !nodes_[node].is_unread && nodes_[node].unanswered == 0;
   }
   [[nodiscard]] bool wants_read(NodeIndex node, Time now) const noexcept {
-    return nodes_[node].is_unread || now >= nodes_[node].read_again_at;
+    const Node& view = nodes_[node];
+    return view.is_unread || (view.unanswered == 0 && now >= view.read_again_at);
   }
   /// When a key becomes free by itself, or a node is to be read again. `after`: leaves out what was due by then.
   [[nodiscard]] Time timer(Time after) const noexcept {

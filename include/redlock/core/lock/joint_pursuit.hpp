@@ -130,7 +130,8 @@ class JointPursuit : public Operation {
     }
     void placed(std::size_t position, std::size_t length, Time now, Outbox& outbox) override {
       stay.placed(terms_.key, position, length, now, outbox.observer());
-      if (position > 1) owner_.fell_behind(*this, now, outbox);
+      is_behind = position > 1;
+      if (is_behind) owner_.fell_behind(*this, now, outbox);
     }
     void turned_away(Time now, Outbox& outbox) override { owner_.turned_away(now, outbox); }
     void refused(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
@@ -139,9 +140,11 @@ class JointPursuit : public Operation {
 
     const std::size_t which;
     bool is_joined = false;
-    bool is_first = false;  // in its line
-    bool is_ready = false;  // likewise, and the lock was free since
+    bool is_first = false;   // in its line
+    bool is_ready = false;   // likewise, and the lock was free since
+    bool is_behind = false;  // the gate has said last that others come first
     StayInLine stay;
+    SplitVote split_vote;
 
    private:
     JointPursuit& owner_;
@@ -157,6 +160,7 @@ class JointPursuit : public Operation {
   }
   static void join(Place& place, Time now, Outbox& outbox) {
     place.is_joined = true;
+    place.is_behind = false;
     place.stay.begin(now);
     outbox.lines()->join(place);
   }
@@ -182,9 +186,15 @@ class JointPursuit : public Operation {
     if (turn == Waiter::Turn::own) place.is_first = place.is_ready = true;
     const auto is_ready = [](const Place& each) { return each.is_ready; };
     const auto next = std::find_if_not(places_.begin(), places_.end(), is_ready);
-    if (!attempt_ && (turn == Waiter::Turn::others || next == places_.end())) return attempt(now, outbox);
-    outbox.lines()->attempt_failed(place, LineHead::Attempt::put_off, now);
-    if (next != places_.end() && !next->is_joined) join(*next, now, outbox);
+    const bool asks = turn == Waiter::Turn::others || next == places_.end() || place.is_behind;
+    if (!attempt_ && asks) {
+      attempt(now, outbox);
+    } else {
+      outbox.lines()->attempt_failed(place, LineHead::Attempt::put_off, now);
+      if (!place.is_behind && next != places_.end() && !next->is_joined) join(*next, now, outbox);
+    }
+    // A head that was displaced before it had its turn has had it now.
+    if (place.is_behind) place.is_first = place.is_ready = false;
   }
   void fell_behind(Place& place, Time now, Outbox& outbox) {
     place.is_first = place.is_ready = false;
@@ -231,7 +241,7 @@ class JointPursuit : public Operation {
       return this->attempt(now, outbox);
     }
     const std::optional<Time> again = plan_.next(why, denied.tally(), denied.begun(), now);
-    const bool is_split = split_vote_.note(denied.tally());
+    const bool is_split = places_[attempt.failed_at()].split_vote.note(denied.tally());
     const Time last_call = plan_.retry().last_call(denied.begun(), now);
     if (why != Errc::timed_out || !failure_)
       failure_ = Failure{why, denied.take_tally(), attempt.failed_at()};
@@ -273,7 +283,6 @@ class JointPursuit : public Operation {
   std::size_t nodes_;
   LockCall call_;
   AttemptPlan plan_;
-  SplitVote split_vote_;
   std::vector<Claim> claims_;
   std::deque<Place> places_;  // for each claim; lines refer to them
   Ref<JointAcquisition> attempt_;
