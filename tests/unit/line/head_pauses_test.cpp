@@ -1,5 +1,6 @@
 // When the first one in line asks after attempts in vain, and when others come first all of a sudden.
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -96,6 +97,59 @@ TEST_CASE("a_head_that_has_had_its_turn_steps_back_at_once") {
   head.displace(at(4ms));
   head.free_everywhere(at(5ms));
   CHECK(head.call.attempts == before);
+}
+
+TEST_CASE("a_call_for_several_locks_that_put_its_attempt_off_has_not_had_its_turn") {
+  NewHead head;
+  head.answer_reads(-2, at(2ms));
+  REQUIRE(head.call.attempts == 1);
+  head.client.lines.attempt_failed(head.call, LineHead::Attempt::put_off, at(2ms));
+  head.client.advance(at(2ms));
+  head.displace(at(3ms));
+  CHECK(head.call.attempts == 2);
+  head.client.lines.attempt_failed(head.call, LineHead::Attempt::denied, at(4ms));
+  head.free_everywhere(at(5ms));
+  CHECK(head.call.attempts == 2);
+}
+
+TEST_CASE("a_node_that_votes_again_after_a_new_head_was_displaced_still_counts") {
+  NewHead head;
+  const NodeIndex gate = head.client.gate();
+  head.client.nodes.ready[(gate + 1) % 3] = false;
+  head.client.answer(gate, "PTTL", number(100'000), at(2ms));
+  head.displace(at(2ms));
+  head.client.nodes.ready[(gate + 1) % 3] = true;
+  for (const NodeIndex honest : {(gate + 1) % 3, (gate + 2) % 3})
+    head.client.answer(honest, "PTTL", number(-2), at(3ms));
+  CHECK(head.call.attempts == 1);
+}
+
+TEST_CASE("the_gate_cannot_keep_a_head_from_counting_the_answers_of_slower_nodes") {
+  NewHead head;
+  const NodeIndex gate = head.client.gate();
+  head.client.answer(gate, "PTTL", number(100'000), at(2ms));
+  for (Time now = at(3ms); now < at(9ms);
+       now += 1ms) {  // the head is confirmed again before the others have answered
+    head.client.lines.message(gate, "redlock:qo:{key}");
+    head.client.advance(now);
+    head.client.answer(gate, "stand", place_reply(0, 1), now);
+  }
+  for (const NodeIndex slow : {(gate + 1) % 3, (gate + 2) % 3})
+    head.client.answer(slow, "PTTL", number(-2), at(9ms));
+  CHECK(head.call.attempts == 1);
+}
+
+TEST_CASE("a_gate_that_does_not_know_who_stands_there_is_left") {
+  StandingClient client{3};
+  TestWaiter call{at(0ms)};
+  client.join(call, at(0ms));
+  const NodeIndex gate = client.gate();
+  static_cast<void>(client.sent());
+  client.answer(gate, "stand", place_reply(-1, 1), at(1ms));
+  const auto moved = client.sent();
+  REQUIRE(moved.size() == 2);
+  CHECK(moved[0] == std::to_string(gate) + " leave");
+  CHECK(moved[1].ends_with(" stand"));
 }
 
 TEST_CASE("a_new_head_that_is_displaced_steps_back_after_the_node_timeout_if_too_few_nodes_answer") {

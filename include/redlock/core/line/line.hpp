@@ -221,7 +221,7 @@ class Line final : public ScriptedOperation {
     can_publish_ = can_publish_ && (!place || place->can_publish);
     if (node != gate_ || gates_[node].looks > 0 || !is_looking_) return;
     is_looking_ = false;
-    if (!place) {
+    if (!place || place->rank < 0) {
       const Trouble refusal = trouble_of(reply, "a valid answer of the line's script");
       if (!is_misconfiguration(refusal.status)) return give_up_gate();
       return send_away([&](Waiter& waiter) { waiter.refused(node, refusal, now, outbox); }, now, outbox);
@@ -232,7 +232,7 @@ class Line final : public ScriptedOperation {
     if (place->ahead_left)
       look_at_ = std::min(look_at_, now + *place->ahead_left + std::chrono::milliseconds{1});
     if (is_anew_) return;  // the place of a call that is not the first one any more
-    if (place->rank >= 0) waiters_.tell_places(*place, now, outbox);
+    waiters_.tell_places(*place, now, outbox);
     const std::optional<std::size_t> released = std::exchange(released_, std::nullopt);
     if (place->rank != 0) return head_.stand_behind(waiters_.first().terms().node_timeout, now);
     head_.confirm(place->line, node, looked_at_ + life());

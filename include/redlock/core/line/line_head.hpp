@@ -60,12 +60,15 @@ class LineHead {
     ask_at_ = {};
     view_.forget();
   }
-  /// The gate says that others come first. A new head has its turn before it steps back: it asks, or sees that others have the lock.
+  /// The gate says that others come first. A new head has its turn before it steps back: it asks, or sees that too
+  /// few nodes are free.
   /// Otherwise a gate that lies could make one member after the other raise the flag, and none of them would ask. It waits for the
   /// nodes for at most the node timeout.
   void stand_behind(Span node_timeout, Time now) {
     if (!is_head_ || has_had_its_turn_) return give_way(now);
-    if (displaced_until_ == never) displaced_until_ = later(now, node_timeout);
+    if (displaced_until_ != never) return;
+    displaced_until_ = later(now, node_timeout);
+    ask_at_ = {};
   }
   void leave() {
     step_back();
@@ -87,8 +90,11 @@ class LineHead {
       pause_if_denied_again(now);
     }
     if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
-    if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
-    if (displaced_until_ != never) give_way(now);
+    if (how == Attempt::put_off) {
+      ask_at_ = later(now, pause_when_put_off);
+      has_had_its_turn_ = false;
+    }
+    if (has_had_its_turn_ && displaced_until_ != never) give_way(now);
   }
   /// Returns false if nobody is the head, although the gate still says that others come first.
   [[nodiscard]] bool attempt_succeeded() noexcept {
@@ -154,22 +160,25 @@ class LineHead {
 
   /// On a majority. (Different seats that are free on different nodes are of no use.)
   [[nodiscard]] bool may_be_free(const Waiter::Terms& terms, Time now) const {
-    return is_majority(terms,
-                       [&](NodeIndex node, std::size_t seat) { return view_.may_be_free(node, seat, now); });
-  }
-  /// Once the nodes have answered that have not told yet.
-  [[nodiscard]] bool may_turn_out_free(const Waiter::Terms& terms, Time now) const {
     return is_majority(terms, [&](NodeIndex node, std::size_t seat) {
-      return !view_.is_read(node) || view_.may_be_free(node, seat, now);
+      return view_.may_be_free(node, seat, now) && may_grant(node, terms);
     });
   }
-  /// Whether a majority of the nodes can grant the same seat and fulfils this for it.
+  /// Once the nodes have told that have not yet, or that cannot be asked just now.
+  [[nodiscard]] bool may_turn_out_free(const Waiter::Terms& terms, Time now) const {
+    return is_majority(terms, [&](NodeIndex node, std::size_t seat) {
+      return !view_.has_told(node) || view_.may_be_free(node, seat, now) || !may_grant(node, terms);
+    });
+  }
+  [[nodiscard]] bool may_grant(NodeIndex node, const Waiter::Terms& terms) const {
+    return context_.is_ready(node) && context_.may_grant(node, terms.ttl);
+  }
+  /// Whether a majority of the nodes fulfils this for the same seat.
   template <class Condition>
   [[nodiscard]] bool is_majority(const Waiter::Terms& terms, const Condition& condition) const {
     for (std::size_t seat = 0; seat < std::max<std::size_t>(terms.seats, 1); ++seat) {
       std::size_t count = 0;
-      for (NodeIndex node = 0; node < nodes_; ++node)
-        if (condition(node, seat) && context_.is_ready(node) && context_.may_grant(node, terms.ttl)) ++count;
+      for (NodeIndex node = 0; node < nodes_; ++node) count += condition(node, seat) ? 1 : 0;
       if (count >= quorum(nodes_)) return true;
     }
     return false;
@@ -203,9 +212,8 @@ class LineHead {
   Time until_{};  // then the gate may step over this client
   Time ask_at_{};
   Time denied_at_ = Time::min();
-  bool has_had_its_turn_ =
-      false;                      // has asked since it became the head, or has seen that others have the lock
-  Time displaced_until_ = never;  // others come first, but it has its turn until then
+  bool has_had_its_turn_ = false;  // has asked since it became the head, or too few nodes were free
+  Time displaced_until_ = never;   // others come first, but it has its turn until then
   Time acted_at_{};
   Backoff backoff_{std::chrono::milliseconds{2}, std::chrono::milliseconds{200}};
   Backoff denials_{std::chrono::milliseconds{2}, std::chrono::milliseconds{8}};

@@ -30,9 +30,9 @@ class LockView {
       nodes_[node].is_unread = false;
     }
   }
-  /// All nodes are to be read again; what is known stands until then.
+  /// All nodes are to be read again when they have answered; what is known stands until then.
   void refresh() {
-    for (Node& node : nodes_) node.is_unread = true;
+    for (Node& node : nodes_) node.is_stale = true;
   }
   void changed(NodeIndex node, std::size_t seat) {
     std::vector<Key>& keys = nodes_[node].keys;
@@ -43,7 +43,7 @@ class LockView {
   /// A read was sent.
   void asked(NodeIndex node, Time read_again_at) {
     Node& view = nodes_[node];
-    view.is_unread = false;
+    view.is_unread = view.is_stale = false;
     for (Key& key : view.keys) key.changed_since_read = false;
     view.read_again_at = read_again_at;
     ++view.unanswered;
@@ -54,6 +54,7 @@ class LockView {
     Node& view = nodes_[node];
     if (view.unanswered > 0) --view.unanswered;
     if (view.unanswered > 0 || view.is_unread) return;
+    view.has_told = true;
     if (view.keys.size() < free_at.size()) view.keys.resize(free_at.size());
     for (std::size_t seat = 0; seat < free_at.size(); ++seat)
       if (!view.keys[seat].changed_since_read) view.keys[seat].free_at = free_at[seat];
@@ -69,12 +70,10 @@ class LockView {
     return seat < keys.size() && keys[seat].free_at <= now;
   }
   /// The node has told what it has.
-  [[nodiscard]] bool is_read(NodeIndex node) const noexcept {
-    return !nodes_[node].is_unread && nodes_[node].unanswered == 0;
-  }
+  [[nodiscard]] bool has_told(NodeIndex node) const noexcept { return nodes_[node].has_told; }
   [[nodiscard]] bool wants_read(NodeIndex node, Time now) const noexcept {
     const Node& view = nodes_[node];
-    return view.is_unread || (view.unanswered == 0 && now >= view.read_again_at);
+    return view.is_unread || (view.unanswered == 0 && (view.is_stale || now >= view.read_again_at));
   }
   /// When a key becomes free by itself, or a node is to be read again. `after`: leaves out what was due by then.
   [[nodiscard]] Time timer(Time after) const noexcept {
@@ -94,13 +93,16 @@ class LockView {
   };
   struct Node {
     std::vector<Key> keys;  // of the lock, or of the seats of which something is known
-    bool is_unread = true;
+    bool is_unread = true;  // nothing that was told before counts
+    bool is_stale = false;
+    bool has_told = false;
     std::uint32_t unanswered = 0;  // reads
     Time read_again_at = never;    // for nodes that send no messages
   };
   static void forget(Node& node) noexcept {
     node.keys.clear();
     node.is_unread = true;
+    node.is_stale = node.has_told = false;
     node.read_again_at = never;
   }
 
