@@ -112,6 +112,17 @@ TEST_CASE("a_call_for_several_locks_that_put_its_attempt_off_has_not_had_its_tur
   CHECK(head.call.attempts == 2);
 }
 
+TEST_CASE("a_head_has_had_its_turn_when_another_line_made_the_attempt") {
+  NewHead head;
+  head.answer_reads(-2, at(2ms));
+  head.client.lines.attempt_failed(head.call, LineHead::Attempt::put_off, at(2ms));
+  head.client.lines.attempt_failed(head.call, LineHead::Attempt::unclear, at(3ms));
+  head.client.advance(at(3ms));
+  head.displace(at(4ms));
+  head.free_everywhere(at(5ms));
+  CHECK(head.call.attempts == 1);
+}
+
 TEST_CASE("a_node_that_votes_again_after_a_new_head_was_displaced_still_counts") {
   NewHead head;
   const NodeIndex gate = head.client.gate();

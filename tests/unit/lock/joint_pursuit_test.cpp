@@ -1,4 +1,5 @@
 // A call for several locks, in the engine.
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
@@ -28,7 +29,10 @@ struct JointCall {
   explicit JointCall(Attempts attempts = Attempts::one, const std::vector<std::string>& keys = {"a", "b"}) {
     harness.make_ready(at(0ms));
     std::vector<Claim> claims(keys.size(), example_fenced_claim());
-    for (std::size_t which = 0; which < keys.size(); ++which) claims[which].key = keys[which];
+    for (std::size_t which = 0; which < keys.size(); ++which) {
+      claims[which].key = keys[which];
+      claims[which].heeds_flag = true;
+    }
     pursuit = Ref<JointPursuit>{new JointPursuit{
         {.claim = {}, .attempts = attempts, .is_fair = true, .owner_values = {std::string(40, '0'), "label"}},
         std::move(claims),
@@ -51,7 +55,10 @@ struct Others {
       const std::string key{words.size() > 3 ? words[3] : words[1]};
       if (words[0] == "PTTL") return number(has.contains(key) ? 60000 : -2);
       if (words[1] == exclusive_lock.grant.sha1) {
+        const bool heeds_flag =
+            std::ranges::any_of(words, [](std::string_view word) { return word.starts_with("redlock:qw:"); });
         if (node == 0) asked.push_back(key);
+        if (node == 0 && heeds_flag) heeded.push_back(key);
         return has.contains(key) ? held_by_other() : number(100);
       }
       if (words[1] != line_script.sha1) return number(1);
@@ -76,7 +83,8 @@ struct Others {
   std::set<std::string> has;     // locks
   std::set<std::string> before;  // in whose lines they stand before this client
   std::set<std::string> lines;
-  std::vector<std::string> asked;  // the locks of the attempts
+  std::vector<std::string> asked;   // the locks of the attempts,
+  std::vector<std::string> heeded;  // and those that nodes deny if their flag is up
 };
 
 }  // namespace
@@ -151,6 +159,8 @@ TEST_CASE("a_call_that_falls_behind_in_a_line_joins_all_later_lines_again") {
   others.answer(harness, at(2s));
   CHECK(others.lines == std::set<std::string>{"join a", "join b", "join c", "leave b", "leave c"});
   CHECK(others.asked.size() == 6);  // as the first one in the line of a it had put its attempts off
+  CHECK(others.heeded ==
+        std::vector<std::string>{"a", "b", "c"});  // only at first: later the flags are its own
 
   others.lines.clear();
   others.before.clear();

@@ -60,10 +60,9 @@ class LineHead {
     ask_at_ = {};
     view_.forget();
   }
-  /// The gate says that others come first. A new head has its turn before it steps back: it asks, or sees that too
-  /// few nodes are free.
-  /// Otherwise a gate that lies could make one member after the other raise the flag, and none of them would ask. It waits for the
-  /// nodes for at most the node timeout.
+  /// The gate says that others come first. A head that has had no turn yet has it before it steps back: it asks, or sees that too few
+  /// nodes are free. Otherwise a gate that lies could make one member after the other raise the flag, and none of them would ask. It
+  /// waits for the nodes for at most the node timeout.
   void stand_behind(Span node_timeout, Time now) {
     if (!is_head_ || has_had_its_turn_) return give_way(now);
     if (displaced_until_ != never) return;
@@ -90,10 +89,8 @@ class LineHead {
       pause_if_denied_again(now);
     }
     if (how == Attempt::split) ask_at_ = later(now, backoff_.next(context_.random()));
-    if (how == Attempt::put_off) {
-      ask_at_ = later(now, pause_when_put_off);
-      has_had_its_turn_ = false;
-    }
+    if (how == Attempt::put_off) ask_at_ = later(now, pause_when_put_off);
+    has_had_its_turn_ = has_had_its_turn_ || how != Attempt::put_off;
     if (has_had_its_turn_ && displaced_until_ != never) give_way(now);
   }
   /// Returns false if nobody is the head, although the gate still says that others come first.
@@ -115,10 +112,7 @@ class LineHead {
       flag_.raise(node, sender, now, outbox);
       if (view_.wants_read(node, now)) read(node, terms, sender, now, outbox);
     }
-    if (now >= ask_at_ && may_be_free(terms, now)) {
-      has_had_its_turn_ = true;
-      return Waiter::Turn::own;
-    }
+    if (now >= ask_at_ && may_be_free(terms, now)) return Waiter::Turn::own;
     has_had_its_turn_ = has_had_its_turn_ || !may_turn_out_free(terms, now);
     if (has_had_its_turn_ && displaced_until_ != never) give_way(now);
     return std::nullopt;

@@ -131,6 +131,7 @@ class JointPursuit : public Operation {
     void placed(std::size_t position, std::size_t length, Time now, Outbox& outbox) override {
       stay.placed(terms_.key, position, length, now, outbox.observer());
       is_behind = position > 1;
+      flag_is_own = !is_behind;
       if (is_behind) owner_.fell_behind(*this, now, outbox);
     }
     void turned_away(Time now, Outbox& outbox) override { owner_.turned_away(now, outbox); }
@@ -140,9 +141,10 @@ class JointPursuit : public Operation {
 
     const std::size_t which;
     bool is_joined = false;
-    bool is_first = false;   // in its line
-    bool is_ready = false;   // likewise, and the lock was free since
-    bool is_behind = false;  // the gate has said last that others come first
+    bool is_first = false;     // in its line
+    bool is_ready = false;     // likewise, and the lock was free since
+    bool is_behind = false;    // the gate has said last that others come first
+    bool flag_is_own = false;  // the call was the first one, and raised the flag
     StayInLine stay;
     SplitVote split_vote;
 
@@ -160,7 +162,7 @@ class JointPursuit : public Operation {
   }
   static void join(Place& place, Time now, Outbox& outbox) {
     place.is_joined = true;
-    place.is_behind = false;
+    place.is_behind = place.flag_is_own = false;
     place.stay.begin(now);
     outbox.lines()->join(place);
   }
@@ -222,7 +224,8 @@ class JointPursuit : public Operation {
         !flag_refused_ && (call_.insists_on_order || !outbox.lines() || outbox.lines()->heeds_flag());
     std::vector<Claim> claims = claims_;
     for (std::size_t which = 0; which < claims.size(); ++which) {
-      if (places_[which].is_ready || !heeds_flags) claims[which].heeds_flag = false;
+      const Place& place = places_[which];
+      if (place.is_ready || place.flag_is_own || !heeds_flags) claims[which].heeds_flag = false;
       plan_.renew(claims[which], now);
     }
     attempt_ = make_attempt(std::move(claims));
@@ -234,7 +237,7 @@ class JointPursuit : public Operation {
     const Errc why = *attempt.failure();
     Acquisition& denied = attempt[attempt.failed_at()];
     for (Place& place : places_)
-      if (!place.is_joined) place.is_first = place.is_ready = false;
+      if (!place.is_joined) place.is_first = place.is_ready = place.flag_is_own = false;
     if (outbox.lines() && !call_.insists_on_order &&
         lacks_right_to_flag(denied.claim(), why, denied.tally())) {
       flag_refused_ = denied.tally();
