@@ -1,6 +1,5 @@
 // When the first one in line asks after attempts in vain, and when others come first all of a sudden.
 #include <chrono>
-#include <string>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -148,19 +147,6 @@ TEST_CASE("the_gate_cannot_keep_a_head_from_counting_the_answers_of_slower_nodes
   for (const NodeIndex slow : {(gate + 1) % 3, (gate + 2) % 3})
     head.client.answer(slow, "PTTL", number(-2), at(9ms));
   CHECK(head.call.attempts == 1);
-}
-
-TEST_CASE("a_gate_that_does_not_know_who_stands_there_is_left") {
-  StandingClient client{3};
-  TestWaiter call{at(0ms)};
-  client.join(call, at(0ms));
-  const NodeIndex gate = client.gate();
-  static_cast<void>(client.sent());
-  client.answer(gate, "stand", place_reply(-1, 1), at(1ms));
-  const auto moved = client.sent();
-  REQUIRE(moved.size() == 2);
-  CHECK(moved[0] == std::to_string(gate) + " leave");
-  CHECK(moved[1].ends_with(" stand"));
 }
 
 TEST_CASE("a_new_head_that_is_displaced_steps_back_after_the_node_timeout_if_too_few_nodes_answer") {

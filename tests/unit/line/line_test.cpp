@@ -371,10 +371,12 @@ TEST_CASE("a_gate_that_cannot_order_the_line_for_now_is_left_for_the_next_one") 
   client.join(call, at(0ms));
   const NodeIndex gate = client.gate();
   static_cast<void>(client.sent());
-  client.answer(gate, "stand", GENERATE(loading(), number(1)), at(1ms));
+  const auto who_stands_there_is_unknown = place_reply(-1, 1);
+  client.answer(gate, "stand", GENERATE_COPY(loading(), number(1), who_stands_there_is_unknown), at(1ms));
   const auto sent = client.sent();
   REQUIRE(sent.size() == 2);
   CHECK(sent[0] == std::to_string(gate) + " leave");
+  CHECK(sent[1].ends_with(" stand"));
   CHECK(sent[1] != std::to_string(gate) + " stand");
   CHECK(call.refusal.empty());
   CHECK(call.times_turned_away == 0);
