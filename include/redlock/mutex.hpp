@@ -33,7 +33,8 @@ class LocalMutex;
 /// connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
 class REDLOCK_EXPORT Mutex {
  public:
-  /// Does no I/O. The first lock call reports invalid options and resources.
+  /// Does no I/O. Throws `Error` (invalid_argument) if the options have seats or are shared. The first lock call reports other
+  /// invalid options, and invalid resources.
   Mutex(LockClient& client, std::string_view resource, LockOptions options = {});
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;

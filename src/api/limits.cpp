@@ -155,6 +155,13 @@ void check_has_no_seats(const LockOptions& lock) {
         "one");
 }
 
+LockOptions for_one_holder(LockOptions lock, std::string_view kind) {
+  const std::string has_one_holder = "is set; " + std::string{kind} + " has one holder at a time, so use ";
+  if (lock.seats) refuse("seats " + has_one_holder + "Semaphore");
+  if (lock.shared) refuse("shared " + has_one_holder + "SharedMutex");
+  return lock;
+}
+
 std::optional<Clock::duration> node_wait(const LockOptions& lock) {
   if (!lock.node_wait) return std::nullopt;
   check_between("node_wait", Clock::duration::zero(), *lock.node_wait, longest_hold);

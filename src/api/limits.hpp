@@ -58,6 +58,8 @@ void check_why(std::string_view);
 void check_shared(const LockOptions&);
 /// Calls for several locks take no seats.
 void check_has_no_seats(const LockOptions&);
+/// Returns the options. Refuses those of a lock that can have several holders. `kind` begins the message: `a mutex`.
+[[nodiscard]] LockOptions for_one_holder(LockOptions, std::string_view kind);
 
 /// How long a call with these options waits for nodes that have said when they vote again; none: as long as for anything
 /// else.

@@ -62,8 +62,8 @@ class [[nodiscard]] REDLOCK_EXPORT Observation {
 class REDLOCK_EXPORT Election {
  public:
   /// `candidate`: how this candidate is shown to others, at most 200 bytes. Default: `host:pid program`. `options`: of the
-  /// lock; its label is replaced by the candidate. Does no I/O. Throws `Error` (invalid_argument) if the options have seats.
-  /// Other invalid arguments are reported by the first call.
+  /// lock; its label is replaced by the candidate. Does no I/O. Throws `Error` (invalid_argument) if the options have seats or
+  /// are shared. Other invalid arguments are reported by the first call.
   Election(LockClient& client, std::string_view name, std::string_view candidate = {},
            LockOptions options = {});
   Election(const Election&) = delete;

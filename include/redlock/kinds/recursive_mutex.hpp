@@ -40,8 +40,9 @@ inline namespace v1 {
 /// fork(): a child process does not have its parent's lock: there, the thread's calls to lock throw `Errc::invalid_argument`.
 class REDLOCK_EXPORT RecursiveMutex {
  public:
-  /// `max_depth`: how often a thread may lock without unlocking, at least 1. Does no I/O. The first lock call reports invalid
-  /// options, resources and limits.
+  /// `max_depth`: how often a thread may lock without unlocking, at least 1. Does no I/O. Throws `Error`
+  /// (invalid_argument) if the options have seats or are shared. The first lock call reports other invalid options, and invalid
+  /// resources and limits.
   RecursiveMutex(LockClient& client, std::string_view resource, LockOptions options = {},
                  std::size_t max_depth = std::numeric_limits<std::size_t>::max());
   RecursiveMutex(const RecursiveMutex&) = delete;

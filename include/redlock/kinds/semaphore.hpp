@@ -49,8 +49,9 @@ class REDLOCK_EXPORT Semaphore {
         detail::time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch()));
   }
   /// Releases the permit that this object acquired last, and blocks as `Lease::release` does. Returns what that returns:
-  /// `already_lost` means that somebody else may have had the seat meanwhile. Precondition: `permits() > 0`.
-  Release release() noexcept;
+  /// `already_lost` means that somebody else may have had the seat meanwhile. Throws `Error` with
+  /// `std::errc::operation_not_permitted` if this object has no permit. Otherwise it does not throw.
+  Release release();
 
   /// How many permits this object has acquired and not released. Some of them may be lost.
   [[nodiscard]] std::size_t permits() const noexcept;

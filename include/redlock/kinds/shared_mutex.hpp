@@ -25,9 +25,9 @@ inline namespace v1 {
 /// `std::unique_lock`: one writer at a time, or any number of readers (docs/shared-locks.md).
 ///
 /// The exclusive side is a `Mutex` of the resource: it excludes other `Mutex`es and Redlock clients as well. The shared side
-/// acquires leases with `LockOptions::shared`. Threads share such a lease: who locks in the first third of its ttl joins it
-/// without I/O, and the last one to unlock releases it. Later ones acquire another lease, so that threads that overlap do not
-/// keep writers out for good. A thread that joins has two thirds of the ttl left at least, even if the lease is not renewed.
+/// acquires leases with `LockOptions::shared`. Threads share such a lease: who locks while two thirds of its ttl are left
+/// joins it without I/O, and the last one to unlock releases it. Later ones acquire another lease, even if this one is renewed,
+/// so that threads that overlap do not keep writers out for good.
 ///
 /// | this thread has locked it | `lock`, `try_lock…`, `lock_shared`, `try_lock_shared…` | `unlock`  | `unlock_shared` | `unlock_and_lock_shared` |
 /// |---------------------------|---------------------------------------------|-----------|-----------------|--------------------------|
@@ -45,8 +45,8 @@ inline namespace v1 {
 /// fork(): a child process has no lock of its parent, and joins none: the calls that lock throw `Errc::invalid_argument` there.
 class REDLOCK_EXPORT SharedMutex {
  public:
-  /// Does no I/O. The first lock call reports invalid options and resources. `LockOptions::shared` has no effect, and
-  /// `at_least` none on readers.
+  /// Does no I/O. Throws `Error` (invalid_argument) if the options have seats. The first lock call reports other invalid
+  /// options, and invalid resources. `LockOptions::shared` has no effect, and `at_least` none on readers.
   SharedMutex(LockClient& client, std::string_view resource, LockOptions options = {});
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;

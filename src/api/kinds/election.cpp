@@ -5,6 +5,7 @@
 
 #include "api/client.hpp"
 #include "api/kinds/leader_reports.hpp"
+#include "api/limits.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 #include "redlock/node_report.hpp"
@@ -14,9 +15,8 @@ inline namespace v1 {
 namespace {
 
 LockOptions of_candidate(LockOptions options, std::string_view candidate) {
-  if (options.seats) throw Error{Errc::invalid_argument, "an election has one leader, so it has no seats"};
   options.label = candidate;
-  return options;
+  return detail::for_one_holder(std::move(options), "an election");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline namespace v1 {
 Mutex::Mutex(LockClient& client, std::string_view resource, LockOptions options)
     : client_{client.client_},
       resource_{resource},
-      options_{std::move(options)},
+      options_{detail::for_one_holder(std::move(options), "a mutex")},
       local_{std::make_unique<detail::LocalMutex>()} {}
 Mutex::~Mutex() = default;
 

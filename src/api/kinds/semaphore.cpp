@@ -1,6 +1,11 @@
 #include "redlock/kinds/semaphore.hpp"
 
+#include <string>
+#include <system_error>
 #include <utility>
+
+#include "redlock/core/base/printable.hpp"
+#include "redlock/error.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -32,8 +37,11 @@ bool Semaphore::keep(LockResult result) {
   return true;
 }
 
-Release Semaphore::release() noexcept {
+Release Semaphore::release() {
   std::unique_lock lock{mutex_};
+  if (permits_.empty())
+    throw Error{std::make_error_code(std::errc::operation_not_permitted),
+                "this object has no permit of the semaphore " + core::printable(resource_)};
   Lease last = std::move(permits_.back());
   permits_.pop_back();
   lock.unlock();

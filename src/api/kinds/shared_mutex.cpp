@@ -6,7 +6,6 @@
 #include "api/client.hpp"
 #include "api/kinds/local_mutex.hpp"
 #include "redlock/core/base/printable.hpp"
-#include "redlock/core/base/time.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock {
@@ -113,7 +112,7 @@ bool SharedMutex::keep(LockResult result) {
 
 /// This thread has a lease that others can join.
 void SharedMutex::add(Lease&& lease) {
-  const Clock::time_point joined_until = core::later(client_.client().now(), options_.ttl.get() / 3);
+  const Clock::time_point joined_until = lease.deadline() - options_.ttl.get() / 3 * 2;
   const std::shared_ptr<Readers> readers{new Readers{std::move(lease), joined_until, 1}};
   const std::lock_guard lock{mutex_};
   readers_.emplace(std::this_thread::get_id(), readers);

@@ -349,7 +349,9 @@ TEST_CASE("an_exception_of_an_observer_is_reported_as_a_warning") {
 TEST_CASE("what_is_wrong_with_an_election_is_said") {
   LocalNodes nodes{1};
   redlock::SingleNodeLock client{redlock::Endpoint{nodes.url(0)}};
-  CHECK_THROWS_WITH((Election{client, "cron", "a", {.seats = 2}}), contains("no seats"));
+  CHECK_THROWS_WITH((Election{client, "cron", "a", {.seats = 2}}), contains("an election has one holder"));
+  CHECK_THROWS_WITH((Election{client, "cron", "a", {.shared = true}}),
+                    contains("an election has one holder"));
   Election election{client, "redlock:x", "a"};
   CHECK(election.try_campaign().code() == Errc::invalid_argument);
   CHECK_THROWS_AS(election.observe([](const Seen&) {}), redlock::Error);

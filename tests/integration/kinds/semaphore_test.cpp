@@ -242,6 +242,19 @@ TEST_CASE("threads_of_several_clients_never_share_a_seat") {
   CHECK(most_inside <= 3);
 }
 
+TEST_CASE("a_semaphore_object_without_a_permit_refuses_to_release_one") {
+  const LocalNodes nodes{1};
+  Redlock locks{endpoints(nodes)};
+  Semaphore semaphore{locks, "gpu", 2};
+  const auto release = [&] { semaphore.release(); };
+  const auto not_permitted = std::make_error_code(std::errc::operation_not_permitted);
+  CHECK(error_of(release).code() == not_permitted);
+  semaphore.acquire();
+  CHECK(semaphore.release() == redlock::Release::released);
+  CHECK(error_of(release).code() == not_permitted);
+  CHECK(semaphore.try_acquire());
+}
+
 TEST_CASE("a_semaphore_object_has_the_operations_of_a_standard_one") {
   const LocalNodes nodes{3};
   Redlock locks{endpoints(nodes)};

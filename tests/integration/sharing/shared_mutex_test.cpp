@@ -11,6 +11,7 @@
 
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
+#include "integration/support/proxies.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -174,6 +175,23 @@ TEST_CASE("a_thread_does_not_join_a_lease_that_is_due_for_renewal") {
     });
   }));
   CHECK(mutex.lease()->owner_value() == owner);
+  mutex.unlock_shared();
+}
+
+TEST_CASE("a_thread_does_not_join_a_lease_that_took_more_than_a_third_of_its_ttl_to_acquire") {
+  const LocalNodes nodes{3};
+  Proxies slow{nodes};
+  redlock::Redlock locks{slow.endpoints(), {.node_timeout = 1s}};
+  REQUIRE(locks.try_lock("another").value().valid());  // all are connected
+  SharedMutex mutex{locks, "r", {.ttl = 1s, .renewal = redlock::Renewal::none}};
+  slow.set_delay(0ms, 400ms);
+  mutex.lock_shared();
+  slow.set_delay(0ms, 0ms);
+  const std::string owner = mutex.lease()->owner_value();
+  elsewhere([&] {
+    const std::shared_lock later{mutex};
+    CHECK(mutex.lease()->owner_value() != owner);
+  });
   mutex.unlock_shared();
 }
 
