@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <iosfwd>
 #include <optional>
 #include <span>
@@ -44,9 +45,12 @@ struct NodeReport {
   /// if it has none, or if this client has no right to read it (`zrange`, on the keys `redlock:q?:*`).
   std::vector<InLine> line = {};
 
-  /// The owner values of the readers that share the lock on this node, as `inspect` read them, in any order: at most 100. Empty
-  /// without `Holder::is_shared`, or if this client has no right to read them (`smembers`, on the keys `redlock:s*`).
+  /// The owner values of the readers that share the lock on this node, as `inspect` read them: the first 100 in the order of
+  /// their first 16 bytes. Empty without `Holder::is_shared`, or if this client has no right to read them (`smembers`, on the
+  /// keys `redlock:s*`).
   std::vector<std::string> readers = {};
+  /// How many readers share the lock on this node, also those that are not in `readers`.
+  std::size_t reader_count = 0;
 
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
@@ -91,8 +95,12 @@ struct Holder {
 /// may be on several nodes for some seconds, after the node that orders the line has failed.
 [[nodiscard]] REDLOCK_EXPORT std::vector<InLine> line_in(std::span<const NodeReport> reports);
 
-/// Returns the readers that at least half of the nodes report, in the order of their owner values, without a ttl.
+/// Returns the readers that at least half of the nodes report, in the order of their owner values, without a ttl. Of more than
+/// 100 readers, these are the first 100.
 [[nodiscard]] REDLOCK_EXPORT std::vector<Holder> readers_in(std::span<const NodeReport> reports);
+
+/// Returns how many readers share the lock: the greatest number that at least half of the nodes have.
+[[nodiscard]] REDLOCK_EXPORT std::size_t reader_count_in(std::span<const NodeReport> reports);
 
 /// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form, or `nobody, kept by
 /// at_least`, or `readers`. Unprintable bytes are escaped.

@@ -36,6 +36,7 @@ std::vector<NodeReport> Client::inspect(std::string_view resource) {
     std::vector<NodeReport> all = reports(ended.tally(), NodeStatus::free);
     for (NodeIndex node = 0; node < all.size(); ++node) {
       all[node].readers = ended.readers(node);
+      all[node].reader_count = ended.reader_count(node);
       for (const core::StandingMember& member : ended.line(node))
         all[node].line.push_back({member.client, member.label, member.waited});
     }

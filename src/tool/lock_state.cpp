@@ -113,7 +113,7 @@ std::string describe_holder(const LockState& state, const std::string& resource,
     case LockState::Kind::held:
       return resource + " is held by " + text_of(Holder{state.owner}) + describe_life(state) + ".";
     case LockState::Kind::shared:
-      return resource + " is held by " + readers_text(readers_in(nodes)) + describe_life(state) + ".";
+      return resource + " is held by " + readers_text(nodes) + describe_life(state) + ".";
     case LockState::Kind::kept:
       return "Nobody holds " + resource + ": it is " + describe_kept(state) + ".";
     case LockState::Kind::free:

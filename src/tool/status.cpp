@@ -13,6 +13,8 @@
 #include "tool/line_text.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
+#include "tool/semaphore/seats.hpp"
+#include "tool/semaphore/semaphore_status.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
 
@@ -32,7 +34,7 @@ std::string_view state_of(const NodeReport& report) {
 std::string holder_of(const NodeReport& report) {
   const Holder holder{report.owner.value_or("")};
   if (!report.owner || holder.is_kept()) return "-";
-  return holder.is_shared() ? number_of_readers(report.readers.size()) : holder_text(*report.owner);
+  return holder.is_shared() ? number_of_readers(report.reader_count) : holder_text(*report.owner);
 }
 
 StatusTable::Row row_of(const NodeReport& report) {
@@ -54,7 +56,7 @@ nlohmann::json json_of(const NodeReport& report) {
   nlohmann::json node{{"node", report.node}, {"state", state_of(report)}};
   if (report.owner) add_holder(node, *report.owner);
   if (state_of(report) == to_string(LockState::Kind::shared))
-    node["readers"] = readers_json(std::vector<Holder>(report.readers.begin(), report.readers.end()));
+    add_readers(node, std::vector<Holder>(report.readers.begin(), report.readers.end()), report.reader_count);
   if (report.ttl) node["ttl_ms"] = milliseconds_of(*report.ttl);
   if (report.counter) node["counter"] = report.counter->value();
   if (report.votes_in) node["votes_in_ms"] = milliseconds_of(*report.votes_in);
@@ -62,13 +64,15 @@ nlohmann::json json_of(const NodeReport& report) {
   return node;
 }
 
-void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports) {
+void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports,
+                std::span<const InLine> line) {
   nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
+  add_kind(all, resource, state.kind);
   if (state.kind == LockState::Kind::held) add_holder(all, state.owner);
-  if (state.kind == LockState::Kind::shared) all["readers"] = readers_json(readers_in(reports));
+  if (state.kind == LockState::Kind::shared) add_readers(all, reports);
   if (has_life(state) && state.ttl != std::chrono::nanoseconds::max())
     all["ttl_ms"] = milliseconds_of(state.ttl);
-  all["line"] = line_json(line_in(reports));
+  all["line"] = line_json(line);
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
   std::cout << json_text(all, 2) << '\n';
@@ -77,16 +81,18 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
 }  // namespace
 
 int status(const StatusArguments& arguments) {
+  if (arguments.seats > 0) return semaphore_status(arguments);
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
   const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);
+  const std::vector<InLine> line = line_for(locks, arguments.resource, reports);
   if (arguments.json) {
-    print_json(arguments.resource, state, reports);
+    print_json(arguments.resource, state, reports, line);
   } else {
     print(reports);
     std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n'
-              << line_table(line_in(reports));
+              << line_table(line);
   }
   if (state.kind != LockState::Kind::unknown) return success;
   return without_majority(misconfigured(reports), reports.size());

@@ -1,6 +1,7 @@
 // redlock status: who holds a lock.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "tool/nodes.hpp"
@@ -10,6 +11,7 @@ namespace redlock::tool {
 struct StatusArguments {
   NodeChoice nodes;
   std::string resource;
+  std::size_t seats = 0;  ///< Of the semaphore of this name; 0: it is a lock.
   bool json = false;
 };
 

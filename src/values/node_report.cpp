@@ -131,6 +131,14 @@ std::vector<Holder> readers_in(std::span<const NodeReport> reports) {
   return readers;
 }
 
+std::size_t reader_count_in(std::span<const NodeReport> reports) {
+  if (reports.empty()) return 0;
+  std::vector<std::size_t> counts;
+  for (const NodeReport& report : reports) counts.push_back(report.reader_count);
+  std::ranges::sort(counts, std::ranges::greater{});
+  return counts[(counts.size() - 1) / 2];
+}
+
 std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   if (holder.is_kept()) return out << "nobody, kept by at_least";
   if (holder.is_shared()) return out << "readers";

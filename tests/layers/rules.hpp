@@ -114,7 +114,7 @@ inline const Rules& house_rules() {
                {"values", "errors", "public", "core/base", "core/wire", "os", "io"}},
               {"tool",
                {"src/tool", "src/tool/acl", "src/tool/check", "src/tool/command_line", "src/tool/election",
-                "src/tool/locks", "src/tool/nodes", "src/tool/run", "src/tool/watch"},
+                "src/tool/locks", "src/tool/nodes", "src/tool/run", "src/tool/semaphore", "src/tool/watch"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "os", "src/values",
                 "tool/probe"}},
           },

@@ -124,7 +124,8 @@ TEST_CASE("status_and_list_and_release_show_a_lock_that_is_kept_after_its_releas
   CHECK(json["ttl_ms"].get<long>() > 3'000'000);
   CHECK(json["nodes"][0]["state"] == "kept");
   CHECK_FALSE(json["nodes"][0].contains("owner"));
-  CHECK_THAT(show({"list"}).output, contains("r         nobody, kept by at_least  -            59 min "));
+  CHECK_THAT(show({"list"}).output,
+             contains("r         exclusive  nobody, kept by at_least  -            59 min "));
   const auto listed = nlohmann::json::parse(show({"list", "--json"}).output);
   CHECK(listed["state"] == "kept");
   CHECK_FALSE(listed.contains("owner"));

@@ -84,6 +84,10 @@ void add_lifetime(CLI::App& run, RunArguments& arguments) {
   });
 }
 
+CLI::Option* add_seats(CLI::App& command, std::size_t& seats, const char* description) {
+  return command.add_option("--seats", seats, description)->type_name("N")->check(CLI::Range(1, 1000));
+}
+
 /// How many may hold the lock.
 void add_company(CLI::App& run, RunArguments& arguments) {
   CLI::Option* const seats =
@@ -186,6 +190,8 @@ CLI::App* add_status(CLI::App& app, StatusArguments& arguments) {
   status->footer(status_footer);
   add_nodes(*status, arguments.nodes);
   status->add_flag("--json", arguments.json, "print JSON instead of a table");
+  add_seats(*status, arguments.seats,
+            "RESOURCE is a semaphore with N seats: print which are taken, and by whom");
   status->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
   return status;
 }
@@ -206,6 +212,7 @@ CLI::App* add_watch(CLI::App& app, WatchArguments& arguments) {
   watch->footer(watch_footer);
   add_nodes(*watch, arguments.nodes);
   watch->add_flag("--json", arguments.json, "print a JSON object in each line");
+  add_seats(*watch, arguments.seats, "RESOURCE is a semaphore with N seats: watch all of them");
   watch->add_option("RESOURCE", arguments.resource, "name of the lock")->required();
   return watch;
 }

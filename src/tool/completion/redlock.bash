@@ -37,8 +37,8 @@ _redlock() {
     run) words="$nodes --ttl --lock-delay --seats --shared -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics --revocable -q --quiet -v --verbose --label --clean-env --help --" ;;
     elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics --revocable -q --quiet -v --verbose --clean-env --help --" ;;
     leader) words="$nodes --json --watch --help" ;;
-    status) words="$nodes --json --help" ;;
-    list | watch | check) words="$nodes --json --help" ;;
+    status | watch) words="$nodes --json --seats --help" ;;
+    list | check) words="$nodes --json --help" ;;
     release) words="--force --owner --yes $nodes --help" ;;
     revoke) words="$nodes --help" ;;
     nodes) words="init set $nodes --json --resource --wait --timeout --help" ;;

@@ -44,6 +44,7 @@ complete -c redlock -n $run -s E -l conflict-exit-code -x -d 'Exit code if someb
 complete -c redlock -n $runs -l kill-after -x -d 'How long before the deadline the command gets SIGTERM'
 complete -c redlock -n $runs -l lock-delay -x -d 'For how long nobody gets the lock after a loss'
 complete -c redlock -n $run -l seats -x -d 'How many may hold it at the same time'
+complete -c redlock -n '__fish_seen_subcommand_from status watch' -l seats -x -d 'Show the seats of a semaphore'
 complete -c redlock -n $run -l shared -d 'The command only reads, beside other readers'
 complete -c redlock -n $run -l at-least -x -d 'Keep the lock for at least this time'
 complete -c redlock -n $runs -l metrics -r -F -d 'Write metrics for Prometheus'

@@ -1,9 +1,11 @@
 #include "tool/locks/holder_text.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <vector>
 
 #include "redlock/core/base/printable.hpp"
 
@@ -29,8 +31,14 @@ std::string names_of(std::span<const Holder> holders) {
   return text;
 }
 
-std::string readers_text(std::span<const Holder> readers) {
-  return number_of_readers(readers.size()) + (readers.empty() ? "" : ": " + names_of(readers));
+std::string readers_text(std::span<const NodeReport> reports) {
+  const std::vector<Holder> named = readers_in(reports);
+  const std::size_t count = std::max(named.size(), reader_count_in(reports));
+  std::string text = number_of_readers(count);
+  if (!named.empty()) text += ": " + names_of(named);
+  if (!named.empty() && count > named.size())
+    text += ", and " + std::to_string(count - named.size()) + " more";
+  return text;
 }
 
 std::string utc_text(std::chrono::sys_seconds time) {
@@ -55,10 +63,13 @@ void add_holder(nlohmann::json& to, const std::string& owner_value) {
   to["since"] = holder.since->time_since_epoch().count();
 }
 
-nlohmann::json readers_json(std::span<const Holder> readers) {
-  nlohmann::json all = nlohmann::json::array();
+void add_readers(nlohmann::json& to, std::span<const Holder> readers, std::size_t count) {
+  nlohmann::json& all = to["readers"] = nlohmann::json::array();
   for (const Holder& reader : readers) add_holder(all.emplace_back(), reader.owner_value);
-  return all;
+  to["reader_count"] = std::max(readers.size(), count);
+}
+void add_readers(nlohmann::json& to, std::span<const NodeReport> reports) {
+  add_readers(to, readers_in(reports), reader_count_in(reports));
 }
 
 std::string json_text(const nlohmann::json& json, int indentation) {

@@ -21,8 +21,9 @@ namespace redlock::tool {
 /// Each of them: `5a01c9d2 web1:4711 report, c0ffee00 web3:17 report`. Printable.
 [[nodiscard]] std::string names_of(std::span<const Holder>);
 
-/// Their number and each of them: `2 readers: 5a01c9d2 web1:4711 report, c0ffee00 web3:17 report`. Printable.
-[[nodiscard]] std::string readers_text(std::span<const Holder>);
+/// The number of readers and their names, as far as the nodes say them: `2 readers: 5a01c9d2 web1:4711 report, c0ffee00 web3:17
+/// report`, or `120 readers: …, and 20 more`. Printable.
+[[nodiscard]] std::string readers_text(std::span<const NodeReport>);
 
 /// `2026-11-23 14:02:11`, in UTC.
 [[nodiscard]] std::string utc_text(std::chrono::sys_seconds);
@@ -32,8 +33,10 @@ namespace redlock::tool {
 /// Adds `owner` and, if the owner value has them, `label` and `since`, in seconds since 1970. Nothing if no owner holds it alone.
 void add_holder(nlohmann::json& to, const std::string& owner_value);
 
-/// An array of objects with the same members.
-[[nodiscard]] nlohmann::json readers_json(std::span<const Holder>);
+/// Adds `readers`, an array of objects with the same members, and `reader_count`, which is greater if the nodes do not name all.
+void add_readers(nlohmann::json& to, std::span<const Holder>, std::size_t count);
+/// Those of all nodes.
+void add_readers(nlohmann::json& to, std::span<const NodeReport>);
 
 /// The JSON text; with an indentation of -1 it is one line. JSON is UTF-8, but resources and owner values may contain any
 /// bytes: those that are not UTF-8 are replaced. All that is not printable ASCII is escaped, because JSON allows some

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "redlock/core/base/printable.hpp"
@@ -16,6 +17,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/lock_reader.hpp"
+#include "tool/semaphore/seats.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
 
@@ -23,7 +25,7 @@ namespace redlock::tool {
 namespace {
 
 using core::printable;
-using Listing = Table<7>;
+using Listing = Table<8>;
 
 /// A lock in the list: the owner value with the most copies.
 struct Entry {
@@ -33,7 +35,7 @@ struct Entry {
   LockState::Kind state = LockState::Kind::unknown;
   std::optional<std::chrono::nanoseconds> ttl;  ///< None: never expires.
   std::optional<FencingToken> token;
-  std::vector<Holder> readers;  ///< If they share it.
+  std::vector<NodeReport> readers;  ///< If readers share it: who they are.
   std::vector<InLine> line;
 };
 
@@ -62,9 +64,14 @@ Entry entry_of(const FoundLock& lock) {
   return entry;
 }
 
+std::string_view kind_of(const Entry& entry) {
+  return kind_of(entry.resource, entry.holder.is_shared() ? LockState::Kind::shared : LockState::Kind::held);
+}
+
 Listing::Row row_of(const Entry& entry, std::size_t nodes) {
   return {printable(entry.resource),
-          entry.holder.is_shared() ? number_of_readers(entry.readers.size())
+          std::string{kind_of(entry)},
+          entry.holder.is_shared() ? number_of_readers(reader_count_in(entry.readers))
                                    : holder_text(entry.holder.owner_value),
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
           entry.ttl ? readable(*entry.ttl) : "never expires",
@@ -78,8 +85,9 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
                       {"state", to_string(entry.state)},
                       {"copies", entry.copies},
                       {"nodes", nodes}};
+  add_kind(json, entry.resource, entry.holder.is_shared() ? LockState::Kind::shared : entry.state);
   add_holder(json, entry.holder.owner_value);
-  if (entry.holder.is_shared()) json["readers"] = readers_json(entry.readers);
+  if (entry.holder.is_shared()) add_readers(json, entry.readers);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);
   if (entry.token) json["token"] = entry.token->value();
   json["line"] = line_json(entry.line);
@@ -95,14 +103,14 @@ int list(const ListArguments& arguments) {
   LockReader reader{nodes};
   const std::size_t number = nodes.endpoints.size();
   Listing table;
-  std::vector<Listing::Row> rows{{"RESOURCE", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "IN LINE", "COPIES"}};
+  std::vector<Listing::Row> rows{
+      {"RESOURCE", "KIND", "HOLDER", "SINCE (UTC)", "TTL", "TOKEN", "IN LINE", "COPIES"}};
   reader.find(arguments.prefix, [&](const std::vector<FoundLock>& portion) {
     for (const FoundLock& lock : portion) {
       Entry entry = entry_of(lock);
       if (lock.has_line || entry.holder.is_shared()) {
-        const std::vector<NodeReport> reports = locks.inspect(lock.resource);
-        entry.line = line_in(reports);
-        entry.readers = readers_in(reports);
+        entry.readers = locks.inspect(lock.resource);
+        entry.line = line_for(locks, lock.resource, entry.readers);
       }
       if (arguments.json)
         std::cout << json_of(entry, number) << '\n';

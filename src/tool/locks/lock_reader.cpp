@@ -198,18 +198,26 @@ std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {
   return locks;
 }
 
-/// A node that refuses to tell has no line as far as the list goes.
+/// A seat's line is also that of its semaphore. A node that refuses to tell has no line as far as the list goes.
 void LockReader::look_for_lines(std::vector<FoundLock>& locks) {
   std::string commands;
-  for (const FoundLock& lock : locks)
-    commands += core::command({"ZCARD", core::companion_key("qo", key_prefix_ + lock.resource)});
+  std::vector<FoundLock*> asked;
+  for (FoundLock& lock : locks) {
+    const std::string key = key_prefix_ + lock.resource;
+    commands += core::command({"ZCARD", core::companion_key("qo", key)});
+    asked.push_back(&lock);
+    const auto seat = core::seat_of(key);
+    if (!seat) continue;
+    commands += core::command({"ZCARD", core::companion_key("qo", seat->line_key)});
+    asked.push_back(&lock);
+  }
   if (commands.empty()) return;
   for (Node& node : nodes_) send(node, commands);
   for (Node& node : nodes_) {
     if (!node.dialogue) continue;
-    const std::vector<Reply> lengths = node.dialogue->receive(locks.size());
+    const std::vector<Reply> lengths = node.dialogue->receive(asked.size());
     for (std::size_t at = 0; at < lengths.size(); ++at)
-      locks[at].has_line |= lengths[at].is(Reply::Kind::integer) && lengths[at].integer > 0;
+      asked[at]->has_line |= lengths[at].is(Reply::Kind::integer) && lengths[at].integer > 0;
     if (node.dialogue->has_failed()) give_up(node, node.dialogue->trouble());
   }
 }

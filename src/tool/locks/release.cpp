@@ -150,6 +150,22 @@ Deletion delete_copies(const Nodes& nodes, const std::string& resource, const Ow
   return result;
 }
 
+/// Deletes the copies of all readers, of which there were so many. The nodes name 100 of them at a time. Makes no more rounds than
+/// nodes need that tell the truth. `owners`: those who are named, and then all whose copies were deleted.
+Deletion delete_readers(Redlock& locks, const Nodes& nodes, const std::string& resource, std::size_t count,
+                        Owners& owners) {
+  Deletion result = delete_copies(nodes, resource, owners);
+  for (std::size_t round = 0; round < count / 50; ++round) {
+    Owners others{readers_on(locks.inspect(resource)), true};
+    if (others.values.empty()) break;
+    const Deletion next = delete_copies(nodes, resource, others);
+    if (next.deleted == 0) break;
+    result = next;
+    owners.values.merge(others.values);
+  }
+  return result;
+}
+
 /// What was released: the lock of its holder, or copies that were no lock.
 std::string describe_deletion(const Deletion& result, LockState::Kind before, const std::string& resource,
                               const std::string& holder) {
@@ -212,7 +228,7 @@ int force_release(const ReleaseArguments& arguments) {
   Redlock locks{nodes.endpoints, nodes.options};
   const Reports reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);
-  const Owners owners =
+  Owners owners =
       arguments.owner ? owner_beginning_with(*arguments.owner, reports) : owners_in(state, reports);
   if (owners.values.empty()) {
     std::cerr << "redlock: nothing to release: "
@@ -232,8 +248,11 @@ int force_release(const ReleaseArguments& arguments) {
     std::cerr << "redlock: released nothing\n";
     return conflict;
   }
-  return report(delete_copies(nodes, arguments.resource, owners), nodes.endpoints.size(), state.kind,
-                arguments.resource, owners);
+  const Deletion result =
+      owners.are_readers && !arguments.owner
+          ? delete_readers(locks, nodes, arguments.resource, reader_count_in(reports), owners)
+          : delete_copies(nodes, arguments.resource, owners);
+  return report(result, nodes.endpoints.size(), state.kind, arguments.resource, owners);
 }
 
 }  // namespace redlock::tool

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "os/pause.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
@@ -20,6 +24,7 @@
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
+#include "tool/semaphore/seats.hpp"
 #include "tool/time_text.hpp"
 
 namespace redlock::tool {
@@ -33,47 +38,117 @@ constexpr std::chrono::milliseconds longest_pause{1000};
 using Reports = std::vector<NodeReport>;
 using When = std::chrono::system_clock::time_point;
 
-std::string line_of(When when, const LockState& state, const Reports& reports) {
+/// What a line is printed for, when it changes.
+struct Seen {
+  LockState::Kind kind = LockState::Kind::free;
+  std::string owner = {};
+  std::vector<Holder> readers = {};
+  std::size_t reader_count = 0;
+
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+/// A lock, as it was seen last.
+struct Watched {
+  std::string resource;
+  LockState state = {};
+  Reports reports = {};
+  std::optional<Seen> last = {};  // none: it was not seen yet
+
+  /// Returns true if there is something new to print.
+  bool note(Reports seen) {
+    reports = std::move(seen);
+    state = lock_state_of(reports);
+    const Seen now{state.kind, state.owner, readers_in(reports), reader_count_in(reports)};
+    return std::exchange(last, now) != now;
+  }
+};
+
+std::string line_of(const Watched& lock, std::size_t in_line) {
   std::ostringstream line;
-  line << time_column(when);
+  const LockState& state = lock.state;
   if (state.kind == LockState::Kind::held) {
     line << "held by " << Holder{state.owner};
-    if (const auto token = token_of(reports, state.owner)) line << ", token " << token->value();
+    if (const auto token = token_of(lock.reports, state.owner)) line << ", token " << token->value();
   } else if (state.kind == LockState::Kind::shared) {
-    line << "held by " << readers_text(readers_in(reports));
+    line << "held by " << readers_text(lock.reports);
   } else if (state.kind == LockState::Kind::kept) {
     line << describe_kept(state);
   } else if (state.kind == LockState::Kind::free) {
     line << "free";
   } else {
-    line << "unknown: only " << std::ranges::count_if(reports, has_voted) << " of " << reports.size()
-         << " nodes answered";
+    line << "unknown: only " << std::ranges::count_if(lock.reports, has_voted) << " of "
+         << lock.reports.size() << " nodes answered";
   }
-  line << line_length_text(line_in(reports).size());
+  line << line_length_text(in_line);
   return line.str();
 }
 
-std::string json_of(When when, const std::string& resource, const LockState& state, const Reports& reports) {
+std::string json_of(When when, const Watched& lock, std::span<const InLine> line) {
   nlohmann::json json{{"time_ms", milliseconds_of(when.time_since_epoch())},
-                      {"resource", resource},
-                      {"state", to_string(state.kind)},
-                      {"nodes_answered", std::ranges::count_if(reports, has_voted)},
-                      {"line", line_json(line_in(reports))}};
-  if (state.kind == LockState::Kind::shared) json["readers"] = readers_json(readers_in(reports));
-  if (state.kind != LockState::Kind::held) return json_text(json);
-  add_holder(json, state.owner);
-  if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();
+                      {"resource", lock.resource},
+                      {"state", to_string(lock.state.kind)},
+                      {"nodes_answered", std::ranges::count_if(lock.reports, has_voted)},
+                      {"line", line_json(line)}};
+  add_kind(json, lock.resource, lock.state.kind);
+  if (lock.state.kind == LockState::Kind::shared) add_readers(json, lock.reports);
+  if (lock.state.kind != LockState::Kind::held) return json_text(json);
+  add_holder(json, lock.state.owner);
+  if (const auto token = token_of(lock.reports, lock.state.owner)) json["token"] = token->value();
   return json_text(json);
 }
 
-/// What a line is printed for, when it changes.
-struct Seen {
-  LockState::Kind kind;
-  std::string owner;
-  std::vector<Holder> readers;
+/// Prints what has changed since the last call.
+class Screen {
+ public:
+  Screen(Redlock& locks, const WatchArguments& arguments)
+      : locks_{locks}, is_semaphore_{arguments.seats > 0}, is_json_{arguments.json} {
+    names_ = is_semaphore_ ? names_of_seats(arguments.resource, arguments.seats)
+                           : std::vector<std::string>{arguments.resource};
+    for (const std::string& name : names_) watched_.push_back({name});
+  }
 
-  friend bool operator==(const Seen&, const Seen&) = default;
+  [[nodiscard]] const std::vector<std::string>& resources() const noexcept { return names_; }
+
+  void update() {
+    std::vector<Reports> all = inspect_all(locks_, names_);
+    std::optional<std::vector<InLine>> line;
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      Watched& lock = watched_[at];
+      if (!lock.note(std::move(all[at]))) continue;
+      if (!line || !is_semaphore_) line = line_for(locks_, lock.resource, lock.reports);
+      print(lock, *line);
+    }
+  }
+
+ private:
+  void print(const Watched& lock, const std::vector<InLine>& line) const {
+    const When when = std::chrono::system_clock::now();
+    if (is_json_) {
+      std::cout << json_of(when, lock, line) << std::endl;
+      return;
+    }
+    std::cout << time_column(when);
+    if (is_semaphore_) std::cout << core::printable(lock.resource) << "  ";
+    std::cout << line_of(lock, line.size()) << std::endl;
+  }
+
+  Redlock& locks_;
+  const bool is_semaphore_;
+  const bool is_json_;
+  std::vector<std::string> names_;
+  std::vector<Watched> watched_;
 };
+
+/// The keys that change when the locks change hands.
+std::vector<std::string> keys_of(const std::vector<std::string>& resources, const std::string& prefix) {
+  std::vector<std::string> keys;
+  for (const std::string& resource : resources) {
+    keys.push_back(prefix + resource);
+    keys.push_back(core::readers_key(prefix + resource));
+  }
+  return keys;
+}
 
 }  // namespace
 
@@ -81,20 +156,12 @@ int watch_lock(const WatchArguments& arguments) {
   const SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  const std::string key = nodes.options.key_prefix + arguments.resource;
-  ChangeListeners listeners{nodes.endpoints, {key, core::readers_key(key)}, nodes.options.credentials};
-  std::optional<Seen> last;
+  Screen screen{locks, arguments};
+  ChangeListeners listeners{nodes.endpoints, keys_of(screen.resources(), nodes.options.key_prefix),
+                            nodes.options.credentials};
   while (!signals.stop().stop_requested()) {
     const Clock::time_point begun = Clock::now();
-    const Reports reports = locks.inspect(arguments.resource);
-    const LockState state = lock_state_of(reports);
-    const Seen now{state.kind, state.owner, readers_in(reports)};
-    if (std::exchange(last, now) != now) {
-      const When when = std::chrono::system_clock::now();
-      std::cout << (arguments.json ? json_of(when, arguments.resource, state, reports)
-                                   : line_of(when, state, reports))
-                << std::endl;
-    }
+    screen.update();
     if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;
     detail::pause_until(begun + shortest_pause, signals.stop());
     listeners.wait(begun + (listeners.deaf() > 0 ? pause_if_deaf : longest_pause), signals.stop());

@@ -135,7 +135,8 @@ Leases together(LockResult&& result) {
 
 Leases acquire(Redlock& locks, const RunArguments& arguments, std::function<void(std::string_view)> on_revoke,
                Progress& progress, const std::stop_token& stop) {
-  const Asking asking{locks, progress};
+  std::optional<Asking> asking;
+  if (!arguments.seats) asking.emplace(locks, progress);  // the lock with the semaphore's name is another one
   const auto take = [&](auto calls) {
     auto result = acquire_by(std::move(calls), arguments, progress, stop);
     const bool is_stopped = result.code() == Errc::cancelled && stop.stop_requested();

@@ -106,7 +106,8 @@ TEST_CASE("list_shows_the_holder_the_time_the_token_and_the_copies") {
   const auto lines = lines_of(run_tool({"list"}, nodes.urls()).output);
   REQUIRE(lines.size() == 2);
   CHECK(lines[0].starts_with("RESOURCE "));
-  CHECK(lines[1].starts_with("order/17\\x0a  " + lease.owner_value().substr(0, 8) + " web3:4711\\x1b  2"));
+  CHECK(lines[1].starts_with("order/17\\x0a  exclusive  " + lease.owner_value().substr(0, 8) +
+                             " web3:4711\\x1b  2"));
   CHECK(lines[1].find("  59 min ") != std::string::npos);
   // Nobody stands in line.
   CHECK(lines[1].ends_with("  " + std::to_string(lease.fencing_token().value()) + "  -        2/3"));

@@ -153,7 +153,7 @@ TEST_CASE("list_shows_the_number_of_readers_and_no_key_of_a_reader") {
   const LocalNodes nodes{1};
   Shared shared{nodes};
   const std::string text = shared.run({"list"}).output;
-  CHECK_THAT(text, contains("\nr         2 readers  -            59 min "));
+  CHECK_THAT(text, contains("\nr         shared  2 readers  -            59 min "));
   CHECK(text.find("redlock:") == std::string::npos);
   const auto json = nlohmann::json::parse(shared.run({"list", "--json"}).output);  // one line
   CHECK(json["resource"] == "r");
@@ -196,6 +196,30 @@ TEST_CASE("watch_prints_a_line_when_a_reader_comes_or_goes") {
     second.release();
     REQUIRE(last_line_has(watch, "free"));
   }
+}
+
+TEST_CASE("of_many_readers_the_first_hundred_are_named_and_all_are_counted_and_released") {
+  const LocalNodes nodes{3};
+  Shared shared{nodes};
+  std::vector<redlock::Lease> more;
+  for (int reader = 0; reader < 248; ++reader)
+    more.push_back(
+        shared.locks.lock("r", {.ttl = 1h, .shared = true, .label = "web" + std::to_string(reader)}).value());
+  REQUIRE(eventually([&] { return redlock::reader_count_in(shared.locks.inspect("r")) == 250; }));
+  CHECK_THAT(shared.run({"list"}).output, contains("  250 readers  "));
+  const Program::Ending text = shared.run({"status", "r"});
+  CHECK_THAT(text.output, contains("\nr is held by 250 readers: "));
+  CHECK_THAT(text.output, contains(", and 150 more, for 59 min "));
+  const auto json = nlohmann::json::parse(shared.run({"status", "--json", "r"}).output);
+  CHECK(json["readers"].size() == 100);
+  CHECK(json["reader_count"] == 250);
+
+  const Program::Ending all = shared.run({"release", "--force", "--yes", "r"});
+  CHECK(all.code == 0);
+  CHECK(all.output.ends_with(": its copies are gone from 3 of 3 nodes.\n"));
+  CHECK_THAT(all.output, contains(" web247"));
+  Observers servers{nodes};
+  for (const std::string key : {"r", "redlock:s:{r}"}) CHECK(servers.having(key) == 0);
 }
 
 TEST_CASE("a_forced_release_of_one_reader_leaves_the_others_alone") {

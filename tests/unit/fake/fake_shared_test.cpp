@@ -52,7 +52,9 @@ struct Node {
     return call({"EVALSHA", std::string{shared_release_script.sha1}, "2", "key", "set"}, {owner});
   }
   std::size_t readers() {
-    return call({"EVAL", std::string{readers_source}, "1", "key"}, {"set"}).elements.size();
+    const Reply readers = call({"EVAL", std::string{readers_source}, "1", "key"}, {"set"});
+    CHECK(readers.elements.size() == 1 + static_cast<std::size_t>(readers.elements.at(0).integer));
+    return readers.elements.size() - 1;
   }
   std::string value(const std::string& key) { return call({"GETRANGE", key, "0", "99"}, {}).text; }
   long long pttl(const std::string& key) { return call({"PTTL", key}, {}).integer; }

@@ -266,10 +266,11 @@ TEST_CASE("an_inspection_tells_who_the_readers_are_if_the_node_shows_them") {
   Inspection inspection{"key", 2, 50ms};
   inspection.start(at(0ms), outbox);
   inspection.answered(0, readers_of,
-                      shows_them ? array_reply({string_reply("one"), number(1), string_reply("two")})
-                                 : error_reply("NOPERM this user has no permissions"),
+                      shows_them
+                          ? array_reply({number(120), string_reply("one"), number(1), string_reply("two")})
+                          : error_reply("NOPERM this user has no permissions"),
                       at(1ms), outbox);
-  inspection.answered(1, readers_of, array_reply({}), at(1ms), outbox);
+  inspection.answered(1, readers_of, array_reply({number(0)}), at(1ms), outbox);
   CHECK_FALSE(inspection.done());
   for (NodeIndex node = 0; node < 2; ++node) {
     inspection.answered(node, owner, string_reply(node == 0 ? "redlock:shared" : ""), at(1ms), outbox);
@@ -280,7 +281,19 @@ TEST_CASE("an_inspection_tells_who_the_readers_are_if_the_node_shows_them") {
   CHECK(inspection.tally()[0].owner == "redlock:shared");
   CHECK(inspection.readers(0) ==
         (shows_them ? std::vector<std::string>{"one", "two"} : std::vector<std::string>{}));
+  CHECK(inspection.reader_count(0) == (shows_them ? 120 : 0));
   CHECK(inspection.readers(1).empty());
+  CHECK(inspection.reader_count(1) == 0);
+}
+
+TEST_CASE("a_node_has_at_least_the_readers_that_it_names_to_an_inspection") {
+  RecordingOutbox outbox{1};
+  Inspection inspection{"key", 1, 50ms};
+  inspection.start(at(0ms), outbox);
+  const Reply count = GENERATE(number(-1), number(1), string_reply("3"));
+  inspection.answered(0, readers_of, array_reply({count, string_reply("one"), string_reply("two")}), at(1ms),
+                      outbox);
+  CHECK(inspection.reader_count(0) == inspection.readers(0).size());
 }
 
 TEST_CASE("a_key_that_expires_between_the_two_replies_is_free") {

@@ -72,6 +72,21 @@ TEST_CASE("readers_count_if_at_least_half_of_the_nodes_report_them") {
   CHECK_FALSE(readers_in(one).front().ttl);
 }
 
+TEST_CASE("there_are_as_many_readers_as_at_least_half_of_the_nodes_have") {
+  const auto count_of = [](const std::vector<std::size_t>& counts) {
+    std::vector<NodeReport> reports;
+    for (const std::size_t count : counts)
+      reports.push_back({.node = "node", .message = {}, .owner = {}, .ttl = {}, .reader_count = count});
+    return redlock::reader_count_in(reports);
+  };
+  CHECK(count_of({}) == 0);
+  CHECK(count_of({120}) == 120);
+  CHECK(count_of({0, 120}) == 120);
+  CHECK(count_of({120, 0, 119}) == 119);
+  CHECK(count_of({120, 0, 0}) == 0);
+  CHECK(count_of({5, 4, 3, 2, 1}) == 3);
+}
+
 TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
   const Holder holder{digits + " web3:4711 backup @1795442531"};
   CHECK(holder.owner_value == digits + " web3:4711 backup @1795442531");

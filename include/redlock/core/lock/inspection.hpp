@@ -1,6 +1,8 @@
 // Reads from all nodes who holds a lock, and who waits for it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -84,6 +86,10 @@ class Inspection final : public Poll {
   }
   /// The owner values of those who share the lock on this node. Valid once done.
   [[nodiscard]] const std::vector<std::string>& readers(NodeIndex node) const { return seen_[node].readers; }
+  /// How many readers the node has, also those that it has not named.
+  [[nodiscard]] std::size_t reader_count(NodeIndex node) const {
+    return std::max(seen_[node].reader_count, seen_[node].readers.size());
+  }
   /// Who stands in line on this node, in order. Valid once done.
   [[nodiscard]] std::vector<StandingMember> line(NodeIndex node) const {
     const Seen& seen = seen_[node];
@@ -101,6 +107,7 @@ class Inspection final : public Poll {
     Reply order;
     Reply alive;
     std::vector<std::string> readers;
+    std::size_t reader_count = 0;
     std::optional<std::uint64_t> counter_again;
   };
 
@@ -115,6 +122,10 @@ class Inspection final : public Poll {
   }
 
   void note_readers(NodeIndex node, const Reply& reply) {
+    if (reply.elements.empty()) return;
+    const Reply& count = reply.elements.front();
+    if (count.is(Reply::Kind::integer) && count.integer > 0)
+      seen_[node].reader_count = static_cast<std::size_t>(count.integer);
     for (const Reply& reader : reply.elements)
       if (reader.is(Reply::Kind::string)) seen_[node].readers.push_back(reader.text);
   }

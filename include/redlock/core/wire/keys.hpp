@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,5 +54,32 @@ inline constexpr std::size_t id_size = 16;
 }
 /// The value of the lock's own key while readers hold it.
 inline constexpr std::string_view held_by_readers = "redlock:shared";
+
+/// A semaphore with n seats is n locks: the seats of `gpu` are the locks `gpu#0` to `gpu#(n-1)`, and whoever holds one of
+/// them has a permit. So every minority of the nodes may be gone, whatever n is. Calls that wait for any seat stand in the
+/// line `gpu#`.
+///
+/// (To count the holders of one key instead would need more nodes for each permit: with two permits, three holders can only be
+/// refused if every three of their quorums meet on one node.)
+[[nodiscard]] inline std::string line_of_seats(std::string_view key) { return std::string{key} + '#'; }
+[[nodiscard]] inline std::string seat_key(std::string_view line_key, std::size_t seat) {
+  return std::string{line_key} + std::to_string(seat);
+}
+
+inline constexpr std::size_t most_seats = 1000;
+
+/// A key that may be the one of a seat.
+struct SeatKey {
+  std::string_view line_key;
+  std::size_t seat = 0;
+};
+[[nodiscard]] inline std::optional<SeatKey> seat_of(std::string_view key) noexcept {
+  const std::size_t line_size = key.find_last_not_of("0123456789") + 1;
+  const std::string_view digits = key.substr(line_size);
+  if (line_size == 0 || key[line_size - 1] != '#' || digits.empty() || digits.size() > 3) return std::nullopt;
+  std::size_t seat = 0;
+  for (const char digit : digits) seat = 10 * seat + static_cast<std::size_t>(digit - '0');
+  return SeatKey{key.substr(0, line_size), seat};
+}
 
 }  // namespace redlock::inline v1::core

@@ -140,14 +140,18 @@ inline constexpr std::string_view readable_source =
     "if redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared' then return -2 end "
     "return redis.call('PTTL',KEYS[1])";
 
-/// Returns the beginnings of the owner values of up to 100 readers of the lock KEYS[1] with the set ARGV[1]. It is not
-/// among the KEYS, so that users of other locks need no right to it.
+/// Returns how many readers the lock KEYS[1] with the set ARGV[1] has, and after that the beginnings of the owner values of up to
+/// 100 of them: on all nodes of the same ones. The set is not among the KEYS, so that users of other locks need no right to it.
 inline constexpr std::string_view readers_source =
-    "local call,readers=redis.call,{} "
+    "local call,readers=redis.call,{0} "
     "if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return readers end "
-    "for _,id in ipairs(call('SMEMBERS',ARGV[1])) do "
+    "local ids=call('SMEMBERS',ARGV[1]) "
+    "table.sort(ids) "
+    "for _,id in ipairs(ids) do "
     "local value=call('GETRANGE',ARGV[1]..':'..id,0,1023) "
-    "if value~='' and #readers<100 then readers[#readers+1]=value end end "
+    "if value~='' then "
+    "readers[1]=readers[1]+1 "
+    "if readers[1]<=100 then readers[#readers+1]=value end end end "
     "return readers";
 
 /// Returns the beginning of the owner value of the reader ARGV[2], an id, if it has a copy of the lock KEYS[1] with the set

@@ -1,0 +1,64 @@
+#include "tool/semaphore/seats.hpp"
+
+#include <algorithm>
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "redlock/core/wire/keys.hpp"
+
+namespace redlock::tool {
+
+std::optional<SeatName> seat_in(std::string_view resource) {
+  const auto found = core::seat_of(resource);
+  if (!found || found->line_key.size() < 2) return std::nullopt;  // a semaphore has a name
+  return SeatName{std::string{found->line_key.substr(0, found->line_key.size() - 1)}, found->seat};
+}
+
+std::vector<std::string> names_of_seats(const std::string& semaphore, std::size_t seats) {
+  std::vector<std::string> names;
+  for (std::size_t seat = 0; seat < seats; ++seat)
+    names.push_back(core::seat_key(core::line_of_seats(semaphore), seat));
+  return names;
+}
+
+std::string_view kind_of(const std::string& resource, LockState::Kind state) {
+  if (state == LockState::Kind::shared) return "shared";
+  return seat_in(resource) ? "seat" : "exclusive";
+}
+
+void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind state) {
+  to["kind"] = kind_of(resource, state);
+  if (to["kind"] != "seat") return;
+  const auto seat = seat_in(resource);
+  to["semaphore"] = seat->semaphore;
+  to["seat"] = seat->seat;
+}
+
+std::vector<InLine> line_of_semaphore(Redlock& locks, const std::string& semaphore) {
+  return line_in(locks.inspect(core::line_of_seats(semaphore)));
+}
+
+std::vector<InLine> line_for(Redlock& locks, const std::string& resource,
+                             std::span<const NodeReport> reports) {
+  std::vector<InLine> line = line_in(reports);
+  const auto seat = seat_in(resource);
+  if (!seat) return line;
+  const std::vector<InLine> for_any = line_of_semaphore(locks, seat->semaphore);
+  line.insert(line.end(), for_any.begin(), for_any.end());
+  std::ranges::stable_sort(line, std::ranges::greater{}, &InLine::waited);
+  return line;
+}
+
+std::vector<std::vector<NodeReport>> inspect_all(Redlock& locks, const std::vector<std::string>& resources) {
+  constexpr std::size_t at_once = 32;
+  std::vector<std::vector<NodeReport>> all;
+  while (all.size() < resources.size()) {
+    std::vector<std::future<std::vector<NodeReport>>> some;
+    for (std::size_t next = all.size(); next < resources.size() && some.size() < at_once; ++next)
+      some.push_back(std::async(std::launch::async, [&, next] { return locks.inspect(resources[next]); }));
+    for (auto& each : some) all.push_back(each.get());
+  }
+  return all;
+}
+
+}  // namespace redlock::tool
