@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,16 +56,17 @@ class REDLOCK_EXPORT Mutex {
   [[nodiscard]] bool try_lock();
   /// Returns false if the lock is still held after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
   [[nodiscard]] bool try_lock_for(Duration wait);
-  /// As `try_lock_for`, until a time point of any clock. Reads that clock at least once a second, so that it
-  /// notices jumps. Waits until then for nodes as well: `LockOptions::node_wait` has no effect.
+  /// As `try_lock_for`, until a time point of any clock. Waits until then for nodes as well: `LockOptions::node_wait` has no
+  /// effect. A clock that is not steady is read once a second, so that its jumps are noticed. Then each second is a call of its own,
+  /// which begins at the end of the line: where others wait, use a steady clock.
   template <class AnyClock, class AnyDuration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};
     for (;;) {
       const Duration left =
           detail::time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
-      if (left <= round) return try_lock_for(left);
-      if (try_lock_for(round, Unreachable::keep_trying)) return true;
+      if (AnyClock::is_steady || left <= round) return try_lock_for(left, Unreachable::wait);
+      if (try_lock_for(round, Unreachable::ignore)) return true;
     }
   }
   /// Releases the lease and blocks as `Lease::release` does. `last_release()` returns the result. Throws `Error` with
@@ -81,8 +83,8 @@ class REDLOCK_EXPORT Mutex {
  private:
   friend class RecursiveMutex;
   friend class SharedMutex;
-  /// What to do if a round ends without a quorum: fail the whole call, or go on.
-  enum class Unreachable : bool { report, keep_trying };
+  /// If there is no quorum: report it after `node_wait`, wait for it and report it at the end, or wait and return false.
+  enum class Unreachable : std::uint8_t { report, wait, ignore };
   bool try_lock_for(Duration wait, Unreachable);
   [[nodiscard]] REDLOCK_INTERNAL bool is_mine() const noexcept;
   REDLOCK_INTERNAL void refuse_second_lock() const;

@@ -66,7 +66,8 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
   if (unreachable == Unreachable::report) return keep(client_.try_lock_for(resource_, left, options_), local);
   LockResult result = client_.try_lock_for(resource_, left, detail::without_node_wait(options_));
-  if (result.code() == Errc::no_quorum || result.code() == Errc::too_slow) return false;
+  const bool is_unreachable = result.code() == Errc::no_quorum || result.code() == Errc::too_slow;
+  if (unreachable == Unreachable::ignore && is_unreachable) return false;
   return keep(std::move(result), local);
 }
 

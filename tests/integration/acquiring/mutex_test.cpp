@@ -181,6 +181,24 @@ TEST_CASE("a_wait_by_another_clock_survives_several_rounds_and_unreachable_nodes
   CHECK(waiter.get());
 }
 
+TEST_CASE("a_wait_until_a_time_point_of_a_steady_clock_keeps_its_place_in_line") {
+  TwoClients f;
+  redlock::Lease holder = f.others.try_lock("r").value();
+  Mutex mutex{f.locks, "r"};
+  auto waiter = std::async(std::launch::async, [&] {
+    const bool locked = mutex.try_lock_until(std::chrono::steady_clock::now() + 30s);
+    if (locked) mutex.unlock();
+    return locked;
+  });
+  const auto waits_for = [&](std::chrono::nanoseconds time) {
+    const auto line = line_in(f.others.inspect("r"));
+    return line.size() == 1 && line.front().waited >= time;
+  };
+  CHECK(eventually([&] { return waits_for(1500ms); }));  // longer than one round by another clock
+  holder.release();
+  CHECK(waiter.get());
+}
+
 TEST_CASE("an_unlock_after_a_loss_reports_it_and_leaves_the_successor_alone") {
   TwoClients f;
   Mutex mutex{f.locks, "r", {.ttl = 100ms, .renewal = redlock::Renewal::none}};

@@ -27,9 +27,9 @@ long count_of_all(const std::vector<std::string>& nodes) {
   const std::string path = group.folder() + "/counter";
   const CounterFile counter{path};
   counter.write(0);
-  detail::Launch launch{
-      .arguments = {ADDING_PROCESS, path, std::to_string(threads_each), std::to_string(additions_each)},
-      .group = group.id()};
+  detail::Launch launch{.arguments = {ADDING_PROCESS, path, "plain", std::to_string(threads_each),
+                                      std::to_string(additions_each)},
+                        .group = group.id()};
   launch.arguments.insert(launch.arguments.end(), nodes.begin(), nodes.end());
   std::vector<pid_t> children;
   for (int child = 0; child < processes; ++child) children.push_back(detail::launch(launch));
