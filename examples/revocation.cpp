@@ -22,7 +22,7 @@ int main() {
     lease.release();
   }};
 
-  // Somebody else, mostly in another process, asks for the lock, and waits for it like everybody else.
+  // Somebody else, usually in another process, asks for the lock, and waits for it like everybody else.
   locks.revoke("printer", "an invoice is to be printed");
   const redlock::Lease urgent = locks.lock("printer").value();
   std::cout << "printing with token " << urgent.fencing_token() << '\n';

@@ -2,8 +2,21 @@
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
 
 using namespace std::chrono_literals;
+
+namespace {
+
+void close_all(redlock::LockClient& locks, const std::vector<std::string>& accounts) {
+  const std::vector<std::string_view> names{accounts.begin(), accounts.end()};
+  const redlock::Leases all = locks.lock_all(names).value();
+  std::cout << "closing " << all.size() << " accounts\n";
+}
+
+}  // namespace
 
 int main() try {
   auto locks = redlock::Redlock::from_environment();
@@ -15,6 +28,7 @@ int main() try {
   } else {
     std::cout << both.message() << '\n';
   }
+  close_all(locks, {"account/carol", "account/dave", "account/erin"});
 } catch (const redlock::Error& error) {
   std::cerr << error.what() << '\n';
   return 1;

@@ -10,7 +10,8 @@
 /// Pays invoices. Only one process at a time works on an invoice.
 class Invoicing {
  public:
-  Invoicing(redlock::Redlock& locks, std::function<void(int)> pay) : locks_{locks}, pay_{std::move(pay)} {}
+  /// `locks`: a `redlock::Redlock`, or in unit tests a `redlock::testing::FakeLocks`.
+  Invoicing(redlock::LockClient& locks, std::function<void(int)> pay) : locks_{locks}, pay_{std::move(pay)} {}
 
   /// Returns false if another process is working on this invoice. Throws `redlock::Error` if too few servers vote.
   bool settle(int number) {
@@ -22,6 +23,6 @@ class Invoicing {
   }
 
  private:
-  redlock::Redlock& locks_;
+  redlock::LockClient& locks_;
   std::function<void(int)> pay_;
 };

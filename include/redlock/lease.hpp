@@ -99,7 +99,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   [[nodiscard]] bool valid() const noexcept;
   /// Returns the time left until the deadline; zero if the lease is lost or released.
   [[nodiscard]] Clock::duration remaining() const noexcept;
-  /// Returns the end of the guaranteed exclusive use; the clock's epoch for an empty lease.
+  /// Returns until when the lock is guaranteed: until then nobody else holds it, or for a shared lease, no writer does. The
+  /// clock's epoch for an empty lease.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
   /// Returns why the lease was lost; `Loss::none` if it is still valid or was released in time.

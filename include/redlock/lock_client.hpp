@@ -46,13 +46,13 @@ inline namespace v1 {
 /// must be synchronized by the caller, as with any object. A moved-from object can only be assigned to or
 /// destroyed.
 ///
-/// Connections: one client per process is enough. All its threads and locks share its connections: one to
-/// each node, and a second one to each node once a lease is watched. The first call that needs a connection
-/// opens it. The client's own threads resolve names and run loss callbacks and the observer. While no call is
-/// waiting, they also renew leases, reconnect, mark nodes that restart while a lease is in force, and send what
-/// remains of the releases. These threads block all signals except those of a crash (SIGSEGV, SIGBUS, SIGFPE,
-/// SIGILL, SIGTRAP, SIGSYS, SIGABRT) and SIGPROF. A process that a callback starts inherits that: reset its
-/// signal mask, for example with posix_spawnattr_setsigmask.
+/// Connections: one client per process is enough. All its threads and locks share its connections: one to each node, and a
+/// second one to each node once a lease is watched, a call waits in line or an election is observed. The first call that needs
+/// a connection opens it. The client's own threads resolve names and run loss callbacks and the observer. While no call is
+/// waiting, they also renew leases, reconnect, mark nodes that restart while a lease is in force, and send what remains of the
+/// releases. These threads block all signals except those of a crash (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS,
+/// SIGABRT) and SIGPROF. A process that a callback starts inherits that: reset its signal mask, for example with
+/// posix_spawnattr_setsigmask.
 ///
 /// Signals and cancellation: a signal does not end a call; a stop request does.
 ///
@@ -72,17 +72,20 @@ class REDLOCK_EXPORT LockClient {
   LockClient(const LockClient&) = delete;
   LockClient& operator=(const LockClient&) = delete;
 
-  /// Makes one attempt, or several within `LockOptions::node_wait`. The outcome is `held` if somebody else has the lock. Blocks
-  /// until a majority has decided, for at most the node timeout; for at most twice that if a second round has to confirm the
-  /// fencing token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A first call also
-  /// waits for connections, for at most the connect timeout. During `node_wait` only `shut_down` ends the call.
+  /// Makes one attempt, or several within `LockOptions::node_wait`. The outcome is `held` if the lock cannot be had although
+  /// nothing is wrong: somebody else has it or stands in line for it, or `LockOptions::at_least` keeps it. Blocks until a
+  /// majority has decided, for at most the node timeout; for at most twice that if a second round has to confirm the fencing
+  /// token; for at most two more node timeouts if a node whose counter is too far ahead is left out. A first call also waits
+  /// for connections, for at most the connect timeout, and on new nodes until they are marked, for up to two seconds more.
+  /// During `node_wait` only `shut_down` ends the call.
   LockResult try_lock(std::string_view resource, const LockOptions& options = {});
 
-  /// Makes attempts, with growing random pauses between them, until the lock is acquired or `wait` is over. The outcome is
-  /// `timed_out` if the lock is still held then, and `no_quorum` if too few nodes vote at the end or when
-  /// `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call fails at once. With a `wait` of
-  /// zero or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop request ends the call at once
-  /// with `cancelled`.
+  /// Waits until the lock is acquired or `wait` is over: in line with the other calls that wait for it, or, with `Order::none`,
+  /// by attempts with random pauses between them. While too few nodes vote, it makes attempts with such pauses as well. The
+  /// outcome is `timed_out` if the lock is still held when the time is over, as `try_lock` understands it, and `no_quorum` if
+  /// too few nodes vote then or when `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call
+  /// fails at once. With a `wait` of zero or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop
+  /// request ends the call at once with `cancelled`.
   LockResult try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},
                           std::stop_token stop = {});
 

@@ -26,8 +26,8 @@ inline namespace v1 {
 ///
 ///     const redlock::Lease lease = locks.lock("invoice/42").value();  // throws Error if there is none
 ///
-/// Give the result a name: it releases the lock when it is destroyed. A result without a name could be asked whether there is a
-/// lease only when the lock is about to be released, so that does not compile.
+/// Give the result a name: it releases the lock when it is destroyed. A temporary result would release the lock right after it
+/// was asked whether there is a lease, so asking a temporary does not compile.
 ///
 /// Threads: as for `Lease`. A result whose lease was moved out still says that it has one, and that one is empty.
 template <class Held>
@@ -63,8 +63,8 @@ class [[nodiscard]] REDLOCK_EXPORT BasicLockResult {
   /// Returns why there is no lease: an `Errc`, or the system's error if it has no thread, timer or random numbers. Zero if
   /// there is a lease.
   [[nodiscard]] std::error_code code() const noexcept { return code_; }
-  /// Returns true if there is no lease for the only reason that somebody else has the lock: the code is `Errc::held` or
-  /// `Errc::timed_out`.
+  /// Returns true if the lock could not be had although nothing is wrong: somebody else holds it or stands in line for it, or
+  /// `LockOptions::at_least` keeps it. The code is then `Errc::held` or `Errc::timed_out`.
   [[nodiscard]] bool is_held() const noexcept {
     return code_ == make_error_code(Errc::held) || code_ == make_error_code(Errc::timed_out);
   }
@@ -74,7 +74,9 @@ class [[nodiscard]] REDLOCK_EXPORT BasicLockResult {
   /// Returns a report for each configured node, in the configured order; empty if no node was asked or there is a lease.
   [[nodiscard]] std::span<const NodeReport> nodes() const& noexcept { return nodes_; }
   std::span<const NodeReport> nodes() const&& = delete;
-  /// Returns `holder_of(nodes())`: who has the lock.
+  /// Returns `holder_of(nodes())`: who has the lock, as far as the nodes have said. It may be empty although `is_held()`: if
+  /// others stand in line for a lock that is free, if no owner has at least half of the nodes, and without
+  /// `LockOptions::fencing`.
   [[nodiscard]] std::optional<Holder> holder() const { return holder_of(nodes_); }
 
  private:

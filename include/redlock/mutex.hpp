@@ -51,10 +51,10 @@ class REDLOCK_EXPORT Mutex {
   /// Throws `Error` with `std::errc::resource_deadlock_would_occur` if this thread has locked the mutex already, and so do
   /// all calls that try. Nothing has changed then: the mutex is still locked, and is to be unlocked once.
   void lock();
-  /// Returns false if another thread has this mutex, or if somebody else has the lock. Throws `Error` as
-  /// `LockClient::try_lock` does.
+  /// Returns false if another thread has this mutex, or if somebody else has the lock or stands in line for it; throws every
+  /// other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_lock();
-  /// Returns false if the lock is still held after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
+  /// Returns false if the lock is still held after `wait`; throws every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_lock_for(Duration wait);
   /// As `try_lock_for`, until a time point of any clock. Waits until then for nodes as well: `LockOptions::node_wait` has no
   /// effect. A clock that is not steady is read once a second, so that its jumps are noticed. Then each second is a call of its own,

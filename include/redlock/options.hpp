@@ -44,7 +44,7 @@ enum class Renewal : std::uint8_t {
   /// that hangs, or that leaks a lease without destroying it, keeps the lock: `max_hold` limits that.
   ///
   /// This is the default, because a lock that ends during the work is worse than one that others wait for. A lease with a ttl
-  /// of 3 s or more that is held for less than a second costs no command more; then the client watches it
+  /// of 3 s or more that is held for less than a second costs no extra command; then the client watches it
   /// (`Lease::stop_token`).
   automatic,
   none,  ///< The lease ends with its ttl, unless it is extended by `Lease::extend`.
@@ -138,10 +138,11 @@ struct Options {
   std::string key_prefix = {};
 
   /// Called with warnings for people. During construction, on the constructing thread, it reports choices
-  /// that work but are unwise (an even number of nodes); an exception that it throws then leaves the
-  /// constructor. Later, on one of the client's threads, it reports loss callbacks and observers that throw,
-  /// a node that lets waiting calls wait for others that are not there, and (once per client) a node that
-  /// does not report deleted locks. Default: warnings are dropped.
+  /// that work but are unwise (an even number of nodes, `insecure_skip_verify`); an exception that it throws then
+  /// leaves the constructor. Later, on one of the client's threads, it reports callbacks, observers and a
+  /// `credentials` source that throw, a node that refuses changed credentials, a node that lets waiting calls wait
+  /// for others that are not there, and once per client each: a node that does not report deleted locks, and
+  /// missing rights to the waiting line. Default: warnings are dropped.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
   /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one.
@@ -149,11 +150,12 @@ struct Options {
   std::shared_ptr<Observer> observer = nullptr;
 };
 
-/// Options of one lock. They are checked at each call; a value out of range ends it with `Errc::invalid_argument`.
+/// Options of one lock. They are checked at each call; a value out of range ends it with `Errc::invalid_argument`. Designated
+/// initializers, as in `{.ttl = 10s, .shared = true}`, must follow the order of the members.
 struct LockOptions {
-  /// How long the lock lives on the servers unless it is extended or released. 10 ms to the nodes' `max_ttl`
-  /// (`Options::max_ttl`; to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl makes others
-  /// wait longer after a crash; with a shorter one the lock is lost after a shorter pause of the process.
+  /// How long the lock lives on the servers unless it is extended or released. 10 ms to the nodes' `max_ttl`, which is 60 s
+  /// by default (`Options::max_ttl`; to 365 days without the restart guard), rounded up to whole milliseconds. A longer ttl
+  /// makes others wait longer after a crash; with a shorter one the lock is lost after a shorter pause of the process.
   Duration ttl = std::chrono::seconds{30};
 
   /// For how long nobody gets the lock after this lease was lost: at the deadline, or because its process died. Gives a
@@ -165,12 +167,12 @@ struct LockOptions {
   /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
   Duration lock_delay = Duration{};
 
-  /// For how long nobody else gets the lock, from the begin of the attempt that got it, even if it is released earlier. So a
+  /// For how long nobody else gets the lock, from the start of the attempt that got it, even if it is released earlier. So a
   /// job that ends at once is not run again by another machine whose clock or timer is a little late. A release in this time
   /// leaves the lock on the nodes without a holder (`Holder::is_kept`), neither the process nor a connection has to stay, and
   /// this client does not get it either. If the process dies, the ttl keeps it. Attempts that fail leave nothing. A release
   /// by `shut_down` or a destructor counts as any other. A deletion of its keys by people ends it, and a node that forgets
-  /// them; who adopts an orphaned lock gives a time of its own. 0 to the ttl, rounded up to whole milliseconds. Default: 0.
+  /// them; whoever adopts an orphaned lock gives a time of its own. 0 to the ttl, rounded up to whole milliseconds. Default: 0.
   Duration at_least = Duration{};
 
   /// Makes the resource a semaphore with so many seats: the call takes any free one, and `Lease::resource` names it. The seats
@@ -185,7 +187,7 @@ struct LockOptions {
   /// Makes the call one for a reader: any number of readers hold the lock at a time, but no reader and an exclusive holder, the
   /// writer (docs/shared-locks.md). The writer is whoever locks the resource without this option, also another Redlock client. A
   /// reader's token is greater than those of all earlier writers and smaller than those of all later ones; readers of one
-  /// period mostly share one. In the order `fifo`, readers do not overtake a writer that waits, so neither starves. Needs
+  /// period usually share one. In the order `fifo`, readers do not overtake a writer that waits, so neither starves. Needs
   /// `fencing`, and is refused with `seats` and `at_least`. A shared lease is neither orphaned nor adopted. Default: false.
   bool shared = false;
 
@@ -202,11 +204,11 @@ struct LockOptions {
   std::optional<Duration> max_hold = std::nullopt;
 
   /// Who gets the lock if several calls wait for it. All users of a lock should agree: those with `none`, and other Redlock
-  /// clients, may overtake calls that stand in line. While any of these wait, `try_lock` with `fifo` fails with `held` even if
-  /// the lock happens to be free. The line needs rights to the keys `redlock:q?:*` and the channels `redlock:turn:*`. Default:
-  /// `fifo`; but if the nodes refuse these rights, calls poll as with `none`, after a warning. If it is set to `fifo`, they
-  /// fail with `misconfigured` instead. Without fencing and restart guard, attempts are plain `SET NX PX` commands, which do
-  /// not know who stands in line. Adoptions do not wait.
+  /// clients, may overtake calls that stand in line. While calls stand in line, `try_lock` with `fifo` fails with `held` even
+  /// if the lock happens to be free. The line needs rights to the keys `redlock:q?:*` and the channels `redlock:turn:*`.
+  /// Default: `fifo`; but if the nodes refuse these rights, calls poll as with `none`, after a warning. If it is set to `fifo`,
+  /// they fail with `misconfigured` instead. Without fencing and restart guard, attempts are plain `SET NX PX` commands, which
+  /// do not know who stands in line. Adoptions do not wait.
   std::optional<Order> order = std::nullopt;
 
   /// How long a call for a lock waits, and tries again, if too few nodes vote but enough of them have said when
@@ -228,12 +230,12 @@ struct LockOptions {
   std::function<void(Loss)> on_lost = nullptr;
 
   /// Called at most once, when somebody asks for the lock by `LockClient::revoke`, with their reason (1 to 200 bytes, which any
-  /// user of the nodes may have written). The lease stays as it is: the callback decides, and mostly tells the work to end soon, after
-  /// which the lease is released. A lease with this callback is watched from the beginning: requests are first read 5 ms after the
-  /// grant, and from then on the holder hears within about a round trip; if servers do not report changes, within a tenth of the
-  /// ttl. The user needs the right to read the keys `redlock:a*`: a holder without it is never asked, and nobody is told.
-  /// Threads, exceptions and releases are as for `on_lost`.
-  /// Default: requests are not read, and this costs nothing.
+  /// user of the nodes may have written). The lease stays as it is: the callback decides, and usually tells the work to end
+  /// soon, after which the lease is released. A lease with this callback is watched from the beginning: requests are first read
+  /// 5 ms after the grant, and from then on the holder hears within about a round trip; if servers do not report changes,
+  /// within a tenth of the ttl. The user needs the right to read the keys `redlock:a*`: a holder without it is never asked, and
+  /// nobody is told. Threads, exceptions and releases are as for `on_lost`. Default: requests are not read, and this costs
+  /// nothing.
   std::function<void(std::string_view why)> on_revoke = nullptr;
 };
 

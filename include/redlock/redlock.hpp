@@ -1,4 +1,4 @@
-// Distributed locks on Redis: include this header for all of the library.
+// Distributed locks on Redis: include this header for all of the library but the headers in testing/.
 #pragma once
 
 #include <chrono>

@@ -19,16 +19,17 @@ inline namespace v1 {
 ///
 /// | code             | meaning                                                  | who can help: what to do next              |
 /// |------------------|----------------------------------------------------------|--------------------------------------------|
-/// | held             | somebody else has the lock                               | time: try later, or wait                   |
+/// | held             | somebody else has the lock or stands in line, or `at_least` keeps it | time: try later, or wait       |
 /// | timed_out        | the lock was still held when the wait ended              | time: try later                            |
 /// | no_quorum        | too few nodes voted, which can pass                      | time: retry; if it lasts, check the nodes  |
 /// | too_slow         | a majority granted the lock, but its validity was used up | time: longer ttl, or nearer nodes          |
 /// | lost             | the lease is gone                                        | nobody: stop using the resource            |
 /// | cancelled        | a stop was requested, or the client was shut down        | –                                          |
-/// | misconfigured    | so many servers can never vote that no majority is left  | operators: mend the servers or the list    |
+/// | misconfigured    | so many servers can never vote that no majority is left  | operators: fix the servers or the list     |
 /// | invalid_argument | an invalid argument, option or use                       | programmers: fix the call                  |
 ///
-/// Only with *held* and *timed_out* does somebody else have the lock. `LockResult::code` and `Error::code` return these.
+/// With *held* and *timed_out*, the lock could not be had although nothing is wrong. `LockResult::code` and `Error::code`
+/// return these codes.
 ///
 /// When a call for a lock ends with any of these codes, its releases have been queued for every node.
 /// `Lease::extend` releases a lease only if it is *lost*; after *no_quorum* and *misconfigured* the lease
@@ -104,11 +105,11 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, SequencerState);
 /// The result of a request to one node. The first three are votes. Every other value says why the node did
 /// not vote; `is_misconfiguration` returns true for those marked *Misconfigured*.
 enum class NodeStatus : std::uint8_t {
-  granted,      ///< The node granted the lock. If the attempt failed, it was asked to release it.
-  held,         ///< The node holds another owner value, or its fencing counter changed during the attempt.
-  free,         ///< The node has no value for the resource.
-  timed_out,    ///< No answer within the node timeout, or no connection within the connect timeout.
-  unreachable,  ///< No connection: refused, no route, or name not found. The client reconnects.
+  granted,  ///< The node granted the lock. If the attempt failed, it was asked to release it.
+  held,  ///< Another owner value is there, or others stand in line, or the fencing counter changed meanwhile.
+  free,  ///< The node has no value for the resource.
+  timed_out,        ///< No answer within the node timeout, or no connection within the connect timeout.
+  unreachable,      ///< No connection: refused, no route, or name not found. The client reconnects.
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
   not_awaited,  ///< The call ended before the node answered, because the others had decided it, its time was over or you ended it.
   overloaded,   ///< The node does not keep up: too much is unsent or unanswered.

@@ -63,7 +63,7 @@ std::string_view remedy(NodeStatus status) {
     case NodeStatus::same_node:
       return "list each server once";
     case NodeStatus::tls_failed:
-      return "mend the certificate, or the TLS options of the client";
+      return "fix the certificate, or the TLS options of the client";
     default:
       return {};
   }

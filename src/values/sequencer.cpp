@@ -47,7 +47,7 @@ Parts parts_of(std::string_view text) {
     rest.remove_prefix(end == rest.npos ? rest.size() : end + 1);
   }
   if (fields[0] != beginning)
-    refuse("this is no sequencer:", text,
+    refuse("this is not a sequencer:", text,
            "the text that Sequencer::to_string returns, as in redlock1;x;4711;0123456789abcdef;invoice%2F42");
   return fields;
 }

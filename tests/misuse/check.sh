@@ -4,7 +4,10 @@
 set -euo pipefail
 file=$(dirname "${BASH_SOURCE[0]}")/misuse.cpp
 
-errors=$("$@" -DMISUSES "$file" 2>&1 | sed -n 's/^[^ ]*misuse[.]cpp:\([0-9]*\):[0-9]*: error: /\1 /p') || true
+# clang stops after 20 errors by default.
+limit=()
+if "$1" --version | grep -q clang; then limit=(-ferror-limit=0); fi
+errors=$("$@" "${limit[@]}" -DMISUSES "$file" 2>&1 | sed -n 's/^[^ ]*misuse[.]cpp:\([0-9]*\):[0-9]*: error: /\1 /p') || true
 outcome=0
 while IFS=: read -r line text; do
   reason=${text##*// refused: }

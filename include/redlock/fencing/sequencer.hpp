@@ -16,12 +16,12 @@ inline namespace v1 {
 ///
 ///     const auto sequencer = redlock::Sequencer::parse(request.header("Lock"));
 ///     if (sequencer.resource() != "ledger") return refuse();
-///     if (!mark.run(sequencer.token(), write)) return refuse();                        // without nodes
-///     if (locks.check(sequencer) != redlock::SequencerState::valid) return refuse();   // with the nodes
+///     if (locks.check(sequencer) == redlock::SequencerState::stale) return refuse();   // early, by asking the nodes
+///     if (!mark.run(sequencer.token(), write)) return refuse();                        // decides, without the nodes
 ///
-/// The first, a `HighWaterMark` or another guard that compares tokens, lets no former holder write after a later one, whatever
-/// clocks and networks do. The second, `LockClient::check`, only says how the lock was a moment ago: the lease may end before the
-/// service acts. So check to refuse early, and compare tokens where that matters.
+/// The first, `LockClient::check`, only says how the lock was a moment ago: the lease may end before the service acts. It saves
+/// work that would be refused anyway. The second, a `HighWaterMark` or another guard that compares tokens, decides: it lets no
+/// former holder write after a later one, whatever clocks and networks do.
 ///
 /// A sequencer is no secret and no proof: it has no signature. Whoever reads the lock's key on the nodes, or a request, can
 /// make one. A plain value; it does not own the lock, and outlives the lease. A moved-from object may only be assigned to or

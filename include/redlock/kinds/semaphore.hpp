@@ -38,9 +38,10 @@ class REDLOCK_EXPORT Semaphore {
 
   /// Blocks until a permit is acquired, even while too few nodes are reachable. Throws `Error` as `Mutex::lock` does.
   void acquire();
-  /// Returns false if all seats are taken, and possibly if one has just become free. Throws `Error` as `Mutex::try_lock` does.
+  /// Returns false if all seats are taken or others stand in line, and possibly if a seat has just become free; throws every
+  /// other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_acquire();
-  /// Returns false if all seats are still taken after `wait`. Throws `Error` as `Mutex::try_lock_for` does.
+  /// Returns false if no seat could be had within `wait`; throws every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_acquire_for(Duration wait);
   /// As `try_acquire_for`, until a time point of any clock. The clock is read once.
   template <class AnyClock, class AnyDuration>

@@ -25,7 +25,7 @@ inline namespace v1 {
 /// `std::unique_lock`: one writer at a time, or any number of readers (docs/shared-locks.md).
 ///
 /// The exclusive side is a `Mutex` of the resource: it excludes other `Mutex`es and Redlock clients as well. The shared side
-/// acquires leases with `LockOptions::shared`. Threads share such a lease: who locks while two thirds of its ttl are left
+/// acquires leases with `LockOptions::shared`. Threads share such a lease: whoever locks while two thirds of its ttl are left
 /// joins it without I/O, and the last one to unlock releases it. Later ones acquire another lease, even if this one is renewed,
 /// so that threads that overlap do not keep writers out for good.
 ///
@@ -70,9 +70,10 @@ class REDLOCK_EXPORT SharedMutex {
 
   /// Blocks until this thread is a reader, even while too few nodes are reachable. Throws `Error` as `Mutex::lock` does.
   void lock_shared();
-  /// Returns false if a writer has the lock or waits for it. Throws `Error` as `LockClient::try_lock` does.
+  /// Returns false if a writer has the lock or waits for it; throws every other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_lock_shared();
-  /// Returns false if a writer still has the lock after `wait`. Throws `Error` as `LockClient::try_lock_for` does.
+  /// Returns false if this thread could not become a reader within `wait`, because writers have the lock or wait for it; throws
+  /// every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_lock_shared_for(Duration wait);
   /// As `try_lock_shared_for`, until a time point of any clock. The clock is read once.
   template <class AnyClock, class AnyDuration>

@@ -32,13 +32,15 @@ enum class FakeNodeState : std::uint8_t {
 /// Writes that name.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, FakeNodeState);
 
-/// A `LockClient` without servers, sockets and real waiting. Give it to code that takes a `LockClient&`:
+/// A `LockClient` without servers, sockets and real waiting. Give it to code that takes a `LockClient&`, such as
+/// examples/testing/invoicing.hpp:
 ///
 ///     redlock::testing::FakeLocks locks;
+///     Invoicing invoicing{locks, pay};
 ///     locks.take("invoice/42", 10s);                    // somebody else has this lock
-///     CHECK_FALSE(Invoicing{locks}.settle(42));
+///     CHECK_FALSE(invoicing.settle(42));
 ///     locks.advance(10s);                               // now it has expired
-///     CHECK(Invoicing{locks}.settle(42));
+///     CHECK(invoicing.settle(42));
 ///
 /// It is the library's own client, with nodes and a clock in memory. So results, codes, messages, node reports,
 /// holders, tokens, renewals and losses are those of a real client whose nodes behave that way. All users of one

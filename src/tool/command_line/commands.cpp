@@ -126,9 +126,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
          [&arguments](const std::string& given) {
            arguments.order = given == "fifo" ? Order::fifo : Order::none;
          },
-         "who gets the lock next: fifo: who has waited longest; none: who asks at the right moment. All "
-         "users\n"
-         "should agree (default: fifo, or none if the nodes do not grant the rights for it)")
+         "who gets the lock next: fifo: whoever has waited longest; none: whoever asks at the right moment. "
+         "All\n"
+         "users should agree (default: fifo, or none if the nodes do not grant the rights for it)")
       ->type_name("ORDER")
       ->check(CLI::IsMember({"fifo", "none"}));
   run->add_option("-E,--conflict-exit-code", arguments.conflict_code,

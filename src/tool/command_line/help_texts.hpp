@@ -24,7 +24,7 @@ inline constexpr const char* about_run =
 inline constexpr const char* run_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
-    "  CMD's own, or 128 + N if signal N ended CMD\n"
+    "  CMD's own, or 128 + N if signal N ended CMD or the wait for the lock\n"
     "  1    somebody else has the lock (change this code with -E)\n"
     "  64   wrong usage or configuration\n"
     "  69   no majority of the nodes was available\n"
@@ -44,10 +44,12 @@ inline constexpr const char* about_elect =
 inline constexpr const char* elect_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
-    "  CMD's own, or 128 + N if signal N ended CMD\n"
+    "  CMD's own, or 128 + N if signal N ended CMD or the wait for the lock\n"
     "  64   wrong usage or configuration\n"
     "  69   no majority of the nodes was available before CMD ran for the first time\n"
     "  70   the system refused memory, a process or the like\n"
+    "  72   the lock could not be kept, so CMD was terminated, and a signal came before redlock stood for\n"
+    "       election again\n"
     "  126  CMD is not executable\n"
     "  127  CMD was not found";
 
@@ -146,7 +148,7 @@ inline constexpr const char* check_footer =
     "Exit codes:\n"
     "  0    valid: most of the nodes have shown this holder\n"
     "  1    stale: the lease is over\n"
-    "  64   wrong usage or configuration; also if SEQUENCER is none\n"
+    "  64   wrong usage or configuration; also if SEQUENCER is not a sequencer\n"
     "  69   too few nodes answered to tell";
 
 inline constexpr const char* about_nodes =
@@ -164,6 +166,8 @@ inline constexpr const char* about_init =
     "and changes nothing.";
 
 inline constexpr const char* init_footer =
+    "Takes the options of redlock nodes that say which nodes, how to reach them and what they allow, from\n"
+    "--node to --insecure-skip-verify, and --resource, before or after init.\n\n"
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    there is a deployment, and all nodes vote\n"
@@ -175,6 +179,8 @@ inline constexpr const char* about_set =
     "nodes must be reachable and in use. Takes two seconds. The limit is never lowered.";
 
 inline constexpr const char* set_footer =
+    "Takes --max-ttl TIME and the other options of redlock nodes that say which nodes and how to reach them,\n"
+    "from --node to --insecure-skip-verify, before or after set.\n\n"
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"
     "  0    all nodes have the limit\n"

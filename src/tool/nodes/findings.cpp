@@ -45,7 +45,7 @@ class Examiner {
           sum + ": " +
               (votes == needed ? "the next node that fails stops all locks"
                                : "at most " + std::to_string(votes - needed) + " more may fail"),
-          "Mend the nodes that do not vote.");
+          "Fix the nodes that do not vote.");
   }
 
   void number() {
@@ -55,7 +55,7 @@ class Examiner {
           "Use three or five nodes.");
     else if (all % 2 == 0)
       add(Severity::degraded, "even_number",
-          counted(all, "node") + " bear no more failures than " + std::to_string(all - 1),
+          counted(all, "node") + " tolerate no more failures than " + std::to_string(all - 1),
           "Use an odd number of nodes; docs/safety.md says how to change it.");
   }
 
@@ -144,7 +144,7 @@ class Examiner {
     std::vector<NodeReport> reports;
     for (const NodeView& node : survey_.nodes) reports.push_back(node.report);
     const auto wait = majority_votes_in(reports);
-    if (!wait || *wait == nanoseconds::zero()) return "Mend the nodes that do not vote.";
+    if (!wait || *wait == nanoseconds::zero()) return "Fix the nodes that do not vote.";
     return "Wait: enough nodes vote again in " + readable(std::chrono::ceil<milliseconds>(*wait)) + ".";
   }
 

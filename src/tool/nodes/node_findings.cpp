@@ -48,7 +48,7 @@ std::string remedy(const NodeReport& report) {
     case NodeStatus::same_node:
       return "List each server once.";
     case NodeStatus::tls_failed:
-      return "Mend the server's certificate, or the options --cacert, --cert and --key.";
+      return "Fix the server's certificate, or the options --cacert, --cert and --key.";
     case NodeStatus::other_deployment:
       return "Configure all clients alike; docs/safety.md says how to change the nodes.";
     case NodeStatus::quarantined:
@@ -149,7 +149,7 @@ class Examination {
         "its clock runs " + std::string{percent.data()} + (is_fast ? " faster" : " slower") +
             " than this machine's, or was set just now; locks allow for 1 %" +
             (is_fast ? ", so they may end early" : ""),
-        "Run this again. If it stays so, mend the clock: let NTP slew it, and not step it.");
+        "Run this again. If it stays so, fix the clock: let NTP slew it, and not step it.");
   }
 
   void speed() {

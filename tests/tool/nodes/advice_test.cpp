@@ -35,7 +35,7 @@ TEST_CASE("a_node_that_does_not_vote_is_found_with_an_advice_for_its_reason") {
       {NodeStatus::no_permission, "Give the user the permissions that docs/errors.md lists."},
       {NodeStatus::replica, "List independent masters only."},
       {NodeStatus::same_node, "List each server once."},
-      {NodeStatus::tls_failed, "Mend the server's certificate"},
+      {NodeStatus::tls_failed, "Fix the server's certificate"},
       {NodeStatus::other_deployment, "Configure all clients alike"},
       {NodeStatus::quarantined, "Run redlock nodes --wait"},
       {NodeStatus::wrong_type, "Read what the server says"},

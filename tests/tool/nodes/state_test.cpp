@@ -182,7 +182,7 @@ TEST_CASE("an_even_number_of_nodes_and_a_single_host_are_found") {
   const LocalNodes nodes{4};
   const Findings four{nodes.urls()};
   CHECK(four.worst() == Severity::degraded);
-  CHECK(four.finding("even_number").text == "4 nodes bear no more failures than 3");
+  CHECK(four.finding("even_number").text == "4 nodes tolerate no more failures than 3");
   CHECK(four.has("one_host"));
   const Findings one{{nodes.url(0)}};
   CHECK(one.worst() == Severity::degraded);

@@ -62,7 +62,7 @@ TEST_CASE("an_unknown_ca_is_reported_for_each_node") {
   CHECK_THAT(status.output, contains("certificate is from a CA that is not trusted: CN=redlock-test-ca"));
   const Program::Ending looked = run_tool({"nodes"}, nodes.urls());
   CHECK(looked.code == 2);
-  CHECK_THAT(looked.output, contains("Mend the server's certificate, or the options --cacert"));
+  CHECK_THAT(looked.output, contains("Fix the server's certificate, or the options --cacert"));
 }
 
 TEST_CASE("a_certificate_that_ends_soon_is_a_finding") {

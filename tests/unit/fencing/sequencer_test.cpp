@@ -118,7 +118,7 @@ TEST_CASE("a_text_that_is_no_sequencer_is_refused_with_what_would_be_one") {
   for (const char* const text :
        {"", "redlock1", "redlock1;x;7;0123456789abcdef", "redlock2;x;7;0123456789abcdef;r",
         " redlock1;x;7;0123456789abcdef;r", "redlock1;x;7;0123456789abcdef;r;", "redlock-handover-1:7:72:6f"})
-    CHECK_THAT(refusal_of(text), contains("invalid argument: this is no sequencer: \"") &&
+    CHECK_THAT(refusal_of(text), contains("invalid argument: this is not a sequencer: \"") &&
                                      contains("allowed: the text that Sequencer::to_string returns"));
   for (const char* const kind : {"", "X", "xs", "\n"})
     CHECK_THAT(refusal_of(std::string{"redlock1;"} + kind + ";7;0123456789abcdef;r"),
