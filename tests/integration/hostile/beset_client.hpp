@@ -33,8 +33,9 @@ struct FiveNodes {
   }
 
   /// No reply of an honest node is too late, however busy the machine is.
+  static constexpr std::chrono::seconds node_timeout{1};
   static inline const Options patient{.connect_timeout = std::chrono::seconds{20},
-                                      .node_timeout = std::chrono::seconds{1}};
+                                      .node_timeout = node_timeout};
   LocalNodes nodes{5};
   Observers servers{nodes};
   InspectableLock honest{endpoints(nodes), patient};

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -35,13 +36,19 @@ class Cycles {
     }
   }
   [[nodiscard]] bool all_succeed() const noexcept { return all_succeed_; }
-  [[nodiscard]] std::chrono::nanoseconds median() {
-    const auto middle = times_.begin() + std::ssize(times_) / 2;
-    std::nth_element(times_.begin(), middle, times_.end());
-    return *middle;
+  [[nodiscard]] std::chrono::nanoseconds median() { return quantile(2); }
+  /// A quarter of the cycles took longer.
+  [[nodiscard]] std::chrono::nanoseconds upper_quartile() { return quantile(3); }
+  [[nodiscard]] std::chrono::nanoseconds total() const {
+    return std::accumulate(times_.begin(), times_.end(), std::chrono::nanoseconds{0});
   }
 
  private:
+  std::chrono::nanoseconds quantile(std::ptrdiff_t quarters) {
+    const auto at = times_.begin() + std::ssize(times_) * quarters / 4;
+    std::nth_element(times_.begin(), at, times_.end());
+    return *at;
+  }
   bool run_one() {
     auto lease = locks_.try_lock(resource_);
     if (!lease) {
@@ -84,24 +91,35 @@ struct Comparison {
   std::uint64_t honest_commands = 0;
   std::uint64_t beset_commands = 0;
 
-  /// One slice of each, so that the machine is equally busy for both.
-  void run_slices() {
-    const std::uint64_t begun = commands(five.servers[1]);
-    honest.run(4);
-    settle(five.honest);
-    const std::uint64_t between = commands(five.servers[1]);
-    beset.run(4);
-    settle(beset_client);
-    honest_commands += between - begun;
-    beset_commands += commands(five.servers[1]) - between;
+  /// One slice of each at a time, so that the machine is equally busy for both.
+  void run_slices(int count) {
+    for (int slice = 0; slice < count; ++slice) {
+      honest_commands += commands_of(honest, five.honest);
+      beset_commands += commands_of(beset, beset_client);
+    }
   }
-  [[nodiscard]] bool has_half_the_speed() { return beset.median() <= 2 * honest.median(); }
+  std::uint64_t commands_of(Cycles& cycles, const InspectableLock& client) const {
+    const std::uint64_t before = commands(five.servers[1]);
+    cycles.run(8);
+    settle(client);
+    return commands(five.servers[1]) - before;
+  }
 };
 
 }  // namespace
 
+// The clients take turns, so that a busy machine delays both alike. The median of the beset client is 0.8 to 1.5 times that of
+// the honest one. If it waited for the hostile node in each cycle, it would be a thousand times as long: a node timeout.
+// - Where about half of the cycles were interrupted, for some milliseconds each, the medians differ by chance. So the beset
+//   median is compared with the honest upper quartile, which is nearly the median on an idle machine. In 128 cycles each, the
+//   shares of interrupted ones differ by less than a quarter: that is four standard deviations.
+// - The total time shows waits in less than half of the cycles. On a busy machine it has pauses of some hundred milliseconds,
+//   of which one client may have more during one attack. Three waits for the hostile node are too many.
+// - All attacks together have so many pauses that both clients have the same share.
 TEST_CASE("beside_a_hostile_node_every_attempt_succeeds_at_half_the_speed_or_more") {
   FiveNodes five;
+  std::chrono::nanoseconds honest_total{0};
+  std::chrono::nanoseconds beset_total{0};
   for (const Attack& attack : five.attacks()) {
     INFO("attack: " << attack.name);
     const std::size_t descriptors = count_descriptors();
@@ -110,14 +128,15 @@ TEST_CASE("beside_a_hostile_node_every_attempt_succeeds_at_half_the_speed_or_mor
       BesetClient client{five};
       Comparison compared{five, client.locks, {five.honest, "honest"}, {client.locks, "beset"}};
       attack.begin(client.proxy);  // on connections that have worked
-      for (int slice = 0; slice < 3; ++slice) compared.run_slices();
+      compared.run_slices(8);
       client.proxy.cut();
-      for (int slice = 0; slice < 3; ++slice) compared.run_slices();
-      for (int more = 0; more < 60 && !compared.has_half_the_speed(); ++more) compared.run_slices();
+      compared.run_slices(8);
       CHECK(compared.honest.all_succeed());
       CHECK(compared.beset.all_succeed());
-      INFO("beset " << compared.beset.median().count() << " ns, honest " << compared.honest.median().count());
-      CHECK(compared.has_half_the_speed());
+      CHECK(compared.beset.median() <= 2 * compared.honest.upper_quartile());
+      CHECK(compared.beset.total() <= 2 * compared.honest.total() + 2 * FiveNodes::node_timeout);
+      honest_total += compared.honest.total();
+      beset_total += compared.beset.total();
       INFO("commands: beset " << compared.beset_commands << ", honest " << compared.honest_commands);
       CHECK(compared.beset_commands <= 2 * compared.honest_commands);
       // The proxy's sockets, at most two connections to each node, and those that are being closed.
@@ -126,4 +145,6 @@ TEST_CASE("beside_a_hostile_node_every_attempt_succeeds_at_half_the_speed_or_mor
     }
     CHECK(count_descriptors() <= descriptors);
   }
+  INFO("beset " << beset_total.count() << " ns, honest " << honest_total.count());
+  CHECK(beset_total <= 2 * honest_total);
 }

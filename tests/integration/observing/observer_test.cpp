@@ -5,8 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -93,27 +95,51 @@ TEST_CASE("a_call_that_stands_in_line_is_reported_with_its_place") {
 TEST_CASE("every_event_of_a_lock_has_its_kind") {
   using Kind = Observer::Kind;
   Fixture f;
-  const auto use = [](redlock::Lease lease) {
+  Redlock others{endpoints(f.nodes), Options{.restart_guard = RestartGuard::off, .key_prefix = "app:"}};
+  std::vector<redlock::Lease> held;  // by the other client
+  // Each call stands in line first, until the other client has released its locks.
+  const auto use = [&](const std::string& resource, auto call) {
+    auto got = std::async(std::launch::async, call);
+    CHECK(eventually([&] {
+      return count(f.recorder->lines(), [&](const auto& one) { return one.resource.starts_with(resource); }) >
+             0;
+    }));
+    held.clear();
+    redlock::Lease lease = got.get();
     CHECK(lease.extend());
     lease.release();
   };
-  use(f.locks->lock("plain").value());
-  use(f.locks->lock("gpu", {.seats = 2}).value());
-  use(redlock::Election{*f.locks, "cron"}.campaign().value());
-  use(std::move(f.locks->lock_all({"a", "b"}).value()[0]));
+  held.push_back(others.lock("plain").value());
+  use("plain", [&] { return f.locks->try_lock_for("plain", 20s).value(); });
+  held.push_back(others.lock("readers").value());
+  use("readers", [&] { return f.locks->try_lock_for("readers", 20s, {.shared = true}).value(); });
+  for (int seat = 0; seat < 2; ++seat) held.push_back(others.lock("gpu", {.seats = 2}).value());
+  use("gpu", [&] { return f.locks->try_lock_for("gpu", 20s, {.seats = 2}).value(); });
+  held.push_back(redlock::Election{others, "cron"}.campaign().value());
+  use("cron", [&] { return redlock::Election{*f.locks, "cron"}.campaign().value(); });
+  held.push_back(others.lock("b").value());
+  use("b", [&] { return std::move(f.locks->try_lock_all_for({"a", "b"}, 20s).value()[0]); });
   f.end();
   const auto check = [](const auto& events) {
-    CHECK(events.size() >= 4);
+    const std::map<std::string, Kind> kinds{{"plain", Kind::exclusive}, {"readers", Kind::shared},
+                                            {"gpu", Kind::seat},        {"cron", Kind::leader},
+                                            {"a", Kind::exclusive},     {"b", Kind::exclusive}};
+    std::set<std::string> names;
     for (const auto& event : events) {
       CAPTURE(event.resource);
-      const bool is_seat = event.resource.starts_with("gpu");
-      CHECK(event.kind == (is_seat ? Kind::seat : event.resource == "cron" ? Kind::leader : Kind::exclusive));
+      const std::string name = event.resource.starts_with("gpu") ? "gpu" : event.resource;
+      REQUIRE(kinds.contains(name));
+      CHECK(event.kind == kinds.at(name));
+      names.insert(name);
     }
+    return names;
   };
-  check(f.recorder->attempts());
-  check(f.recorder->waits());
-  check(f.recorder->holds());
-  check(f.recorder->extensions());
+  const std::set<std::string> all{"plain", "readers", "gpu", "cron", "a", "b"};
+  CHECK(check(f.recorder->attempts()) == all);
+  CHECK(check(f.recorder->waits()) == all);
+  CHECK(check(f.recorder->holds()) == all);
+  CHECK(check(f.recorder->lines()) == all);
+  CHECK(check(f.recorder->extensions()) == std::set<std::string>{"plain", "readers", "gpu", "cron", "a"});
 }
 
 TEST_CASE("a_lock_that_only_others_in_line_keep_from_a_caller_says_so") {

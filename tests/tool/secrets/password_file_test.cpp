@@ -1,8 +1,6 @@
 // redlock --password-file: the password of the nodes in a file, which may be replaced.
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,9 +8,9 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
-#include "support/project_file.hpp"
 #include "support/temp_folder.hpp"
 #include "tool/program.hpp"
+#include "tool/secrets/page_blocks.hpp"
 
 using namespace redlock::testing;
 
@@ -47,25 +45,6 @@ struct Fixture {
     return words;
   }
 };
-
-/// The blocks of a section of a page: what stands between two lines that begin with ```.
-std::vector<std::string> blocks_of(const std::string& page, const std::string& section) {
-  const std::string text = read_project_file(page);
-  const std::size_t end = text.find("\n## ", text.find("\n## " + section) + 1);
-  std::vector<std::string> blocks;
-  for (std::size_t at = text.find("\n## " + section); (at = text.find("\n```", at)) < end;) {
-    const std::size_t begin = text.find('\n', at + 1) + 1;
-    at = text.find("\n```", begin - 1);
-    blocks.push_back(text.substr(begin, at - begin));
-    at += 4;
-  }
-  return blocks;
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream words{line};
-  return {std::istream_iterator<std::string>{words}, {}};
-}
 
 }  // namespace
 
@@ -104,7 +83,7 @@ TEST_CASE("a_running_job_keeps_its_lock_when_the_password_is_replaced") {
 }
 
 TEST_CASE("the_steps_of_the_page_replace_a_password") {
-  const std::vector<std::string> steps = blocks_of("docs/security.md", "Passwords");
+  const std::vector<std::string> steps = blocks_of("docs/security.md").at("Passwords");
   REQUIRE(steps.size() == 3);
   const Fixture f;
   RawClient server{f.nodes.port(0)};
