@@ -100,6 +100,7 @@ class Connection {
   std::size_t next_address_ = 0;
   Descriptor socket_;  // while connecting
   std::shared_ptr<TlsContext> tls_;
+  bool may_resume_ = true;                // the next handshake may resume a session
   std::unique_ptr<Transport> transport_;  // while securing and open
   std::unique_ptr<Reader> reader_;
   core::Trouble trouble_;

@@ -23,7 +23,8 @@ class Transport {
   /// The descriptor to poll.
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-  enum class Handshake { pending, done, failed };
+  /// `again`: it failed, perhaps only because of what an earlier connection has left. One that does without it may succeed.
+  enum class Handshake { pending, done, failed, again };
   /// Does what must be done before `send` and `receive`, in steps: call it again when the socket is ready.
   virtual Handshake shake_hands() { return Handshake::done; }
 

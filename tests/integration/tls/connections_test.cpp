@@ -1,11 +1,17 @@
 // TLS connections that cannot be made, break, or are closed.
+#include <poll.h>
+
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "integration/support/fake_server.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/refusal.hpp"
+#include "io/connection.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -18,18 +24,24 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
+using redlock::Endpoint;
 using redlock::Errc;
 using redlock::NodeStatus;
 using redlock::Options;
 using redlock::Redlock;
 using redlock::Release;
 using redlock::SingleNodeLock;
+using redlock::TlsOptions;
+using redlock::detail::Connection;
 
 std::string url_at(std::uint16_t port) { return "rediss://127.0.0.1:" + std::to_string(port); }
 
 /// A TLS node behind a proxy.
 struct Behind {
-  LocalNodes nodes{1, {.tls = true}};
+  explicit Behind(std::vector<std::string> arguments = {})
+      : nodes{1, {.arguments = std::move(arguments), .tls = true}} {}
+
+  LocalNodes nodes;
   Proxy proxy{nodes.port(0)};
   std::string url = url_at(proxy.port());
   Options options{.connect_timeout = 20s, .node_timeout = 20s, .tls = nodes.tls_options()};
@@ -39,6 +51,32 @@ struct Behind {
     SingleNodeLock reader{nodes.url(0), {.connect_timeout = 20s, .tls = nodes.tls_options()}};
     return reader.inspect(resource).at(0).status == NodeStatus::free;
   }
+};
+
+/// A connection whose socket this thread polls.
+struct Dialled {
+  Dialled(const std::string& url, const TlsOptions& options) : connection{Endpoint{url}.with(options)} {}
+
+  Connection::Dial dial() {
+    Connection::Dial outcome = connection.dial();
+    for (; outcome == Connection::Dial::pending; outcome = connection.proceed()) wait();
+    return outcome;
+  }
+  void ping() {
+    int replies = 0;
+    REQUIRE(connection.send("PING\r\n") == 6);
+    while (replies == 0) {
+      wait();
+      REQUIRE(connection.receive([&](const redlock::core::Reply&) { ++replies; }) !=
+              Connection::Received::failed);
+    }
+  }
+  void wait() const {
+    pollfd polled{connection.fd(), connection.events(false), 0};
+    REQUIRE(::poll(&polled, 1, 20'000) == 1);
+  }
+
+  Connection connection;
 };
 
 }  // namespace
@@ -100,6 +138,38 @@ TEST_CASE("a_truncated_stream_is_a_lost_connection_and_is_replaced") {
     return lock && lock->release() == Release::released;
   }));
   CHECK(node.proxy.counters().connections >= 2);
+}
+
+TEST_CASE("servers_that_refuse_the_sessions_that_they_have_offered_are_redialled_without_them") {
+  const std::string auth = GENERATE("yes", "optional", "no");
+  const std::string version = GENERATE("TLSv1.2", "TLSv1.3");
+  CAPTURE(auth, version);
+  Behind node{{"--tls-session-caching", "no", "--tls-auth-clients", auth, "--tls-protocols", version}};
+  SingleNodeLock locks{node.url, node.options};
+  for (int count = 0; count < 4; ++count) {
+    std::error_code why;
+    CHECK(eventually([&] {
+      redlock::LockResult lock = locks.try_lock("r");
+      why = lock.code();
+      return why == Errc::misconfigured || (lock && lock->release() == Release::released);
+    }));
+    CHECK_FALSE(why);  // no handshake has failed
+    node.proxy.cut();
+  }
+}
+
+TEST_CASE("a_session_is_a_reason_for_one_more_attempt_and_no_third") {
+  Behind node;
+  Dialled client{node.url, node.options.tls};
+  CHECK(client.dial() == Connection::Dial::connected);
+  client.ping();  // TLS 1.3 delivers the session with the answer
+  client.connection.close();
+  CHECK(node.proxy.counters().connections == 1);
+  node.nodes.kill(0);  // the proxy accepts connections, and resets them
+  CHECK(client.dial() == Connection::Dial::failed);
+  CHECK(node.proxy.counters().connections == 3);
+  CHECK(client.dial() == Connection::Dial::failed);
+  CHECK(node.proxy.counters().connections == 4);  // the session is forgotten
 }
 
 TEST_CASE("a_release_over_tls_arrives_although_the_client_is_destroyed_before_its_answer") {
