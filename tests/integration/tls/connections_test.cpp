@@ -17,6 +17,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/granted.hpp"
+#include "support/inspectable_lock.hpp"
 #include "support/network/proxy.hpp"
 #include "support/one_shot_event.hpp"
 
@@ -97,16 +98,42 @@ TEST_CASE("a_server_that_answers_the_handshake_with_plain_text_is_misconfigured"
 TEST_CASE("a_client_without_tls_gets_no_lock_at_a_tls_port") {
   LocalNodes nodes{1, {.tls = true}};
   SingleNodeLock locks{"redis://127.0.0.1:" + std::to_string(nodes.port(0)), {.connect_timeout = 20s}};
-  // It may see the alert of the server, or only the end of the connection.
-  CHECK(locks.try_lock("r").code() == Errc::no_quorum);
+  const redlock::LockResult refused = locks.try_lock("r");
+  CHECK(refused.code() == Errc::no_quorum);
+  REQUIRE(refused.nodes().size() == 1);
+  // It sees the alert of the server, or only the end of the connection if the server closes it at once.
+  const redlock::NodeReport& report = refused.nodes()[0];
+  CAPTURE(report);
+  if (report.status == NodeStatus::protocol_error)
+    CHECK(report.message == "the server speaks TLS at this port: use rediss://");
+  else
+    CHECK(report.status == NodeStatus::connection_lost);
 }
 
 TEST_CASE("a_server_that_stops_in_the_handshake_is_timed_out") {
+  const bool begins = GENERATE(false, true);
+  CAPTURE(begins);
   Behind node;
-  node.proxy.stall(true, Direction::to_client);
-  node.options.connect_timeout = 200ms;
+  if (begins)
+    node.proxy.trickle(20ms, Direction::to_client);  // the server's part of the handshake takes ten seconds
+  else
+    node.proxy.stall(true, Direction::to_client);
+  node.options.connect_timeout = 500ms;
   SingleNodeLock locks{node.url, node.options};
   check_refused(locks, Errc::no_quorum, NodeStatus::timed_out, "no connection within the connect timeout");
+  CHECK(node.proxy.counters().bytes_to_server > 0);
+  CHECK((node.proxy.counters().bytes_to_client > 0) == begins);
+}
+
+TEST_CASE("a_server_that_closes_within_its_part_of_the_handshake_is_unreachable") {
+  const Cut cut = GENERATE(Cut::reset, Cut::close);
+  Behind node;
+  node.proxy.trickle(20ms, Direction::to_client);
+  SingleNodeLock locks{node.url, node.options};
+  const std::jthread closing{[&] {
+    if (eventually([&] { return node.proxy.counters().bytes_to_client >= 10; })) node.proxy.cut(cut);
+  }};
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "during the TLS handshake");
 }
 
 TEST_CASE("a_server_that_closes_in_the_handshake_is_unreachable") {
@@ -140,6 +167,30 @@ TEST_CASE("a_truncated_stream_is_a_lost_connection_and_is_replaced") {
   CHECK(node.proxy.counters().connections >= 2);
 }
 
+TEST_CASE("a_stream_that_ends_within_a_record_is_a_lost_connection_and_is_replaced") {
+  Behind node;
+  InspectableLock locks{{node.url}, node.options};
+  CHECK(locks.lock("warm-up").value().release() == Release::released);
+  REQUIRE(eventually([&] { return locks.pending() == 0 && !locks.listens(0); }));
+  const std::uint64_t before = node.proxy.counters().bytes_to_client;
+  node.proxy.trickle(20ms, Direction::to_client);
+  {
+    const std::jthread closing{[&] {
+      // The header of a record has five bytes, and what follows has more than sixteen.
+      if (eventually([&] { return node.proxy.counters().bytes_to_client >= before + 7; }))
+        node.proxy.half_close();
+    }};
+    check_refused(locks, Errc::no_quorum, NodeStatus::connection_lost, "the server closed the connection");
+  }
+  CHECK(node.proxy.counters().bytes_to_client < before + 21);
+  node.proxy.trickle(0ms, Direction::to_client);
+  CHECK(eventually([&] {
+    auto lock = locks.try_lock("r");
+    return lock && lock->release() == Release::released;
+  }));
+  CHECK(node.proxy.counters().connections >= 2);
+}
+
 TEST_CASE("servers_that_refuse_the_sessions_that_they_have_offered_are_redialled_without_them") {
   const std::string auth = GENERATE("yes", "optional", "no");
   const std::string version = GENERATE("TLSv1.2", "TLSv1.3");
@@ -165,7 +216,14 @@ TEST_CASE("a_session_is_a_reason_for_one_more_attempt_and_no_third") {
   client.ping();  // TLS 1.3 delivers the session with the answer
   client.connection.close();
   CHECK(node.proxy.counters().connections == 1);
-  node.nodes.kill(0);  // the proxy accepts connections, and resets them
+  node.proxy.set_delay(0ms, 20s);  // for the server's part of each handshake
+  const std::jthread closing{[&, seen = node.proxy.counters().bytes_to_server]() mutable {
+    for (int count = 0; count < 3; ++count) {
+      if (!eventually([&] { return node.proxy.counters().bytes_to_server > seen; })) return;
+      seen = node.proxy.counters().bytes_to_server;
+      node.proxy.cut();
+    }
+  }};
   CHECK(client.dial() == Connection::Dial::failed);
   CHECK(node.proxy.counters().connections == 3);
   CHECK(client.dial() == Connection::Dial::failed);
@@ -186,23 +244,37 @@ TEST_CASE("a_release_over_tls_arrives_although_the_client_is_destroyed_before_it
 
 TEST_CASE("deleted_locks_are_noticed_over_tls") {
   LocalNodes nodes{1, {.tls = true}};
-  Redlock locks{nodes.urls(), {.connect_timeout = 20s, .tls = nodes.tls_options()}};
-  Redlock other{nodes.urls(), {.connect_timeout = 20s, .tls = nodes.tls_options()}};
+  const Options options{.connect_timeout = 20s, .tls = nodes.tls_options(), .max_ttl = 600s};
+  InspectableLock locks{{nodes.url(0)}, options};
+  Redlock other{nodes.urls(), options};
   OneShotEvent lost;
-  auto lease = locks.lock("r", {.ttl = 60s, .on_lost = [&](redlock::Loss) { lost.set(); }}).value();
+  // Without a listener the key is read every ten seconds.
+  auto lease = locks.lock("r", {.ttl = 600s, .on_lost = [&](redlock::Loss) { lost.set(); }}).value();
   auto adopted = other.adopt({"r", lease.owner_value(), lease.fencing_token()});
   REQUIRE(adopted);
-  CHECK(adopted->release() == Release::released);
-  lost.wait();
+  REQUIRE(eventually([&] { return locks.listens(0) && locks.pending() == 0; }));
+  const auto until_lost = redlock::testing::time_of([&] {
+    CHECK(adopted->release() == Release::released);
+    lost.wait();
+  });
+  CHECK(until_lost < 5s);
 }
 
-TEST_CASE("many_commands_at_once_fill_more_than_the_socket_takes") {
+TEST_CASE("commands_that_do_not_fit_into_the_socket_arrive_over_tls") {
   Behind node;
-  SingleNodeLock locks{node.url, node.options};
-  node.proxy.set_delay(5ms, 5ms);
-  // Long names, so that a batch has many records.
-  for (int count = 0; count < 20; ++count) {
-    const std::string name = std::to_string(count) + std::string(4000, 'x');
-    CHECK(locks.lock(name, {.ttl = 60s}).value().release() == Release::released);
-  }
+  node.options.node_timeout = 60s;
+  InspectableLock locks{{node.url}, node.options};
+  CHECK(locks.lock("warm up").value().release() == Release::released);
+  REQUIRE(eventually([&] { return locks.pending() == 0; }));
+  const std::uint64_t connections = node.proxy.counters().connections;
+  node.proxy.stall(true);
+  // Each call has more records than one.
+  for (int call = 0; call < 20'000 && locks.unsent(0) < 100'000; ++call)
+    CHECK_FALSE(is_granted(locks.try_lock_for(std::string(4096, 'x'), 1ms, {.ttl = 60s})));
+  REQUIRE(locks.unsent(0) >= 100'000);
+  node.proxy.stall(false);
+  CHECK(eventually([&] { return locks.unsent(0) == 0 && locks.pending() == 0; }));
+  CHECK(node.is_free(std::string(4096, 'x')));
+  CHECK(locks.lock("r").value().release() == Release::released);
+  CHECK(node.proxy.counters().connections == connections);  // it is the same one
 }

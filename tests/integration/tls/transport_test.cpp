@@ -14,7 +14,9 @@
 #include <memory>
 #include <string>
 
+#include "io/closing_sockets.hpp"
 #include "io/tls/tls_context.hpp"
+#include "redlock/clock.hpp"
 #include "redlock/endpoint.hpp"
 #include "support/catch.hpp"
 #include "support/temp_folder.hpp"
@@ -89,7 +91,7 @@ struct Conversation {
   }
   /// What the server receives; empty if that is nothing, or the end.
   std::string arrived() {
-    std::array<char, 100> bytes{};
+    std::array<char, 20000> bytes{};
     ERR_clear_error();
     const int size = SSL_read(server.get(), bytes.data(), bytes.size());
     return {bytes.data(), static_cast<std::size_t>(std::max(size, 0))};
@@ -417,5 +419,32 @@ TEST_CASE("the_last_bytes_arrive_before_the_end") {
     CHECK(SSL_get_shutdown(conversation.server.get()) == SSL_RECEIVED_SHUTDOWN);
     conversation.answer(":1");  // the other direction is still open
     CHECK(conversation.received() == ":1");
+  }
+}
+
+TEST_CASE("a_record_of_which_a_part_was_sent_arrives_before_the_end") {
+  const Setting setting;
+  for (const int version : versions) {
+    const OwnServer server{setting.certificate, version};
+    const auto client = TlsContext::make(setting.options);
+    Conversation conversation{server, *client};
+    conversation.talk();
+    std::size_t sent = 0;
+    while (!conversation.client->has_unsent())
+      sent += conversation.client->send(std::string(16000, 'x')).value();
+    redlock::detail::ClosingSockets closing;
+    const auto until = redlock::Clock::now() + std::chrono::hours{1};
+    closing.add(std::move(conversation.client), redlock::detail::WipedString{"RELEASE"}, until);
+    std::string all;
+    const auto has_end = [&] { return SSL_get_shutdown(conversation.server.get()) == SSL_RECEIVED_SHUTDOWN; };
+    while (!has_end() && all.size() <= sent + 7) {
+      const std::string part = conversation.arrived();
+      if (part.empty()) closing.proceed(redlock::Clock::now());
+      all += part;
+      if (part.empty() && closing.empty()) break;
+    }
+    CHECK(has_end());
+    CHECK(all == std::string(sent, 'x') + "RELEASE");
+    CHECK_FALSE(closing.empty());  // it reads to the end of the stream
   }
 }
