@@ -49,6 +49,10 @@ class Connection {
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const {
     return transport_->certificate_end();
   }
+  /// When the client's certificate ends; none if it has none. Precondition: open.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> own_certificate_end() const {
+    return transport_->own_certificate_end();
+  }
 
   /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken. Precondition:
   /// open, as for `receive`.

@@ -52,6 +52,10 @@ class Transport {
   [[nodiscard]] virtual std::optional<std::chrono::sys_seconds> certificate_end() const {
     return std::nullopt;
   }
+  /// When the certificate ends that the server gets of the client if it asks for one. None if there is none.
+  [[nodiscard]] virtual std::optional<std::chrono::sys_seconds> own_certificate_end() const {
+    return std::nullopt;
+  }
 
   /// Why `send` or `receive` failed.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }

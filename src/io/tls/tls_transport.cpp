@@ -24,6 +24,13 @@ constexpr std::size_t most_unsent = 131072;
 /// After so much was read in one turn, others get theirs.
 constexpr int most_steps = 16;
 
+/// When the certificate ends, if there is one.
+std::optional<std::chrono::sys_seconds> end_of(const X509* certificate) {
+  std::tm parts{};
+  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) return std::nullopt;
+  return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&parts)}};
+}
+
 /// Before each call whose failure SSL_get_error is to explain: it looks at all errors of the thread. To look whether there
 /// are any takes a tenth of the time of ERR_clear_error.
 void forget_errors() {
@@ -234,10 +241,11 @@ bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted
 }
 
 std::optional<std::chrono::sys_seconds> TlsTransport::certificate_end() const {
-  const X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
-  std::tm parts{};
-  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) return std::nullopt;
-  return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&parts)}};
+  return end_of(SSL_get0_peer_certificate(ssl_.get()));
+}
+
+std::optional<std::chrono::sys_seconds> TlsTransport::own_certificate_end() const {
+  return end_of(SSL_get_certificate(ssl_.get()));
 }
 
 void TlsTransport::end_output() noexcept try {

@@ -36,6 +36,7 @@ class TlsTransport final : public PlainTransport {
   Received receive(char* bytes, std::size_t size) override;
   void end_output() noexcept override;
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const override;
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> own_certificate_end() const override;
 
  private:
   struct Free {

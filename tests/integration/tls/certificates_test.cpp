@@ -176,6 +176,26 @@ TEST_CASE("the_end_of_a_certificate_is_an_event") {
   CHECK_FALSE(seen[0].ends_soon);
 }
 
+TEST_CASE("the_end_of_the_client_s_certificate_is_an_event") {
+  const Authorities all;
+  Server server{all.trusted.issue("server"), {"--tls-ca-cert-file", all.trusted.own().cert_file}};
+  const Certificate own = all.trusted.issue("client", {.until = "20890102030405Z"});
+  TlsOptions options = all.options;
+  options.cert_file = own.cert_file;
+  options.key_file = own.key_file;
+  const auto observer = std::make_shared<RecordingObserver>();
+  {
+    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
+    locks_work(locks);
+  }
+  const auto seen = observer->certificates();
+  REQUIRE(seen.size() == 2);
+  CHECK_FALSE(seen[0].is_own);
+  CHECK(seen[1].is_own);
+  CHECK(seen[1].node == server.nodes.url(0));
+  CHECK(seen[1].end == std::chrono::sys_days{std::chrono::year{2089} / 1 / 2} + 3h + 4min + 5s);
+}
+
 TEST_CASE("a_client_certificate_that_is_replaced_on_disk_is_shown_at_the_next_dial") {
   const Authorities all;
   Server server{all.trusted.issue("server"),
