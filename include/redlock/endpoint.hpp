@@ -30,13 +30,14 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, TlsVersion);
 ///
 /// The certificate of a server must be valid, be from a CA that is trusted, and name the host or the IP address of the
 /// endpoint among its subject alternative names. Files are in PEM format and are read when the client is made, which throws
-/// `Error` (invalid_argument) if one of them cannot be used. Files that are replaced later are taken by the next connection
-/// that is made.
+/// `Error` (invalid_argument) if one of them cannot be used. Files that are replaced or overwritten later are taken by the
+/// next connection that is made.
 struct TlsOptions {
   /// The certificates of the CAs that are trusted, in one file. Default, if `ca_path` is empty too: the CAs that the
   /// system trusts.
   std::string ca_file = {};
-  /// A folder with such certificates, one a file, as `openssl rehash` names them.
+  /// A folder with such certificates, as `openssl rehash` names their files: `4f06f81d.0`, 8 hex digits, a dot and a number.
+  /// Files and links with other names are ignored; without any such file, the folder cannot be used.
   std::string ca_path = {};
 
   /// The client's certificate, with those between it and its CA behind it, for servers that ask for one
@@ -45,8 +46,9 @@ struct TlsOptions {
   /// The private key of that certificate, without a passphrase.
   std::string key_file = {};
 
-  /// The host name or IP address that the certificate must be for, and that the server is told (SNI). Default: the host
-  /// of the endpoint.
+  /// The host name or IP address that the certificate must be for. The server is told a host name (SNI). At most 255 bytes:
+  /// an IP address, or a name of letters, digits, '-', '_' and '.' that does not begin with '.'. Default: the host of the
+  /// endpoint.
   std::string server_name = {};
 
   TlsVersion min_version = TlsVersion::tls_1_2;

@@ -264,6 +264,9 @@ struct Configuration {
   /// | `REDLOCK_TLS_CERT`      | `Options::tls.cert_file`                                                            |
   /// | `REDLOCK_TLS_KEY`       | `Options::tls.key_file`                                                             |
   /// | `REDLOCK_TLS_SERVER_NAME` | `Options::tls.server_name`                                                        |
+  /// | `REDLOCK_TLS_MIN_VERSION` | `1.2` or `1.3`: `Options::tls.min_version`                                        |
+  /// | `REDLOCK_TLS_CIPHERS`   | `Options::tls.ciphers`                                                              |
+  /// | `REDLOCK_TLS_CIPHERSUITES` | `Options::tls.ciphersuites`                                                      |
   /// | `REDLOCK_TLS_INSECURE_SKIP_VERIFY` | `1` or `0`: `Options::tls.insecure_skip_verify`                          |
   ///
   /// `REDLOCK_NODES` comes before any file. Of the two default files, the first one that can be read and names nodes

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "os/system_error.hpp"
 #include "redlock/error.hpp"
@@ -40,6 +41,7 @@ short Connection::events(bool has_unsent) const noexcept {
 }
 
 Connection::Dial Connection::dial() try {
+  may_resume_ = true;
   if (endpoint_.transport() == Endpoint::Transport::tls && !tls_)
     tls_ = TlsContext::make(endpoint_.tls_options().value_or(TlsOptions{}));
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
@@ -104,7 +106,9 @@ Connection::Dial Connection::connect_next() {
 Connection::Dial Connection::secure() {
   Descriptor socket = std::exchange(socket_, Descriptor{});
   if (tls_)
-    transport_ = tls_->secure(std::move(socket), endpoint_);
+    transport_ = tls_->secure(
+        std::move(socket), endpoint_,
+        std::exchange(may_resume_, true) ? TlsContext::Resumption::offered : TlsContext::Resumption::none);
   else
     transport_ = std::make_unique<PlainTransport>(std::move(socket));
   state_ = State::securing;
@@ -114,9 +118,13 @@ Connection::Dial Connection::secure() {
 Connection::Dial Connection::shake_hands() {
   const Transport::Handshake progress = transport_->shake_hands();
   if (progress == Transport::Handshake::pending) return Dial::pending;
-  if (progress == Transport::Handshake::failed) {
+  if (progress != Transport::Handshake::done) {
     take_trouble();
     transport_.reset();
+    if (progress == Transport::Handshake::again) {  // the same address once more, without the session
+      may_resume_ = false;
+      --next_address_;
+    }
     return connect_next();
   }
   state_ = State::open;

@@ -49,6 +49,10 @@ class Connection {
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const {
     return transport_->certificate_end();
   }
+  /// When the client's certificate ends; none if it has none. Precondition: open.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> own_certificate_end() const {
+    return transport_->own_certificate_end();
+  }
 
   /// How much was taken; less than all when the socket's buffer is full. None: the connection is broken. Precondition:
   /// open, as for `receive`.
@@ -100,6 +104,7 @@ class Connection {
   std::size_t next_address_ = 0;
   Descriptor socket_;  // while connecting
   std::shared_ptr<TlsContext> tls_;
+  bool may_resume_ = true;                // the next handshake may resume a session
   std::unique_ptr<Transport> transport_;  // while securing and open
   std::unique_ptr<Reader> reader_;
   core::Trouble trouble_;

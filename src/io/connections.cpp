@@ -186,17 +186,22 @@ void Connections::dial(ConnectionIndex which, Connection::Dial outcome, Time now
   note_change(which);
   if (outcome == Connection::Dial::connected) {
     engine_.connected(which);
-    note_certificate(which, now);
+    note_certificates(which, now);
   }
   if (outcome == Connection::Dial::failed) engine_.disconnected(which, all_[which].trouble(), now);
 }
 
-void Connections::note_certificate(ConnectionIndex which, Time now) {
-  const std::optional<std::chrono::sys_seconds> end = all_[which].certificate_end();
-  if (!end || !engine_.observer()) return;
+void Connections::note_certificates(ConnectionIndex which, Time now) {
+  if (!engine_.observer()) return;
   const auto wall_now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  certificates_.note(which % engine_.nodes(), engine_.session(which).name(), *end, now, wall_now,
-                     *engine_.observer());
+  const auto note = [&](std::optional<std::chrono::sys_seconds> end, bool is_own) {
+    if (end)
+      certificates_.note(which % engine_.nodes(),
+                         {.node = engine_.session(which).name(), .end = *end, .is_own = is_own}, now,
+                         wall_now, *engine_.observer());
+  };
+  note(all_[which].certificate_end(), false);
+  note(all_[which].own_certificate_end(), true);
 }
 
 void Connections::note_change(ConnectionIndex which) noexcept {

@@ -69,7 +69,7 @@ class Connections {
   [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, const pollfd&,
                                      const core::Operation* awaited) const noexcept;
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
-  void note_certificate(core::ConnectionIndex, core::Time now);
+  void note_certificates(core::ConnectionIndex, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
   [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
   void handle_one(core::ConnectionIndex, core::Time now);

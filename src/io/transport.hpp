@@ -23,7 +23,8 @@ class Transport {
   /// The descriptor to poll.
   [[nodiscard]] int fd() const noexcept { return socket_.get(); }
 
-  enum class Handshake { pending, done, failed };
+  /// `again`: it failed, perhaps only because of what an earlier connection has left. One that does without it may succeed.
+  enum class Handshake { pending, done, failed, again };
   /// Does what must be done before `send` and `receive`, in steps: call it again when the socket is ready.
   virtual Handshake shake_hands() { return Handshake::done; }
 
@@ -49,6 +50,10 @@ class Transport {
 
   /// After the handshake: when the server's certificate ends. None without TLS.
   [[nodiscard]] virtual std::optional<std::chrono::sys_seconds> certificate_end() const {
+    return std::nullopt;
+  }
+  /// When the certificate ends that the server gets of the client if it asks for one. None if there is none.
+  [[nodiscard]] virtual std::optional<std::chrono::sys_seconds> own_certificate_end() const {
     return std::nullopt;
   }
 

@@ -124,6 +124,7 @@ struct Prometheus::Counts {
   Counter troubles;
   Counter reconnects;
   Counter certificate_ends;
+  Counter own_certificate_ends;
   Counter dropped;
 };
 
@@ -156,6 +157,9 @@ std::string Prometheus::text() const {
   all.add("redlock_node_reconnects_total", "Connections to a node after the first one.", counts_->reconnects);
   all.add("redlock_node_certificate_end_seconds",
           "When the certificate of a node ends, in seconds since 1970.", counts_->certificate_ends, "gauge");
+  all.add("redlock_client_certificate_end_seconds",
+          "When the certificate of the client for a node ends, in seconds since 1970.",
+          counts_->own_certificate_ends, "gauge");
   all.add("redlock_observer_dropped_total", "Events dropped because they came too fast.", counts_->dropped);
   return all.take();
 }
@@ -228,7 +232,8 @@ void Prometheus::node_changed(const Node& event) {
 void Prometheus::certificate_seen(const Certificate& event) {
   const std::lock_guard lock{counts_->mutex};
   const auto end = std::max(event.end.time_since_epoch(), std::chrono::seconds{0});
-  counts_->certificate_ends.set(label("node", event.node), static_cast<std::uint64_t>(end.count()));
+  Counter& ends = event.is_own ? counts_->own_certificate_ends : counts_->certificate_ends;
+  ends.set(label("node", event.node), static_cast<std::uint64_t>(end.count()));
 }
 
 void Prometheus::dropped(std::uint64_t events) {

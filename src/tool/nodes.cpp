@@ -47,12 +47,22 @@ Options options_of(const NodeChoice& choice) {
     if (name == "REDLOCK_TLS_CERT" && choice.cert_file) return choice.cert_file;
     if (name == "REDLOCK_TLS_KEY" && choice.key_file) return choice.key_file;
     if (name == "REDLOCK_TLS_SERVER_NAME" && choice.server_name) return choice.server_name;
+    if (name == "REDLOCK_TLS_MIN_VERSION" && choice.tls_min_version) return choice.tls_min_version;
+    if (name == "REDLOCK_TLS_CIPHERS" && choice.ciphers) return choice.ciphers;
+    if (name == "REDLOCK_TLS_CIPHERSUITES" && choice.ciphersuites) return choice.ciphersuites;
     if (name == "REDLOCK_TLS_INSECURE_SKIP_VERIFY" && choice.insecure_skip_verify) return "1";
     return detail::process_variable(std::string{name}.c_str());
   };
   Options options = detail::options_of(variable, {});
   if (choice.max_ttl) options.max_ttl = *choice.max_ttl;
   return options;
+}
+
+/// Precondition: the node has its TLS options.
+bool has_secret(const Endpoint& node) {
+  const bool has_key = node.transport() == Endpoint::Transport::tls && node.tls_options() &&
+                       !node.tls_options()->key_file.empty();
+  return has_key || !node.password().empty();
 }
 
 }  // namespace
@@ -80,9 +90,8 @@ Nodes choose_nodes(const NodeChoice& choice) {
   // Not all connections are made by a client with these options.
   for (Endpoint& node : nodes.endpoints)
     if (!node.tls_options()) node = node.with(nodes.options.tls);
-  const auto has_password = [](const Endpoint& node) { return !node.password().empty(); };
-  // Keeps passwords out of core dumps, and from other processes of this user.
-  if (nodes.options.credentials || std::ranges::any_of(nodes.endpoints, has_password))
+  // Keeps passwords and private keys out of core dumps, and from other processes of this user.
+  if (nodes.options.credentials || std::ranges::any_of(nodes.endpoints, has_secret))
     ::prctl(PR_SET_DUMPABLE, 0);
   return nodes;
 }

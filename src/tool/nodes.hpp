@@ -25,12 +25,15 @@ struct NodeChoice {
   std::optional<std::chrono::nanoseconds> max_ttl = {};  ///< `--max-ttl`
   std::optional<std::string> key_prefix = {};            ///< `--key-prefix`
 
-  std::optional<std::string> ca_file = {};      ///< `--cacert`
-  std::optional<std::string> ca_path = {};      ///< `--cacertdir`
-  std::optional<std::string> cert_file = {};    ///< `--cert`
-  std::optional<std::string> key_file = {};     ///< `--key`
-  std::optional<std::string> server_name = {};  ///< `--server-name`
-  bool insecure_skip_verify = false;            ///< `--insecure-skip-verify`
+  std::optional<std::string> ca_file = {};          ///< `--cacert`
+  std::optional<std::string> ca_path = {};          ///< `--cacertdir`
+  std::optional<std::string> cert_file = {};        ///< `--cert`
+  std::optional<std::string> key_file = {};         ///< `--key`
+  std::optional<std::string> server_name = {};      ///< `--server-name`
+  std::optional<std::string> tls_min_version = {};  ///< `--tls-min-version`
+  std::optional<std::string> ciphers = {};          ///< `--tls-ciphers`
+  std::optional<std::string> ciphersuites = {};     ///< `--tls-ciphersuites`
+  bool insecure_skip_verify = false;                ///< `--insecure-skip-verify`
 };
 
 /// The nodes, the options on which all their users must agree, and the private servers started for them, if any. The
@@ -49,7 +52,8 @@ struct Nodes {
 
 /// Takes the nodes from `--local`, `--node` or `--nodes-file`, and what the command line does not say from the
 /// environment: see `Configuration::from_environment`. With `--local` it blocks until the private servers answer. If a
-/// node has a password, or there is a file with one, this process leaves no core dump from then on. Throws
+/// node has a password, or there is a file with one, or a private key for a node, this process leaves no core dump from then
+/// on. Throws
 /// `redlock::Error` (invalid_argument) if there are no nodes, if they are given in more than one way, or if any of it is
 /// invalid.
 [[nodiscard]] Nodes choose_nodes(const NodeChoice&);

@@ -93,11 +93,14 @@ Facts handshakes(unsigned count) {
     return prepare(std::make_unique<detail::PlainTransport>(connect(plain_server.port(0))));
   };
   const auto tls = TlsContext::make(server.tls_options());
-  const auto resumed = [&] { return prepare(tls->secure(connect(server.port(0)), Endpoint{server.url(0)})); };
+  const auto secure = [&](const Endpoint& address) {
+    return prepare(tls->secure(connect(server.port(0)), address, TlsContext::Resumption::offered));
+  };
+  const auto resumed = [&] { return secure(Endpoint{server.url(0)}); };
   // There is no session for an address that was not used before.
   auto full = [&, port = std::uint16_t{0}]() mutable {
     const Endpoint unused{"rediss://127.0.0.1:" + std::to_string(++port)};
-    return prepare(tls->secure(connect(server.port(0)), unused));
+    return secure(unused);
   };
   Facts facts;
   add_memory(facts, "plain_connection", count, open);

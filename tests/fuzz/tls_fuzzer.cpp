@@ -193,6 +193,7 @@ class Connection {
     client_ = std::make_unique<TlsTransport>(Descriptor{ends[0]}, shared.client, "127.0.0.1:6379",
                                              settings.has_other_name ? "localhost" : "127.0.0.1",
                                              settings.verifies);
+    client_->resume();
     SSL_set_min_proto_version(server_.get(), settings.version);
     SSL_set_max_proto_version(server_.get(), settings.version);
     SSL_set_bio(server_.get(), BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
@@ -346,7 +347,8 @@ class Connection {
   }
   void shake_hands() {
     handshake_ = client_->shake_hands();
-    if (handshake_ == Handshake::failed) return fail(NodeStatus::unreachable);
+    if (handshake_ == Handshake::failed || handshake_ == Handshake::again)
+      return fail(NodeStatus::unreachable);
     if (handshake_ == Handshake::pending) return;
     must(!refuses(), "a certificate for another name is refused");
     must(client_->certificate_end() == certificate_end, "the certificate is the server's");

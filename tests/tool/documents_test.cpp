@@ -85,6 +85,7 @@ Metrics all_metrics() {
   metrics.node_changed(
       {.node = "redis://a:1", .trouble = redlock::NodeStatus::timed_out, .reconnected = true});
   metrics.certificate_seen({.node = "redis://a:1"});
+  metrics.certificate_seen({.node = "redis://a:1", .is_own = true});
   metrics.dropped(1);
 
   Metrics all;
@@ -192,6 +193,7 @@ TEST_CASE("bash_completes_the_options_of_redlock_and_then_the_command") {
         "run elect leader status list watch release revoke check nodes acl --help --version\n");
   CHECK(completed("redlock run --kill") == "--kill-after\n");
   CHECK(completed("redlock run --sh") == "--shared\n");
+  CHECK(completed("redlock run --tls-min-version ''") == "1.2 1.3\n");
   CHECK(completed("redlock acl --for sh") == "shared\n");
   CHECK(completed("redlock status --j") == "--json\n");
   CHECK(completed("redlock run --ttl ''") == "\n");

@@ -47,6 +47,9 @@ class Program {
 /// The words of a call of the command `redlock` that was built with these tests: `tool({"run", …})`.
 [[nodiscard]] std::vector<std::string> tool(std::vector<std::string> arguments);
 [[nodiscard]] std::string nodes_variable(const std::vector<std::string>& urls);
+/// Words that run the program that follows them as a user without rights, if this one is root: the kernel then says by the
+/// owner of /proc/ID/environ whether that program leaves core dumps. Empty if this user is not root.
+[[nodiscard]] std::vector<std::string> without_rights();
 /// Runs `redlock` to its end, with `urls` in REDLOCK_NODES.
 Program::Ending run_tool(std::vector<std::string> arguments, const std::vector<std::string>& urls = {});
 

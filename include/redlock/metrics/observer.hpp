@@ -123,12 +123,14 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void node_changed(const Node&) {}
 
-  /// The certificate of a node's server. Reported when it is first seen, and if it did not end soon then, once more when it
-  /// does. A client that is not used reports nothing.
+  /// The certificate of a node's server, or the client's for that node (`TlsOptions::cert_file`). Reported when it is first
+  /// used in a connection, and if it did not end soon then, once more when it does. A client that is not used reports
+  /// nothing.
   struct Certificate {
     std::string node = {};           ///< The endpoint, without credentials.
-    std::chrono::sys_seconds end{};  ///< From then on the server is refused.
+    std::chrono::sys_seconds end{};  ///< From then on the server is refused, or refuses the client.
     bool ends_soon = false;          ///< Within 30 days.
+    bool is_own = false;             ///< It is the client's.
   };
   virtual void certificate_seen(const Certificate&) {}
 

@@ -33,6 +33,7 @@ inline namespace v1 {
 /// | redlock_node_troubles_total          | counter   | node, status  | how often the node stopped voting or failed        |
 /// | redlock_node_reconnects_total        | counter   | node          | connections after the first                        |
 /// | redlock_node_certificate_end_seconds | gauge     | node          | when the node's certificate ends, since 1970       |
+/// | redlock_client_certificate_end_seconds | gauge   | node          | the same for the client's own, shown to the node   |
 /// | redlock_observer_dropped_total       | counter   |               | events dropped because they came too fast          |
 ///
 /// `kind` is that of `Observer::Kind`. The lines of a kind appear with its first event.

@@ -11,15 +11,17 @@ constexpr std::chrono::years longest{100};
 
 }  // namespace
 
-void CertificateEnds::note(core::NodeIndex node, const std::string& name, std::chrono::sys_seconds end,
-                           core::Time now, std::chrono::sys_seconds wall_now, Observer& observer) {
-  Seen& seen = seen_[node];
-  if (seen.end == end) return;
-  const std::chrono::seconds left = std::min<std::chrono::seconds>(end - soon - wall_now, longest);
+void CertificateEnds::note(core::NodeIndex node, const Observer::Certificate& certificate, core::Time now,
+                           std::chrono::sys_seconds wall_now, Observer& observer) {
+  Seen& seen = seen_[2 * node + (certificate.is_own ? 1 : 0)];
+  if (seen.certificate && seen.certificate->end == certificate.end) return;
+  const std::chrono::seconds left =
+      std::min<std::chrono::seconds>(certificate.end - soon - wall_now, longest);
   const bool ends_soon = left <= std::chrono::seconds{0};
-  seen = {name, end, ends_soon ? core::never : now + left};
+  seen = {certificate, ends_soon ? core::never : now + left};
+  seen.certificate->ends_soon = ends_soon;
   next_ = std::min(next_, seen.soon_at);
-  observer.certificate_seen({name, end, ends_soon});
+  observer.certificate_seen(*seen.certificate);
 }
 
 void CertificateEnds::on_time(core::Time now, Observer& observer) {
@@ -27,7 +29,8 @@ void CertificateEnds::on_time(core::Time now, Observer& observer) {
   next_ = core::never;
   for (Seen& seen : seen_) {
     if (now >= seen.soon_at) {
-      observer.certificate_seen({seen.name, *seen.end, true});
+      seen.certificate->ends_soon = true;
+      observer.certificate_seen(*seen.certificate);
       seen.soon_at = core::never;
     }
     next_ = std::min(next_, seen.soon_at);

@@ -39,11 +39,14 @@ class OpensslContext final : public TlsContext {
     return why_old_;
   }
 
-  std::unique_ptr<Transport> secure(Descriptor socket, const Endpoint& endpoint) override {
+  std::unique_ptr<Transport> secure(Descriptor socket, const Endpoint& endpoint,
+                                    Resumption resumption) override {
     const std::string& name = options_.server_name.empty() ? endpoint.host() : options_.server_name;
     const bool verifies = !options_.insecure_skip_verify;
-    return std::make_unique<TlsTransport>(std::move(socket), material(), endpoint.to_string(), name,
-                                          verifies);
+    auto transport =
+        std::make_unique<TlsTransport>(std::move(socket), material(), endpoint.to_string(), name, verifies);
+    if (resumption == Resumption::offered) transport->resume();
+    return transport;
   }
 
  private:

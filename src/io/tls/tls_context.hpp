@@ -24,9 +24,11 @@ class TlsContext {
   /// Why replaced files are not used; empty if they are.
   [[nodiscard]] virtual std::string why_old() const = 0;
 
-  /// Returns the transport over a socket that is connected to the endpoint. It has yet to shake hands, and resumes the
-  /// last session with that endpoint if the server agrees.
-  [[nodiscard]] virtual std::unique_ptr<Transport> secure(Descriptor socket, const Endpoint& endpoint) = 0;
+  enum class Resumption { offered, none };
+  /// Returns the transport over a socket that is connected to the endpoint. It has yet to shake hands. If a resumption is
+  /// offered, and there was a session with that endpoint, it is resumed if the server agrees.
+  [[nodiscard]] virtual std::unique_ptr<Transport> secure(Descriptor socket, const Endpoint& endpoint,
+                                                          Resumption) = 0;
 };
 
 }  // namespace redlock::inline v1::detail

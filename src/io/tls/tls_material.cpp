@@ -1,13 +1,14 @@
 #include "io/tls/tls_material.hpp"
 
 #include <openssl/err.h>
-#include <openssl/x509_vfy.h>
 #include <sys/stat.h>
 
 #include <new>
 
+#include "io/tls/server_name.hpp"
 #include "io/tls/tls_transport.hpp"
 #include "io/tls/tls_trouble.hpp"
+#include "io/tls/trusted_files.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
@@ -19,17 +20,20 @@ namespace {
 
 using Context = std::unique_ptr<SSL_CTX, FreeTls>;
 
-bool trusts_system(const TlsOptions& options) { return options.ca_file.empty() && options.ca_path.empty(); }
-
 void trust(SSL_CTX* context, const TlsOptions& options) {
-  if (trusts_system(options)) {
-    if (SSL_CTX_set_default_verify_paths(context) != 1) unusable("the CAs of the system", "");
-    return;
-  }
-  if (!options.ca_file.empty() && SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1)
-    unusable("ca_file", options.ca_file);
-  if (!options.ca_path.empty() && SSL_CTX_load_verify_dir(context, options.ca_path.c_str()) != 1)
-    unusable("ca_path", options.ca_path);
+  const TrustedFiles files = trusted_files(options);
+  const auto load = [&](const char* option, const std::string& path) {
+    if (SSL_CTX_load_verify_file(context, path.c_str()) == 1) return;
+    if (!files.is_system) unusable(option, path);
+    ERR_clear_error();
+  };
+  if (!files.file.empty()) load("ca_file", files.file);
+  for (const std::string& path : files.from_folders) load("ca_path", path);
+  if (files.is_system || options.ca_path.empty() || !files.from_folders.empty()) return;
+  throw Error{Errc::invalid_argument,
+              "ca_path " + options.ca_path +
+                  ": no file that can be found there is named as `openssl rehash` names certificates (8 hex "
+                  "digits, a dot and a number)"};
 }
 
 void identify(SSL_CTX* context, const TlsOptions& options) {
@@ -45,6 +49,7 @@ void identify(SSL_CTX* context, const TlsOptions& options) {
 }
 
 Context make_context(const TlsOptions& options) {
+  check_server_name(options.server_name);
   // Not at exit: threads of a client that is never destroyed may use OpenSSL until the process has ended.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
   ERR_clear_error();
@@ -79,10 +84,11 @@ std::shared_ptr<TlsMaterial> read_material(const TlsOptions& options) {
 }
 
 FileStamps stamps_of(const TlsOptions& options) {
-  const bool is_system = trusts_system(options);
-  return {stamp_of(is_system ? X509_get_default_cert_file() : options.ca_file),
-          stamp_of(is_system ? X509_get_default_cert_dir() : options.ca_path), stamp_of(options.cert_file),
-          stamp_of(options.key_file)};
+  const TrustedFiles trusted = trusted_files(options);
+  FileStamps stamps{stamp_of(options.cert_file), stamp_of(options.key_file), stamp_of(trusted.file)};
+  for (const std::string& path : trusted.folders) stamps.push_back(stamp_of(path));
+  for (const std::string& path : trusted.from_folders) stamps.push_back(stamp_of(path));
+  return stamps;
 }
 
 }  // namespace redlock::inline v1::detail

@@ -3,10 +3,10 @@
 
 #include <openssl/ssl.h>
 
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "redlock/endpoint.hpp"
 
@@ -44,9 +44,9 @@ struct FileStamp {
 
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
-using FileStamps = std::array<FileStamp, 4>;
+using FileStamps = std::vector<FileStamp>;
 
-/// Returns the stamps of the files that `read_material` reads.
+/// Returns the stamps of the files that `read_material` reads, and of the folders that it searches.
 [[nodiscard]] FileStamps stamps_of(const TlsOptions&);
 
 }  // namespace redlock::inline v1::detail

@@ -1,6 +1,5 @@
 #include "io/tls/tls_transport.hpp"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
@@ -11,6 +10,7 @@
 #include <new>
 #include <utility>
 
+#include "io/tls/server_name.hpp"
 #include "io/tls/tls_trouble.hpp"
 
 namespace redlock::inline v1::detail {
@@ -24,10 +24,11 @@ constexpr std::size_t most_unsent = 131072;
 /// After so much was read in one turn, others get theirs.
 constexpr int most_steps = 16;
 
-bool is_ip_address(const std::string& name) {
-  std::array<unsigned char, sizeof(in6_addr)> ignored{};
-  return ::inet_pton(AF_INET, name.c_str(), ignored.data()) == 1 ||
-         ::inet_pton(AF_INET6, name.c_str(), ignored.data()) == 1;
+/// When the certificate ends, if there is one.
+std::optional<std::chrono::sys_seconds> end_of(const X509* certificate) {
+  std::tm parts{};
+  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) return std::nullopt;
+  return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&parts)}};
 }
 
 /// Before each call whose failure SSL_get_error is to explain: it looks at all errors of the thread. To look whether there
@@ -44,7 +45,7 @@ TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> mater
       material_{std::move(material)},
       session_{material_->sessions[address]},
       ssl_{SSL_new(material_->context.get())},
-      name_{name.substr(0, name.find('%'))} {  // without the zone of an IPv6 address
+      name_{without_zone(name)} {
   BIO* const socket_of_ssl = BIO_new(material_->socket.get());
   if (ssl_) SSL_set_bio(ssl_.get(), socket_of_ssl, socket_of_ssl);  // takes it
   if (!ssl_ || !socket_of_ssl) throw std::bad_alloc{};
@@ -54,10 +55,10 @@ TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> mater
   SSL_set_verify(ssl_.get(), verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                  verifies ? &TlsTransport::check : nullptr);
   expect(name_);
-  resume();
 }
 
-/// Has the certificate checked against the name, and tells a host name to the server.
+/// Has the certificate checked against the name, and tells a host name to the server. The host of an endpoint may be longer
+/// than any that a server can be told.
 void TlsTransport::expect(const std::string& name) {
   X509_VERIFY_PARAM* const rules = SSL_get0_param(ssl_.get());
   // The common name of a subject does not count: RFC 9525.
@@ -66,16 +67,17 @@ void TlsTransport::expect(const std::string& name) {
   const bool is_set = is_ip_address(name)
                           ? X509_VERIFY_PARAM_set1_ip_asc(rules, name.c_str()) == 1
                           : X509_VERIFY_PARAM_set1_host(rules, name.data(), name.size()) == 1 &&
-                                SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1;
+                                (name.size() > longest_server_name ||
+                                 SSL_set_tlsext_host_name(ssl_.get(), name.c_str()) == 1);
   if (!is_set) throw std::bad_alloc{};
 }
 
-/// Offers the last session to the server. It has no certificate to check again, so its time is checked here.
+/// There will be no certificate to check again, so its time is checked here.
 void TlsTransport::resume() {
   if (!session_) return;
   const X509* const certificate = SSL_SESSION_get0_peer(session_.get());
   if (certificate && X509_cmp_current_time(X509_get0_notAfter(certificate)) > 0)
-    SSL_set_session(ssl_.get(), session_.get());
+    offers_session_ = SSL_set_session(ssl_.get(), session_.get()) == 1;
 }
 
 int TlsTransport::keep(SSL* ssl, SSL_SESSION* session) noexcept {
@@ -158,18 +160,24 @@ Transport::Handshake TlsTransport::shake_hands() {
     const int result = SSL_do_handshake(ssl_.get());
     const bool is_waiting = result != 1 && SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ;
     if (result != 1 && !is_waiting) {
-      session_.reset();
       fail(trouble_of_tls(refusal_));
-      return Handshake::failed;
+      return give_up();
     }
     if (has_broken_output_ || got_.ended) {
       fail({NodeStatus::unreachable, trouble().message + " during the TLS handshake"});
-      return Handshake::failed;
+      return give_up();
     }
     if (result == 1) return Handshake::done;
     if (got_.size == 0) return Handshake::pending;
   }
   return Handshake::pending;
+}
+
+/// The reason may be the session: Redis with `tls-session-caching no` and client certificates offers sessions, and then
+/// ends a handshake that wants to resume one. A certificate was only checked because there was no resumption.
+Transport::Handshake TlsTransport::give_up() noexcept {
+  session_.reset();
+  return offers_session_ && refusal_.empty() ? Handshake::again : Handshake::failed;
 }
 
 std::optional<std::size_t> TlsTransport::send(std::string_view bytes) {
@@ -233,10 +241,11 @@ bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted
 }
 
 std::optional<std::chrono::sys_seconds> TlsTransport::certificate_end() const {
-  const X509* const certificate = SSL_get0_peer_certificate(ssl_.get());
-  std::tm parts{};
-  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &parts) != 1) return std::nullopt;
-  return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&parts)}};
+  return end_of(SSL_get0_peer_certificate(ssl_.get()));
+}
+
+std::optional<std::chrono::sys_seconds> TlsTransport::own_certificate_end() const {
+  return end_of(SSL_get_certificate(ssl_.get()));
 }
 
 void TlsTransport::end_output() noexcept try {

@@ -22,6 +22,9 @@ class TlsTransport final : public PlainTransport {
   /// it `verifies`.
   TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> material, const std::string& address,
                const std::string& name, bool verifies);
+  /// Offers the last session to the server. Precondition: before the handshake. A handshake that fails then forgets the
+  /// session, and returns `again`: some servers offer sessions that they refuse later.
+  void resume();
   /// OpenSSL calls this with each session that the server offers for later handshakes.
   static int keep(SSL*, SSL_SESSION*) noexcept;
   /// Through it OpenSSL uses the sockets of these transports. Throws std::bad_alloc.
@@ -33,6 +36,7 @@ class TlsTransport final : public PlainTransport {
   Received receive(char* bytes, std::size_t size) override;
   void end_output() noexcept override;
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const override;
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> own_certificate_end() const override;
 
  private:
   struct Free {
@@ -44,7 +48,6 @@ class TlsTransport final : public PlainTransport {
   };
 
   void expect(const std::string& name);
-  void resume();
   static int check(int is_good, X509_STORE_CTX* chain) noexcept;
   static int read(BIO*, char* bytes, int size) noexcept;
   static int write(BIO*, const char* bytes, int size) noexcept;
@@ -55,6 +58,7 @@ class TlsTransport final : public PlainTransport {
   }
   std::size_t write(std::string_view encrypted);
   bool flush();
+  Handshake give_up() noexcept;
   bool has_little_unsent();
   bool decrypt(char* bytes, std::size_t size, std::size_t& decrypted);
   std::optional<std::size_t> explain_broken_output();
@@ -64,6 +68,7 @@ class TlsTransport final : public PlainTransport {
   std::unique_ptr<SSL, Free> ssl_;
   bool may_read_ = false;  // OpenSSL may read the socket, once
   Received got_;           // when it did
+  bool offers_session_ = false;
   std::string name_;
   std::string refusal_;  // why the certificate is not accepted
   std::string unsent_;   // of what was encrypted

@@ -6,7 +6,9 @@ namespace {
 
 void add_tls(CLI::App& command, NodeChoice& nodes) {
   const auto add = [&command](const char* name, std::optional<std::string>& value, const char* type,
-                              const char* text) { command.add_option(name, value, text)->type_name(type); };
+                              const char* text) {
+    return command.add_option(name, value, text)->type_name(type);
+  };
   add("--cacert", nodes.ca_file, "FILE",
       "the CAs that are trusted with nodes rediss://… (default: REDLOCK_TLS_CACERT, else those of\nthe "
       "system)");
@@ -18,6 +20,15 @@ void add_tls(CLI::App& command, NodeChoice& nodes) {
   add("--server-name", nodes.server_name, "NAME",
       "the name that the nodes' certificates are for (default: REDLOCK_TLS_SERVER_NAME, else the\nhost of "
       "each node)");
+  add("--tls-min-version", nodes.tls_min_version, "VERSION",
+      "the oldest version of TLS that is accepted: 1.2 or 1.3 (default: REDLOCK_TLS_MIN_VERSION, else\n1.2)")
+      ->check(CLI::IsMember({"1.2", "1.3"}));
+  add("--tls-ciphers", nodes.ciphers, "LIST",
+      "the ciphers that are allowed with TLS 1.2, as OpenSSL names them (default:\nREDLOCK_TLS_CIPHERS, else "
+      "those of the system)");
+  add("--tls-ciphersuites", nodes.ciphersuites, "LIST",
+      "the ciphers that are allowed with TLS 1.3 (default: REDLOCK_TLS_CIPHERSUITES, else those of\nthe "
+      "system)");
   command.add_flag("--insecure-skip-verify", nodes.insecure_skip_verify,
                    "accept any certificate, so whoever is on the way can read and change everything (also\n"
                    "set by REDLOCK_TLS_INSECURE_SKIP_VERIFY=1)");

@@ -22,6 +22,10 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'automatic strict off' -- "$word")
       return
       ;;
+    --tls-min-version)
+      mapfile -t COMPREPLY < <(compgen -W '1.2 1.3' -- "$word")
+      return
+      ;;
     --for)
       mapfile -t COMPREPLY < <(compgen -W 'plain fenced renewed waiting shared operator' -- "$word")
       return
@@ -30,9 +34,9 @@ _redlock() {
       mapfile -t COMPREPLY < <(compgen -W 'fifo none' -- "$word")
       return
       ;;
-    --node | --local | --max-ttl | --key-prefix | --server-name | --ttl | --lock-delay | --seats | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --candidate | --node-wait | --timeout | --owner | --resource | --user) return ;;
+    --node | --local | --max-ttl | --key-prefix | --server-name | --tls-ciphers | --tls-ciphersuites | --ttl | --lock-delay | --seats | --wait | -w | --conflict-exit-code | -E | --kill-after | --at-least | --label | --candidate | --node-wait | --timeout | --owner | --resource | --user) return ;;
   esac
-  local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --insecure-skip-verify'
+  local words nodes='--node --nodes-file --password-file --local --restart-guard --durable-nodes --max-ttl --key-prefix --cacert --cacertdir --cert --key --server-name --tls-min-version --tls-ciphers --tls-ciphersuites --insecure-skip-verify'
   case ${COMP_WORDS[1]} in
     run) words="$nodes --ttl --lock-delay --seats --shared -n --nonblock -w --wait --node-wait --order -E --conflict-exit-code --kill-after --at-least --metrics --revocable -q --quiet -v --verbose --label --clean-env --help --" ;;
     elect) words="$nodes --candidate --ttl --lock-delay --kill-after --metrics --revocable -q --quiet -v --verbose --clean-env --help --" ;;

@@ -119,16 +119,13 @@ class Examination {
           "Set appendonly yes and appendfsync always on the server, or take durable_nodes back.");
   }
 
-  void certificate() {
-    if (!facts_.certificate_end) return;
-    const auto left = *facts_.certificate_end - std::chrono::system_clock::now();
-    const auto days = std::chrono::floor<std::chrono::days>(left);
-    if (days >= std::chrono::days{30}) return;
-    add(Severity::degraded, "certificate",
-        left < left.zero()
-            ? "its certificate has ended"
-            : "its certificate ends in less than " + std::to_string(days.count() + 1) + " days",
-        "Give the server a new certificate. Without a valid one, no client connects to it.");
+  void certificates() {
+    certificate(facts_.certificate_end, "certificate", "its certificate",
+                "Give the server a new certificate. Without a valid one, no client connects to it.");
+    certificate(
+        facts_.own_certificate_end, "client_certificate", "the client's certificate for it",
+        "Replace the files of --cert and --key. A server that asks for a certificate refuses one that has "
+        "ended.");
   }
 
   void mode() {
@@ -170,6 +167,17 @@ class Examination {
     if (const std::string missing = node_.missing(use); !missing.empty())
       add(severity, std::move(id), std::move(text), remedy_of(missing));
   }
+  void certificate(std::optional<std::chrono::sys_seconds> end, const std::string& id,
+                   const std::string& what, const std::string& advice) {
+    if (!end) return;
+    const auto left = *end - std::chrono::system_clock::now();
+    const auto days = std::chrono::floor<std::chrono::days>(left);
+    if (days >= std::chrono::days{30}) return;
+    add(Severity::degraded, id,
+        what + (left < left.zero() ? " has ended"
+                                   : " ends in less than " + std::to_string(days.count() + 1) + " days"),
+        advice);
+  }
   void add(Severity severity, std::string id, std::string text, std::string advice) {
     to_.push_back({severity, std::move(id), node_.report.node, std::move(text), std::move(advice)});
   }
@@ -188,7 +196,7 @@ void examine(const NodeView& node, const Survey& all, std::vector<Finding>& to) 
   examination.notices();
   examination.memory();
   examination.durability();
-  examination.certificate();
+  examination.certificates();
   examination.mode();
   examination.clock();
   examination.speed();

@@ -35,6 +35,8 @@ nlohmann::json json_of(const NodeView& view, const Survey& survey) {
   if (view.report.votes_in) node["votes_in_ms"] = milliseconds_of(*view.report.votes_in);
   if (!view.report.message.empty()) node["message"] = view.report.message;
   if (facts.certificate_end) node["certificate_end"] = facts.certificate_end->time_since_epoch().count();
+  if (facts.own_certificate_end)
+    node["client_certificate_end"] = facts.own_certificate_end->time_since_epoch().count();
   put(node, "version", facts.version);
   put(node, "run_id", facts.run_id);
   put(node, "mode", facts.mode);

@@ -66,6 +66,10 @@ class Dialogue {
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const {
     return connection_.certificate_end();
   }
+  /// When the client's certificate ends; none if it has none. Precondition: connected.
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> own_certificate_end() const {
+    return connection_.own_certificate_end();
+  }
   /// The IP address of the server; empty for a unix socket.
   [[nodiscard]] std::string address() const;
 

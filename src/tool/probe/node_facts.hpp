@@ -41,6 +41,8 @@ struct NodeFacts {
   std::string trouble = {};  ///< Why the server did not answer to the end; empty if it did.
   std::string address = {};  ///< The IP address that the connection leads to; empty for a unix socket.
   std::optional<std::chrono::sys_seconds> certificate_end = {};  ///< Of the server's certificate.
+  std::optional<std::chrono::sys_seconds> own_certificate_end =
+      {};  ///< Of the client's, which the server may ask for.
   std::optional<std::string> version = {};
   std::optional<std::string> run_id = {};
   std::optional<std::string> mode = {};  ///< `standalone`, `cluster` or `sentinel`.

@@ -103,8 +103,13 @@ NodeFacts facts_of(const Endpoint& node, const ProbeOptions& options) {
   if (dialogue.connect()) {
     facts.address = dialogue.address();
     facts.certificate_end = dialogue.certificate_end();
+    facts.own_certificate_end = dialogue.own_certificate_end();
     ask(dialogue, all_questions(node, options), facts);
-    if (!facts.trouble.empty()) return {.trouble = facts.trouble, .address = facts.address};
+    if (!facts.trouble.empty())  // what else it has answered says nothing
+      return {.trouble = facts.trouble,
+              .address = facts.address,
+              .certificate_end = facts.certificate_end,
+              .own_certificate_end = facts.own_certificate_end};
     if (!dialogue.has_failed()) measure(dialogue, options, facts);
     if (!dialogue.has_failed()) ask(dialogue, {listening_question()}, facts);
   }

@@ -44,7 +44,13 @@ void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
   add("REDLOCK_TLS_CACERTDIR", nodes.ca_path);
   add("REDLOCK_TLS_CERT", nodes.cert_file);
   add("REDLOCK_TLS_KEY", nodes.key_file);
-  if (nodes.server_name) environment.push_back("REDLOCK_TLS_SERVER_NAME=" + *nodes.server_name);
+  const auto add_text = [&](const std::string& variable, const std::optional<std::string>& text) {
+    if (text) environment.push_back(variable + '=' + *text);
+  };
+  add_text("REDLOCK_TLS_SERVER_NAME", nodes.server_name);
+  add_text("REDLOCK_TLS_MIN_VERSION", nodes.tls_min_version);
+  add_text("REDLOCK_TLS_CIPHERS", nodes.ciphers);
+  add_text("REDLOCK_TLS_CIPHERSUITES", nodes.ciphersuites);
   if (nodes.insecure_skip_verify) environment.emplace_back("REDLOCK_TLS_INSECURE_SKIP_VERIFY=1");
 }
 

@@ -16,6 +16,7 @@
 #include "support/recording_observer.hpp"
 #include "support/temp_folder.hpp"
 #include "testing/certificates.hpp"
+#include "testing/process.hpp"
 
 namespace {
 
@@ -175,6 +176,26 @@ TEST_CASE("the_end_of_a_certificate_is_an_event") {
   CHECK_FALSE(seen[0].ends_soon);
 }
 
+TEST_CASE("the_end_of_the_client_s_certificate_is_an_event") {
+  const Authorities all;
+  Server server{all.trusted.issue("server"), {"--tls-ca-cert-file", all.trusted.own().cert_file}};
+  const Certificate own = all.trusted.issue("client", {.until = "20890102030405Z"});
+  TlsOptions options = all.options;
+  options.cert_file = own.cert_file;
+  options.key_file = own.key_file;
+  const auto observer = std::make_shared<RecordingObserver>();
+  {
+    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
+    locks_work(locks);
+  }
+  const auto seen = observer->certificates();
+  REQUIRE(seen.size() == 2);
+  CHECK_FALSE(seen[0].is_own);
+  CHECK(seen[1].is_own);
+  CHECK(seen[1].node == server.nodes.url(0));
+  CHECK(seen[1].end == std::chrono::sys_days{std::chrono::year{2089} / 1 / 2} + 3h + 4min + 5s);
+}
+
 TEST_CASE("a_client_certificate_that_is_replaced_on_disk_is_shown_at_the_next_dial") {
   const Authorities all;
   Server server{all.trusted.issue("server"),
@@ -242,4 +263,47 @@ TEST_CASE("tls_files_that_cannot_be_used_are_refused_when_the_client_is_made") {
              contains("key values mismatch"));
   CHECK_THAT(refusal({.ciphers = "none-such"}), contains("ciphers none-such: no cipher match"));
   CHECK_THAT(refusal({.ciphersuites = "none-such"}), contains("ciphersuites none-such: no cipher match"));
+  const std::string folder = all.folder.path() / "trusted";
+  CHECK_THAT(
+      refusal({.ca_path = folder}),
+      contains("ca_path " + folder + ": no file that can be found there is named as `openssl rehash`"));
+  CHECK_THAT(refusal({.ca_path = "/no/such/folder"}), contains("ca_path /no/such/folder: no file"));
+  const std::string broken = all.folder.write("cas/0a1b2c3d.0", "no certificate");
+  CHECK_THAT(refusal({.ca_path = all.folder.path() / "cas"}), contains("ca_path " + broken + ": "));
+}
+
+TEST_CASE("a_server_name_that_no_certificate_has_is_refused_when_the_client_is_made") {
+  const auto refusal = [](const std::string& name) {
+    const TlsOptions options{.server_name = name};
+    return std::string{error_of([&] { SingleNodeLock{"rediss://h:1", {.tls = options}}; }).what()};
+  };
+  CHECK_THAT(refusal(std::string(256, 'x')),
+             contains("rediss://h:1: server_name has 256 bytes; allowed: 1 to 255"));
+  CHECK_THAT(refusal(std::string{"redis\0.evil", 11}),
+             contains("server_name is redis\\x00.evil; allowed: an IP address, or a host name of letters"));
+  for (const std::string name : {".internal", "a b", "*.internal",
+                                 "r\xc3\xa9"
+                                 "dis",
+                                 "[::1]", "h:1", "fe80::x"})
+    CHECK_THAT(refusal(name), contains("server_name is "));
+  CHECK_THAT(refusal(std::string{"127.0.0.1\0x", 11}), contains("server_name is 127.0.0.1"));
+  CHECK_THAT(refusal(std::string{"::1\0x", 5}), contains("server_name is ::1"));
+  for (const std::string name : {"", "redis_2.internal", "10.0.0.9", "::1", "fe80::1%eth0"})
+    CHECK_NOTHROW(SingleNodeLock{"rediss://h:1", {.tls = {.server_name = name}}});
+  CHECK_NOTHROW(SingleNodeLock{"rediss://h:1", {.tls = {.server_name = std::string(255, 'x')}}});
+}
+
+TEST_CASE("a_folder_as_openssl_rehash_makes_it_is_trusted") {
+  const Authorities all;
+  const std::string folder = all.folder.path() / "cas";
+  std::filesystem::create_directory(folder);
+  std::filesystem::copy_file(all.trusted.own().cert_file, folder + "/ours.pem");
+  redlock::testing::detail::reap(
+      redlock::testing::detail::launch({.arguments = {"/usr/bin/env", "openssl", "rehash", folder}}));
+  Server server{all.trusted.issue("server")};
+  SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = {.ca_path = folder}}};
+  locks_work(locks);
+  std::filesystem::copy_file(all.other.own().cert_file, folder + "/theirs.pem");  // without `openssl rehash`
+  Server theirs{all.other.issue("server")};
+  theirs.refuses({.ca_path = folder}, "certificate is from a CA that is not trusted");
 }

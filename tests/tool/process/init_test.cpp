@@ -54,6 +54,23 @@ TEST_CASE("as_process_1_run_reaps_orphans") {
   CHECK(ending.errors.empty());
 }
 
+TEST_CASE("process_1_leaves_no_core_dump") {
+  if (!has_namespaces()) return;
+  LocalNodes nodes{1};
+  std::string words = "exec unshare --pid --fork --kill-child --mount-proc";
+  for (const std::string& word : without_rights()) words += ' ' + word;
+  // The kernel's answer for another process of the same user is the user.
+  words += " " REDLOCK_TOOL " run r -- stat -c %u /proc/1/environ /proc/self/environ";
+  const Program::Ending ending = Program{{"bash", "-c", words}, {nodes_variable(nodes.urls())}}.wait();
+  if (ending.code == 126 || ending.code == 127) {
+    WARN("skipped: a user without rights may not run redlock here");
+    return;
+  }
+  CHECK(ending.code == 0);
+  CHECK_THAT(ending.output, Catch::Matchers::StartsWith("0\n"));
+  CHECK(ending.output != "0\n0\n");
+}
+
 TEST_CASE("as_process_1_run_passes_signals_on") {
   if (!has_namespaces()) return;
   LocalNodes nodes{1};

@@ -1,5 +1,7 @@
 // Passwords of the nodes, and who can see them.
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +12,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/own_process.hpp"
 #include "support/temp_folder.hpp"
 #include "tool/nodes.hpp"
 #include "tool/program.hpp"
@@ -98,6 +101,46 @@ TEST_CASE("a_process_that_knows_a_password_leaves_no_core_dump") {
   CHECK(redlock::tool::choose_nodes({.urls = {"redis://:secret@10.0.0.1"}}).endpoints.size() == 1);
   CHECK(::prctl(PR_GET_DUMPABLE) == 0);
   ::prctl(PR_SET_DUMPABLE, 1);
+}
+
+TEST_CASE("a_process_that_knows_a_private_key_leaves_no_core_dump") {
+  const auto is_dumpable_with = [](const redlock::tool::NodeChoice& choice) {
+    REQUIRE(::prctl(PR_GET_DUMPABLE) == 1);
+    CHECK(redlock::tool::choose_nodes(choice).endpoints.size() == 1);
+    const bool is_dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
+    ::prctl(PR_SET_DUMPABLE, 1);
+    return is_dumpable;
+  };
+  CHECK_FALSE(is_dumpable_with({.urls = {"rediss://10.0.0.1"}, .cert_file = "c", .key_file = "k"}));
+  CHECK(is_dumpable_with({.urls = {"rediss://10.0.0.1"}, .cert_file = "c"}));
+  CHECK(
+      is_dumpable_with({.urls = {"redis://10.0.0.1"}, .cert_file = "c", .key_file = "k"}));  // it is not read
+}
+
+TEST_CASE("the_watchdog_leaves_no_core_dump") {
+  const LocalNodes nodes{1};
+  std::vector<std::string> words = without_rights();
+  const std::vector<std::string> run = tool({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"});
+  words.insert(words.end(), run.begin(), run.end());
+  Program holder{words, {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return holder.output() == "ready\n" || !holder.is_running(); }));
+  if (const bool is_root = ::geteuid() == 0; is_root && !holder.is_running()) {
+    WARN("skipped: a user without rights may not run redlock here");
+    return;
+  }
+  const auto is_open_to_its_user = [](pid_t process) {
+    struct stat facts {};
+    CHECK(::stat(("/proc/" + std::to_string(process) + "/environ").c_str(), &facts) == 0);
+    return facts.st_uid != 0;
+  };
+  CHECK(is_open_to_its_user(holder.id()));  // it knows no password
+  const std::string id = std::to_string(holder.id());
+  CHECK(eventually([&] {
+    std::ifstream children{"/proc/" + id + "/task/" + id + "/children"};
+    for (pid_t child = 0; children >> child;)
+      if (status_of(child, "Name") == "redlock-guard") return !is_open_to_its_user(child);
+    return false;
+  }));
 }
 
 TEST_CASE("private_servers_have_a_password") {

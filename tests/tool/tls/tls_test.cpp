@@ -25,6 +25,26 @@ std::vector<std::string> with_tls(const LocalNodes& nodes, std::vector<std::stri
 /// Servers that require a client certificate.
 const LocalNodesOptions strict{.arguments = {"--tls-auth-clients", "yes"}, .tls = true};
 
+/// A certificate that ends in ten days.
+struct Brief {
+  [[nodiscard]] std::string ca_file() const { return authority.own().cert_file; }
+  [[nodiscard]] LocalNodesOptions server(const std::string& password) const {
+    return {.arguments = {"--tls-cert-file", certificate.cert_file, "--tls-key-file", certificate.key_file},
+            .password = password,
+            .tls = true};
+  }
+  static std::string text_of(std::time_t time) {
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y%m%d%H%M%SZ", std::gmtime(&time));
+    return text.data();
+  }
+
+  std::time_t end = std::time(nullptr) + 10 * 86400 + 3600;
+  TempFolder folder;
+  detail::CertificateAuthority authority{folder.path() / "ca"};
+  detail::Certificate certificate = authority.issue("brief", {.until = text_of(end)});
+};
+
 }  // namespace
 
 TEST_CASE("run_holds_a_lock_on_tls_nodes_and_passes_their_options_on") {
@@ -66,18 +86,105 @@ TEST_CASE("an_unknown_ca_is_reported_for_each_node") {
 }
 
 TEST_CASE("a_certificate_that_ends_soon_is_a_finding") {
-  const TempFolder folder;
-  const detail::CertificateAuthority authority{folder.path() / "ca"};
-  const std::time_t end = std::time(nullptr) + 10 * 86400 + 3600;
-  std::array<char, 32> until{};
-  std::strftime(until.data(), until.size(), "%Y%m%d%H%M%SZ", std::gmtime(&end));
-  const detail::Certificate brief = authority.issue("brief", {.until = until.data()});
-  const LocalNodes nodes{
-      1, {.arguments = {"--tls-cert-file", brief.cert_file, "--tls-key-file", brief.key_file}, .tls = true}};
-  const Program::Ending looked =
-      run_tool({"nodes", "--json", "--cacert", authority.own().cert_file}, nodes.urls());
+  const Brief brief;
+  const LocalNodes nodes{1, brief.server("swordfish")};
+  const Program::Ending looked = run_tool({"nodes", "--json", "--cacert", brief.ca_file()}, nodes.urls());
   CHECK_THAT(looked.output, contains("its certificate ends in less than 11 days"));
-  CHECK_THAT(looked.output, contains("\"certificate_end\": " + std::to_string(end)));
+  CHECK_THAT(looked.output, contains("\"certificate_end\": " + std::to_string(brief.end)));
+  CHECK(looked.output.find("client_certificate") == std::string::npos);
+
+  const std::string stranger = "rediss://:wrong@127.0.0.1:" + std::to_string(nodes.port(0));
+  const Program::Ending refused = run_tool({"nodes", "--json", "--cacert", brief.ca_file()}, {stranger});
+  CHECK_THAT(refused.output, contains("wrong password"));
+  CHECK_THAT(refused.output, contains("its certificate ends in less than 11 days"));
+}
+
+TEST_CASE("a_client_certificate_that_ends_soon_is_a_finding") {
+  const Brief brief;
+  const LocalNodes nodes{1, {.arguments = {"--tls-ca-cert-file", brief.ca_file()}, .tls = true}};
+  const Program::Ending seen = run_tool({"nodes", "--json", "--cacert", nodes.tls_options().ca_file, "--cert",
+                                         brief.certificate.cert_file, "--key", brief.certificate.key_file},
+                                        nodes.urls());
+  CHECK_THAT(seen.output, contains("the client's certificate for it ends in less than 11 days"));
+  CHECK_THAT(seen.output, contains("\"client_certificate_end\": " + std::to_string(brief.end)));
+  CHECK(seen.output.find("its certificate ends") == std::string::npos);
+}
+
+TEST_CASE("versions_and_ciphers_are_limited_and_passed_on") {
+  // A server of TLS 1.2, whose key is of ECDSA.
+  const LocalNodes nodes{1, {.arguments = {"--tls-protocols", "TLSv1.2"}, .tls = true}};
+  const std::string ca = nodes.tls_options().ca_file;
+  const auto status = [&](std::vector<std::string> options, std::vector<std::string> variables = {}) {
+    options.insert(options.begin(), {"status", "--cacert", ca, "r"});
+    variables.push_back(nodes_variable(nodes.urls()));
+    return Program{tool(options), variables}.wait().output;
+  };
+  const std::string no_version = "there is no version of TLS that both sides allow";
+  const std::string no_cipher = "there is no cipher that both sides allow";
+  CHECK_THAT(status({"--tls-min-version", "1.3"}), contains(no_version));
+  CHECK_THAT(status({}, {"REDLOCK_TLS_MIN_VERSION=1.3"}), contains(no_version));
+  CHECK_THAT(status({"--tls-min-version", "1.2"}, {"REDLOCK_TLS_MIN_VERSION=1.3"}),
+             contains("Nobody holds r."));
+  CHECK_THAT(status({"--tls-ciphers", "ECDHE+aRSA"}), contains(no_cipher));
+  CHECK_THAT(status({}, {"REDLOCK_TLS_CIPHERS=ECDHE+aRSA"}), contains(no_cipher));
+  CHECK_THAT(status({"--tls-ciphers", "ECDHE+aECDSA"}, {"REDLOCK_TLS_CIPHERS=ECDHE+aRSA"}),
+             contains("Nobody holds r."));
+
+  const Program::Ending inner =
+      run_tool({"run", "--cacert", ca, "--tls-min-version", "1.2", "--tls-ciphers", "ECDHE+aECDSA",
+                "--tls-ciphersuites", "TLS_AES_128_GCM_SHA256", "r", "--", "sh", "-c",
+                "echo $REDLOCK_TLS_MIN_VERSION $REDLOCK_TLS_CIPHERS $REDLOCK_TLS_CIPHERSUITES"},
+               nodes.urls());
+  CHECK(inner.output == "1.2 ECDHE+aECDSA TLS_AES_128_GCM_SHA256\n");
+}
+
+TEST_CASE("ciphers_of_tls_1_3_are_limited") {
+  const LocalNodes nodes{
+      1,
+      {.arguments = {"--tls-protocols", "TLSv1.3", "--tls-ciphersuites", "TLS_AES_256_GCM_SHA384"},
+       .tls = true}};
+  const auto status = [&](const std::string& ciphersuites) {
+    return run_tool(
+        {"status", "--cacert", nodes.tls_options().ca_file, "--tls-ciphersuites", ciphersuites, "r"},
+        nodes.urls());
+  };
+  CHECK_THAT(status("TLS_AES_128_GCM_SHA256").output, contains("there is no cipher that both sides allow"));
+  CHECK_THAT(status("TLS_AES_256_GCM_SHA384").output, contains("Nobody holds r."));
+}
+
+TEST_CASE("tls_options_that_cannot_be_used_are_wrong_usage") {
+  const auto refusal = [](const std::vector<std::string>& options, std::vector<std::string> variables = {}) {
+    std::vector<std::string> words{"status", "--node", "rediss://127.0.0.1:1", "r"};
+    words.insert(words.end(), options.begin(), options.end());
+    const Program::Ending ending = Program{tool(words), variables}.wait();
+    CHECK(ending.code == 64);
+    return ending.errors;
+  };
+  CHECK_THAT(refusal({"--tls-min-version", "1.1"}), contains("--tls-min-version: 1.1 not in {1.2,1.3}"));
+  CHECK_THAT(refusal({}, {"REDLOCK_TLS_MIN_VERSION=1.1"}),
+             contains("REDLOCK_TLS_MIN_VERSION is 1.1; allowed: 1.2, 1.3"));
+  CHECK_THAT(refusal({"--tls-ciphers", "none-such"}), contains("ciphers none-such: no cipher match"));
+  CHECK_THAT(refusal({"--tls-ciphersuites", "none-such"}),
+             contains("ciphersuites none-such: no cipher match"));
+  const std::string long_name(256, 'x');
+  const std::string too_long = "server_name has 256 bytes; allowed: 1 to 255";
+  CHECK_THAT(refusal({"--server-name", long_name}), contains(too_long));
+  CHECK_THAT(refusal({}, {"REDLOCK_TLS_SERVER_NAME=" + long_name}), contains(too_long));
+  CHECK_THAT(refusal({"--server-name", ".internal"}), contains("server_name is .internal; allowed: "));
+}
+
+TEST_CASE("an_empty_server_name_means_the_host_of_the_node") {
+  const LocalNodes nodes{1, {.tls = true}};
+  const std::string ca = nodes.tls_options().ca_file;
+  const auto status = [&](std::vector<std::string> options, const std::string& name) {
+    options.insert(options.begin(), {"status", "--cacert", ca, "r"});
+    return Program{tool(options), {nodes_variable(nodes.urls()), "REDLOCK_TLS_SERVER_NAME=" + name}}
+        .wait()
+        .output;
+  };
+  CHECK_THAT(status({}, "other"), contains("certificate is for 127.0.0.1, localhost, not other"));
+  CHECK_THAT(status({}, ""), contains("Nobody holds r."));
+  CHECK_THAT(status({"--server-name", ""}, "other"), contains("Nobody holds r."));
 }
 
 TEST_CASE("a_missing_file_is_wrong_usage") {

@@ -19,7 +19,10 @@ constexpr Time begin{1h};
 
 struct Watch {
   void note(std::size_t node, sys_seconds end, Time now = begin, sys_seconds wall_now = today) {
-    ends.note(node, "n" + std::to_string(node), end, now, wall_now, observer);
+    ends.note(node, {.node = "n" + std::to_string(node), .end = end}, now, wall_now, observer);
+  }
+  void note_own(std::size_t node, sys_seconds end) {
+    ends.note(node, {.node = "n" + std::to_string(node), .end = end, .is_own = true}, begin, today, observer);
   }
   RecordingObserver observer;
   CertificateEnds ends{2};
@@ -60,4 +63,24 @@ TEST_CASE("a_certificate_without_end_does_not_end_soon") {
   watch.ends.on_time(begin + days{30'000}, watch.observer);
   CHECK(watch.observer.certificates().size() == 1);
   CHECK_FALSE(watch.observer.certificates()[0].ends_soon);
+}
+
+TEST_CASE("the_client_s_certificate_is_reported_beside_the_server_s") {
+  Watch watch;
+  for (int connection = 0; connection < 2; ++connection) {
+    watch.note(0, today + days{90});
+    watch.note_own(0, today + days{80});
+    watch.note_own(1, today + days{20});
+  }
+  watch.ends.on_time(begin + days{50}, watch.observer);
+  const auto seen = watch.observer.certificates();
+  REQUIRE(seen.size() == 4);
+  CHECK_FALSE(seen[0].is_own);
+  for (std::size_t at = 1; at < seen.size(); ++at) CHECK(seen[at].is_own);
+  CHECK_FALSE(seen[1].ends_soon);
+  CHECK(seen[2].node == "n1");
+  CHECK(seen[2].ends_soon);
+  CHECK(seen[3].node == "n0");
+  CHECK(seen[3].end == today + days{80});
+  CHECK(seen[3].ends_soon);
 }

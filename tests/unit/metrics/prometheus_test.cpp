@@ -55,6 +55,8 @@ void report_all(Prometheus& metrics) {
                         .trouble = NodeStatus::wrong_password,
                         .message = "no"});
   metrics.certificate_seen({.node = "redis://a:1", .end = std::chrono::sys_seconds{2'000'000'000s}});
+  metrics.certificate_seen(
+      {.node = "redis://a:1", .end = std::chrono::sys_seconds{1'000'000'000s}, .is_own = true});
   metrics.dropped(7);
 }
 
@@ -82,6 +84,7 @@ TEST_CASE("every_event_is_counted_under_its_metric_name") {
   CHECK(text["redlock_node_ready{node=\"redis://b:1\"}"] == 0);
   CHECK(text["redlock_node_troubles_total{node=\"redis://b:1\",status=\"wrong_password\"}"] == 1);
   CHECK(text["redlock_node_certificate_end_seconds{node=\"redis://a:1\"}"] == 2e9);
+  CHECK(text["redlock_client_certificate_end_seconds{node=\"redis://a:1\"}"] == 1e9);
   CHECK(text["redlock_observer_dropped_total"] == 7);
   CHECK(text.type("redlock_node_ready") == "gauge");
 }

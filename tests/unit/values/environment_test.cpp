@@ -72,6 +72,8 @@ TEST_CASE("the_environment_says_how_connections_are_secured") {
                                                  {"REDLOCK_TLS_CERT", "c"},
                                                  {"REDLOCK_TLS_KEY", "d"},
                                                  {"REDLOCK_TLS_SERVER_NAME", "e"},
+                                                 {"REDLOCK_TLS_MIN_VERSION", " 1.3"},
+                                                 {"REDLOCK_TLS_CIPHERSUITES", "f"},
                                                  {"REDLOCK_TLS_INSECURE_SKIP_VERIFY", "1"}},
                                                 given)
                                       .options.tls;
@@ -80,13 +82,22 @@ TEST_CASE("the_environment_says_how_connections_are_secured") {
                                    .cert_file = "c",
                                    .key_file = "d",
                                    .server_name = "e",
+                                   .min_version = redlock::TlsVersion::tls_1_3,
                                    .ciphers = "c",
+                                   .ciphersuites = "f",
                                    .insecure_skip_verify = true});
+  CHECK(configuration({{"REDLOCK_TLS_CIPHERS", "d"}}, given).options.tls.ciphers == "d");
+  CHECK(configuration({{"REDLOCK_TLS_MIN_VERSION", "1.2"}}, {.tls = tls}).options.tls.min_version ==
+        redlock::TlsVersion::tls_1_2);
+  // A blank name is none: the certificate must be for the host.
+  CHECK(configuration({{"REDLOCK_TLS_SERVER_NAME", " "}}, given).options.tls.server_name.empty());
 }
 
 TEST_CASE("a_bad_variable_is_refused_with_its_name_and_what_is_allowed") {
   CHECK_THAT(refusal({{"REDLOCK_TLS_INSECURE_SKIP_VERIFY", "yes"}}),
              contains("REDLOCK_TLS_INSECURE_SKIP_VERIFY is yes; allowed: 1, 0"));
+  CHECK_THAT(refusal({{"REDLOCK_TLS_MIN_VERSION", "1.1"}}),
+             contains("REDLOCK_TLS_MIN_VERSION is 1.1; allowed: 1.2, 1.3"));
   CHECK_THAT(refusal({{"REDLOCK_RESTART_GUARD", "on"}}),
              contains("REDLOCK_RESTART_GUARD is on; allowed: automatic, strict, off"));
   CHECK_THAT(refusal({{"REDLOCK_DURABLE_NODES", "yes"}}),
