@@ -121,7 +121,9 @@ class Examination {
 
   void certificate() {
     if (!facts_.certificate_end) return;
-    const auto left = *facts_.certificate_end - std::chrono::system_clock::now();
+    // In seconds: nanoseconds of a certificate that ends after 2262 would overflow.
+    const auto left =
+        *facts_.certificate_end - std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     const auto days = std::chrono::floor<std::chrono::days>(left);
     if (days >= std::chrono::days{30}) return;
     add(Severity::degraded, "certificate",
