@@ -108,8 +108,10 @@ enum class NodeStatus : std::uint8_t {
   granted,  ///< The node granted the lock. If the attempt failed, it was asked to release it.
   held,  ///< Another owner value is there, or others stand in line, or the fencing counter changed meanwhile.
   free,  ///< The node has no value for the resource.
-  timed_out,        ///< No answer within the node timeout, or no connection within the connect timeout.
-  unreachable,      ///< No connection: refused, no route, or name not found. The client reconnects.
+  timed_out,  ///< No answer within the node timeout, or no connection within the connect timeout.
+  /// No connection: refused, no route, name not found, or the server has as many clients as its `maxclients` allows. The
+  /// client reconnects.
+  unreachable,
   connection_lost,  ///< The connection broke before the answer arrived. The client reconnects.
   not_awaited,  ///< The call ended before the node answered, because the others had decided it, its time was over or you ended it.
   overloaded,   ///< The node does not keep up: too much is unsent or unanswered.
@@ -121,11 +123,11 @@ enum class NodeStatus : std::uint8_t {
   protocol_error,  ///< The reply is not RESP2, does not answer the request, or is too large.
   auth_required,   ///< NOAUTH: the server requires a password. *Misconfigured.*
   wrong_password,  ///< WRONGPASS, or ERR from AUTH. *Misconfigured.*
-  no_permission,   ///< NOPERM: the ACL forbids a required command or key. *Misconfigured.*
-  read_only,       ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
-  replica,         ///< ROLE: the server is a replica or a sentinel, not a master. *Misconfigured.*
-  wrong_type,      ///< WRONGTYPE: the key is not a string, so it is not one of these locks. *Misconfigured.*
-  put_back,        ///< The node had lost the lease's copy; it was put back but does not count yet.
+  no_permission,  ///< NOPERM: the ACL forbids a required command or key. DENIED: protected mode. *Misconfigured.*
+  read_only,      ///< READONLY: the server refuses writes because it is a replica. *Misconfigured.*
+  replica,        ///< ROLE: the server is a replica or a sentinel, not a master. *Misconfigured.*
+  wrong_type,  ///< WRONGTYPE: the key is not a string, so it is not one of these locks. *Misconfigured.*
+  put_back,    ///< The node had lost the lease's copy; it was put back but does not count yet.
   /// The resource's fencing counter is not a whole number below 2^53 - 1, or is too far from those of the other
   /// nodes (docs/fencing.md). *Misconfigured.*
   bad_counter,

@@ -32,6 +32,13 @@ void probe_when_idle(int fd) {
   set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);
 }
 
+/// For how long the answer to a lookup is used that came after its dial was given up.
+constexpr std::chrono::seconds longest_kept{10};
+
+bool is_same(const Address& one, const Address& other) {
+  return one.size == other.size && std::memcmp(&one.storage, &other.storage, one.size) == 0;
+}
+
 }  // namespace
 
 short Connection::events(bool has_unsent) const noexcept {
@@ -42,15 +49,17 @@ short Connection::events(bool has_unsent) const noexcept {
 
 Connection::Dial Connection::dial() try {
   may_resume_ = true;
+  dial_until_ = core::later(Clock::now(), connect_timeout_);
   if (endpoint_.transport() == Endpoint::Transport::tls && !tls_)
     tls_ = TlsContext::make(endpoint_.tls_options().value_or(TlsOptions{}));
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
-    addresses_ = unix_address();
-    next_address_ = 0;
+    begin_addresses(unix_address());
     return connect_next();
   }
   state_ = State::resolving;
-  // If an earlier query was not answered in time, keep waiting for it instead of starting a second one.
+  // If an earlier query was not answered in time, keep waiting for it instead of starting a second one. An answer that came
+  // long before this dial may be outdated.
+  if (resolution_ && resolution_->is_older_than(Clock::now() - longest_kept)) resolution_.reset();
   std::function<void()> refresh;
   if (tls_) refresh = [tls = tls_] { tls->refresh(); };
   if (!resolution_) resolution_ = Resolution::start(endpoint_.host(), endpoint_.port(), std::move(refresh));
@@ -66,14 +75,15 @@ Connection::Dial Connection::proceed() {
     Resolution::Answer answer = resolution_->answer();
     if (!answer.there) return Dial::pending;
     resolution_.reset();
-    addresses_ = std::move(answer.addresses);
-    if (next_address_ >= addresses_.size()) next_address_ = 0;
+    begin_addresses(std::move(answer.addresses));
     if (addresses_.empty())
       return fail({NodeStatus::unreachable, "cannot resolve the host name: " + answer.error});
     return connect_next();
   }
   if (state_ == State::securing) return shake_hands();
   if (state_ != State::connecting) return Dial::failed;
+  pollfd poll{socket_.get(), POLLOUT, 0};
+  if (is_overdue() && ::poll(&poll, 1, 0) == 0) return connect_next();
   int error = 0;
   socklen_t size = sizeof error;
   getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -82,11 +92,27 @@ Connection::Dial Connection::proceed() {
   return connect_next();
 }
 
-/// Continues after the address that the last dial tried, so that an address that does not answer within the connect
-/// timeout does not block the others.
+/// Begins with the address that worked last, or else with the one after those that the last dial tried.
+void Connection::begin_addresses(std::vector<Address> addresses) {
+  addresses_ = std::move(addresses);
+  addresses_left_ = addresses_.size();
+  if (next_address_ >= addresses_.size()) next_address_ = 0;
+  if (const std::optional<Address> worked = std::exchange(worked_, std::nullopt))
+    for (std::size_t at = 0; at < addresses_.size(); ++at)
+      if (is_same(addresses_[at], *worked)) next_address_ = at;
+}
+
+/// The address has used up its share of the time.
+bool Connection::is_overdue() const noexcept { return Clock::now() >= share_ends_; }
+
 Connection::Dial Connection::connect_next() {
-  while (next_address_ < addresses_.size()) {
-    const Address& address = addresses_[next_address_++];
+  while (addresses_left_ > 0) {
+    const Address& address = addresses_[next_address_];
+    const Clock::time_point now = Clock::now();
+    share_ends_ =
+        addresses_left_ > 1 ? now + (dial_until_ - now) / static_cast<int>(addresses_left_) : core::never;
+    --addresses_left_;
+    next_address_ = (next_address_ + 1) % addresses_.size();
     socket_ = Descriptor{::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     if (!socket_) return fail({NodeStatus::unreachable, error_text(errno)});
     if (address.storage.ss_family != AF_UNIX) {
@@ -117,24 +143,26 @@ Connection::Dial Connection::secure() {
 
 Connection::Dial Connection::shake_hands() {
   const Transport::Handshake progress = transport_->shake_hands();
-  if (progress == Transport::Handshake::pending) return Dial::pending;
+  const bool is_pending = progress == Transport::Handshake::pending;
+  if (is_pending && !is_overdue()) return Dial::pending;
   if (progress != Transport::Handshake::done) {
-    take_trouble();
+    if (!is_pending) take_trouble();
     transport_.reset();
     if (progress == Transport::Handshake::again) {  // the same address once more, without the session
       may_resume_ = false;
-      --next_address_;
+      next_address_ = (next_address_ + addresses_.size() - 1) % addresses_.size();
+      ++addresses_left_;
     }
     return connect_next();
   }
   state_ = State::open;
-  next_address_ = 0;
+  share_ends_ = core::never;
+  worked_ = addresses_[(next_address_ + addresses_.size() - 1) % addresses_.size()];
   return Dial::connected;
 }
 
 Connection::Dial Connection::fail(core::Trouble trouble) {
   trouble_ = std::move(trouble);
-  next_address_ = 0;
   close();
   return Dial::failed;
 }
@@ -177,6 +205,7 @@ std::unique_ptr<Transport> Connection::release() noexcept {
   if (state_ != State::resolving) resolution_.reset();
   if (state_ != State::open) transport_.reset();
   state_ = State::closed;
+  share_ends_ = core::never;
   socket_ = Descriptor{};
   return std::exchange(transport_, nullptr);
 }

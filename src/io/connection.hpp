@@ -14,6 +14,8 @@
 #include "io/tls/tls_context.hpp"
 #include "io/transport.hpp"
 #include "os/descriptor.hpp"
+#include "redlock/clock.hpp"
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/trouble.hpp"
 #include "redlock/endpoint.hpp"
 
@@ -23,9 +25,14 @@ namespace redlock::inline v1::detail {
 /// caller reports failures to the session, which decides what to do.
 class Connection {
  public:
-  /// `limits`: of each reply. `tls`: made by the first dial if it is null, and the endpoint needs it.
-  explicit Connection(Endpoint endpoint, ReplyLimits limits = {}, std::shared_ptr<TlsContext> tls = nullptr)
-      : endpoint_{std::move(endpoint)}, limits_{limits}, tls_{std::move(tls)} {}
+  /// `limits`: of each reply. `tls`: made by the first dial if it is null, and the endpoint needs it. `connect_timeout`: after
+  /// how long the caller gives up a dial.
+  Connection(Endpoint endpoint, ReplyLimits limits, Clock::duration connect_timeout,
+             std::shared_ptr<TlsContext> tls = nullptr)
+      : endpoint_{std::move(endpoint)},
+        limits_{limits},
+        connect_timeout_{connect_timeout},
+        tls_{std::move(tls)} {}
 
   /// The descriptor to poll; -1 if there is none.
   [[nodiscard]] int fd() const noexcept {
@@ -38,10 +45,14 @@ class Connection {
   [[nodiscard]] bool has_unsent() const noexcept { return transport_ && transport_->has_unsent(); }
 
   enum class Dial { pending, connected, failed };
-  /// Starts: looks up the name, then tries one address after the other, with the handshake of TLS if it is to be used.
+  /// Starts: looks up the name, then tries one address after the other, with the handshake of TLS if it is to be used. It
+  /// begins with the address that worked last. Each address but the last has an equal share of the time that is left, so that
+  /// one that does not answer leaves time for the others.
   Dial dial();
-  /// Continues dialling once `fd()` is ready.
+  /// Continues dialling once `fd()` is ready or the time is `timer()`.
   Dial proceed();
+  /// When the next address has its turn.
+  [[nodiscard]] Clock::time_point timer() const noexcept { return share_ends_; }
   /// Why it failed: after `Dial::failed`, or after sending or receiving found the connection broken.
   [[nodiscard]] const core::Trouble& trouble() const noexcept { return trouble_; }
 
@@ -81,6 +92,7 @@ class Connection {
   [[nodiscard]] std::unique_ptr<Transport> release() noexcept;
   void close() noexcept { static_cast<void>(release()); }
   void close_in_child() const noexcept {
+    if (resolution_) resolution_->close_in_child();
     socket_.close_in_child();
     if (transport_) transport_->close_in_child();
   }
@@ -88,7 +100,9 @@ class Connection {
  private:
   enum class State { closed, resolving, connecting, securing, open };
 
+  void begin_addresses(std::vector<Address>);
   Dial connect_next();
+  [[nodiscard]] bool is_overdue() const noexcept;
   Dial secure();
   Dial shake_hands();
   Dial fail(core::Trouble trouble);
@@ -98,10 +112,15 @@ class Connection {
 
   Endpoint endpoint_;
   ReplyLimits limits_;
+  Clock::duration connect_timeout_;
   State state_ = State::closed;
+  Clock::time_point dial_until_{};
   std::shared_ptr<Resolution> resolution_;
   std::vector<Address> addresses_;
   std::size_t next_address_ = 0;
+  std::size_t addresses_left_ = 0;  // that this dial has not tried yet
+  std::optional<Address> worked_;   // the address of the last connection, until the next dial
+  Clock::time_point share_ends_ = core::never;
   Descriptor socket_;  // while connecting
   std::shared_ptr<TlsContext> tls_;
   bool may_resume_ = true;                // the next handshake may resume a session

@@ -1,5 +1,6 @@
 #include "io/connections.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -40,12 +41,13 @@ std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint
 
 }  // namespace
 
-Connections::Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints)
+Connections::Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints, Span connect_timeout)
     : engine_{engine}, polled_for_output_(engine.connections(), false), certificates_{engine.nodes()} {
   all_.reserve(engine.connections());
   const std::vector<std::shared_ptr<TlsContext>> tls = tls_contexts(endpoints);
   for (ConnectionIndex each = 0; each < engine.connections(); ++each)
-    all_.emplace_back(endpoints[each % endpoints.size()], ReplyLimits{}, tls[each % endpoints.size()]);
+    all_.emplace_back(endpoints[each % endpoints.size()], ReplyLimits{}, connect_timeout,
+                      tls[each % endpoints.size()]);
 }
 
 void Connections::close_in_child() const noexcept {
@@ -82,6 +84,12 @@ void Connections::append_to(std::vector<pollfd>& polls) {
   closing_.append_to(polls);
 }
 
+Time Connections::timer() const noexcept {
+  Time first = closing_.timer();
+  for (const Connection& connection : all_) first = std::min(first, connection.timer());
+  return first;
+}
+
 bool Connections::has_unsent(ConnectionIndex which) const noexcept {
   return !engine_.session(which).unsent().empty() || all_[which].has_unsent();
 }
@@ -110,7 +118,7 @@ void Connections::handle(const std::vector<pollfd>& polls, Time now, const core:
   // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
   const bool is_timer_due = now >= engine_.timer();
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    const bool is_due = is_timer_due && all_[each].is_open();
+    const bool is_due = (is_timer_due && all_[each].is_open()) || now >= all_[each].timer();
     if (is_due || (polls[each].revents != 0 && !may_stay_unread(each, polls[each], awaited)))
       handle_one(each, now);
   }

@@ -21,7 +21,7 @@ namespace redlock::inline v1::detail {
 class Connections {
  public:
   /// Throws `Error` (invalid_argument) if the TLS options of a node cannot be used.
-  Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints);
+  Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints, core::Span connect_timeout);
   void close_in_child() const noexcept;
 
   // ── from every thread ────────────────────────────────────────────────────────────────────────────────────
@@ -43,7 +43,7 @@ class Connections {
   /// Appends the descriptors to poll.
   void append_to(std::vector<pollfd>& polls);
   /// When such a poll must end.
-  [[nodiscard]] core::Time timer() const noexcept { return closing_.timer(); }
+  [[nodiscard]] core::Time timer() const noexcept;
   /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `awaited`: what the driver waits
   /// for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
   void handle(const std::vector<pollfd>& polls, core::Time now, const core::Operation* awaited = nullptr);

@@ -42,9 +42,11 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
                  const std::optional<core::RestartGuard::Settings>& guard, Observer* observer,
                  std::string member, Calls calls)
     : engine_{std::move(sessions), connect_timeout, seed, guard, observer, std::move(member)},
-      connections_{engine_, endpoints},
+      connections_{engine_, endpoints, connect_timeout},
       calls_{std::move(calls)},
-      generation_{fork_generation()} {}
+      generation_{fork_generation()} {
+  background_polls_.reserve(2);  // for a pause after memory has run out
+}
 
 void Reactor::close_in_child() const noexcept {
   connections_.close_in_child();

@@ -47,7 +47,7 @@ class Reactor {
           Calls calls);
   /// Leaves all lines, sends what is queued and reads to the end, for at most 250 ms.
   ~Reactor();
-  /// Closes all descriptors without sending anything.
+  /// Closes all descriptors without sending anything, except those of connections that were being closed.
   void close_in_child() const noexcept;
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;

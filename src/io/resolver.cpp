@@ -3,6 +3,7 @@
 #include <netdb.h>
 
 #include <cstring>
+#include <exception>
 #include <thread>
 
 #include "os/quiet_thread.hpp"
@@ -38,19 +39,32 @@ std::shared_ptr<Resolution> Resolution::start(std::string host, std::uint16_t po
                                               std::function<void()> first) {
   auto resolution = std::make_shared<Resolution>();
   if (Lookup numeric; !first && (numeric = look_up(host, port, AI_NUMERICHOST)).status == 0) {
-    resolution->answer_ = {true, std::move(numeric.addresses), {}};
+    resolution->answer_ = {true, std::move(numeric.addresses), {}, Clock::now()};
     return resolution;
   }
   std::thread thread = quiet_thread([resolution, host = std::move(host), port, first = std::move(first)] {
-    if (first) first();
-    Lookup lookup = look_up(host, port, 0);
-    const std::string error = lookup.status == 0 ? "" : gai_strerror(lookup.status);
-    const std::lock_guard lock{resolution->mutex_};
-    resolution->answer_ = {true, std::move(lookup.addresses), error};
-    resolution->answered_.set();
+    try {
+      if (first) first();
+      Lookup lookup = look_up(host, port, 0);
+      const std::string error = lookup.status == 0 ? "" : gai_strerror(lookup.status);
+      resolution->set(std::move(lookup.addresses), error);
+    } catch (const std::exception&) {
+      resolution->set({}, "out of memory");  // short enough to need none
+    }
   });
   thread.detach();  // a lookup cannot be interrupted
   return resolution;
+}
+
+void Resolution::set(std::vector<Address> addresses, std::string error) {
+  const std::lock_guard lock{mutex_};
+  answer_ = {true, std::move(addresses), std::move(error), Clock::now()};
+  answered_.set();
+}
+
+bool Resolution::is_older_than(Clock::time_point when) const {
+  const std::lock_guard lock{mutex_};
+  return answer_.there && answer_.at < when;
 }
 
 Resolution::Answer Resolution::answer() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "os/wake_event.hpp"
+#include "redlock/clock.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -30,14 +31,20 @@ class Resolution {
 
   /// Readable once the thread has the answer.
   [[nodiscard]] int fd() const noexcept { return answered_.fd(); }
+  /// The answer came before this time.
+  [[nodiscard]] bool is_older_than(Clock::time_point) const;
+  void close_in_child() const noexcept { answered_.close_in_child(); }
   struct Answer {
     bool there = false;
     std::vector<Address> addresses;
     std::string error;
+    Clock::time_point at{};  ///< When it came.
   };
   [[nodiscard]] Answer answer() const;
 
  private:
+  void set(std::vector<Address> addresses, std::string error);
+
   mutable std::mutex mutex_;
   Answer answer_;  // under mutex_
   WakeEvent answered_;

@@ -6,8 +6,7 @@
 namespace redlock::inline v1::detail {
 
 /// Returns a number that differs between a process and its children by fork(). What belongs to one generation, such as a
-/// connection, must not be used in another, or two processes would write to one stream. Async-signal-safe after the
-/// first call.
+/// connection, must not be used in another, or two processes would write to one stream. Async-signal-safe.
 [[nodiscard]] unsigned fork_generation();
 
 /// A deleter that leaves the object alone in a child of fork(), because another thread of the parent may have been

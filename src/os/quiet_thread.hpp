@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -51,15 +52,15 @@ template <class Body>
 /// may still run it. Call it before such threads are started, on the program's thread and under no mutex: it takes the lock of
 /// the dynamic linker, which may be held by a thread that waits for this one.
 inline void pin_module() {
-  static const bool is_pinned = [] {
-    Dl_info found{};
-    if (::dladdr(reinterpret_cast<void*>(&pin_module), &found) == 0) return false;
-    // Fails for the program itself, which nobody can unload.
-    void* const module = ::dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    if (module) ::dlclose(module);
-    return module != nullptr;
-  }();
-  static_cast<void>(is_pinned);
+  // Initialised by the compiler, and not by the first caller, for whom a child of a fork() meanwhile would wait for ever.
+  static constinit std::atomic<bool> is_pinned{false};
+  if (is_pinned) return;
+  Dl_info found{};
+  if (::dladdr(reinterpret_cast<void*>(&pin_module), &found) == 0) return;
+  // Fails for the program itself, which nobody can unload.
+  void* const module = ::dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (module) ::dlclose(module);
+  is_pinned = true;
 }
 
 /// Joins the thread. If it is the calling thread, detaches it instead.

@@ -1,5 +1,6 @@
 #include "testing/certificates.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,8 +27,12 @@ std::string configuration(const std::string& folder) {
          "[none]\n";
 }
 
-std::string with_key(const std::string& path) {
-  return " -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout " + path + ".key";
+/// `openssl req` with a new key and these words.
+std::vector<std::string> request(const std::string& path, std::vector<std::string> words) {
+  std::vector<std::string> all{"req",    "-newkey", "ec",         "-pkeyopt", "ec_paramgen_curve:P-256",
+                               "-nodes", "-keyout", path + ".key"};
+  std::move(words.begin(), words.end(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace
@@ -39,30 +44,30 @@ CertificateAuthority::CertificateAuthority(std::string folder) : folder_{std::mo
   std::filesystem::create_directories(folder_);
   std::ofstream{folder_ + "/index"} << "";  // `openssl ca` lists there what it has issued
   std::ofstream{folder_ + "/config"} << configuration(folder_);
-  run("req -x509 -days 3650 -subj /CN=redlock-test-ca -addext basicConstraints=critical,CA:TRUE" +
-      with_key(folder_ + "/ca") + " -out " + folder_ + "/ca.crt");
+  run(request(folder_ + "/ca", {"-x509", "-days", "3650", "-subj", "/CN=redlock-test-ca", "-addext",
+                                "basicConstraints=critical,CA:TRUE", "-out", folder_ + "/ca.crt"}));
 }
 
 Certificate CertificateAuthority::issue(const std::string& name, const CertificateContent& content) const {
   const std::string path = folder_ + "/" + name;
-  run("req -subj /CN=" + name + " -addext subjectAltName=" + content.names + with_key(path) + " -out " +
-      path + ".csr");
-  run("ca -batch -notext -startdate " + content.from + " -enddate " + content.until + " -in " + path +
-      ".csr -out " + path + ".crt");
+  run(request(path,
+              {"-subj", "/CN=" + name, "-addext", "subjectAltName=" + content.names, "-out", path + ".csr"}));
+  run({"ca", "-batch", "-notext", "-startdate", content.from, "-enddate", content.until, "-in", path + ".csr",
+       "-out", path + ".crt"});
   return {path + ".crt", path + ".key"};
 }
 
-void CertificateAuthority::run(const std::string& arguments) const {
-  std::istringstream words{arguments};
-  std::vector<std::string> all{openssl_};
-  all.insert(all.end(), std::istream_iterator<std::string>{words}, {});
-  all.insert(all.begin() + 2, {"-config", folder_ + "/config"});
+/// The last word is the file that is to be made.
+void CertificateAuthority::run(std::vector<std::string> words) const {
+  words.insert(words.begin() + 1, {"-config", folder_ + "/config"});
+  words.insert(words.begin(), openssl_);
   const std::string log = folder_ + "/log";
-  const std::string made = all.back();
-  reap(launch({.arguments = std::move(all), .output = log}));
+  const std::string made = words.back();
+  reap(launch({.arguments = words, .output = log}));
   if (std::filesystem::exists(made) && std::filesystem::file_size(made) > 0) return;
   std::ostringstream text;
-  text << "openssl " << arguments << " failed:\n" << std::ifstream{log}.rdbuf();
+  for (const std::string& word : words) text << word << ' ';
+  text << "failed:\n" << std::ifstream{log}.rdbuf();
   throw std::runtime_error{text.str()};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace redlock::testing::detail {
 
@@ -30,7 +31,7 @@ class CertificateAuthority {
   [[nodiscard]] Certificate issue(const std::string& name, const CertificateContent& = {}) const;
 
  private:
-  void run(const std::string& arguments) const;
+  void run(std::vector<std::string> words) const;
 
   std::string folder_;
   std::string openssl_;

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 #include "tool/command_line/command_line.hpp"
 #include "tool/command_line/commands.hpp"
@@ -98,12 +99,12 @@ int main(int argc, char** argv) try {
   hide_credentials(argc, argv);
   return run_command_line(words, execute, std::cout, std::cerr);
 } catch (const NotExecuted& error) {
-  std::cerr << "redlock: " << error.what() << '\n';
+  std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;
 } catch (const redlock::Error& error) {
   std::cerr << "redlock: " << error.what() << '\n';
   return exit_code_of(error.code());
 } catch (const std::exception& error) {
-  std::cerr << "redlock: " << error.what() << '\n';
+  std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
   return internal_error;
 }

@@ -7,9 +7,12 @@
 #include <array>
 #include <csignal>
 #include <string>
+#include <vector>
 
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
+#include "support/network/raw_client.hpp"
 #include "testing/fd.hpp"
 #include "tool/program.hpp"
 
@@ -24,16 +27,22 @@ constexpr const char* ctrl_z = "\x1a";
 /// An interactive shell on its own terminal.
 class Shell {
  public:
-  explicit Shell(const LocalNodes& nodes) : variable_{nodes_variable(nodes.urls())} {
+  explicit Shell(const LocalNodes& nodes) : Shell{nodes, {"bash", "--norc", "--noediting", "-i"}} {
+    REQUIRE(sees("> "));
+  }
+  /// Another program, as below `ssh -t`: no shell is there to continue it.
+  Shell(const LocalNodes& nodes, const std::vector<std::string>& words) {
+    const std::string variable = nodes_variable(nodes.urls());
+    std::vector<const char*> all{"env", variable.c_str(), "PS1=> "};
+    for (const std::string& word : words) all.push_back(word.c_str());
+    all.push_back(nullptr);
     int terminal = -1;
     pid_ = ::forkpty(&terminal, nullptr, nullptr, nullptr);
     if (pid_ == 0) {
-      ::execl("/usr/bin/env", "env", variable_.c_str(), "PS1=> ", "bash", "--norc", "--noediting", "-i",
-              nullptr);
+      ::execv("/usr/bin/env", const_cast<char* const*>(all.data()));
       ::_exit(127);
     }
     terminal_ = detail::Fd{terminal};
-    REQUIRE(sees("> "));
   }
   ~Shell() {
     terminal_.reset();  // sends SIGHUP to all processes of the terminal
@@ -63,7 +72,6 @@ class Shell {
   }
 
  private:
-  std::string variable_;
   pid_t pid_ = 0;
   detail::Fd terminal_;
   std::string screen_;
@@ -176,6 +184,51 @@ TEST_CASE("the_other_commands_of_a_pipeline_keep_the_terminal") {
   shell.type("this\n");
   CHECK(shell.sees("piped\r\n"));
   CHECK(shell.sees("typed this\r\n"));
+}
+
+TEST_CASE("without_a_shell_that_could_continue_it_a_command_does_not_stop") {
+  LocalNodes nodes{1};
+  const std::string command = "read none; echo going; read line; echo read $line";
+  const std::string script =
+      run + "r -- sh -c 'read none; echo going; read line; echo read $line'; echo code $?";
+  for (const std::vector<std::string>& words :
+       {tool({"run", "r", "--", "sh", "-c", command}), std::vector<std::string>{"sh", "-c", script}}) {
+    Shell terminal{nodes, words};
+    terminal.type("\n");
+    REQUIRE(terminal.sees("going\r\n"));
+    terminal.type(ctrl_z);
+    REQUIRE(terminal.sees("^Z"));
+    terminal.type("this\n");
+    CHECK(terminal.sees("read this\r\n"));
+  }
+}
+
+TEST_CASE("without_a_shell_that_could_continue_it_a_waiting_run_does_not_stop") {
+  LocalNodes nodes{1};
+  Program held{tool({"run", "r", "--", "sleep", "600"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return RawClient{nodes.port(0)}.get("r").has_value(); }));
+  Shell terminal{nodes, tool({"run", "r", "--", "echo",
+                              "fin"
+                              "ished"})};
+  REQUIRE(terminal.sees("waiting for r"));
+  terminal.type(ctrl_z);
+  REQUIRE(terminal.sees("^Z"));
+  held.signal(SIGTERM);
+  CHECK(terminal.sees("finished\r\n"));
+}
+
+TEST_CASE("a_script_in_a_shell_stops_and_continues_with_its_command") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  shell.type("sh -c \"" + run +
+             "r -- sh -c 'read none; echo go''ing; read line; echo re''ad \\$line'; echo co''de \\$?\"\n\n");
+  REQUIRE(shell.sees("going\r\n"));
+  shell.type(ctrl_z);
+  REQUIRE(shell.sees("Stopped"));
+  shell.type("fg\n");
+  shell.type("this\n");
+  CHECK(shell.sees("read this\r\n"));
+  CHECK(shell.sees("code 0\r\n"));
 }
 
 TEST_CASE("an_interrupt_ends_the_surrounding_script") {

@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "redlock/core/base/time.hpp"
 #include "support/catch.hpp"
@@ -96,4 +99,36 @@ TEST_CASE("a_command_that_left_its_process_group_is_killed_as_well") {
   termination.begin(child.pid(), Clock::now() + 1h, 1s);
   termination.kill_now();
   CHECK(child.wait() == SIGKILL);
+}
+
+TEST_CASE("SIGKILL_comes_within_the_time_of_an_earlier_end_or_at_the_deadline") {
+  Child child{true};
+  Termination termination;
+  const Clock::time_point now = Clock::now();
+  termination.begin(child.pid(), now + 100h, 1h);
+  termination.end_within(2h);
+  CHECK(termination.has_begun_by(Clock::now()));
+  CHECK(termination.due() >= now + 2h);
+  CHECK(termination.due() <= Clock::now() + 2h);
+  termination.end_within(200h);  // later than before
+  CHECK(termination.due() <= Clock::now() + 2h);
+}
+
+TEST_CASE("an_end_of_the_command_is_not_undone_by_a_renewal_at_the_same_time") {
+  Child child{true};
+  for (int round = 0; round < 200; ++round) {
+    Termination termination;
+    const Clock::time_point begin = Clock::now();
+    termination.begin(child.pid(), begin + 50h, 1h);
+    std::atomic<int> moves{0};
+    std::atomic<bool> is_over{false};
+    std::jthread keeper{[&] {
+      for (; !is_over; ++moves) termination.move(begin + 60h + moves.load() * 1us);
+    }};
+    while (moves < 3) std::this_thread::yield();
+    termination.end_within(2h);
+    is_over = true;
+    keeper.join();
+    REQUIRE(termination.due() <= Clock::now() + 2h);
+  }
 }

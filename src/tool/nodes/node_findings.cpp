@@ -170,7 +170,8 @@ class Examination {
   void certificate(std::optional<std::chrono::sys_seconds> end, const std::string& id,
                    const std::string& what, const std::string& advice) {
     if (!end) return;
-    const auto left = *end - std::chrono::system_clock::now();
+    // In seconds: nanoseconds of a certificate that ends after 2262 would overflow.
+    const auto left = *end - std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     const auto days = std::chrono::floor<std::chrono::days>(left);
     if (days >= std::chrono::days{30}) return;
     add(Severity::degraded, id,

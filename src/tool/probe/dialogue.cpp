@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "redlock/core/base/time.hpp"
+#include "redlock/core/wire/handshake.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::tool {
@@ -30,14 +31,6 @@ std::size_t bytes_of(const Reply& reply) {
   std::size_t bytes = sizeof reply + reply.text.size();
   for (const Reply& element : reply.elements) bytes += bytes_of(element);
   return bytes;
-}
-
-/// The code of an error of AUTH after a colon, or nothing if the text does not begin with one that is known. A server without
-/// AUTH repeats the beginning of its arguments, and so of the password.
-std::string known_code(const std::string& error) {
-  for (const std::string code : {"WRONGPASS", "NOAUTH", "ERR"})
-    if (error == code || error.starts_with(code + ' ')) return ": " + code;
-  return {};
 }
 
 }  // namespace
@@ -72,7 +65,8 @@ bool Dialogue::connect() {
   const Clock::time_point until = Clock::now() + limits_.connecting;
   Connection::Dial dial = connection_.dial();
   while (dial == Connection::Dial::pending && !has_failed()) {
-    if (wait(until))
+    const Clock::time_point next = std::min(until, connection_.timer());
+    if (wait(next) || (next < until && !has_failed()))
       dial = connection_.proceed();
     else
       fail(
@@ -90,7 +84,7 @@ bool Dialogue::log_in() {
     send(login.text());
     const std::vector<Reply> replies = receive(1);
     if (!replies.empty() && replies.front().is(Reply::Kind::error))
-      fail({NodeStatus::wrong_password, "the server refuses the login" + known_code(replies.front().text)});
+      fail(core::trouble_of_login(replies.front().text));
   }
   if (node_.db() != 0 && !has_failed()) {
     send(core::command({"SELECT", std::to_string(node_.db())}));

@@ -42,7 +42,7 @@ class Dialogue {
       : node_{std::move(node)},
         limits_{limits},
         interruption_{interruption},
-        connection_{node_, limits.reply} {}
+        connection_{node_, limits.reply, limits.connecting} {}
 
   /// Makes the connection. Returns whether it was made.
   bool connect();

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "redlock/core/wire/handshake.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/resp.hpp"
@@ -58,12 +59,15 @@ std::optional<std::string> setting(const Reply& reply) {
 }
 
 void note_login(const Reply& reply, NodeFacts& facts) {
-  if (reply.is(Reply::Kind::error)) facts.trouble = "the server refuses the login";
+  if (reply.is(Reply::Kind::error)) facts.trouble = core::trouble_of_login(reply.text).message;
 }
 
 void note_role(const Reply& reply, NodeFacts& facts) {
   if (reply.is(Reply::Kind::error) && reply.text.starts_with("NOAUTH"))
     facts.trouble = "the server requires a password";
+  const auto refused =
+      reply.is(Reply::Kind::error) ? core::trouble_of_refused_connection(reply.text) : std::nullopt;
+  if (refused) facts.trouble = refused->message;
   if (reply.is(Reply::Kind::array) && !reply.elements.empty()) facts.role = reply.elements.front().text;
 }
 

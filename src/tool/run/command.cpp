@@ -88,14 +88,18 @@ Command::~Command() {
 }
 
 int Command::wait() const noexcept {
-  siginfo_t info{};
-  while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
-         errno == EINTR) {
+  for (;;) {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WSTOPPED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    if (info.si_code != CLD_STOPPED) return 0;
+    // Consume the notification: WNOWAIT would report the same stop again and again. If somebody has continued the process
+    // meanwhile, there is none any more, and the process has not ended.
+    info = {};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
+    if (info.si_pid != 0) return info.si_status;
   }
-  if (info.si_code != CLD_STOPPED) return 0;
-  // Consume the notification: WNOWAIT would report the same stop again and again.
-  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG);
-  return info.si_status;
 }
 
 int Command::exit_code() noexcept {

@@ -32,7 +32,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void warn(std::string_view warning) { std::cerr << "redlock: warning: " << warning << '\n'; }
+void warn(std::string_view warning) {
+  std::cerr << "redlock: warning: " << core::printable(warning, std::string::npos) << '\n';
+}
 
 /// What the command line says about passwords and TLS.
 void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
@@ -99,19 +101,27 @@ std::vector<std::string> environment_of(const Leases& leases, const Nodes& nodes
   return environment;
 }
 
+/// Stops this process's whole job, as if the command ran directly in it, and returns when the job continues. If nobody could
+/// continue the job, it goes on at once: as the system does, ignores ^Z, and hangs up on a command in the background that wants
+/// the terminal.
+void stop_job(const Command& command, bool wants_terminal, const Terminal& terminal) {
+  const bool had_terminal = terminal.take_back_from(command.group());
+  const bool is_orphaned = is_job_orphaned();
+  if (!is_orphaned) ::kill(0, SIGSTOP);
+  if (had_terminal || wants_terminal) {
+    const bool has_terminal = terminal.lend_to(command.group());
+    if (is_orphaned && !has_terminal) command.signal(SIGHUP);
+  }
+}
+
 /// Handles a command that was stopped by `signal`. If it wants the terminal and this job has it, the command
-/// gets the terminal and continues. Otherwise this process stops its whole job, as if the command ran
-/// directly in it. While stopped, it extends nothing, so the watchdog may end the command meanwhile. A
-/// command stopped by SIGSTOP is left stopped and keeps the lock.
+/// gets the terminal and continues. Otherwise this process stops its whole job. While stopped, it extends nothing,
+/// so the watchdog may end the command meanwhile. A command stopped by SIGSTOP is left stopped and keeps the lock.
 void handle_stop(const Command& command, int signal, const Terminal& terminal, SignalForwarder& signals) {
   if (signal == SIGSTOP) return;
   if (signal == SIGTSTP) signals.consume_stop_request();
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  if (!wants_terminal || !terminal.lend_to(command.group())) {
-    const bool had_terminal = terminal.take_back_from(command.group());
-    ::kill(0, SIGSTOP);
-    if (had_terminal || wants_terminal) terminal.lend_to(command.group());
-  }
+  if (!wants_terminal || !terminal.lend_to(command.group())) stop_job(command, wants_terminal, terminal);
   command.signal(SIGCONT);
   // SIGCONT discarded a SIGTSTP that arrived while the command was stopped: send it again.
   if (signals.consume_stop_request()) command.signal(SIGTSTP);
@@ -157,6 +167,7 @@ CommandResult run_under(const Leases& leases, const RunArguments& arguments, con
   while (const int signal = command.wait()) handle_stop(command, signal, terminal, signals);
   const Clock::time_point ended = Clock::now();
   deadline_keeper.stop();
+  revocation.end();
   const bool had_watchdog = !watchdog.is_gone();
   watchdog.stop();
   signals.forward_to(nullptr);
@@ -205,9 +216,13 @@ std::string explain(Redlock& locks, const Lease& lease, const CommandResult& res
 }  // namespace
 
 Ending run(const RunArguments& arguments) {
+  SignalForwarder signals;
+  return run(arguments, signals);
+}
+
+Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   Termination termination;
   Watchdog watchdog{termination};
-  SignalForwarder signals;
   const Nodes nodes = choose_nodes(arguments.nodes);
   MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn};
   Options options = nodes.options;

@@ -46,8 +46,13 @@ struct Ending {
   bool was_terminated = false;
 };
 
-/// Runs the command under the lock. Writes to stderr why the command was terminated, if it was. Throws
-/// `redlock::Error` or `std::system_error` if the lock cannot be taken or the command cannot be run.
+class SignalForwarder;
+
+/// Runs the command under the lock. The signals end the wait for the lock, and are forwarded to the command. Writes to
+/// stderr why the command was terminated, if it was. Throws `redlock::Error` or `std::system_error` if the lock cannot be
+/// taken or the command cannot be run.
+[[nodiscard]] Ending run(const RunArguments&, SignalForwarder&);
+/// The same with signals of its own.
 [[nodiscard]] Ending run(const RunArguments&);
 
 }  // namespace redlock::tool

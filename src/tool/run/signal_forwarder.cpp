@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tool/exit_code.hpp"
+#include "tool/run/terminal.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -40,6 +41,8 @@ SignalForwarder::~SignalForwarder() {
 void SignalForwarder::forward_to(const Command* command) noexcept {
   const std::lock_guard lock{mutex_};
   command_ = command;
+  if (command) forwarded_ = 0;
+  if (command) stop_requested_ = false;
   const int early = stopped_by_.exchange(0);
   if (command && early != 0) forward(early);
   if (!command) stop_ = {};  // the signal that came before the command ends nothing else
@@ -53,7 +56,7 @@ void SignalForwarder::listen() noexcept {
 void SignalForwarder::handle(int number) noexcept {
   const std::lock_guard lock{mutex_};
   if (command_) return forward(number);
-  if (number == SIGTSTP) ::kill(::getpid(), SIGSTOP);
+  if (number == SIGTSTP && !is_job_orphaned()) ::kill(::getpid(), SIGSTOP);
   if (!ends_a_wait(number)) return;
   stopped_by_ = number;
   stop_.request_stop();

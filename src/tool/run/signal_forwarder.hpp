@@ -13,9 +13,9 @@
 namespace redlock::tool {
 
 /// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own.
-/// While there is no command, the first of them ends the wait for the lock; SIGTSTP stops this process, and
-/// SIGWINCH has no effect. Later they are forwarded to the command. Signals that were ignored when this
-/// process started stay ignored.
+/// While there is no command, the first of them ends the wait for the lock; SIGTSTP stops this process, unless its
+/// group is orphaned, and SIGWINCH has no effect. While there is one, they are forwarded to it. There may be several
+/// commands, one after the other. Signals that were ignored when this process started stay ignored.
 ///
 /// Create it before any other thread, so that all threads inherit the blocked signals.
 class SignalForwarder {
@@ -27,12 +27,13 @@ class SignalForwarder {
 
   /// The first signal requests this stop, as long as there is no command. Once a command has ended, it is another stop.
   [[nodiscard]] std::stop_token stop() const noexcept { return stop_.get_token(); }
-  /// Returns the signal that arrived while there was no command, or 0 if none did.
+  /// Returns the signal that arrived while there was no command, since the last one if there was any, or 0 if
+  /// none did.
   [[nodiscard]] int stopped_by() const noexcept { return stopped_by_; }
   /// The signal mask that this process was started with. The command gets it.
   [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
 
-  /// Returns true if this signal was forwarded to the command.
+  /// Returns true if this signal was forwarded to the last command.
   [[nodiscard]] bool has_forwarded(int number) const noexcept { return (forwarded_ >> number & 1U) != 0; }
   /// Returns true if a signal asked this process or the command to end: SIGINT, SIGQUIT or SIGTERM, or any that ends a wait and
   /// arrived while there was no command.

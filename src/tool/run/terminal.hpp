@@ -24,4 +24,8 @@ class Terminal {
   detail::Descriptor terminal_;
 };
 
+/// Returns true if no shell could continue this process's group after a stop: POSIX calls such a group orphaned, and its
+/// processes do not stop at Ctrl-Z. It is so below `ssh -t` or `docker exec`, for example. Returns false if that is not known.
+[[nodiscard]] bool is_job_orphaned();
+
 }  // namespace redlock::tool

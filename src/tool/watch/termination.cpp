@@ -31,16 +31,19 @@ void Termination::move(Clock::time_point deadline) noexcept {
 }
 
 void Termination::send_due() noexcept {
-  const Clock::time_point deadline = shared_->deadline;
+  const Clock::time_point kill_at = this->kill_at();
   const Clock::time_point now = Clock::now();
-  if (now >= deadline - shared_->grace.load()) terminate();
-  if (now >= deadline) kill();
+  if (now >= kill_at - shared_->grace.load()) terminate();
+  if (now >= kill_at) kill();
 }
 
 void Termination::end_within(Clock::duration time) noexcept {
   if (shared_->group == 0) return;
+  const Clock::time_point end = core::later(Clock::now(), time);
+  Clock::time_point earlier = shared_->end;
+  while (end < earlier && !shared_->end.compare_exchange_weak(earlier, end)) {
+  }
   terminate();
-  shared_->deadline = std::min(shared_->deadline.load(), Clock::now() + time);
 }
 
 void Termination::kill_now() noexcept {
@@ -51,8 +54,12 @@ void Termination::kill_now() noexcept {
 
 Clock::time_point Termination::due() const noexcept {
   if (shared_->group == 0 || shared_->is_over) return core::never;
-  const Clock::time_point deadline = shared_->deadline;
-  return has_begun_by(Clock::now()) ? deadline : deadline - shared_->grace.load();
+  const Clock::time_point kill_at = this->kill_at();
+  return has_begun_by(Clock::now()) ? kill_at : kill_at - shared_->grace.load();
+}
+
+Clock::time_point Termination::kill_at() const noexcept {
+  return std::min(shared_->deadline.load(), shared_->end.load());
 }
 
 bool Termination::has_begun_by(Clock::time_point when) const noexcept {

@@ -46,6 +46,8 @@ class Termination {
   struct Shared {
     std::atomic<pid_t> group = 0;  // 0: there is no command yet
     std::atomic<Clock::time_point> deadline{};
+    // Of `end_within`. Not in `deadline`, where a `move` at the same time could undo it.
+    std::atomic<Clock::time_point> end = Clock::time_point::max();
     std::atomic<Clock::duration> grace{};
     std::atomic<Clock::time_point> begun = Clock::time_point::max();  // when SIGTERM was sent
     std::atomic<bool> is_over = false;                                // SIGKILL was sent
@@ -55,6 +57,7 @@ class Termination {
     void operator()(Shared* shared) const noexcept;
   };
 
+  [[nodiscard]] Clock::time_point kill_at() const noexcept;
   void terminate() noexcept;
   void kill() noexcept;
 

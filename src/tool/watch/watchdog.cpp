@@ -15,6 +15,7 @@
 #include "os/quiet_thread.hpp"
 #include "os/system_error.hpp"
 #include "redlock/core/base/early_wake_up.hpp"
+#include "tool/watch/close_descriptors.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -28,7 +29,7 @@ void detach_from_job(int parent, int timer) noexcept {
   ::prctl(PR_SET_DUMPABLE, 0);  // its memory may contain passwords, for example in the environment
   ::dup2(parent, 0);
   ::dup2(timer, 1);
-  ::close_range(2, ~0U, 0);
+  close_descriptors_from(2);
 }
 
 /// The main loop of the child process. Makes system calls only, as a child of fork() must.
@@ -64,6 +65,7 @@ Watchdog::Watchdog(Termination& termination) {
   watcher_ = ::fork();
   if (watcher_ < 0) detail::throw_errno("fork");
   if (watcher_ > 0) return;
+  pipe_ = detail::Descriptor{};  // or the end of this process would never end the pipe
   // Move them above the standard descriptors, which detach_from_job overwrites.
   const int high_reading = ::fcntl(reading.get(), F_DUPFD, 3);
   const int high_timer = ::fcntl(timer.get(), F_DUPFD, 3);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integration/support/documented_rights.hpp"
+#include "integration/support/fake_server.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/refusal.hpp"
 #include "redlock/redlock.hpp"
@@ -102,6 +103,25 @@ TEST_CASE("a_password_for_a_server_without_one_is_wrong_password") {
   LocalNodes nodes{1};
   SingleNodeLock locks{with_login(nodes, ":" + wrong + "@")};
   check_refused(locks, Errc::misconfigured, NodeStatus::wrong_password, "does not accept AUTH");
+}
+
+TEST_CASE("a_server_with_too_many_clients_is_unreachable_and_not_misconfigured") {
+  const std::string any = GENERATE("", password);
+  LocalNodes nodes{1, {.password = any}};
+  RawClient server{nodes.port(0), any};
+  REQUIRE(server.command({"CONFIG", "SET", "maxclients", "1"}) == "OK");
+  SingleNodeLock locks{nodes.url(0)};
+  check_refused(locks, Errc::no_quorum, NodeStatus::unreachable, "maxclients");
+  REQUIRE(server.command({"CONFIG", "SET", "maxclients", "100"}) == "OK");
+  CHECK(eventually([&] { return is_granted(locks.try_lock("r")); }));
+}
+
+TEST_CASE("a_server_in_protected_mode_is_misconfigured_and_its_password_is_not_wrong") {
+  const FakeServer server{"-DENIED Redis is running in protected mode because protected mode is enabled\r\n"};
+  std::string url = server.url();
+  if (GENERATE(false, true)) url.insert(std::string{"redis://"}.size(), ":" + wrong + "@");
+  SingleNodeLock locks{url};
+  check_refused(locks, Errc::misconfigured, NodeStatus::no_permission, "protected mode");
 }
 
 TEST_CASE("a_wrong_password_on_a_minority_does_not_prevent_locking") {

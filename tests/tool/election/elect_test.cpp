@@ -64,6 +64,33 @@ TEST_CASE("elect_runs_its_command_again_after_a_loss") {
   CHECK(leader.wait().code == 128 + SIGTERM);
 }
 
+TEST_CASE("elect_ends_at_a_signal_that_comes_between_two_runs_of_its_command") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+  for (const std::size_t node : {0U, 1U})
+    REQUIRE(eventually([&] { return servers[node].get("cron").has_value(); }));
+  nodes.pause(2);  // the end of the client waits a quarter of a second for a node that hangs
+  for (const std::size_t node : {0U, 1U}) servers[node].del("cron");
+  REQUIRE(eventually([&] { return leader.errors().find("could not be kept") != std::string::npos; }));
+  leader.signal(SIGTERM);
+  const Program::Ending ending = leader.wait();  // hangs if the signal is forgotten
+  CHECK(ending.code == 128 + SIGTERM);
+  CHECK(ending.is_by_signal);
+}
+
+TEST_CASE("elect_ends_at_a_signal_while_it_waits_for_nodes") {
+  LocalNodes nodes{3};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+  nodes.kill(0);
+  nodes.kill(1);
+  REQUIRE(eventually([&] { return leader.errors().find("redlock: no quorum") != std::string::npos; }));
+  leader.signal(SIGTERM);
+  CHECK(leader.wait().code == 128 + SIGTERM);
+}
+
 TEST_CASE("elect_waits_for_nodes_once_it_has_led_and_reports_their_absence_before") {
   LocalNodes nodes{3};
   Program leader{candidate("first"), {nodes_variable(nodes.urls())}};

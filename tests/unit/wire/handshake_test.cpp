@@ -139,6 +139,26 @@ TEST_CASE("a_generic_error_from_auth_means_a_wrong_password_and_its_text_is_not_
         NodeStatus::server_error);
 }
 
+TEST_CASE("a_server_that_refuses_the_connection_says_so_in_its_first_reply_whatever_that_answers") {
+  const Login named{.connection_name = "redlock:web3:4711"};
+  for (const Login& login : {Login{}, full_login, named})
+    for (const Purpose purpose : {Purpose::commands, Purpose::listening}) {
+      Handshake crowded{login, purpose};
+      const auto full = crowded.answered(error_reply("ERR max number of clients reached"));
+      REQUIRE(full);
+      CHECK(full->status == NodeStatus::unreachable);
+      CHECK_THAT(full->message, contains("maxclients"));
+      Handshake closed{login, purpose};
+      const auto denied =
+          closed.answered(error_reply("DENIED Redis is running in protected mode because ..."));
+      REQUIRE(denied);
+      CHECK(denied->status == NodeStatus::no_permission);
+      CHECK_THAT(denied->message, contains("protected mode"));
+    }
+  CHECK(trouble_with(full_login, at_role, error_reply("ERR max number of clients reached"))->status ==
+        NodeStatus::server_error);
+}
+
 TEST_CASE("only_masters_vote") {
   for (const std::string role_name : {"slave", "sentinel", "handshake"}) {
     const auto trouble = trouble_with({}, 0, role_reply(role_name));

@@ -36,8 +36,20 @@ inline bool append_login(redlock::detail::WipedString& out, const Login& login) 
   return !login.user.empty() || !login.password.empty();
 }
 
+/// Why the server refuses this connection, whatever it is asked: it says so before it reads anything, so the error looks like
+/// the answer to the first command. None if it is another error.
+[[nodiscard]] inline std::optional<Trouble> trouble_of_refused_connection(std::string_view error) {
+  if (error.starts_with("ERR max number of clients"))
+    return Trouble{NodeStatus::unreachable, "the server has as many clients as its maxclients allows"};
+  if (error.starts_with("DENIED "))
+    return Trouble{NodeStatus::no_permission,
+                   "the server is in protected mode: without a password, it serves only its own host"};
+  return std::nullopt;
+}
+
 /// Why the server refuses AUTH.
 [[nodiscard]] inline Trouble trouble_of_login(std::string_view error) {
+  if (std::optional<Trouble> refused = trouble_of_refused_connection(error)) return *std::move(refused);
   Trouble trouble = trouble_of_error(error);
   if (trouble.status != NodeStatus::server_error) return trouble;
   // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
@@ -92,6 +104,8 @@ class Handshake {
   /// Checks the next reply. If it returns a trouble, the handshake has failed and the server cannot vote.
   [[nodiscard]] std::optional<Trouble> answered(const Reply& reply) {
     const Topic topic = topics_[next_++];
+    if (next_ == 1 && reply.is(Reply::Kind::error))
+      if (auto refused = trouble_of_refused_connection(reply.text)) return refused;
     if (topic == Topic::name) return std::nullopt;  // an ACL may forbid it
     if (topic == Topic::turn) return note_turn_subscription(reply);
     if (reply.is(Reply::Kind::error)) return refused(topic, reply.text);
