@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "integration/support/wire.hpp"
+#include "integration/harness/wire.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
