@@ -102,10 +102,17 @@ TEST_CASE("the_command_reads_from_the_terminal") {
 TEST_CASE("a_waiting_run_updates_its_place_in_line_on_the_terminal") {
   LocalNodes nodes{1};
   Shell shell{nodes};
-  shell.type("( " + run + "r -- sleep 4 ) & ( sleep 0.5; " + run + "-q r -- sleep 2 ) & sleep 1; " + run +
-             "r -- echo do''ne\n");
+  RawClient server{nodes.port(0)};
+  const auto end_holder = [&] { run_tool({"release", "--force", "--yes", "r"}, nodes.urls()); };
+  shell.type(run + "r -- sleep 600 &\n");
+  REQUIRE(eventually([&] { return !server.locks().empty(); }));
+  shell.type(run + "-q r -- sleep 600 &\n");
+  REQUIRE(eventually([&] { return server.command({"ZCARD", "redlock:qo:{r}"}) == "1"; }));
+  shell.type(run + "r -- echo do''ne\n");
   CHECK(shell.sees("\rwaiting for r: 2nd in line, held by "));
+  end_holder();
   CHECK(shell.sees("\rwaiting for r: 1st in line, held by "));
+  end_holder();
   CHECK(shell.sees("done\r\n"));
 }
 
