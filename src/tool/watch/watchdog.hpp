@@ -20,8 +20,8 @@ namespace redlock::tool {
 /// all calls: SIGPIPE is blocked or ignored.
 class Watchdog {
  public:
-  /// Forks, so call it before the process has other threads, on a thread that lives as long as the process.
-  /// Throws `std::system_error`. The termination must outlive this object.
+  /// Forks; the child makes system calls only, so this process may have other threads. Call it on a thread that lives as
+  /// long as the process. Throws `std::system_error`. The termination must outlive this object.
   explicit Watchdog(Termination&);
   /// Calls `stop`.
   ~Watchdog();
