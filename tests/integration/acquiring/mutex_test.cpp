@@ -216,13 +216,12 @@ TEST_CASE("a_mutex_refuses_options_of_locks_with_several_holders") {
   const LocalNodes nodes{1};
   Redlock locks{endpoints(nodes)};
   CHECK_THROWS_WITH((Mutex{locks, "r", {.seats = 2}}),
-                    Catch::Contains("seats is set; a mutex has one holder at a time, so use Semaphore"));
+                    contains("seats is set; a mutex has one holder at a time, so use Semaphore"));
   CHECK_THROWS_WITH((Mutex{locks, "r", {.shared = true}}),
-                    Catch::Contains("shared is set; a mutex has one holder at a time, so use SharedMutex"));
-  CHECK_THROWS_WITH((redlock::RecursiveMutex{locks, "r", {.seats = 2}}), Catch::Contains("so use Semaphore"));
-  CHECK_THROWS_WITH((redlock::RecursiveMutex{locks, "r", {.shared = true}}),
-                    Catch::Contains("so use SharedMutex"));
-  CHECK_THROWS_WITH((redlock::SharedMutex{locks, "r", {.seats = 2}}), Catch::Contains("so use Semaphore"));
+                    contains("shared is set; a mutex has one holder at a time, so use SharedMutex"));
+  CHECK_THROWS_WITH((redlock::RecursiveMutex{locks, "r", {.seats = 2}}), contains("so use Semaphore"));
+  CHECK_THROWS_WITH((redlock::RecursiveMutex{locks, "r", {.shared = true}}), contains("so use SharedMutex"));
+  CHECK_THROWS_WITH((redlock::SharedMutex{locks, "r", {.seats = 2}}), contains("so use Semaphore"));
 }
 
 TEST_CASE("a_mutex_with_bad_arguments_or_servers_throws_and_stays_unlocked") {

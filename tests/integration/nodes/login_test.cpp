@@ -106,7 +106,7 @@ TEST_CASE("a_password_for_a_server_without_one_is_wrong_password") {
 }
 
 TEST_CASE("a_server_with_too_many_clients_is_unreachable_and_not_misconfigured") {
-  const std::string any = GENERATE("", password);
+  const std::string any = GENERATE(as<std::string>{}, "", password);
   LocalNodes nodes{1, {.password = any}};
   RawClient server{nodes.port(0), any};
   REQUIRE(server.command({"CONFIG", "SET", "maxclients", "1"}) == "OK");

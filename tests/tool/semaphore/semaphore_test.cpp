@@ -1,4 +1,5 @@
 // What the command shows of semaphores, and of kinds of locks.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -106,6 +107,7 @@ TEST_CASE("watch_of_a_semaphore_prints_a_line_for_each_change_of_a_seat") {
     return watch.output().find(" UTC  " + f.resource() + "  held by web1:17 ") != std::string::npos &&
            watch.output().find(" UTC  " + f.other() + "  free\n") != std::string::npos;
   }));
+  REQUIRE(eventually([&] { return std::ranges::count(watch_json.output(), '\n') == 2; }));
   redlock::Lease second = f.locks.try_lock("gpu", f.any("web2:18")).value();
   REQUIRE(last_line_has(watch, f.other() + "  held by web2:18 "));
   REQUIRE(last_line_has(watch_json, second.owner_value()));
