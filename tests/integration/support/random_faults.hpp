@@ -45,7 +45,8 @@ class RandomFaults {
       case 4:
         return nodes_.pause(victim), sleep_up_to(150), nodes_.resume(victim);
       case 5:
-        return nodes_.kill(victim), sleep_up_to(40), nodes_.restart_with_data(victim);
+        // A restart takes as long as the disk does, and all cycles would fail until then if both steady nodes were late.
+        return nodes_.kill(victim), sleep_up_to(40), end_delays(), nodes_.restart_with_data(victim);
       default:
         return sleep_up_to(40);
     }
@@ -60,6 +61,10 @@ class RandomFaults {
       proxies_[static_cast<std::size_t>(node)].set_delay(on_the_way ? delay : Milliseconds{},
                                                          on_the_way ? Milliseconds{} : delay);
     }
+  }
+
+  void end_delays() {
+    for (const std::size_t node : {0U, 1U}) proxies_[node].set_delay(Milliseconds{}, Milliseconds{});
   }
 
   int draw(int end) { return static_cast<int>(random_() % static_cast<unsigned>(end)); }
