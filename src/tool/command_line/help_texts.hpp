@@ -179,7 +179,8 @@ inline constexpr const char* about_set =
     "nodes must be reachable and in use. Takes two seconds. The limit is never lowered.";
 
 inline constexpr const char* set_footer =
-    "Takes --max-ttl TIME and the other options of redlock nodes that say which nodes and how to reach them,\n"
+    "Takes --max-ttl TIME and the other options of redlock nodes that say which nodes and how to reach "
+    "them,\n"
     "from --node to --insecure-skip-verify, before or after set.\n\n"
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
     "Exit codes:\n"

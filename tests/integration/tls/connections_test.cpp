@@ -56,7 +56,8 @@ struct Behind {
 
 /// A connection whose socket this thread polls.
 struct Dialled {
-  Dialled(const std::string& url, const TlsOptions& options) : connection{Endpoint{url}.with(options), {}, 20s} {}
+  Dialled(const std::string& url, const TlsOptions& options)
+      : connection{Endpoint{url}.with(options), {}, 20s} {}
 
   Connection::Dial dial() {
     Connection::Dial outcome = connection.dial();
