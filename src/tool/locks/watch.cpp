@@ -85,16 +85,10 @@ std::string line_of(const Watched& lock, std::size_t in_line) {
 }
 
 std::string json_of(When when, const Watched& lock, std::span<const InLine> line) {
-  nlohmann::json json{{"time_ms", milliseconds_of(when.time_since_epoch())},
-                      {"resource", lock.resource},
-                      {"state", to_string(lock.state.kind)},
-                      {"nodes_answered", std::ranges::count_if(lock.reports, has_voted)},
-                      {"line", line_json(line)}};
-  add_kind(json, lock.resource, lock.state.kind);
-  if (lock.state.kind == LockState::Kind::shared) add_readers(json, lock.reports);
-  if (lock.state.kind != LockState::Kind::held) return json_text(json);
-  add_holder(json, lock.state.owner);
-  if (const auto token = token_of(lock.reports, lock.state.owner)) json["token"] = token->value();
+  nlohmann::json json = lock_json(lock.resource, lock.state, lock.reports);
+  json["time_ms"] = milliseconds_of(when.time_since_epoch());
+  json["nodes_answered"] = std::ranges::count_if(lock.reports, has_voted);
+  json["line"] = line_json(line);
   return json_text(json);
 }
 

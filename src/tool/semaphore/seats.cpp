@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "redlock/core/wire/keys.hpp"
+#include "tool/locks/holder_text.hpp"
 
 namespace redlock::tool {
 
@@ -32,6 +33,17 @@ void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind s
   const auto seat = seat_in(resource);
   to["semaphore"] = seat->semaphore;
   to["seat"] = seat->seat;
+}
+
+nlohmann::json lock_json(const std::string& resource, const LockState& state,
+                         std::span<const NodeReport> reports) {
+  nlohmann::json json{{"resource", resource}, {"state", to_string(state.kind)}};
+  add_kind(json, resource, state.kind);
+  if (state.kind == LockState::Kind::shared) add_readers(json, reports);
+  if (state.kind != LockState::Kind::held) return json;
+  add_holder(json, state.owner);
+  if (const auto token = token_of(reports, state.owner)) json["token"] = token->value();
+  return json;
 }
 
 std::vector<InLine> line_of_semaphore(Redlock& locks, const std::string& semaphore) {

@@ -30,6 +30,10 @@ struct SeatName {
 /// Adds `kind`, and of a seat also `semaphore` and `seat`.
 void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind);
 
+/// What is to say of a lock in one object: `resource`, `state`, the kind, and who holds it, with the token.
+[[nodiscard]] nlohmann::json lock_json(const std::string& resource, const LockState&,
+                                       std::span<const NodeReport>);
+
 /// Who stands in line for any seat of the semaphore. Blocks as `LockClient::inspect` does.
 [[nodiscard]] std::vector<InLine> line_of_semaphore(Redlock&, const std::string& semaphore);
 /// Who stands in line for the lock; for a seat, also who stands in line for any seat of its semaphore. `reports`: about the lock.

@@ -60,13 +60,7 @@ SeatTable::Row row_of(const Seat& seat) {
 }
 
 nlohmann::json json_of(const Seat& seat) {
-  nlohmann::json json{{"resource", seat.resource}, {"state", to_string(seat.state.kind)}};
-  add_kind(json, seat.resource, seat.state.kind);
-  if (seat.state.kind == LockState::Kind::held) {
-    add_holder(json, seat.state.owner);
-    if (const auto token = token_of(seat.reports, seat.state.owner)) json["token"] = token->value();
-  }
-  if (seat.state.kind == LockState::Kind::shared) add_readers(json, seat.reports);
+  nlohmann::json json = lock_json(seat.resource, seat.state, seat.reports);
   if (is_taken(seat) && seat.state.ttl != std::chrono::nanoseconds::max())
     json["ttl_ms"] = milliseconds_of(seat.state.ttl);
   return json;

@@ -1,13 +1,9 @@
 // Eight processes with eight threads each add to counters, under locks of each kind, while nodes fail.
-#include <algorithm>
-#include <chrono>
 #include <string>
-#include <vector>
 
 #include "integration/support/counting_processes.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
-#include "support/eventually.hpp"
 
 using namespace redlock::testing;
 
@@ -18,18 +14,7 @@ TEST_CASE("no_addition_gets_lost_under_a_lock_of_any_kind_while_nodes_fail") {
   CountingProcesses processes{nodes};
   constexpr long all = 8 * 8 * 3;
   for (int process = 0; process < 8; ++process) processes.start({ADDING_PROCESS, kind, "8", "3"});
-  const auto goes_on = [&] {
-    const long before = processes.count();
-    return eventually([&] { return processes.count() > std::min(before + 5, all - 1); });
-  };
-  REQUIRE(goes_on());
-  nodes.kill(1);
-  for (const int stopped : {3, 0, 4}) {
-    nodes.pause(stopped);
-    CHECK(goes_on());
-    nodes.resume(stopped);
-  }
-  nodes.restart_with_data(1);
+  processes.fail_nodes(nodes, 5, all);
   processes.finish();
   CHECK(processes.count() == all);
 }

@@ -22,18 +22,7 @@ TEST_CASE("a_counter_never_moves_under_readers_while_nodes_fail") {
   CountingProcesses processes{nodes};
   constexpr long all = 8 * 8 * 5;
   for (int process = 0; process < 8; ++process) processes.start({READING_PROCESS, "60000", "8", "5"});
-  const auto goes_on = [&] {
-    const long before = processes.counter.read();
-    return eventually([&] { return processes.counter.read() > std::min(before + 10, all - 1); });
-  };
-  REQUIRE(goes_on());
-  nodes.kill(1);
-  for (const int stopped : {3, 0, 4}) {
-    nodes.pause(stopped);
-    CHECK(goes_on());
-    nodes.resume(stopped);
-  }
-  nodes.restart_with_data(1);
+  processes.fail_nodes(nodes, 10, all);
   CHECK(processes.finish() == std::vector<std::string>(8, "0"));
   CHECK(processes.counter.read() == all);
 }

@@ -3,12 +3,15 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "programs/counter_file.hpp"
 #include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "testing/process.hpp"
 #include "testing/process_group.hpp"
 
@@ -25,6 +28,22 @@ class CountingProcesses {
     children_.push_back(
         detail::launch({.arguments = std::move(arguments), .output = output_, .group = group_.id()}));
     return children_.back();
+  }
+  /// Fails one node of five after the other while the processes count up to `all`: one is dead, and three are stopped in turn. At
+  /// least `step` additions are made each time.
+  void fail_nodes(LocalNodes& nodes, long step, long all) const {
+    const auto goes_on = [&] {
+      const long before = count();
+      return eventually([&] { return count() > std::min(before + step, all - 1); });
+    };
+    REQUIRE(goes_on());
+    nodes.kill(1);
+    for (const int stopped : {3, 0, 4}) {
+      nodes.pause(stopped);
+      CHECK(goes_on());
+      nodes.resume(stopped);
+    }
+    nodes.restart_with_data(1);
   }
   /// Waits for all, and returns what they have written.
   std::vector<std::string> finish() {

@@ -26,6 +26,23 @@ std::vector<std::string> candidate(const std::string& name) {
                "-c", "echo $REDLOCK_FENCING_TOKEN; exec sleep 600"});
 }
 
+/// A command that runs because its candidate leads, and has the lock on a majority.
+struct Leading {
+  Leading() {
+    REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+    for (const std::size_t node : majority)
+      REQUIRE(eventually([&] { return servers[node].get("cron").has_value(); }));
+  }
+  void lose_lock() {
+    for (const std::size_t node : majority) servers[node].del("cron");
+  }
+
+  static constexpr std::size_t majority[] = {0, 1};
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+};
+
 }  // namespace
 
 TEST_CASE("elect_ends_with_the_code_of_its_command_also_with_that_of_a_lost_lock") {
@@ -50,32 +67,22 @@ TEST_CASE("elect_runs_one_command_at_a_time_and_the_next_one_when_the_leader_end
 }
 
 TEST_CASE("elect_runs_its_command_again_after_a_loss") {
-  LocalNodes nodes{3};
-  Observers servers{nodes};
-  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
-  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
-  for (const std::size_t node : {0U, 1U})
-    REQUIRE(eventually([&] { return servers[node].get("cron").has_value(); }));
-  for (const std::size_t node : {0U, 1U}) servers[node].del("cron");
-  REQUIRE(eventually([&] { return lines(leader.output()) == 2; }));
-  CHECK_THAT(leader.errors(), contains("the lock cron could not be kept"));
-  CHECK_THAT(leader.errors(), contains("redlock: stands for election again\n"));
-  leader.signal(SIGTERM);
-  CHECK(leader.wait().code == 128 + SIGTERM);
+  Leading f;
+  f.lose_lock();
+  REQUIRE(eventually([&] { return lines(f.leader.output()) == 2; }));
+  CHECK_THAT(f.leader.errors(), contains("the lock cron could not be kept"));
+  CHECK_THAT(f.leader.errors(), contains("redlock: stands for election again\n"));
+  f.leader.signal(SIGTERM);
+  CHECK(f.leader.wait().code == 128 + SIGTERM);
 }
 
 TEST_CASE("elect_ends_at_a_signal_that_comes_between_two_runs_of_its_command") {
-  LocalNodes nodes{3};
-  Observers servers{nodes};
-  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
-  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
-  for (const std::size_t node : {0U, 1U})
-    REQUIRE(eventually([&] { return servers[node].get("cron").has_value(); }));
-  nodes.pause(2);  // the end of the client waits a quarter of a second for a node that hangs
-  for (const std::size_t node : {0U, 1U}) servers[node].del("cron");
-  REQUIRE(eventually([&] { return leader.errors().find("could not be kept") != std::string::npos; }));
-  leader.signal(SIGTERM);
-  const Program::Ending ending = leader.wait();  // hangs if the signal is forgotten
+  Leading f;
+  f.nodes.pause(2);  // the end of the client waits a quarter of a second for a node that hangs
+  f.lose_lock();
+  REQUIRE(eventually([&] { return f.leader.errors().find("could not be kept") != std::string::npos; }));
+  f.leader.signal(SIGTERM);
+  const Program::Ending ending = f.leader.wait();  // hangs if the signal is forgotten
   CHECK(ending.code == 128 + SIGTERM);
   CHECK(ending.is_by_signal);
 }
