@@ -137,7 +137,10 @@ TEST_CASE("the_order_outlives_a_restart_of_the_node_that_keeps_it") {
   // A node that had not released the former holder's copy has denied the next one, and gets a copy from the first renewal. Until
   // then the lock may be lost with the copy of one node.
   Observers servers{f.nodes};
-  REQUIRE(eventually([&] { return servers.having("r") == 5; }));
+  REQUIRE(eventually([&] {
+    const auto owner = servers[0].get("r");
+    return owner && servers.holding("r", *owner) == 5;
+  }));
   f.nodes.restart_empty(f.line.gate());
   WaitingLine after{f.nodes, "r"};
   for (const InspectableLock& client : f.clients)
