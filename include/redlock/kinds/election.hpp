@@ -24,8 +24,9 @@ struct Leader {
   /// Any program may write anything there: `operator<<` escapes it.
   std::string candidate;
   /// The fencing token of the leader's lease: the counter that a majority of the nodes shows beside the leader. None (0)
-  /// if the lease has none, or while no majority shows the same counter. It is what somebody else has read: the leader's
-  /// own `Lease::fencing_token` is the one that fences (docs/elections.md).
+  /// if the lease has none, or while no majority shows the same counter. While the leader is just taking the lock, it may be
+  /// a smaller one. It is what somebody else has read: the leader's own `Lease::fencing_token` is the one that fences
+  /// (docs/elections.md).
   FencingToken token = {};
 
   friend bool operator==(const Leader&, const Leader&) = default;

@@ -206,6 +206,38 @@ TEST_CASE("nothing_is_reported_while_too_few_nodes_answer_and_the_last_leader_af
   REQUIRE(told.ends_with(leader_by("b", second)));
 }
 
+TEST_CASE("an_observer_goes_on_when_all_nodes_have_lost_their_data_one_after_the_other") {
+  LocalNodes nodes{3};
+  const redlock::Options options{.max_ttl = 1s};
+  Redlock candidates{endpoints(nodes), options};
+  Election candidate{candidates, "cron", "a", {.ttl = 1s}};
+  REQUIRE(is_granted(candidate.try_campaign()));
+  Redlock observers{endpoints(nodes), options};
+  Election observer{observers, "cron"};
+  Told told;
+  const Observation observation = told.observe(observer);
+  const auto all_vote = [](Redlock& client) {
+    return std::ranges::all_of(client.inspect("cron"), [](const redlock::NodeReport& each) {
+      return each.status == redlock::NodeStatus::free || each.status == redlock::NodeStatus::held;
+    });
+  };
+  REQUIRE(eventually([&] { return all_vote(observers); }));
+  for (std::size_t node = 0; node < 3; ++node) {
+    nodes.restart_empty(static_cast<int>(node));
+    // The observer is connected before another client marks the node.
+    REQUIRE(eventually(
+        [&] { return observers.inspect("cron")[node].status == redlock::NodeStatus::quarantined; }));
+    REQUIRE(eventually([&] {
+      static_cast<void>(candidate.try_campaign());
+      return all_vote(candidates);
+    }));
+  }
+  const Lease lease = candidate.campaign().value();
+  CHECK(told.ends_with(leader_by("a", lease)));
+  CHECK(eventually([&] { return all_vote(observers); }));
+  CHECK(observer.leader() == leader_by("a", lease));
+}
+
 TEST_CASE("an_observer_hears_again_after_its_connections_were_lost") {
   Fixture f;
   Told told;

@@ -16,9 +16,9 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 15> names{
+  constexpr std::array<std::string_view, 16> names{
       "exclusion", "honesty", "tokens", "fence",    "ownership", "liveness", "quiescence", "order",
-      "wake-up",   "traffic", "delay",  "at-least", "seats",     "check",    "request"};
+      "wake-up",   "traffic", "delay",  "at-least", "seats",     "check",    "request",    "watch"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -39,6 +39,7 @@ void Figures::add(const Figures& other) {
   checks += other.checks;
   requests += other.requests;
   requests_heard += other.requests_heard;
+  holders_told += other.holders_told;
   releases_in_callbacks += other.releases_in_callbacks;
   bypasses += other.bypasses;
   overlaps += other.overlaps;
@@ -53,7 +54,9 @@ Judge::Judge(const Schedule& schedule, Lookup world, bool names_seats)
       names_seats_{names_seats},
       stores_(static_cast<std::size_t>(schedule.resources)),
       lines_{schedule,
-             [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }} {}
+             [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }},
+      watches_{schedule,
+               [this](Rule rule, Instant now, std::string text) { report(rule, now, std::move(text)); }} {}
 
 Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
   figures_.grants += lease.client >= 0 ? 1 : 0;
@@ -73,6 +76,7 @@ Judge::LeaseIndex Judge::begin(Lease lease, Instant now) {
 }
 
 void Judge::copied(std::string_view owner, int node) {
+  watches_.copied(owner, node);
   if (Lease* const lease = find(owner)) lease->has_new_copies = true;
   for (auto& [caller, check] : checks_) {
     const Lease& lease = leases_[check.lease];

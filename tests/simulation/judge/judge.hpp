@@ -1,7 +1,6 @@
 // Checks the rules that must hold in every history.
 #pragma once
 
-#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "simulation/judge/line_judge.hpp"
 #include "simulation/judge/rule.hpp"
 #include "simulation/judge/stores.hpp"
+#include "simulation/judge/watch_judge.hpp"
 #include "simulation/scenario/schedule.hpp"
 
 namespace redlock::simulation {
@@ -39,7 +39,8 @@ struct Figures {
   std::uint64_t checks = 0;
   std::uint64_t requests = 0;  // that found a holder
   std::uint64_t requests_heard = 0;
-  std::uint64_t kept = 0;  // releases that leave the lock to nobody for a while
+  std::uint64_t holders_told = 0;  // to clients that watch a lock
+  std::uint64_t kept = 0;          // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;
   std::uint64_t bypasses = 0;  // a call was served before one that stood in line when it began
   std::uint64_t overlaps = 0;  // two holders at once, beyond the assumptions
@@ -52,8 +53,6 @@ struct Figures {
 
 /// How a lease ends that is not reported as lost: its holder gives the lock back or leaves it to others, or dies.
 enum class LeaseEnd : bool { given_back, death };
-
-using NodeSet = std::bitset<32>;
 
 /// Records leases, tokens and writes, and reports the first broken promise at once.
 class Judge {
@@ -141,6 +140,7 @@ class Judge {
   void audit(int resource, Instant now);
 
   LineJudge& lines() noexcept { return lines_; }
+  WatchJudge& watches() noexcept { return watches_; }
   Stores& stores(int resource) { return stores_[static_cast<std::size_t>(resource)]; }
   void judge_stores(Instant now);
 
@@ -182,6 +182,7 @@ class Judge {
   std::vector<Stores> stores_;
   bool people_delete_ = false;
   LineJudge lines_;
+  WatchJudge watches_;
   std::optional<Violation> violation_;
   Figures figures_;
 };

@@ -25,6 +25,7 @@ enum class Rule : std::uint8_t {
   seats,       // a semaphore has no more holders than seats
   check,  // a check calls no lease valid that no majority has meanwhile, and none stale that a majority has all the time
   request,  // a holder hears of requests to it, and of no others
+  watch,    // a client that watches a lock is told who has it, and of nobody else
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 

@@ -74,6 +74,12 @@ class Mutant {
   [[nodiscard]] virtual bool rearms() const { return true; }
   /// Whether a key is armed on a connection that is not the client's first one to this node.
   [[nodiscard]] virtual bool rearms_after_reconnect() const { return true; }
+  /// Whether the observer reads a key again so that the server reports the change after the next.
+  [[nodiscard]] virtual bool observer_rearms() const { return true; }
+  /// Whether the observer hears of changes of the counter.
+  [[nodiscard]] virtual bool watches_counters() const { return true; }
+  /// Whether the observer believes that all nodes show what the first one does.
+  [[nodiscard]] virtual bool believes_first_node() const { return false; }
   /// Whether the read that arms the key of a waiting client tells it that the key is free, or until when it is held.
   [[nodiscard]] virtual bool reads_when_arming() const { return true; }
   /// Whether a change counts that is reported before the reply of the read that armed the key.

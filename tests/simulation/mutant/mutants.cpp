@@ -145,6 +145,24 @@ class ArmsOnce final : public NamedMutant {
   [[nodiscard]] bool rearms() const override { return false; }
 };
 
+class ArmsForOneChange final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool observer_rearms() const override { return false; }
+};
+
+class IgnoresCounters final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool watches_counters() const override { return false; }
+};
+
+class BelievesFirstNode final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool believes_first_node() const override { return true; }
+};
+
 class AdoptWithoutSwap final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -522,6 +540,10 @@ bool with_requests(const Schedule& schedule) { return schedule.workload.requests
 bool with_requests_alone(const Schedule& schedule) {
   return with_requests(schedule) && schedule.faults.empty();
 }
+bool with_watches(const Schedule& schedule) { return schedule.observer >= 0; }
+bool with_watches_alone(const Schedule& schedule) {
+  return with_watches(schedule) && schedule.faults.empty();
+}
 bool with_joint_calls(const Schedule& schedule) { return schedule.workload.together > 0; }
 bool about_joint_lines(const Schedule& schedule) {
   return schedule.is_about_lines && schedule.workload.together > 0;
@@ -673,6 +695,9 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
   add(RequestsByResource{"requests-by-resource"}, with_requests);
   add(HearsNoRequests{"requests-are-not-heard"}, with_requests_alone);
+  add(BelievesFirstNode{"one-nodes-word-counts"}, with_watches);
+  add(ArmsForOneChange{"no-rearm-after-change"}, with_watches_alone);
+  add(IgnoresCounters{"counters-are-not-watched"}, with_watches_alone);
   add(JoinsInAnyOrder{"lines-in-any-order"}, about_joint_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;

@@ -91,6 +91,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
     return outbox_->marker_keys();
   }
   [[nodiscard]] const core::Trouble* caveat(core::NodeIndex node) override { return outbox_->caveat(node); }
+  void look_again(core::NodeIndex node) override { outbox_->look_again(node); }
 
   core::Ref<core::Operation> inner_;
   core::Outbox* outbox_ = nullptr;  // of the current event

@@ -70,7 +70,7 @@ TEST_CASE("power_failures_occur_only_in_some_guarded_schedules") {
   std::size_t failing = 0;
   for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
     const Schedule schedule = draw_schedule(seed, Profile::within);
-    guarded += schedule.guarded ? 1 : 0;
+    guarded += schedule.guarded && !schedule.faults.empty() ? 1 : 0;
     int together = 0;  // restarts at the same time
     for (std::size_t at = 1; at < schedule.faults.size(); ++at) {
       const Fault& fault = schedule.faults[at];

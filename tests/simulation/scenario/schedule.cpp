@@ -307,6 +307,16 @@ void draw_joint_calls(Schedule& schedule) {
     schedule.workload.together = static_cast<int>(random.between(20, 80));
 }
 
+/// In some worlds, half of them without faults, clients watch who has a lock. (What is judged in worlds about lines depends on
+/// why they have no faults.) Draws from a sequence of its own, too.
+void draw_watches(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x7761746368U};
+  const bool is_plain = schedule.calls.empty() && schedule.seats == 0 && schedule.workload.reads == 0;
+  if (!is_plain || schedule.two_teams || !random.chance(20)) return;
+  schedule.observer = schedule.clients - 1;
+  if (!schedule.is_about_lines && random.chance(50)) schedule.faults.clear();
+}
+
 /// Each client is near to some nodes and far from others.
 void draw_distances(Schedule& schedule, Random& random) {
   const Instant farthest = schedule.node_timeout.count() * millisecond / 4;
@@ -782,6 +792,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_readers(schedule);
   if (!is_special) draw_joint_calls(schedule);
   draw_joint_lines(schedule);
+  if (!is_special) draw_watches(schedule);
   std::stable_sort(schedule.faults.begin(), schedule.faults.end(),
                    [](const Fault& one, const Fault& other) { return one.at < other.at; });
   return schedule;

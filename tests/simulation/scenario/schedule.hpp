@@ -125,6 +125,8 @@ struct Schedule {
   int threads = 1;    // of each client
   int resources = 1;  // the seats of the semaphore, then locks
   int seats = 0;      // of the semaphore; 0: there is none
+  int observer =
+      -1;  // all clients watch who has the last lock, and this one does nothing else; -1: nobody does
   std::chrono::milliseconds ttl{100};
   std::chrono::milliseconds lock_delay{};  // part of `ttl`
   std::chrono::milliseconds at_least{};    // each call draws a time up to this
@@ -200,6 +202,9 @@ inline constexpr std::string_view semaphore = "r";
 [[nodiscard]] inline std::string line_key_of(int resource, const Schedule& schedule) {
   return is_seat(resource, schedule) ? core::line_of_seats(semaphore) : key_of(resource, schedule);
 }
+
+/// The lock that clients watch, if they watch any.
+[[nodiscard]] inline int watched_lock(const Schedule& schedule) { return schedule.resources - 1; }
 
 /// The value drawn for one client or node, or 0.
 [[nodiscard]] inline std::int64_t drawn_for(std::size_t index, const std::vector<std::int64_t>& drawn) {

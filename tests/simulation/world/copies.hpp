@@ -27,10 +27,9 @@ struct Copy {
 struct Sight {
   std::vector<Copy> copies;
   Keyspace keys;
+  std::string counter;
 };
-[[nodiscard]] inline Sight sight_of(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
-  return {copies_on(server, lock_key, clock_us), watched_keys_on(server, lock_key, clock_us)};
-}
+[[nodiscard]] Sight sight_of(const Server&, std::string_view lock_key, std::int64_t clock_us);
 
 /// The keys that differ in value or in ttl, or are in one of the two only.
 [[nodiscard]] std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after);

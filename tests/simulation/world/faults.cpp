@@ -351,10 +351,12 @@ void World::foreign_take(const Fault& fault, int index) {
   const std::string owner = foreign_owner(index);
   const std::string ttl = std::to_string(schedule_.ttl.count());
   int granted = 0;
-  for_each_node(fault, [&](Node& node, int) {
+  for_each_node(fault, [&](Node& node, int which) {
     if (node.down > 0 || node.stopped > 0) return;
     const std::string_view words[] = {"SET", key, owner, "NX", "PX", ttl};
-    granted += node.server.execute(words, clock_us(node)).is(core::Reply::Kind::status) ? 1 : 0;
+    if (!node.server.execute(words, clock_us(node)).is(core::Reply::Kind::status)) return;
+    ++granted;
+    judge_.copied(owner, which);
   });
   if (granted < static_cast<int>(core::quorum(nodes_.size()))) return;
   const Instant validity = (schedule_.ttl - schedule_.drift).count() * millisecond;

@@ -89,12 +89,28 @@ Process::~Process() {
 }
 
 void Process::start() {
+  if (index_ == schedule_.observer) return;
   for (const auto& thread : threads_) await_next_call(*thread);
 }
 
 void Process::connect(Time now) {
   note_dial();
   for (std::size_t node = 0; node < engine_.nodes(); ++node) engine_.session(node).wake(now);
+}
+
+void Process::watch(Time now) {
+  note_dial();
+  judge_.watches().began(index_, world_.now());
+  const auto report = [this](const core::Holding& seen) {
+    ++judge_.figures().holders_told;
+    world_.note(index_, seen.owner ? "sees a holder" : "sees no holder");
+    judge_.watches().told(index_, seen, world_.now());
+  };
+  core::Ref<core::HolderWatch> watch{
+      new core::HolderWatch{key_of(watched_lock(schedule_), schedule_), engine_.nodes(), report}};
+  watch_ = watch.get();
+  engine_.watch_holder(watch, now);
+  settle(now);
 }
 
 /// Until all nodes are reached, calls of this process may stand in line at another node than those of other processes.

@@ -81,6 +81,9 @@ class Process {
   void start();
   /// Connects before the first call.
   void connect(core::Time now);
+  /// Begins to watch who has the last lock.
+  void watch(core::Time now);
+  void stop_watching() { engine_.stop_watching(watch_); }
   /// `what`: what the process has given to `wake_in`. Continues a thread, or cancels its call. All times are those of the clock
   /// of the process.
   void wake(int what, core::Time now);
@@ -162,7 +165,8 @@ class Process {
   core::Engine engine_;
   core::LossQueue<Held> loss_queue_;
   std::vector<std::unique_ptr<Thread>> threads_;
-  Thread* ended_ = nullptr;  // set by its completion while a finished operation is handled
+  Thread* ended_ = nullptr;                   // set by its completion while a finished operation is handled
+  const core::HolderWatch* watch_ = nullptr;  // of the engine
   bool has_dialled_ = false;
   std::vector<core::Time> lost_at_;  // when the last connection to each node was lost
 };

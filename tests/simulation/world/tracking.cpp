@@ -66,6 +66,16 @@ std::optional<Reply> World::tracking(int index, const std::vector<std::string_vi
       [](const Answer& answer) { answer.error("ERR The client ID you want redirect to does not exist"); });
 }
 
+/// Under a mutant, some reads do not arm their keys.
+bool World::may_arm(Connection& connection, std::string_view key) const {
+  if (connection.client != schedule_.observer) return true;
+  if (!mutant_->watches_counters() && key == core::counter_key(key_of(watched_lock(schedule_), schedule_)))
+    return false;
+  const bool is_again = std::ranges::find(connection.armed, key) != connection.armed.end();
+  if (!is_again) connection.armed.emplace_back(key);
+  return !is_again || mutant_->observer_rearms();
+}
+
 /// Handles a read after CLIENT CACHING YES.
 void World::arm(int index, const std::vector<std::string_view>& words) {
   Connection& connection = connections_[static_cast<std::size_t>(index)];
@@ -77,7 +87,8 @@ void World::arm(int index, const std::vector<std::string_view>& words) {
   if (mutant_ && !mutant_->rearms() && connection.has_written) return;
   if (mutant_ && !mutant_->rearms_after_reconnect() && !connection.is_first) return;
   for (const std::string_view key : keys)
-    nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{key}});
+    if (!mutant_ || may_arm(connection, key))
+      nodes_[static_cast<std::size_t>(connection.node)].armed.push_back({index, std::string{key}});
 }
 
 /// Reports a change once. The connection that made the change gets no message, but its tracking of the key ends too.
@@ -94,8 +105,10 @@ void World::notify_change(int node, std::string_view key, int by) {
   listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
   const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
   for (const int listener : listeners)
-    if (connections_[static_cast<std::size_t>(listener)].node_open)
+    if (Connection& connection = connections_[static_cast<std::size_t>(listener)]; connection.node_open) {
+      ++connection.changes;
       answer(listener, {now_, 0, {change}, {"a change"}, false, true});
+    }
 }
 
 /// Sends many messages without a cause to every listener.

@@ -279,7 +279,11 @@ void World::execute(int index, const std::vector<std::string_view>& words,
   const std::vector<Copy> holders = is_request ? copies_on(node.server, words[3], at) : std::vector<Copy>{};
   const std::uint64_t writes = node.server.writes();
   if (mutant_ && execute_otherwise(index, words, replies)) return;
-  node.server.execute(index, words, at, replies);
+  const bool is_told_by_first = mutant_ && mutant_->believes_first_node() &&
+                                connection.client == schedule_.observer &&
+                                (words.front() == "GETRANGE" || words.front() == "PTTL");
+  Node& teller = is_told_by_first ? nodes_.front() : node;
+  teller.server.execute(index, words, clock_us(teller), replies);
   if (mutant_ && words.front() == "PTTL" && !mutant_->reads_when_arming()) replies.back().integer = -1;
   if (mutant_ && words.front() == "PTTL" && !mutant_->forgets_own_release() && !connection.released.empty())
     replies.back().integer = -2;
@@ -304,6 +308,8 @@ void World::judge_changes(int index, const std::vector<std::string_view>& words,
     const Sight& was = before[static_cast<std::size_t>(resource)];
     const Sight is = sight_of(server, key_of(resource, schedule_), at);
     judge_copies(resource, was.copies, is.copies, connection, words);
+    if (was.counter != is.counter)
+      notify_change(connection.node, core::counter_key(key_of(resource, schedule_)), index);
     if (!was.copies.empty()) judge_.audit(resource, now_);
     for (const std::string& changed : changed_keys(was.keys, is.keys)) {
       connection.has_written = true;

@@ -95,9 +95,11 @@ Outcome World::run() {
   for (int client = 0; client < schedule_.clients; ++client) start_process(client);
   handle_all_events();
   if (schedule_.reads_on_demand && !judge_.violation()) read_what_is_left();
-  judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept +
-                                    judge_.figures().shared + judge_.figures().requests,
-                                now_);
+  // A client that watches the lock is told of changes that were before its reads, too, and may ask in vain after each.
+  if (schedule_.observer < 0)
+    judge_.lines().judge_attempts(judge_.figures().extensions + judge_.figures().kept +
+                                      judge_.figures().shared + judge_.figures().requests,
+                                  now_);
   if (!judge_.violation()) check_quiescence();
   judge_.judge_stores(now_);
   Figures& figures = judge_.figures();
@@ -197,6 +199,10 @@ void World::handle(const Due& due) {
       return check_loss_is_reported(index);
     case Due::Kind::must_have_heard:
       return judge_.must_have_heard(index, now_);
+    case Due::Kind::must_know_holder:
+      return check_holder_is_known(index);
+    case Due::Kind::watches_end:
+      return end_watches();
   }
 }
 
@@ -219,9 +225,9 @@ void World::start_process(int index) {
   client.process = std::make_unique<Process>(index, schedule_, mutant_, Random{seed},
                                              static_cast<Surroundings&>(*this), judge_);
   client.process->start();
-  if (!schedule_.connects_at_once) return;
-  client.process->connect(time_of(client));
-  after_step(index);
+  if (schedule_.connects_at_once) client.process->connect(time_of(client));
+  if (schedule_.observer >= 0) client.process->watch(time_of(client));
+  if (schedule_.connects_at_once || schedule_.observer >= 0) after_step(index);
 }
 
 void World::wake_in(int index, int what, Instant after) {
@@ -310,6 +316,31 @@ void World::lease_prolonged(Judge::LeaseIndex lease) {
   if (end <= now_) return;
   post(end, Due::Kind::deadline, static_cast<int>(lease));
   post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
+  // After a first start, a client may look at the nodes' markers a second too late.
+  const bool is_calm = schedule_.faults.empty() && (!schedule_.guarded || schedule_.deployed);
+  if (schedule_.observer >= 0 && is_calm && held.resource == watched_lock(schedule_))
+    post(now_ + 8 * longest_way(schedule_) + 10 * millisecond, Due::Kind::must_know_holder,
+         static_cast<int>(lease));
+}
+
+/// People may have deleted copies. And clients do not listen any more to a node that has told them of too many changes within
+/// a second.
+void World::check_holder_is_known(Judge::LeaseIndex index) {
+  const Judge::Lease& lease = judge_.lease(index);
+  const bool is_held = !lease.over && !lease.loss_is_reported &&
+                       copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
+  const bool all_listen =
+      std::ranges::all_of(connections_, [](const Connection& each) { return each.changes < 900; });
+  if (is_held && all_listen) judge_.watches().must_know(lease.owner, lease.token, now_);
+}
+
+/// Nobody has asked for a lock for so long that all copies are gone and each client has read all nodes again.
+void World::end_watches() {
+  judge_.watches().must_know_that_it_is_free(now_);
+  for (int client = 0; client < schedule_.clients; ++client) {
+    clients_[static_cast<std::size_t>(client)].process->stop_watching();
+    after_step(client);
+  }
 }
 
 /// A loss must be reported by the deadline to a client that is running then.
@@ -369,6 +400,7 @@ void World::look_for_grants() {
   if (attempts > tries && !all_granted && !schedule_.guarded)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts without success");
   is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
+  if (!is_open_ && schedule_.observer >= 0) post(now_ + 10 * second + extra_life_, Due::Kind::watches_end);
   if (!is_open_) return;
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
   const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);

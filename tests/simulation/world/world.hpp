@@ -101,6 +101,8 @@ class World final : private Surroundings {
       must_know,
       must_have_heard,
       look_at_line,
+      must_know_holder,
+      watches_end,
     };
     Instant at;
     std::uint64_t order;
@@ -165,6 +167,7 @@ class World final : private Surroundings {
   [[nodiscard]] std::optional<core::Reply> tracking(int connection,
                                                     const std::vector<std::string_view>& words);
   void deliver_messages(int node);
+  [[nodiscard]] bool may_arm(Connection& connection, std::string_view key) const;
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
   void flood(int node);
@@ -225,6 +228,8 @@ class World final : private Surroundings {
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
   void look_at_line();
+  void check_holder_is_known(Judge::LeaseIndex lease);
+  void end_watches();
   [[nodiscard]] bool could_take(int resource, int client) const;
   [[nodiscard]] int nodes_with(std::string_view key) const;
   [[nodiscard]] bool is_usable(const Node& node) const;

@@ -728,6 +728,26 @@ TEST_CASE("a_node_that_does_not_vote_is_looked_at_again_once_a_second") {
   CHECK(one.admitted() == 3);
 }
 
+TEST_CASE("a_client_that_only_reads_sees_within_a_second_that_another_one_has_marked_a_node") {
+  std::vector<MarkedServer> servers = marked_servers();
+  restart(servers[0]);
+  GuardedClient reader = guarded_client(servers);
+  reader.connect_all(at(0ms));
+  REQUIRE(reader.guard.caveat(0, at(0ms)));
+  GuardedClient other = guarded_client(servers);
+  other.connect_all(at(0ms));
+  other.settle(at(0ms));
+  const auto looks = [&](auto now) {
+    for (NodeIndex node = 0; node < 3; ++node) reader.guard.look_again(node, at(now), reader.outbox);
+    return reader.serve(at(now));
+  };
+  CHECK(looks(999ms) == 0);
+  CHECK(looks(1s) == 1);
+  CHECK(reader.guard.caveat(0, at(1s))->status == NodeStatus::quarantined);
+  CHECK(reader.guard.caveat(0, at(quarantine + 1s)) == nullptr);
+  CHECK(looks(quarantine + 1s) == 0);
+}
+
 TEST_CASE("a_connection_that_leads_to_another_server_than_before_is_given_up") {
   std::vector<MarkedServer> servers = marked_servers();
   GuardedClient one = guarded_client(servers);

@@ -32,7 +32,6 @@ using ConnectionIndex = std::size_t;
 
 /// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client decides
 /// all in here; the shell moves bytes and runs one timer. Not thread safe: call everything under the client's mutex.
-///
 /// An operation waits for connections that are being made for the first time (`Readiness`). Its validity counts from then.
 class Engine final : public Outbox {
  public:
@@ -208,6 +207,7 @@ class Engine final : public Outbox {
   }
   void give_up(NodeIndex node, const Trouble& why) override { nodes_.give_up(node, why); }
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override { return nodes_.caveat(node); }
+  void look_again(NodeIndex node) override { nodes_.look_again(node); }
 
  private:
   [[nodiscard]] bool is_listener(ConnectionIndex connection) const noexcept { return connection >= nodes(); }

@@ -180,6 +180,9 @@ class Nodes final : public Outbox {
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;
   }
+  void look_again(NodeIndex node) override {
+    if (guard_) guard_->look_again(node, now_, *this);
+  }
 
  private:
   /// The server has lost its scripts, and nobody sends it a script's source: operations end before a node answers that is slower

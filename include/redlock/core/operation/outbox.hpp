@@ -71,6 +71,9 @@ class Outbox {
   /// Why a node may have forgotten keys, according to the restart guard. Returns null if there is no such reason. The
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }
+  /// Call it before a read for which `caveat` counts: another client may have marked the node since the restart guard has
+  /// looked at it, and a client that only reads has no other reason to look.
+  virtual void look_again(NodeIndex) {}
 };
 
 }  // namespace redlock::inline v1::core

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/deployment_name.hpp"
 #include "redlock/core/restart_guard/guard_messages.hpp"
+#include "redlock/core/restart_guard/guard_settings.hpp"
 #include "redlock/core/restart_guard/guarded_node.hpp"
 #include "redlock/core/restart_guard/known_limits.hpp"
 #include "redlock/core/restart_guard/marked_nodes.hpp"
@@ -40,17 +40,7 @@ namespace redlock::inline v1::core {
 /// It is an operation that is never done; the engine owns it.
 class RestartGuard final : public Operation {
  public:
-  struct Settings {
-    std::size_t nodes = 0;
-    std::chrono::milliseconds
-        max_ttl{};                // of a new deployment; and no node that lost its data waits for less
-    std::optional<Span> drift{};  // none: `default_drift`
-    Span discovery_time{};        // how long to wait for the other nodes while no deployment is known
-    bool strict = false;          // the nodes of a new deployment are quarantined as well
-    bool durable = false;         // the servers keep all data over a restart
-    Span between_visits = std::chrono::seconds{1};  // between looks at a node that does not vote, at least
-    MarkerKeys keys{};
-  };
+  using Settings = GuardSettings;
   explicit RestartGuard(const Settings& settings)
       : settings_{settings}, nodes_{settings.nodes, settings_.keys, *this} {}
 
@@ -66,12 +56,17 @@ class RestartGuard final : public Operation {
     nodes_.update(now, expected());
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
       const Node& node = nodes_[index];
-      const bool is_due =
-          (node.is_barred() || settings_.strict) && now >= later(node.read_at, settings_.between_visits);
-      if (is_due || (is_too_long && node.standing == Standing::admitted))
+      if (((node.is_barred() || settings_.strict) && is_visit_due(node, now)) ||
+          (is_too_long && node.standing == Standing::admitted))
         nodes_.look_from_now(index, now, outbox);
     }
     decide(now, outbox);
+  }
+  /// An operation is about to read what counts only if the node votes.
+  void look_again(NodeIndex index, Time now, Outbox& outbox) {
+    const Node& node = nodes_[index];
+    if ((node.is_barred() || node.standing == Standing::lost) && is_visit_due(node, now))
+      nodes_.look_from_now(index, now, outbox);
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
   void connected(NodeIndex node, const Reply& marker, Time now, Outbox& outbox) {
@@ -165,6 +160,10 @@ class RestartGuard final : public Operation {
             .is_durable = settings_.durable,
             .highest_ceiling = settings_.strict ? settings_.max_ttl : std::chrono::milliseconds::max(),
             .keys = &settings_.keys};
+  }
+
+  [[nodiscard]] bool is_visit_due(const Node& node, Time now) const noexcept {
+    return now >= later(node.read_at, settings_.between_visits);
   }
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────

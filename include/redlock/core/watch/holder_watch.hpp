@@ -20,6 +20,7 @@
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/watch/listeners.hpp"
 #include "redlock/core/watch/watcher.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/shown.hpp"
 #include "redlock/core/wire/trouble.hpp"
@@ -27,7 +28,8 @@
 namespace redlock::inline v1::core {
 
 /// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
-/// ends: servers report the end of a ttl late. Reports who has the lock whenever a majority shows somebody else. So it may
+/// ends: servers report the end of a ttl late. Arms the counters as well if the nodes do not all show the same holder with the
+/// same counter: then a second round may change a counter alone. Reports who has the lock whenever a majority shows somebody else. So it may
 /// skip a holder, but it ends at the last one. A holder who has left is not reported again within a quarter of a second:
 /// where a release overtakes a late grant, the nodes show it once more.
 ///
@@ -43,11 +45,15 @@ class HolderWatch final : public Operation {
   using Report = std::function<void(const Holding&)>;
 
   HolderWatch(std::string key, std::size_t nodes, Report report)
-      : key_{std::move(key)}, report_{std::move(report)}, tally_{nodes}, nodes_(nodes) {}
+      : key_{std::move(key)},
+        counter_key_{counter_key(key_)},
+        report_{std::move(report)},
+        tally_{nodes},
+        nodes_(nodes) {}
 
   // ── from the watcher ─────────────────────────────────────────────────────────────────────────────────────
 
-  [[nodiscard]] const std::string& key() const noexcept { return key_; }
+  [[nodiscard]] bool reads(std::string_view key) const noexcept { return key == key_ || key == counter_key_; }
   /// What the node has shown does not count any more.
   void changed(NodeIndex node) {
     nodes_[node].has_changed = true;
@@ -58,6 +64,7 @@ class HolderWatch final : public Operation {
   void disconnected(NodeIndex node) {
     nodes_[node].is_asked = false;
     changed(node);
+    watch_counters();
   }
   /// Reads what is due.
   void advance(Listeners& listeners, std::uint64_t& random, Time now, Outbox& outbox) {
@@ -96,6 +103,7 @@ class HolderWatch final : public Operation {
         if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
         note(node, reply, now, outbox);
         report(now);
+        watch_counters();
     }
   }
 
@@ -109,6 +117,7 @@ class HolderWatch final : public Operation {
   struct Node {
     bool is_asked = false;    // a read is unanswered
     bool has_changed = true;  // since it was asked
+    bool arms_counter = false;
     Time read_at{};
     Reply owner;
     Reply counter;
@@ -128,7 +137,9 @@ class HolderWatch final : public Operation {
   /// Returns after what time to read the node again.
   Span read(NodeIndex node, std::uint64_t& random, Outbox& outbox) {
     const std::string value = read_owner_command(key_);
-    if (!listeners_->arm(node, *this, tracking, caching, outbox) || !ask(node, owner, value, outbox) ||
+    outbox.look_again(node);
+    const auto arm = [&] { return listeners_->arm(node, *this, tracking, caching, outbox); };
+    if (!arm() || !ask(node, owner, value, outbox) || (nodes_[node].arms_counter && !arm()) ||
         !ask(node, counter, read_counter_command(key_), outbox) ||
         !ask(node, life, command({"PTTL", key_}), outbox) || !ask(node, owner_again, value, outbox))
       return blind_pause;
@@ -174,8 +185,22 @@ class HolderWatch final : public Operation {
       back_at_ = later(now, blind_pause);
     }
     last_ = std::move(*seen);
+    for (Node& node : nodes_) node.arms_counter = false;
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
+  }
+  /// Waits until all nodes have answered that can: mostly they agree then.
+  void watch_counters() {
+    if (!last_ || !last_->owner || std::ranges::any_of(nodes_, &Node::is_asked)) return;
+    const auto shows_holder = [&](NodeIndex node) {
+      return tally_.is(node, Tally::Mark::no) && tally_[node].owner == last_->owner;
+    };
+    bool all_agree = true;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      all_agree = all_agree && shows_holder(node) && tally_[node].counter == tally_[0].counter;
+    for (NodeIndex node = 0; node < nodes_.size() && !all_agree; ++node)
+      if (shows_holder(node) && !std::exchange(nodes_[node].arms_counter, true))
+        nodes_[node].read_at = Time{};
   }
   void read_all_at(Time when) {
     for (Node& node : nodes_) node.read_at = std::min(node.read_at, when);
@@ -190,6 +215,7 @@ class HolderWatch final : public Operation {
   }
 
   const std::string key_;
+  const std::string counter_key_;
   const Report report_;
   Listeners* listeners_ = nullptr;  // set before the first read
   Tally tally_;
@@ -240,7 +266,7 @@ class HolderWatches final : Watcher {
  private:
   void key_changed(NodeIndex node, std::string_view key, Time) override {
     for (const Ref<HolderWatch>& watch : all_)
-      if (watch->key() == key) watch->changed(node);
+      if (watch->reads(key)) watch->changed(node);
   }
   void all_keys_changed(NodeIndex node, Time) override {
     for (const Ref<HolderWatch>& watch : all_) watch->changed(node);
