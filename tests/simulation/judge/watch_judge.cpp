@@ -24,11 +24,17 @@ void WatchJudge::must_know(std::string_view owner, std::uint64_t token, Instant 
     if (watching.since + connected > now) continue;
     if (watching.seen.owner != owner)
       report_(Rule::watch, now, "a client that watches the lock is not told who has it");
-    else if (watching.seen.token != 0 && watching.seen.token != token)
+    else if (watching.seen.token != token)
       report_(Rule::watch, now,
               "a client is told token " + std::to_string(watching.seen.token) + " of a holder with token " +
                   std::to_string(token));
   }
+}
+
+void WatchJudge::must_have_forgotten(std::string_view owner, Instant now) {
+  for (const auto& [client, watching] : watching_)
+    if (watching.seen.owner == owner)
+      report_(Rule::watch, now, "a client that watches the lock is not told that its holder has left");
 }
 
 void WatchJudge::must_know_that_it_is_free(Instant now) {

@@ -307,8 +307,8 @@ void draw_joint_calls(Schedule& schedule) {
     schedule.workload.together = static_cast<int>(random.between(20, 80));
 }
 
-/// In some worlds, half of them without faults, clients watch who has a lock. (What is judged in worlds about lines depends on
-/// why they have no faults.) Draws from a sequence of its own, too.
+/// In some worlds, clients watch who has a lock. Half of these have no faults; worlds about lines keep theirs. Draws from a
+/// sequence of its own, too.
 void draw_watches(Schedule& schedule) {
   Random random{schedule.seed ^ 0x7761746368U};
   const bool is_plain = schedule.calls.empty() && schedule.seats == 0 && schedule.workload.reads == 0;

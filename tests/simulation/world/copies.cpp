@@ -45,7 +45,7 @@ Keyspace watched_keys_on(const Server& server, std::string_view lock_key, std::i
 Sight sight_of(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
   const Entry* const counter = server.find(core::counter_key(lock_key), clock_us);
   return {copies_on(server, lock_key, clock_us), watched_keys_on(server, lock_key, clock_us),
-          counter ? counter->value : std::string{}};
+          counter ? counter->value + ' ' + std::to_string(counter->expires_ms) : std::string{}};
 }
 
 std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after) {

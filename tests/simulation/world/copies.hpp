@@ -27,7 +27,7 @@ struct Copy {
 struct Sight {
   std::vector<Copy> copies;
   Keyspace keys;
-  std::string counter;
+  std::string counter;  // with its ttl
 };
 [[nodiscard]] Sight sight_of(const Server&, std::string_view lock_key, std::int64_t clock_us);
 

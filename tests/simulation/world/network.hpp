@@ -43,11 +43,12 @@ struct Connection {
   bool loses_requests = false;        // nothing arrives behind those that are on their way
   std::vector<std::string> released;  // owner values whose release the node has executed
   int listener = -1;                  // the connection that receives invalidation messages
-  int changes = 0;                    // reported over it
-  std::vector<std::string> armed;     // keys that were armed over it, under a mutant
-  bool arms = false;                  // the next command starts tracking of its keys
-  bool has_written = false;           // in the current request
-  bool is_first = true;               // of this line
+  int changes = 0;                    // reported over it within the current second
+  Instant counted_since = 0;
+  std::vector<std::string> armed;  // keys that were armed over it, under a mutant
+  bool arms = false;               // the next command starts tracking of its keys
+  bool has_written = false;        // in the current request
+  bool is_first = true;            // of this line
   std::deque<Request> requests;
   std::deque<Answers> answers;
 };

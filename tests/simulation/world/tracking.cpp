@@ -106,9 +106,18 @@ void World::notify_change(int node, std::string_view key, int by) {
   const Reply change = array_of({string_of("message"), string_of(channel), array_of({string_of(key)})});
   for (const int listener : listeners)
     if (Connection& connection = connections_[static_cast<std::size_t>(listener)]; connection.node_open) {
-      ++connection.changes;
+      count_change(connection);
       answer(listener, {now_, 0, {change}, {"a change"}, false, true});
     }
+}
+
+/// A client that hears of too many changes within a second does not listen to the node any more.
+void World::count_change(Connection& listener) {
+  if (now_ - listener.counted_since >= second) {
+    listener.counted_since = now_;
+    listener.changes = 0;
+  }
+  all_listen_ = all_listen_ && ++listener.changes < 900;
 }
 
 /// Sends many messages without a cause to every listener.

@@ -312,6 +312,7 @@ void World::judge_changes(int index, const std::vector<std::string_view>& words,
       notify_change(connection.node, core::counter_key(key_of(resource, schedule_)), index);
     if (!was.copies.empty()) judge_.audit(resource, now_);
     for (const std::string& changed : changed_keys(was.keys, is.keys)) {
+      if (resource == watched_lock(schedule_)) watched_changed_at_ = now_;
       connection.has_written = true;
       notify_change(connection.node, changed, index);
     }

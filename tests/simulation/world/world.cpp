@@ -201,6 +201,8 @@ void World::handle(const Due& due) {
       return judge_.must_have_heard(index, now_);
     case Due::Kind::must_know_holder:
       return check_holder_is_known(index);
+    case Due::Kind::must_forget_holder:
+      return check_holder_is_forgotten(index, due.detail != 0);
     case Due::Kind::watches_end:
       return end_watches();
   }
@@ -316,22 +318,31 @@ void World::lease_prolonged(Judge::LeaseIndex lease) {
   if (end <= now_) return;
   post(end, Due::Kind::deadline, static_cast<int>(lease));
   post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
-  // After a first start, a client may look at the nodes' markers a second too late.
-  const bool is_calm = schedule_.faults.empty() && (!schedule_.guarded || schedule_.deployed);
-  if (schedule_.observer >= 0 && is_calm && held.resource == watched_lock(schedule_))
-    post(now_ + 8 * longest_way(schedule_) + 10 * millisecond, Due::Kind::must_know_holder,
-         static_cast<int>(lease));
+  if (judges_watches(held)) post(now_ + time_to_hear(), Due::Kind::must_know_holder, static_cast<int>(lease));
 }
 
-/// People may have deleted copies. And clients do not listen any more to a node that has told them of too many changes within
-/// a second.
+bool World::judges_watches(const Judge::Lease& lease) const {
+  // After a first start, a client may look at the nodes' markers a second too late.
+  const bool is_calm = schedule_.faults.empty() && (!schedule_.guarded || schedule_.deployed);
+  return schedule_.observer >= 0 && is_calm && all_listen_ && lease.resource == watched_lock(schedule_);
+}
+
+Instant World::time_to_hear() const { return 8 * longest_way(schedule_) + 10 * millisecond; }
+
 void World::check_holder_is_known(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);
   const bool is_held = !lease.over && !lease.loss_is_reported &&
                        copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
-  const bool all_listen =
-      std::ranges::all_of(connections_, [](const Connection& each) { return each.changes < 900; });
-  if (is_held && all_listen) judge_.watches().must_know(lease.owner, lease.token, now_);
+  if (is_held && judges_watches(lease)) judge_.watches().must_know(lease.owner, lease.token, now_);
+}
+
+/// `was_gone`: no node had a copy when this was checked before. While the lock changes hands quickly, a client may skip holders.
+void World::check_holder_is_forgotten(Judge::LeaseIndex index, bool was_gone) {
+  const Judge::Lease& lease = judge_.lease(index);
+  if (copies(lease.resource, lease.owner).any() || !judges_watches(lease)) return;
+  const Instant known_at = std::max(watched_changed_at_, was_gone ? 0 : now_) + time_to_hear();
+  if (now_ >= known_at) return judge_.watches().must_have_forgotten(lease.owner, now_);
+  post(known_at, Due::Kind::must_forget_holder, static_cast<int>(index), 1);
 }
 
 /// Nobody has asked for a lock for so long that all copies are gone and each client has read all nodes again.
@@ -354,6 +365,8 @@ void World::judge_loss_report(const Due& due) {
 
 void World::lease_over(Judge::LeaseIndex lease, LeaseEnd how) {
   judge_.end(lease, how);
+  if (judges_watches(judge_.lease(lease)))
+    post(now_ + time_to_hear(), Due::Kind::must_forget_holder, static_cast<int>(lease));
   if (!history_.kept()) return;
   const Judge::Lease& held = judge_.lease(lease);
   const Instant end = held.client < 0

@@ -102,6 +102,7 @@ class World final : private Surroundings {
       must_have_heard,
       look_at_line,
       must_know_holder,
+      must_forget_holder,
       watches_end,
     };
     Instant at;
@@ -170,6 +171,7 @@ class World final : private Surroundings {
   [[nodiscard]] bool may_arm(Connection& connection, std::string_view key) const;
   void arm(int connection, const std::vector<std::string_view>& words);
   void notify_change(int node, std::string_view key, int by = -1);
+  void count_change(Connection& listener);
   void flood(int node);
   void send_stray_replies(int node);
   [[nodiscard]] core::Reply welcome(const Connection& connection, const std::vector<std::string_view>& words);
@@ -228,7 +230,10 @@ class World final : private Surroundings {
   void check_loss_is_reported(Judge::LeaseIndex lease);
   void look_for_grants();
   void look_at_line();
+  [[nodiscard]] bool judges_watches(const Judge::Lease& lease) const;
+  [[nodiscard]] Instant time_to_hear() const;
   void check_holder_is_known(Judge::LeaseIndex lease);
+  void check_holder_is_forgotten(Judge::LeaseIndex lease, bool was_gone);
   void end_watches();
   [[nodiscard]] bool could_take(int resource, int client) const;
   [[nodiscard]] int nodes_with(std::string_view key) const;
@@ -259,6 +264,8 @@ class World final : private Surroundings {
   Instant calm_ = 0;        // after all faults
   Instant extra_life_ = 0;  // of copies: total time by which clocks were set back
   bool is_open_ = true;
+  Instant watched_changed_at_ = 0;  // a node's copies of the watched lock
+  bool all_listen_ = true;          // no node has reported so many changes that a client stops listening
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;
   Instant free_since_ = 0;

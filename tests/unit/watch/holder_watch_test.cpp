@@ -137,6 +137,33 @@ TEST_CASE("a_watch_does_not_arm_the_counter_if_all_nodes_show_the_same_holder_wi
   CHECK(watch.is_quiet());
 }
 
+TEST_CASE("a_lock_that_is_kept_again_is_reported_at_once") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  Reports expected{{}};
+  for (const char* const owner : {"one", "redlock:kept", "", "two", "redlock:kept"}) {
+    for (const NodeIndex node : {0U, 1U, 2U}) watch.change(node, {owner, "7"}, at(2ms));
+    expected.push_back(*owner ? Holding{owner, 7} : Holding{});
+  }
+  CHECK(watch.reports == expected);
+}
+
+TEST_CASE("a_node_whose_counter_goes_up_and_down_is_not_read_without_end") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) watch.change(node, {"one", node == 0 ? "7" : "8"}, at(2ms));
+  int reads = 0;
+  for (auto now = 2ms; now < 1s; ++now) {
+    watch.engine.on_time(at(now));
+    for (const NodeIndex node : {0U, 1U, 2U}) {
+      const char* const counter = node == 0 ? "7" : node == 1 || now % 2ms == 0ms ? "8" : "7";
+      if (!watch.answer(node, {"one", counter}, at(now)).empty()) ++reads;
+      if (!watch.take_bytes(watch.listener(node)).empty()) watch.pong(node, at(now));
+    }
+  }
+  CHECK(reads < 10);
+}
+
 TEST_CASE("the_word_of_one_node_changes_nothing_for_a_watch") {
   WatchHarness watch;
   watch.arm({"one", "7"}, at(1ms));

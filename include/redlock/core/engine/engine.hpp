@@ -31,8 +31,8 @@ namespace redlock::inline v1::core {
 using ConnectionIndex = std::size_t;
 
 /// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client decides
-/// all in here; the shell moves bytes and runs one timer. Not thread safe: call everything under the client's mutex.
-/// An operation waits for connections that are being made for the first time (`Readiness`). Its validity counts from then.
+/// all in here; the shell moves bytes and runs one timer. An operation waits for connections that are being made for the first
+/// time (`Readiness`); its validity counts from then. Not thread safe: call everything under the client's mutex.
 class Engine final : public Outbox {
  public:
   /// `observer`: receives events during the calls below; may be null. `member`: the client's name in lines (`Lines`).

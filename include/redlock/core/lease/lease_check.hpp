@@ -35,7 +35,10 @@ class LeaseCheck final : public Poll {
   void start(Time now, Outbox& outbox) override {
     begin(now);
     const std::string question = this->question();
-    for (NodeIndex node = 0; node < tally_.nodes(); ++node) ask(node, Step{}, question, outbox);
+    for (NodeIndex node = 0; node < tally_.nodes(); ++node) {
+      outbox.look_again(node);
+      ask(node, Step{}, question, outbox);
+    }
     decide(outbox);
   }
 

@@ -112,6 +112,7 @@ class Inspection final : public Poll {
   };
 
   void ask_all(NodeIndex node, std::span<const Question> questions, Outbox& outbox) {
+    outbox.look_again(node);
     for (const Question& question : questions)
       if (!ask(node, question.step, question.command, outbox)) return;
   }

@@ -33,7 +33,6 @@ class Poll : public Operation {
   void begin(Time now) { set_deadline(later(now, node_timeout_)); }
   /// Returns false, and notes the reason, if the question cannot be sent.
   bool ask(NodeIndex node, Step step, std::string_view question, Outbox& outbox) {
-    outbox.look_again(node);
     const Trouble* const refused = outbox.send(node, question, *this, {.step = step, .send_by = deadline()});
     if (refused) tally_.mark(node, Tally::Mark::unknown, *refused);
     return !refused;

@@ -56,17 +56,21 @@ class RestartGuard final : public Operation {
     nodes_.update(now, expected());
     for (NodeIndex index = 0; index < nodes_.size(); ++index) {
       const Node& node = nodes_[index];
-      if (((node.is_barred() || settings_.strict) && is_visit_due(node, now)) ||
-          (is_too_long && node.standing == Standing::admitted))
+      const bool is_due =
+          (node.is_barred() || settings_.strict) && now >= later(node.read_at, settings_.between_visits);
+      if (is_due || (is_too_long && node.standing == Standing::admitted))
         nodes_.look_from_now(index, now, outbox);
     }
     decide(now, outbox);
   }
-  /// An operation is about to read what counts only if the node votes.
+  /// An operation is about to read what counts only if the node votes. What is known of the node stands until it answers.
   void look_again(NodeIndex index, Time now, Outbox& outbox) {
-    const Node& node = nodes_[index];
-    if ((node.is_barred() || node.standing == Standing::lost) && is_visit_due(node, now))
-      nodes_.look_from_now(index, now, outbox);
+    Node& node = nodes_[index];
+    const Standing standing = node.standing = node.standing_at(now, expected());
+    if (!node.is_barred() && standing != Standing::lost) return;
+    if (now < later(node.read_at, settings_.between_visits)) return;
+    nodes_.look(index, now, outbox);
+    if (node.standing == Standing::asked) node.standing = standing;
   }
   /// A connection is ready. `marker`: the reply of `mark_script` in the handshake.
   void connected(NodeIndex node, const Reply& marker, Time now, Outbox& outbox) {
@@ -160,10 +164,6 @@ class RestartGuard final : public Operation {
             .is_durable = settings_.durable,
             .highest_ceiling = settings_.strict ? settings_.max_ttl : std::chrono::milliseconds::max(),
             .keys = &settings_.keys};
-  }
-
-  [[nodiscard]] bool is_visit_due(const Node& node, Time now) const noexcept {
-    return now >= later(node.read_at, settings_.between_visits);
   }
 
   // ── deciding ─────────────────────────────────────────────────────────────────────────────────────────────

@@ -22,16 +22,19 @@
 #include "redlock/core/watch/watcher.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
+#include "redlock/core/wire/scripts.hpp"
 #include "redlock/core/wire/shown.hpp"
 #include "redlock/core/wire/trouble.hpp"
 
 namespace redlock::inline v1::core {
 
 /// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
-/// ends: servers report the end of a ttl late. Arms the counters as well if the nodes do not all show the same holder with the
-/// same counter: then a second round may change a counter alone. Reports who has the lock whenever a majority shows somebody else. So it may
-/// skip a holder, but it ends at the last one. A holder who has left is not reported again within a quarter of a second:
-/// where a release overtakes a late grant, the nodes show it once more.
+/// ends: servers report the end of a ttl late. Reports who has the lock whenever a majority shows somebody else, or another
+/// token. So it may skip a holder, but it ends at the last one. A holder who has left is not reported again within a quarter
+/// of a second: where a release overtakes a late grant, the nodes show it once more.
+///
+/// The second round of an acquisition may change the counter on a node and nothing else. So unless all nodes show the same
+/// holder with the same counter, it reads those that show the holder once more, and arms their counters as well.
 ///
 /// What a node has shown counts until its key changes or a connection is lost. Each node is read at least every five
 /// seconds, because a lost connection for commands disarms its keys and may go unnoticed; one that reports no changes every
@@ -64,16 +67,17 @@ class HolderWatch final : public Operation {
   void disconnected(NodeIndex node) {
     nodes_[node].is_asked = false;
     changed(node);
-    watch_counters();
+    compare_at_ = Time{};
   }
   /// Reads what is due.
   void advance(Listeners& listeners, std::uint64_t& random, Time now, Outbox& outbox) {
     listeners_ = &listeners;
+    if (now >= compare_at_) compare_counters();
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (is_due(listeners, node, now)) nodes_[node].read_at = now + read(node, random, outbox);
   }
   [[nodiscard]] Time timer(const Listeners& listeners) const noexcept {
-    Time first = never;
+    Time first = compare_at_;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (can_read(listeners, node)) first = std::min(first, nodes_[node].read_at);
     return first;
@@ -103,7 +107,9 @@ class HolderWatch final : public Operation {
         if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
         note(node, reply, now, outbox);
         report(now);
-        watch_counters();
+        // Mostly the other nodes are about to answer, and then all agree.
+        if (std::ranges::none_of(nodes_, &Node::is_asked)) return compare_counters();
+        compare_at_ = std::min(compare_at_, later(now, shortest_pause));
     }
   }
 
@@ -180,18 +186,23 @@ class HolderWatch final : public Operation {
     const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
     if (!is_new && !has_token) return;
     if (is_new && seen->owner && seen->owner == left_ && now < back_at_) return read_all_at(back_at_);
-    if (is_new && last_ && last_->owner) {
+    if (is_new && last_ && last_->owner && is_unique(*last_->owner)) {
       left_ = last_->owner;
       back_at_ = later(now, blind_pause);
     }
     last_ = std::move(*seen);
-    for (Node& node : nodes_) node.arms_counter = false;
+    if (is_new)
+      for (Node& node : nodes_) node.arms_counter = false;
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
   }
-  /// Waits until all nodes have answered that can: mostly they agree then.
-  void watch_counters() {
-    if (!last_ || !last_->owner || std::ranges::any_of(nodes_, &Node::is_asked)) return;
+  /// Nobody else has this value, or has had it before.
+  [[nodiscard]] static bool is_unique(std::string_view owner) noexcept {
+    return owner != kept_value && owner != held_by_readers;
+  }
+  void compare_counters() {
+    compare_at_ = never;
+    if (!last_ || !last_->owner) return;
     const auto shows_holder = [&](NodeIndex node) {
       return tally_.is(node, Tally::Mark::no) && tally_[node].owner == last_->owner;
     };
@@ -223,6 +234,7 @@ class HolderWatch final : public Operation {
   std::optional<Holding> last_;      // reported
   std::optional<std::string> left_;  // the owner that was reported before
   Time back_at_{};                   // it is reported again if it has the lock then
+  Time compare_at_ = never;          // whether all nodes show the same counter
 };
 
 /// All watches of one client. They are few: each event looks at all of them.
@@ -236,7 +248,7 @@ class HolderWatches final : Watcher {
 
   void add(const Ref<HolderWatch>& watch) {
     all_.push_back(watch);
-    listeners_.begin_watch();
+    for (int key = 0; key < keys_of_watch; ++key) listeners_.begin_watch();
   }
   /// Does nothing for a watch that was removed before.
   void remove(const HolderWatch* watch) {
@@ -244,7 +256,7 @@ class HolderWatches final : Watcher {
                                     [&](const Ref<HolderWatch>& each) { return each.get() == watch; });
     if (place == all_.end()) return;
     all_.erase(place);
-    listeners_.end_watch();
+    for (int key = 0; key < keys_of_watch; ++key) listeners_.end_watch();
   }
 
   /// This client has sent a command that writes the key, which disarms it.
@@ -274,6 +286,8 @@ class HolderWatches final : Watcher {
   void disconnected(NodeIndex node) override {
     for (const Ref<HolderWatch>& watch : all_) watch->disconnected(node);
   }
+
+  static constexpr int keys_of_watch = 2;  // the lock and its counter
 
   Listeners& listeners_;
   std::uint64_t random_;
