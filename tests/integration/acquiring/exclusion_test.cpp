@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "integration/support/all_nodes.hpp"
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
@@ -52,9 +53,7 @@ struct LateOwner {
   void wait_until_all_commands_are_executed() {
     REQUIRE(eventually([&] {
       const auto reports = locks.inspect("r");
-      return std::all_of(reports.begin(), reports.end(), [](const auto& report) {
-        return report.status == NodeStatus::held || report.status == NodeStatus::free;
-      });
+      return std::all_of(reports.begin(), reports.end(), votes);
     }));
   }
 };

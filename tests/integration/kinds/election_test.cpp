@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "integration/support/all_nodes.hpp"
+#include "integration/support/node_reports.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -219,11 +220,6 @@ TEST_CASE("an_observer_goes_on_when_all_nodes_have_lost_their_data_one_after_the
   Told told;
   const Observation observation = told.observe(observer);
   REQUIRE(told.ends_with(std::nullopt));
-  const auto all_vote = [](Redlock& client) {
-    return std::ranges::all_of(client.inspect("cron"), [](const redlock::NodeReport& each) {
-      return each.status == redlock::NodeStatus::free || each.status == redlock::NodeStatus::held;
-    });
-  };
   for (int node = 0; node < 3; ++node) {
     nodes.restart_empty(node);
     // The observer is connected before another client marks the node.
@@ -234,7 +230,7 @@ TEST_CASE("an_observer_goes_on_when_all_nodes_have_lost_their_data_one_after_the
     }));
     REQUIRE(eventually([&] {
       static_cast<void>(candidate.try_campaign());
-      return all_vote(candidates);
+      return std::ranges::all_of(candidates.inspect("cron"), votes);
     }));
   }
   const Lease lease = candidate.campaign().value();

@@ -38,9 +38,7 @@ using redlock::RestartGuard;
 
 std::size_t voters(Redlock& locks) {
   const std::vector<NodeReport> reports = locks.inspect("r");
-  return static_cast<std::size_t>(std::count_if(reports.begin(), reports.end(), [](const NodeReport& report) {
-    return report.status == NodeStatus::held || report.status == NodeStatus::free;
-  }));
+  return static_cast<std::size_t>(std::count_if(reports.begin(), reports.end(), votes));
 }
 
 /// Lets the nodes begin a deployment. Returns when all of them vote for this client.

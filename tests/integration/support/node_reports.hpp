@@ -20,6 +20,11 @@ namespace redlock::testing {
                        [status](const NodeReport& report) { return report.status == status; });
 }
 
+/// The node has told who has the lock, or that nobody has it.
+[[nodiscard]] inline bool votes(const NodeReport& report) {
+  return report.status == NodeStatus::held || report.status == NodeStatus::free;
+}
+
 /// Inspects the resource until every node reports this status, and returns these reports.
 [[nodiscard]] inline std::vector<NodeReport> reports_of_all(LockClient& locks, std::string_view resource,
                                                             NodeStatus status) {

@@ -7,9 +7,7 @@
 namespace redlock::simulation {
 
 void WatchJudge::told(int client, const core::Holding& seen, Instant now) {
-  Watching& watching = watching_.at(client);
-  watching.was_told = true;
-  watching.seen = seen;
+  watching_.at(client).seen = seen;
   if (seen.owner && copies_[*seen.owner].count() < core::quorum(static_cast<std::size_t>(schedule_.nodes)))
     report_(Rule::watch, now, "a client is told of a holder that no majority has had");
 }
@@ -22,24 +20,24 @@ void WatchJudge::must_know(std::string_view owner, std::uint64_t token, Instant 
   const Instant connected = 10 * longest_way(schedule_) + 20 * millisecond;
   for (const auto& [client, watching] : watching_) {
     if (watching.since + connected > now) continue;
-    if (watching.seen.owner != owner)
+    if (!watching.seen || watching.seen->owner != owner)
       report_(Rule::watch, now, "a client that watches the lock is not told who has it");
-    else if (watching.seen.token != token)
+    else if (watching.seen->token != token)
       report_(Rule::watch, now,
-              "a client is told token " + std::to_string(watching.seen.token) + " of a holder with token " +
+              "a client is told token " + std::to_string(watching.seen->token) + " of a holder with token " +
                   std::to_string(token));
   }
 }
 
 void WatchJudge::must_have_forgotten(std::string_view owner, Instant now) {
   for (const auto& [client, watching] : watching_)
-    if (watching.seen.owner == owner)
+    if (watching.seen && watching.seen->owner == owner)
       report_(Rule::watch, now, "a client that watches the lock is not told that its holder has left");
 }
 
 void WatchJudge::must_know_that_it_is_free(Instant now) {
   for (const auto& [client, watching] : watching_)
-    if (!watching.was_told || watching.seen.owner)
+    if (!watching.seen || watching.seen->owner)
       report_(Rule::watch, now, "a client that watches the lock is not told that nobody has it");
 }
 

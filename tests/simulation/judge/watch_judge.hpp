@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,8 +41,7 @@ class WatchJudge {
  private:
   struct Watching {
     Instant since;
-    bool was_told = false;
-    core::Holding seen = {};
+    std::optional<core::Holding> seen = {};
   };
 
   const Schedule& schedule_;

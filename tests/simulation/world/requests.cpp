@@ -48,11 +48,10 @@ void Process::heed_requests(Time now) {
 void World::judge_request(int index, std::string_view lock_key, const std::vector<Copy>& holders) {
   const int which = connections_[static_cast<std::size_t>(index)].node;
   const Node& node = nodes_[static_cast<std::size_t>(which)];
-  const Instant there = longest_way(schedule_);
   for (const Copy& holder : holders) {
     const std::optional<Judge::LeaseIndex> lease = judge_.requested(holder.owner);
     if (lease && schedule_.faults.empty())
-      post(now_ + 8 * there + 10 * millisecond, Due::Kind::must_have_heard, static_cast<int>(*lease));
+      post(now_ + time_to_hear(), Due::Kind::must_have_heard, static_cast<int>(*lease));
   }
   for (const auto& [key, entry] : watched_keys_on(node.server, lock_key, clock_us(node)))
     if (!entry.value.starts_with("redlock:")) notify_change(which, key, index);

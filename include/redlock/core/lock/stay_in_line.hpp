@@ -38,7 +38,7 @@ class StayInLine {
   /// An attempt was denied by this holder. While the call is the first one in line, nobody else should become the holder. A
   /// lock that is kept after its release has none, and readers come and go.
   void denied_by(const std::string& key, const std::string& holder, Time now, Observer* observer) {
-    if (holder == kept_value || holder == held_by_readers) return;
+    if (!is_of_one_holder(holder)) return;
     if (last_holder_ && *last_holder_ != holder)
       tell({.resource = key, .kind = kind_, .step = Step::bypassed, .waited = now - begun_}, observer);
     last_holder_ = holder;

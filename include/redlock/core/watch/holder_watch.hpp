@@ -186,7 +186,7 @@ class HolderWatch final : public Operation {
     const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
     if (!is_new && !has_token) return;
     if (is_new && seen->owner && seen->owner == left_ && now < back_at_) return read_all_at(back_at_);
-    if (is_new && last_ && last_->owner && is_unique(*last_->owner)) {
+    if (is_new && last_ && last_->owner && is_of_one_holder(*last_->owner)) {
       left_ = last_->owner;
       back_at_ = later(now, blind_pause);
     }
@@ -195,10 +195,6 @@ class HolderWatch final : public Operation {
       for (Node& node : nodes_) node.arms_counter = false;
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
-  }
-  /// Nobody else has this value, or has had it before.
-  [[nodiscard]] static bool is_unique(std::string_view owner) noexcept {
-    return owner != kept_value && owner != held_by_readers;
   }
   void compare_counters() {
     compare_at_ = never;
@@ -248,7 +244,7 @@ class HolderWatches final : Watcher {
 
   void add(const Ref<HolderWatch>& watch) {
     all_.push_back(watch);
-    for (int key = 0; key < keys_of_watch; ++key) listeners_.begin_watch();
+    listeners_.begin_watch(keys_of_watch);
   }
   /// Does nothing for a watch that was removed before.
   void remove(const HolderWatch* watch) {
@@ -256,7 +252,7 @@ class HolderWatches final : Watcher {
                                     [&](const Ref<HolderWatch>& each) { return each.get() == watch; });
     if (place == all_.end()) return;
     all_.erase(place);
-    for (int key = 0; key < keys_of_watch; ++key) listeners_.end_watch();
+    listeners_.end_watch(keys_of_watch);
   }
 
   /// This client has sent a command that writes the key, which disarms it.
@@ -287,7 +283,7 @@ class HolderWatches final : Watcher {
     for (const Ref<HolderWatch>& watch : all_) watch->disconnected(node);
   }
 
-  static constexpr int keys_of_watch = 2;  // the lock and its counter
+  static constexpr std::size_t keys_of_watch = 2;  // the lock and its counter
 
   Listeners& listeners_;
   std::uint64_t random_;

@@ -45,9 +45,9 @@ class Listeners {
 
   /// Tells this watcher, too, from now on. It must exist as long as there are events.
   void add(Watcher& watcher) { watchers_.push_back(&watcher); }
-  /// One key more is watched, or one less. While there are any, lost listeners are replaced, and silent ones noticed.
-  void begin_watch() noexcept { ++watched_; }
-  void end_watch() noexcept { --watched_; }
+  /// So many keys more are watched, or less. While there are any, lost listeners are replaced, and silent ones noticed.
+  void begin_watch(std::size_t keys = 1) noexcept { watched_ += keys; }
+  void end_watch(std::size_t keys = 1) noexcept { watched_ -= keys; }
   /// Makes the connections on first use, and when the pause after a refusal is over.
   void wake(Time now) {
     for (Listener& each : all_) each.session.wake(now);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/marker.hpp"
 #include "redlock/core/wire/resp.hpp"
 
@@ -49,6 +50,10 @@ struct Script {
 
 /// What a key holds that its owner has released, but that is to stay for a while (`Claim::kept_until`). Nobody owns it.
 inline constexpr std::string_view kept_value = "redlock:kept";
+/// The value names one holder, which nobody else has named so before: the lock is neither kept for a while nor held by readers.
+[[nodiscard]] inline bool is_of_one_holder(std::string_view value) noexcept {
+  return value != kept_value && value != held_by_readers;
+}
 
 /// Deletes the key and returns 1 if the key still holds our value, else returns 0. Without the comparison, a late
 /// release would delete the next holder's lock. With ARGV[2], the key stays for so many ms instead, as `kept_value`.
