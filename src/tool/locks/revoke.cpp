@@ -1,10 +1,13 @@
 #include "tool/locks/revoke.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "redlock/core/base/printable.hpp"
+#include "redlock/core/base/quorum.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
@@ -13,11 +16,12 @@
 namespace redlock::tool {
 namespace {
 
-/// Whoever gives the lock up at once has done so before slower nodes are asked. So who was asked on any node counts where most
-/// nodes say that nobody has the lock.
+/// Whoever gives the lock up at once has done so before slower nodes are asked. So if most nodes have answered, but do not name the
+/// same holder, the one who was asked on any node counts.
 LockState state_when_asked(const std::vector<NodeReport>& reports) {
   LockState state = lock_state_of(reports);
-  if (state.kind != LockState::Kind::free) return state;
+  const auto voted = static_cast<std::size_t>(std::ranges::count_if(reports, has_voted));
+  if (has_life(state) || voted < core::quorum(reports.size())) return state;
   for (const NodeReport& report : reports) {
     LockState here = lock_state_of({&report, 1});
     if (here.kind == LockState::Kind::held || here.kind == LockState::Kind::shared) return here;

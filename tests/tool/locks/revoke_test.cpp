@@ -93,13 +93,16 @@ TEST_CASE("a_command_that_is_not_revocable_goes_on") {
 
 // As when the holder gives the lock up before the slower nodes are asked.
 TEST_CASE("revoke_has_asked_a_holder_whom_only_a_minority_of_the_nodes_names") {
-  const LocalNodes nodes{3};
+  LocalNodes nodes{3};
   RawClient server{nodes.port(0)};
-  for (const std::string value : {"redlock:shared", "0123456789abcdef0123456789abcdef01234567"}) {
-    REQUIRE(server.command({"SET", "job", value, "PX", "60000"}) == "OK");
-    const Program::Ending asked = run_tool({"revoke", "job"}, nodes.urls());
-    CHECK(asked.code == 0);
-    CHECK_THAT(asked.output, contains("Asked ") && contains(" to give up job.\n"));
+  for (const bool all_answer : {true, false}) {
+    if (!all_answer) nodes.kill(2);
+    for (const std::string value : {"redlock:shared", "0123456789abcdef0123456789abcdef01234567"}) {
+      REQUIRE(server.command({"SET", "job", value, "PX", "60000"}) == "OK");
+      const Program::Ending asked = run_tool({"revoke", "job"}, nodes.urls());
+      CHECK(asked.code == 0);
+      CHECK_THAT(asked.output, contains("Asked ") && contains(" to give up job.\n"));
+    }
   }
 }
 
