@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <syncstream>
 #include <utility>
 
 #include "os/pause.hpp"
@@ -35,7 +36,8 @@ Ending elect(const RunArguments& arguments) {
       has_complained = false;
     } catch (const Error& error) {
       if (!has_led || !may_pass(error)) throw;
-      if (!std::exchange(has_complained, true)) std::cerr << "redlock: " << error.what() << '\n';
+      if (!std::exchange(has_complained, true))
+        std::osyncstream{std::cerr} << "redlock: " << error.what() << '\n';
       are_nodes_missing = true;
     }
     if (are_nodes_missing) detail::pause_until(Clock::now() + pause_without_nodes, signals.stop());

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 #include <string_view>
+#include <syncstream>
 #include <utility>
 
 #include "redlock/core/base/printable.hpp"
@@ -114,10 +115,10 @@ void Progress::nodes_awaited(std::span<const NodeReport> nodes) {
   const std::lock_guard lock{mutex_};
   if (verbosity_ == Verbosity::quiet) return;
   clear_line();
-  std::cerr << "redlock: waiting for nodes that will vote again";
+  std::osyncstream message{std::cerr};
+  message << "redlock: waiting for nodes that will vote again\n";
   for (const NodeReport& report : nodes)
-    if (report.votes_in) std::cerr << "\n  " << report;
-  std::cerr << std::endl;
+    if (report.votes_in) message << "  " << report << '\n';
 }
 
 void Progress::end_without_quorum(std::stop_source wait, Clock::duration patience) {
@@ -138,8 +139,9 @@ void Progress::end(const Leases& taken) {
   clear_line();
   if (verbosity_ != Verbosity::verbose) return;
   for (const Lease& lease : taken)
-    std::cerr << "redlock: took " << core::printable(lease.resource()) << " after "
-              << readable(now_() - begun_) << ", token " << lease.fencing_token().value() << std::endl;
+    std::osyncstream{std::cerr} << "redlock: took " << core::printable(lease.resource()) << " after "
+                                << readable(now_() - begun_) << ", token " << lease.fencing_token().value()
+                                << '\n';
 }
 
 /// Precondition for this and all below: the mutex is held.
@@ -159,9 +161,9 @@ void Progress::write(const std::string& text, Clock::time_point now) {
   const bool updates_line = has_terminal();
   written_at_ = now;
   if (updates_line)
-    std::cerr << '\r' << fitted(text) << "\x1b[K" << std::flush;
+    std::osyncstream{std::cerr} << '\r' << fitted(text) << "\x1b[K";
   else
-    std::cerr << "redlock: " << text << std::endl;
+    std::osyncstream{std::cerr} << "redlock: " << text << '\n';
   has_line_ = has_line_ || updates_line;
 }
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <syncstream>
 
 #include "redlock/clock.hpp"
 #include "redlock/core/base/printable.hpp"
@@ -24,8 +25,8 @@ class Revocation {
   [[nodiscard]] std::function<void(std::string_view)> callback() {
     return [this](std::string_view why) {
       if (!ask()) return;
-      std::cerr << "redlock: asked to give up the lock, so the command is terminated: "
-                << core::printable(why) << '\n';
+      std::osyncstream{std::cerr} << "redlock: asked to give up the lock, so the command is terminated: "
+                                  << core::printable(why) << '\n';
     };
   }
   /// The command runs from now on.

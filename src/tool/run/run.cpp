@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <syncstream>
 #include <system_error>
 #include <utility>
 
@@ -33,7 +34,7 @@ namespace {
 using std::chrono::milliseconds;
 
 void warn(std::string_view warning) {
-  std::cerr << "redlock: warning: " << core::printable(warning, std::string::npos) << '\n';
+  std::osyncstream{std::cerr} << "redlock: warning: " << core::printable(warning, std::string::npos) << '\n';
 }
 
 /// What the command line says about passwords and TLS.

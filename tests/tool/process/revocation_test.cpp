@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <iostream>
 #include <streambuf>
 #include <string>
@@ -21,7 +22,8 @@ using redlock::tool::Termination;
 
 namespace {
 
-/// Takes the place of stderr. Notes whether the command had got its signal when the first byte was written.
+/// Takes the place of stderr. Notes whether the command had got its signal when the first byte was written, and how many writes
+/// there were.
 class Screen : public std::streambuf {
  public:
   explicit Screen(const Termination& termination) : termination_{termination} {}
@@ -31,12 +33,19 @@ class Screen : public std::streambuf {
 
   std::string text;
   bool came_after_signal = false;
+  int writes = 0;
 
  protected:
   int overflow(int byte) override {
-    if (text.empty()) came_after_signal = termination_.has_begun_by(Clock::now());
-    text += static_cast<char>(byte);
+    const char character = static_cast<char>(byte);
+    xsputn(&character, 1);
     return byte;
+  }
+  std::streamsize xsputn(const char* bytes, std::streamsize size) override {
+    if (text.empty()) came_after_signal = termination_.has_begun_by(Clock::now());
+    text.append(bytes, static_cast<std::size_t>(size));
+    ++writes;
+    return size;
   }
 
  private:
@@ -75,6 +84,15 @@ TEST_CASE("the_command_gets_its_signal_before_the_request_is_written") {
   CHECK_THAT(screen.text, contains("asked to give up the lock"));
   CHECK_THAT(screen.text, contains("maintenance\n"));
   CHECK(revocation.is_asked());
+}
+
+TEST_CASE("the_text_of_a_request_is_one_write_so_that_no_text_of_the_command_is_in_the_middle_of_it") {
+  Termination termination;
+  Revocation revocation{termination, 10s};
+  Screen screen{termination};
+  revocation.callback()("maintenance");
+  CHECK_THAT(screen.text, contains("terminated: maintenance\n"));
+  CHECK(screen.writes == 1);
 }
 
 TEST_CASE("a_request_before_the_command_begins_ends_it_when_it_begins") {
