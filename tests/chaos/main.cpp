@@ -47,6 +47,10 @@ int conclude(const Arguments& arguments, const Outcome& outcome) {
   else if (is_search)
     std::cout << "The mutant was not found.\n";
   if (is_search) return violation ? 0 : 1;
+  if (!outcome.troubles.empty()) {
+    std::cout << "Not every fault could be made, so the run says too little.\n";
+    return 1;
+  }
   if (!arguments.run.is_control) return 0;
   const bool lost = outcome.verdict.figures.writes_lost_unfenced > 0;
   std::cout << (lost ? "The control lost writes, as it should.\n" : "The control lost no write.\n");
