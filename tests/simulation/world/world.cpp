@@ -12,17 +12,21 @@ namespace redlock::simulation {
 
 namespace {
 
+/// A node that has the run_id of another one is refused, and asked again after ten seconds at the earliest.
+Instant longest_refusal(const Schedule& schedule) {
+  const bool any_false_run_id = std::ranges::any_of(
+      schedule.faults, [](const Fault& each) { return each.kind == Fault::Kind::false_run_id; });
+  return any_false_run_id ? 10 * second : 0;
+}
+
 /// Upper bound on the time from the last fault until a client gets a free lock: copies of dead clients expire, hung connections
 /// are given up, new ones are made, contenders stop splitting the vote, and dead members of a line are stepped over. With the restart guard, nodes without data may
-/// still have to be detected, twice, and wait. A node that was taken for another one is asked again after ten seconds.
+/// still have to be detected, twice, and wait.
 Instant longest_wait(const Schedule& schedule) {
   const Instant ttl = schedule.ttl.count() * millisecond;
-  const bool any_false_run_id =
-      std::any_of(schedule.faults.begin(), schedule.faults.end(),
-                  [](const Fault& each) { return each.kind == Fault::Kind::false_run_id; });
   const core::Span dead_member = schedule.line_times.life + 2 * schedule.line_times.look_pause;
   return 2 * ttl + 500 * millisecond + (schedule.stands_in_line ? dead_member.count() : 0) +
-         (schedule.guarded ? 2 * ttl + second : 0) + (any_false_run_id ? 10 * second : 0);
+         (schedule.guarded ? 2 * ttl + second : 0) + longest_refusal(schedule);
 }
 
 /// The keys of a node that was deployed before the start of the world.
@@ -329,18 +333,27 @@ bool World::judges_watches(const Judge::Lease& lease) const {
 
 Instant World::time_to_hear() const { return 8 * longest_way(schedule_) + 10 * millisecond; }
 
+/// A client that watches reads each node at least every five seconds.
+Instant World::time_to_read_all() const { return 10 * second + longest_refusal(schedule_) + extra_life_; }
+
+/// While others ask the holder again and again, a distant client may hear that the key was touched before each of its reads is
+/// answered.
 void World::check_holder_is_known(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);
   const bool is_held = !lease.over && !lease.loss_is_reported &&
                        copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
-  if (is_held && judges_watches(lease)) judge_.watches().must_know(lease.owner, lease.token, now_);
+  if (!is_held || !judges_watches(lease)) return;
+  const Instant known_at = watched_touched_at_ + time_to_hear();
+  if (now_ >= known_at) return judge_.watches().must_know(lease.owner, lease.token, now_);
+  post(known_at, Due::Kind::must_know_holder, static_cast<int>(index));
 }
 
 /// `was_gone`: no node had a copy when this was checked before. While the lock changes hands quickly, a client may skip holders.
 void World::check_holder_is_forgotten(Judge::LeaseIndex index, bool was_gone) {
   const Judge::Lease& lease = judge_.lease(index);
   if (copies(lease.resource, lease.owner).any() || !judges_watches(lease)) return;
-  const Instant known_at = std::max(watched_changed_at_, was_gone ? 0 : now_) + time_to_hear();
+  const Instant changed_at = std::max(watched_changed_at_, watched_touched_at_);
+  const Instant known_at = std::max(changed_at, was_gone ? 0 : now_) + time_to_hear();
   if (now_ >= known_at) return judge_.watches().must_have_forgotten(lease.owner, now_);
   post(known_at, Due::Kind::must_forget_holder, static_cast<int>(index), 1);
 }
@@ -413,11 +426,12 @@ void World::look_for_grants() {
   if (attempts > tries && !all_granted && !schedule_.guarded)
     return judge_.report(Rule::liveness, now_, std::to_string(attempts) + " attempts without success");
   is_open_ = schedule_.calls.empty() && (!all_granted || now_ < healed_at_ + schedule_.open_for);
-  if (!is_open_ && schedule_.observer >= 0) post(now_ + 10 * second + extra_life_, Due::Kind::watches_end);
+  if (!is_open_ && schedule_.observer >= 0) post(now_ + time_to_read_all(), Due::Kind::watches_end);
   if (!is_open_) return;
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
   const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
-  if (static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
+  // Nobody gets a lock while nobody asks for it: besides the observer, there may be one client, which checks leases instead.
+  if (attempts == 0 || static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
   if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);

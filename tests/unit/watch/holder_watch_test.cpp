@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "redlock/core/lease/release_operation.hpp"
+#include "redlock/status.hpp"
 #include "support/catch.hpp"
 #include "unit/support/listening_engine.hpp"
 #include "unit/support/recording_outbox.hpp"
@@ -187,6 +188,22 @@ TEST_CASE("a_watch_does_not_believe_a_reply_that_was_overtaken_by_the_report_of_
   CHECK(watch.reports == Reports{{"one", 7}, {"three", 9}});
 }
 
+// Somebody else asks the holder again and again to give the lock up.
+TEST_CASE("a_watch_learns_the_token_of_a_holder_from_a_node_whose_replies_are_always_overtaken") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  watch.change(0, {"one", "7"}, at(2ms));
+  watch.change(1, {"one", "8"}, at(2ms));
+  for (auto now = 3ms; now < 5ms; ++now) {
+    watch.engine.answered(watch.listener(2), push("key"), at(now));
+    watch.engine.on_time(at(now));
+    watch.engine.answered(watch.listener(2), push("key"), at(now));
+    watch.answer(2, {"one", "8"}, at(now));
+    watch.engine.on_time(at(now));
+  }
+  CHECK(watch.reports == Reports{{}, {"one", 0}, {"one", 8}});
+}
+
 TEST_CASE("a_watch_reads_a_key_when_its_ttl_ends") {
   WatchHarness watch;
   watch.arm({"one", "7", 100}, at(1ms));
@@ -220,6 +237,25 @@ TEST_CASE("a_watch_reads_a_key_again_that_this_client_writes") {
   watch.engine.on_time(at(2ms));
   for (const NodeIndex node : {0U, 1U, 2U})
     CHECK(watch.take_bytes(node) == lease->claim.release_command() + arming);
+}
+
+TEST_CASE("a_watch_learns_of_a_holder_while_this_client_writes_the_key_before_each_reply") {
+  WatchHarness watch;
+  watch.arm({}, at(1ms));
+  for (const NodeIndex node : {0U, 1U}) {
+    watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+    watch.engine.on_time(at(2ms));
+  }
+  Claim claim = example_claim();
+  const auto lease = example_lease(1h, claim);
+  for (auto now = 3ms; now < 6ms; ++now) {
+    watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(now));
+    for (const NodeIndex node : {0U, 1U, 2U}) watch.answer(node, {"one", "7"}, at(now));
+    watch.engine.on_time(at(now));
+  }
+  CHECK(watch.reports == Reports{{}, {"one", 7}});
+  for (const NodeIndex node : {0U, 1U})
+    CHECK_THAT(watch.take_bytes(node), contains(caching_on + reading_value));
 }
 
 TEST_CASE("a_watch_reports_a_token_only_if_a_majority_shows_it_beside_the_owner") {
@@ -269,6 +305,26 @@ TEST_CASE("a_node_without_a_connection_does_not_count_for_a_watch_until_it_is_re
   watch.engine.on_time(at(2s));
   watch.answer(1, {}, at(2s));
   CHECK(watch.reports == Reports{{"one", 7}, {}});
+}
+
+TEST_CASE("a_node_that_was_refused_for_a_while_is_dialled_again_by_a_client_that_only_watches") {
+  EngineHarness harness{3};
+  harness.engine.watch_holder(Ref<HolderWatch>{new HolderWatch{"key", 3, [](const Holding&) {}}}, at(0ms));
+  harness.connect(0, at(0ms), "same");
+  harness.connect(1, at(0ms), "another");
+  harness.connect(2, at(0ms), "same");
+  CHECK(harness.engine.session(2).trouble().status == redlock::NodeStatus::same_node);
+  Time now = at(0ms);
+  while (!harness.engine.session(2).take_dial() && now < at(20s)) {
+    now += 10ms;
+    harness.engine.on_time(now);
+    for (const NodeIndex node : {0U, 1U})
+      if (!harness.take_bytes(node).empty())
+        for (const Reply& reply : {string_reply(""), string_reply(""), number(-2), string_reply("")})
+          harness.engine.answered(node, reply, now);
+  }
+  CHECK(now >= at(10s));
+  CHECK(now < at(15s));
 }
 
 TEST_CASE("a_watch_that_ended_reads_nothing_and_reports_nothing") {

@@ -180,7 +180,9 @@ class Nodes final : public Outbox {
   [[nodiscard]] const Trouble* caveat(NodeIndex node) override {
     return guard_ ? guard_->caveat(node, now_) : nullptr;
   }
+  /// Also dials nodes whose refusal is over: a client that only watches submits no operation that would.
   void look_again(NodeIndex node) override {
+    for (Session& session : sessions_) session.wake(now_);
     if (guard_) guard_->look_again(node, now_, *this);
   }
 

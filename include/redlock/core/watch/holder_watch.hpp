@@ -36,7 +36,9 @@ namespace redlock::inline v1::core {
 /// The second round of an acquisition may change the counter on a node and nothing else. So unless all nodes show the same
 /// holder with the same counter, it reads those that show the holder once more, and arms their counters as well.
 ///
-/// What a node has shown counts until its key changes or a connection is lost. Each node is read at least every five
+/// What a node has shown counts until another client changes its key or a connection is lost. A command of this client that
+/// writes the key only makes it read again, because it takes the lock from nobody: else a client that tries again and again would
+/// never hear of the holder from distant nodes. Each node is read at least every five
 /// seconds, because a lost connection for commands disarms its keys and may go unnoticed; one that reports no changes every
 /// quarter of a second. A node is asked again only when it has answered, and for the end of a ttl after 10 ms at the
 /// earliest.
@@ -63,6 +65,8 @@ class HolderWatch final : public Operation {
     nodes_[node].read_at = Time{};
     tally_.mark(node, Tally::Mark::pending);
   }
+  /// The key must be armed again.
+  void written(NodeIndex node) noexcept { nodes_[node].read_at = Time{}; }
   /// The connection was lost, so no replies come.
   void disconnected(NodeIndex node) {
     nodes_[node].is_asked = false;
@@ -104,7 +108,8 @@ class HolderWatch final : public Operation {
         return;
       default:
         read.is_asked = false;
-        if (read.has_changed) return;  // a message may overtake the reply of the read that armed the key
+        // A message may overtake the reply of the read that armed the key. Then the reply at most adds to what was reported.
+        if (read.has_changed && !(last_ && last_->owner == read.owner.text)) return;
         note(node, reply, now, outbox);
         report(now);
         // Mostly the other nodes are about to answer, and then all agree.
@@ -257,7 +262,8 @@ class HolderWatches final : Watcher {
 
   /// This client has sent a command that writes the key, which disarms it.
   void written(NodeIndex node, std::string_view key) {
-    if (!all_.empty()) key_changed(node, key, {});
+    for (const Ref<HolderWatch>& watch : all_)
+      if (watch->reads(key)) watch->written(node);
   }
   [[nodiscard]] Time timer() const noexcept {
     Time first = never;
