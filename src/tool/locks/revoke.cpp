@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,17 +17,24 @@
 namespace redlock::tool {
 namespace {
 
-/// Whoever gives the lock up at once has done so before slower nodes are asked. So if most nodes have answered, but do not name the
-/// same holder, the one who was asked on any node counts.
+bool is_held(const LockState& state) {
+  return state.kind == LockState::Kind::held || state.kind == LockState::Kind::shared;
+}
+
+/// Whoever gives the lock up at once has done so before slower nodes are asked. So if most nodes have answered, and do not name one
+/// holder, the one who was asked on any node counts, unless nodes name several and a silent one could decide between them.
 LockState state_when_asked(const std::vector<NodeReport>& reports) {
-  LockState state = lock_state_of(reports);
+  const LockState state = lock_state_of(reports);
   const auto voted = static_cast<std::size_t>(std::ranges::count_if(reports, has_voted));
-  if (has_life(state) || voted < core::quorum(reports.size())) return state;
+  if (is_held(state) || voted < core::quorum(reports.size())) return state;
+  std::optional<LockState> asked;
   for (const NodeReport& report : reports) {
-    LockState here = lock_state_of({&report, 1});
-    if (here.kind == LockState::Kind::held || here.kind == LockState::Kind::shared) return here;
+    const LockState here = lock_state_of({&report, 1});
+    if (!is_held(here)) continue;
+    if (state.kind == LockState::Kind::unknown && asked && asked->owner != here.owner) return state;
+    if (!asked) asked = here;
   }
-  return state;
+  return asked.value_or(state);
 }
 
 }  // namespace

@@ -50,10 +50,10 @@ void World::judge_request(int index, std::string_view lock_key, const std::vecto
   const Node& node = nodes_[static_cast<std::size_t>(which)];
   for (const Copy& holder : holders) {
     const std::optional<Judge::LeaseIndex> lease = judge_.requested(holder.owner);
+    if (lock_key == key_of(watched_lock(schedule_), schedule_)) watched_touched_at_ = now_;
     if (lease && schedule_.faults.empty())
       post(now_ + time_to_hear(), Due::Kind::must_have_heard, static_cast<int>(*lease));
   }
-  if (lock_key == key_of(watched_lock(schedule_), schedule_)) watched_touched_at_ = now_;
   for (const auto& [key, entry] : watched_keys_on(node.server, lock_key, clock_us(node)))
     if (!entry.value.starts_with("redlock:")) notify_change(which, key, index);
 }

@@ -430,8 +430,9 @@ void World::look_for_grants() {
   if (!is_open_) return;
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
   const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
-  // Nobody gets a lock while nobody asks for it: besides the observer, there may be one client, which checks leases instead.
-  if (attempts == 0 || static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
+  // Besides an observer there may be only one client, and nobody gets a lock while it checks leases instead.
+  const bool nobody_asks = schedule_.observer >= 0 && attempts == 0;
+  if (nobody_asks || static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
   if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);

@@ -106,6 +106,18 @@ TEST_CASE("revoke_has_asked_a_holder_whom_only_a_minority_of_the_nodes_names") {
   }
 }
 
+TEST_CASE("revoke_cannot_tell_which_of_two_holders_has_the_lock_if_a_silent_node_decides") {
+  LocalNodes nodes{3};
+  nodes.kill(2);
+  for (const int node : {0, 1}) {
+    const std::string value = std::string(40, node == 0 ? 'a' : 'b');
+    REQUIRE(RawClient{nodes.port(node)}.command({"SET", "job", value, "PX", "60000"}) == "OK");
+  }
+  const Program::Ending asked = run_tool({"revoke", "job"}, nodes.urls());
+  CHECK(asked.code == 69);
+  CHECK_THAT(asked.errors, contains("Cannot tell who holds job: only 2 of 3 nodes answered."));
+}
+
 TEST_CASE("revoke_reports_that_nobody_has_the_lock_or_that_too_few_nodes_answer") {
   LocalNodes nodes{3};
   const Program::Ending idle = run_tool({"revoke", "job"}, nodes.urls());

@@ -258,6 +258,35 @@ TEST_CASE("a_watch_learns_of_a_holder_while_this_client_writes_the_key_before_ea
     CHECK_THAT(watch.take_bytes(node), contains(caching_on + reading_value));
 }
 
+// This client adopts the lock: one command gives each node the next owner.
+TEST_CASE("a_watch_does_not_report_that_nobody_has_a_lock_whose_owner_this_client_replaces") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  watch.change(2, {}, at(2ms));
+  Claim claim = example_claim();
+  const auto lease = example_lease(1h, claim);
+  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(3ms));
+  watch.engine.on_time(at(3ms));
+  watch.answer(0, {"two", "8"}, at(4ms));
+  watch.answer(2, {}, at(4ms));
+  CHECK(watch.reports == Reports{{"one", 7}});
+  watch.answer(1, {"two", "8"}, at(5ms));
+  CHECK(watch.reports == Reports{{"one", 7}, {"two", 8}});
+}
+
+TEST_CASE("a_watch_reports_that_nobody_has_a_lock_that_this_client_has_released") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  Claim claim = example_claim();
+  const auto lease = example_lease(1h, claim);
+  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(3ms));
+  watch.engine.on_time(at(3ms));
+  watch.answer(0, {}, at(4ms));
+  CHECK(watch.reports == Reports{{"one", 7}});
+  watch.answer(1, {}, at(4ms));
+  CHECK(watch.reports == Reports{{"one", 7}, {}});
+}
+
 TEST_CASE("a_watch_reports_a_token_only_if_a_majority_shows_it_beside_the_owner") {
   WatchHarness watch;
   watch.arm({}, at(1ms));

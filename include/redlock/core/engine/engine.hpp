@@ -21,7 +21,7 @@
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/restart_guard/restart_guard.hpp"
-#include "redlock/core/watch/holder_watch.hpp"
+#include "redlock/core/watch/holder_watches.hpp"
 #include "redlock/core/watch/listeners.hpp"
 #include "redlock/metrics/observer.hpp"
 

@@ -72,7 +72,7 @@ class Outbox {
   /// pointer is valid until the next call.
   [[nodiscard]] virtual const Trouble* caveat(NodeIndex) { return nullptr; }
   /// Call it before a read for which `caveat` counts: another client may have marked the node since the restart guard has
-  /// looked at it, and a client that only reads has no other reason to look.
+  /// looked at it, and a client that only reads has no other reason to look, nor to dial nodes whose refusal is over.
   virtual void look_again(NodeIndex) {}
 };
 

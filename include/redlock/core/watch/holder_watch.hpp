@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "redlock/core/base/backoff.hpp"
-#include "redlock/core/base/ref.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/operation/holding.hpp"
 #include "redlock/core/operation/operation.hpp"
 #include "redlock/core/operation/tally.hpp"
 #include "redlock/core/watch/listeners.hpp"
-#include "redlock/core/watch/watcher.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
@@ -36,9 +34,10 @@ namespace redlock::inline v1::core {
 /// The second round of an acquisition may change the counter on a node and nothing else. So unless all nodes show the same
 /// holder with the same counter, it reads those that show the holder once more, and arms their counters as well.
 ///
-/// What a node has shown counts until another client changes its key or a connection is lost. A command of this client that
-/// writes the key only makes it read again, because it takes the lock from nobody: else a client that tries again and again would
-/// never hear of the holder from distant nodes. Each node is read at least every five
+/// What a node has shown counts until another client changes its key or a connection is lost. After a command of this client
+/// that writes the key, it counts for an owner and not against one, until the node was read again: so a client that tries again
+/// and again hears of the holder from distant nodes as well. While others change the key before each read of such a node is
+/// answered, a new holder may be reported late. Each node is read at least every five
 /// seconds, because a lost connection for commands disarms its keys and may go unnoticed; one that reports no changes every
 /// quarter of a second. A node is asked again only when it has answered, and for the end of a ttl after 10 ms at the
 /// earliest.
@@ -65,8 +64,11 @@ class HolderWatch final : public Operation {
     nodes_[node].read_at = Time{};
     tally_.mark(node, Tally::Mark::pending);
   }
-  /// The key must be armed again.
-  void written(NodeIndex node) noexcept { nodes_[node].read_at = Time{}; }
+  /// This client has written the key, which must be armed again.
+  void written(NodeIndex node) noexcept {
+    nodes_[node].is_written = nodes_[node].is_stale = true;
+    nodes_[node].read_at = Time{};
+  }
   /// The connection was lost, so no replies come.
   void disconnected(NodeIndex node) {
     nodes_[node].is_asked = false;
@@ -128,6 +130,8 @@ class HolderWatch final : public Operation {
   struct Node {
     bool is_asked = false;    // a read is unanswered
     bool has_changed = true;  // since it was asked
+    bool is_written = false;  // by this client, since it was asked
+    bool is_stale = false;    // by this client, since the read that shows what counts
     bool arms_counter = false;
     Time read_at{};
     Reply owner;
@@ -155,7 +159,7 @@ class HolderWatch final : public Operation {
         !ask(node, life, command({"PTTL", key_}), outbox) || !ask(node, owner_again, value, outbox))
       return blind_pause;
     nodes_[node].is_asked = true;
-    nodes_[node].has_changed = false;
+    nodes_[node].has_changed = nodes_[node].is_written = false;
     const Span pause = listeners_->is_blind(node) ? blind_pause : look_pause;
     return pause - Span{static_cast<Span::rep>(next_random(random) >> 1U)} % (pause / 4);
   }
@@ -167,6 +171,7 @@ class HolderWatch final : public Operation {
   /// this owner.
   void note(NodeIndex node, const Reply& again, Time now, Outbox& outbox) {
     Node& read = nodes_[node];
+    read.is_stale = read.is_written;
     const bool is_string = read.owner.is(Reply::Kind::string) && again.is(Reply::Kind::string);
     const bool is_free = read.owner.text.empty();
     const bool is_there = read.life.integer != -2;  // an empty value is no owner
@@ -186,6 +191,7 @@ class HolderWatch final : public Operation {
   }
   void report(Time now) {
     std::optional<Holding> seen = holding_in(tally_);
+    if (seen && !seen->owner) seen = holding_in(without_stale());
     if (!seen) return;
     const bool is_new = !last_ || seen->owner != last_->owner;
     const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
@@ -200,6 +206,13 @@ class HolderWatch final : public Operation {
       for (Node& node : nodes_) node.arms_counter = false;
     if (last_->owner) read_others(*last_->owner);
     report_(*last_);
+  }
+  /// A command of this client may have given a node the next owner, or a copy back.
+  [[nodiscard]] Tally without_stale() const {
+    Tally current = tally_;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].is_stale) current.mark(node, Tally::Mark::pending);
+    return current;
   }
   void compare_counters() {
     compare_at_ = never;
@@ -236,64 +249,6 @@ class HolderWatch final : public Operation {
   std::optional<std::string> left_;  // the owner that was reported before
   Time back_at_{};                   // it is reported again if it has the lock then
   Time compare_at_ = never;          // whether all nodes show the same counter
-};
-
-/// All watches of one client. They are few: each event looks at all of them.
-class HolderWatches final : Watcher {
- public:
-  HolderWatches(Listeners& listeners, std::uint64_t seed) : listeners_{listeners}, random_{seed} {
-    listeners.add(*this);
-  }
-  HolderWatches(const HolderWatches&) = delete;
-  HolderWatches& operator=(const HolderWatches&) = delete;
-
-  void add(const Ref<HolderWatch>& watch) {
-    all_.push_back(watch);
-    listeners_.begin_watch(keys_of_watch);
-  }
-  /// Does nothing for a watch that was removed before.
-  void remove(const HolderWatch* watch) {
-    const auto place = std::find_if(all_.begin(), all_.end(),
-                                    [&](const Ref<HolderWatch>& each) { return each.get() == watch; });
-    if (place == all_.end()) return;
-    all_.erase(place);
-    listeners_.end_watch(keys_of_watch);
-  }
-
-  /// This client has sent a command that writes the key, which disarms it.
-  void written(NodeIndex node, std::string_view key) {
-    for (const Ref<HolderWatch>& watch : all_)
-      if (watch->reads(key)) watch->written(node);
-  }
-  [[nodiscard]] Time timer() const noexcept {
-    Time first = never;
-    for (const Ref<HolderWatch>& watch : all_) first = std::min(first, watch->timer(listeners_));
-    return first;
-  }
-  /// Call only after reading every readable connection.
-  void on_time(Time now, Outbox& outbox) {
-    if (now < timer()) return;
-    listeners_.wake(now);
-    for (const Ref<HolderWatch>& watch : all_) watch->advance(listeners_, random_, now, outbox);
-  }
-
- private:
-  void key_changed(NodeIndex node, std::string_view key, Time) override {
-    for (const Ref<HolderWatch>& watch : all_)
-      if (watch->reads(key)) watch->changed(node);
-  }
-  void all_keys_changed(NodeIndex node, Time) override {
-    for (const Ref<HolderWatch>& watch : all_) watch->changed(node);
-  }
-  void disconnected(NodeIndex node) override {
-    for (const Ref<HolderWatch>& watch : all_) watch->disconnected(node);
-  }
-
-  static constexpr std::size_t keys_of_watch = 2;  // the lock and its counter
-
-  Listeners& listeners_;
-  std::uint64_t random_;
-  std::vector<Ref<HolderWatch>> all_;
 };
 
 }  // namespace redlock::inline v1::core
