@@ -24,7 +24,7 @@ bool is_held(const LockState& state) {
 /// Whoever gives the lock up at once has done so before slower nodes are asked. So if most nodes have answered, and do not name one
 /// holder, the one who was asked on any node counts, unless nodes name several and a silent one could decide between them.
 LockState state_when_asked(const std::vector<NodeReport>& reports) {
-  const LockState state = lock_state_of(reports);
+  LockState state = lock_state_of(reports);
   const auto voted = static_cast<std::size_t>(std::ranges::count_if(reports, has_voted));
   if (is_held(state) || voted < core::quorum(reports.size())) return state;
   std::optional<LockState> asked;
