@@ -249,6 +249,32 @@ TEST_CASE("an_observer_hears_again_after_its_connections_were_lost") {
   CHECK(told.ends_with(leader_by("a", lease)));
 }
 
+// Each attempt writes to the nodes, long before the read that the one before has caused is answered.
+TEST_CASE("an_observer_far_from_the_nodes_is_told_of_the_leader_while_its_client_tries_for_the_same_lock") {
+  LocalNodes nodes{3};
+  std::vector<std::unique_ptr<Proxy>> ways;
+  std::vector<redlock::Endpoint> far;
+  for (int node = 0; node < 3; ++node) {
+    ways.push_back(std::make_unique<Proxy>(nodes.port(node)));
+    ways.back()->set_delay(60ms, 60ms);
+    far.emplace_back(ways.back()->url());
+  }
+  Redlock near{{nodes.url(0), nodes.url(1), nodes.url(2)}};
+  Redlock locks{far, {.connect_timeout = 20s, .node_timeout = 5s}};
+  Election leading{near, "cron", "leading", {.ttl = 60s}};
+  Election observed{locks, "cron", "observing"};
+  const Lease lease = leading.campaign().value();
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 6; ++caller)
+    callers.emplace_back([&locks, caller](const std::stop_token& stop) {
+      std::this_thread::sleep_for(caller * 20ms);
+      while (!stop.stop_requested()) static_cast<void>(locks.try_lock("cron"));
+    });
+  Told told;
+  const Observation observation = told.observe(observed);
+  CHECK(told.ends_with(leader_by("leading", lease)));
+}
+
 TEST_CASE("an_observer_is_told_of_leaders_by_servers_that_do_not_report_changes") {
   Fixture f;
   for (RawClient& server : f.servers) {
