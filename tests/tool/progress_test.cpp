@@ -55,11 +55,12 @@ class CollectedErrors {
 
 struct Waiting {
   /// A failed attempt after this time.
-  void attempt_after(Clock::duration time, Errc failure = Errc::held) {
+  void attempt_after(Clock::duration time, Errc failure = Errc::held,
+                     Observer::Kind kind = Observer::Kind::exclusive) {
     now += time;
     Holder holder{std::string(40, 'a') + " web3:4711 @1795442531"};
     holder.ttl = 23s;
-    progress.attempted({.resource = "backup", .failure = failure, .holder = holder});
+    progress.attempted({.resource = "backup", .kind = kind, .failure = failure, .holder = holder});
   }
 
   /// Stands at this place in line after this time.
@@ -77,6 +78,15 @@ const std::string line =
     "redlock: waiting for backup: held by web3:4711 since 2026-11-23 14:02:11 UTC, 23.0 s left\n";
 
 }  // namespace
+
+TEST_CASE("a_wait_for_a_seat_names_no_holder_of_another_one") {
+  Waiting waiting;
+  for (const Clock::duration time : {0ms, 1000ms})
+    waiting.attempt_after(time, Errc::held, Observer::Kind::seat);
+  CHECK(waiting.errors.take() == "redlock: waiting for backup: all seats are taken\n");
+  waiting.place_after(60s, 1, Observer::LineStep::entered);
+  CHECK(waiting.errors.take() == "redlock: waiting for backup: 1st in line\n");
+}
 
 TEST_CASE("a_wait_is_reported_after_a_second_and_then_once_a_minute") {
   Waiting f;

@@ -47,6 +47,7 @@ std::string state_of(const std::optional<Holder>& holder) {
 
 std::string reason_of(const Observer::Attempt& attempt) {
   if (attempt.failure != Errc::held) return "too few nodes vote";
+  if (attempt.kind == Observer::Kind::seat) return "all seats are taken";
   const std::string left =
       attempt.holder && attempt.holder->ttl ? ", " + readable(*attempt.holder->ttl) + " left" : std::string{};
   return state_of(attempt.holder) + left;
@@ -66,7 +67,8 @@ void Progress::attempted(const Attempt& attempt) {
   if (is_silent() || !attempt.failure) return;
   // An attempt at several locks ends with the first one that is held.
   if (resources_.size() > 1 && attempt.failure == Errc::held && !attempt.holder) return;
-  if (attempt.holder) holder_ = attempt.holder;
+  // Nobody who has one of several seats is the holder of the semaphore.
+  if (attempt.holder && attempt.kind != Kind::seat) holder_ = attempt.holder;
   if (positions_.empty() && is_due(now))
     write("waiting for " + core::printable(resource_of(attempt.resource)) + ": " + reason_of(attempt), now);
 }
