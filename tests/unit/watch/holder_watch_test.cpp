@@ -2,6 +2,7 @@
 #include "redlock/core/watch/holder_watch.hpp"
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,10 @@ struct WatchHarness : ListeningEngine {
     CHECK((last == arming || last == arming_both));
   }
 
+  /// This client sends a command that writes the key to all nodes.
+  void write_key(Time now) { engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, now); }
+
+  const std::shared_ptr<LeaseState> lease = example_lease(1h);
   std::vector<Holding> reports;
 };
 
@@ -231,12 +236,10 @@ TEST_CASE("a_node_whose_ttls_are_always_over_is_read_a_hundred_times_a_second_at
 TEST_CASE("a_watch_reads_a_key_again_that_this_client_writes") {
   WatchHarness watch;
   watch.arm({"one", "7"}, at(1ms));
-  Claim claim = example_claim();
-  const auto lease = example_lease(1h, claim);
-  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(2ms));
+  watch.write_key(at(2ms));
   watch.engine.on_time(at(2ms));
   for (const NodeIndex node : {0U, 1U, 2U})
-    CHECK(watch.take_bytes(node) == lease->claim.release_command() + arming);
+    CHECK(watch.take_bytes(node) == watch.lease->claim.release_command() + arming);
 }
 
 TEST_CASE("a_watch_learns_of_a_holder_while_this_client_writes_the_key_before_each_reply") {
@@ -246,10 +249,8 @@ TEST_CASE("a_watch_learns_of_a_holder_while_this_client_writes_the_key_before_ea
     watch.engine.answered(watch.listener(node), push("key"), at(2ms));
     watch.engine.on_time(at(2ms));
   }
-  Claim claim = example_claim();
-  const auto lease = example_lease(1h, claim);
   for (auto now = 3ms; now < 6ms; ++now) {
-    watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(now));
+    watch.write_key(at(now));
     for (const NodeIndex node : {0U, 1U, 2U}) watch.answer(node, {"one", "7"}, at(now));
     watch.engine.on_time(at(now));
   }
@@ -263,9 +264,7 @@ TEST_CASE("a_watch_does_not_report_that_nobody_has_a_lock_whose_owner_this_clien
   WatchHarness watch;
   watch.arm({"one", "7"}, at(1ms));
   watch.change(2, {}, at(2ms));
-  Claim claim = example_claim();
-  const auto lease = example_lease(1h, claim);
-  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(3ms));
+  watch.write_key(at(3ms));
   watch.engine.on_time(at(3ms));
   watch.answer(0, {"two", "8"}, at(4ms));
   watch.answer(2, {}, at(4ms));
@@ -277,9 +276,7 @@ TEST_CASE("a_watch_does_not_report_that_nobody_has_a_lock_whose_owner_this_clien
 TEST_CASE("a_watch_reports_that_nobody_has_a_lock_that_this_client_has_released") {
   WatchHarness watch;
   watch.arm({"one", "7"}, at(1ms));
-  Claim claim = example_claim();
-  const auto lease = example_lease(1h, claim);
-  watch.engine.submit(Ref<Operation>{new ReleaseOperation{lease, 3}}, at(3ms));
+  watch.write_key(at(3ms));
   watch.engine.on_time(at(3ms));
   watch.answer(0, {}, at(4ms));
   CHECK(watch.reports == Reports{{"one", 7}});
