@@ -16,16 +16,16 @@ void WatchJudge::copied(std::string_view owner, int node) {
   if (schedule_.observer >= 0) copies_[std::string{owner}].set(static_cast<std::size_t>(node));
 }
 
-void WatchJudge::must_know(std::string_view owner, std::uint64_t token, Instant now) {
+void WatchJudge::must_know(std::string_view owner, std::optional<std::uint64_t> token, Instant now) {
   const Instant connected = 10 * longest_way(schedule_) + 20 * millisecond;
   for (const auto& [client, watching] : watching_) {
     if (watching.since + connected > now) continue;
     if (!watching.seen || watching.seen->owner != owner)
       report_(Rule::watch, now, "a client that watches the lock is not told who has it");
-    else if (watching.seen->token != token)
+    else if (token && watching.seen->token != *token)
       report_(Rule::watch, now,
               "a client is told token " + std::to_string(watching.seen->token) + " of a holder with token " +
-                  std::to_string(token));
+                  std::to_string(*token));
   }
 }
 

@@ -31,8 +31,9 @@ class WatchJudge {
   void told(int client, const core::Holding& seen, Instant now);
   /// A node has got a copy.
   void copied(std::string_view owner, int node);
-  /// There are no faults, and this holder has had the lock for a while. So all have been told of it and its token. 0: it has none.
-  void must_know(std::string_view owner, std::uint64_t token, Instant now);
+  /// There are no faults, and this holder has had the lock for a while. So all have been told of it and of its token, if it has
+  /// one (otherwise 0) and a majority shows it (otherwise none).
+  void must_know(std::string_view owner, std::optional<std::uint64_t> token, Instant now);
   /// Likewise, no node has had this holder's value for a while.
   void must_have_forgotten(std::string_view owner, Instant now);
   /// Nobody has had the lock for so long that all have been told of that.

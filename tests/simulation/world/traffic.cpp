@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/requests.hpp"
 #include "redlock/core/wire/resp.hpp"
 #include "simulation/timeline/wire.hpp"
@@ -393,6 +394,17 @@ NodeSet World::copies(int resource, std::string_view owner) const {
     const Node& each = nodes_[static_cast<std::size_t>(node)];
     const std::vector<Copy> copies = copies_on(each.server, key_of(resource, schedule_), clock_us(each));
     all.set(static_cast<std::size_t>(node), std::ranges::count(copies, owner, &Copy::owner) > 0);
+  }
+  return all;
+}
+
+NodeSet World::showing(const Judge::Lease& lease) const {
+  NodeSet all = copies(lease.resource, lease.owner);
+  if (lease.token == 0) return all;
+  const std::string counter_key = core::counter_key(key_of(lease.resource, schedule_));
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    const Entry* const counter = nodes_[node].server.find(counter_key, clock_us(nodes_[node]));
+    if (!counter || counter->value != std::to_string(lease.token)) all.reset(node);
   }
   return all;
 }

@@ -344,7 +344,11 @@ void World::check_holder_is_known(Judge::LeaseIndex index) {
                        copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
   if (!is_held || !judges_watches(lease)) return;
   const Instant known_at = watched_touched_at_ + time_to_hear();
-  if (now_ >= known_at) return judge_.watches().must_know(lease.owner, lease.token, now_);
+  if (now_ >= known_at) {
+    const bool shows_token = showing(lease).count() >= core::quorum(nodes_.size());
+    return judge_.watches().must_know(lease.owner, shows_token ? std::optional{lease.token} : std::nullopt,
+                                      now_);
+  }
   post(known_at, Due::Kind::must_know_holder, static_cast<int>(index));
 }
 

@@ -188,6 +188,9 @@ class World final : private Surroundings {
   void judge_request(int index, std::string_view lock_key, const std::vector<Copy>& holders);
   [[nodiscard]] std::int64_t clock_us(const Node& node) const;
   [[nodiscard]] NodeSet copies(int resource, std::string_view owner) const;
+  /// The nodes that have this holder's copy and its token as their counter. A node that it got the lock on too late to raise
+  /// the counter, or after a loss of data, has another one.
+  [[nodiscard]] NodeSet showing(const Judge::Lease&) const;
   void audit_all();
   [[nodiscard]] bool may_lose_data(const Node& node) const;
   [[nodiscard]] Keyspace keys_for_replica(const Node& replica, const Node& master) const;
