@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redlock/error.hpp"
@@ -64,6 +66,11 @@ struct TlsOptions {
   friend bool operator==(const TlsOptions&, const TlsOptions&) = default;
 };
 
+namespace detail {
+/// The TLS options that the URL of a node names, and their values.
+using TlsParameters = std::map<std::string, std::string>;
+}  // namespace detail
+
 /// The address of one Redis node, with its credentials. Text converts implicitly, so a list of strings can be
 /// used as a list of endpoints:
 ///
@@ -71,11 +78,14 @@ struct TlsOptions {
 /// |---------------------------------------------------|----------------------------------------------------|
 /// | `redis://[[user]:password@]host[:port][/db]`      | TCP; default port 6379, default db 0                |
 /// | `redis://:password@host`                           | TCP with a password for the default user            |
-/// | `rediss://…`                                      | the same over TLS: see `TlsOptions`                |
+/// | `rediss://…[?name=value[&name=value]…]`           | the same over TLS: see `TlsOptions`                |
 /// | `unix:///path[?db=n]`                              | unix socket; `unix://user:password@/path` logs in   |
 /// | `host`, `host:port`, `[::1]`, `[::1]:6379`         | TCP                                                |
 ///
-/// User, password, host and path are percent-decoded. Any other text throws `Error` with
+/// The parameters of `rediss://` replace the client's TLS options for this node: `cacert`, `cacertdir` (one of these two
+/// replaces both), `cert` and `key`, `server-name`, `min-version`, `ciphers`, `ciphersuites`, `insecure-skip-verify` (0 or 1).
+///
+/// User, password, host, path and values of parameters are percent-decoded. Any other text throws `Error` with
 /// `Errc::invalid_argument`. Its message says what is wrong and what is allowed; it never contains the password.
 ///
 /// A plain value that does no I/O: the host name is resolved when a client connects.
@@ -116,20 +126,26 @@ class REDLOCK_EXPORT Endpoint {
   [[nodiscard]] const std::string& user() const noexcept { return user_; }  ///< Empty for the default user.
   /// Do not log. Valid as long as this object.
   [[nodiscard]] std::string_view password() const noexcept { return password_.text(); }
-  /// None: those of the client (`Options::tls`).
+  /// All TLS options of this node, if it was given them by `Fields::tls_options` or `with`. None: those of the client
+  /// (`Options::tls`), other than those that its text names.
   [[nodiscard]] const std::optional<TlsOptions>& tls_options() const noexcept { return tls_options_; }
+  /// Returns the TLS options for connections to this node of a client with the options `of_client`.
+  [[nodiscard]] TlsOptions tls_options(const TlsOptions& of_client) const;
 
-  /// Returns the same address with TLS options of its own. They have no effect unless it is `rediss://…`.
+  /// Returns the same address with TLS options of its own, instead of the client's and those of its text. They have no effect
+  /// unless it is `rediss://…`.
   [[nodiscard]] Endpoint with(TlsOptions options) const;
   /// Returns the same address with this user and password.
   [[nodiscard]] Endpoint with(Credentials credentials) const;
 
-  /// Returns the full address without user and password, such as `redis://[::1]:6379/2`. Safe to log.
+  /// Returns the full address without user, password and parameters, such as `redis://[::1]:6379/2`. Safe to log.
   [[nodiscard]] std::string to_string() const;
 
   friend bool operator==(const Endpoint&, const Endpoint&) = default;
 
  private:
+  explicit Endpoint(std::pair<Fields, detail::TlsParameters> parsed);
+
   Transport transport_ = Transport::tcp;
   std::uint16_t port_ = 6379;
   unsigned db_ = 0;
@@ -138,6 +154,7 @@ class REDLOCK_EXPORT Endpoint {
   std::string user_;
   Secret password_;
   std::optional<TlsOptions> tls_options_;
+  detail::TlsParameters tls_parameters_;
 };
 
 /// Returns the enumerator's name, such as `"unix_socket"`. Never fails.

@@ -50,8 +50,7 @@ void warn(const Options& options, const std::vector<Endpoint>& nodes) {
     options.on_warning(std::to_string(nodes.size()) + " nodes tolerate no more failures than " +
                        std::to_string(nodes.size() - 1) + "; use an odd number of nodes");
   for (const Endpoint& node : nodes)
-    if (node.transport() == Endpoint::Transport::tls &&
-        node.tls_options().value_or(options.tls).insecure_skip_verify)
+    if (node.transport() == Endpoint::Transport::tls && node.tls_options(options.tls).insecure_skip_verify)
       options.on_warning(node.to_string() +
                          ": the certificate is not verified (insecure_skip_verify), so whoever is on the way "
                          "can read and change everything");
@@ -59,8 +58,7 @@ void warn(const Options& options, const std::vector<Endpoint>& nodes) {
 
 /// The nodes, each with its TLS options.
 std::vector<Endpoint> with_tls_options(std::vector<Endpoint> nodes, const Options& options) {
-  for (Endpoint& node : nodes)
-    if (!node.tls_options()) node = node.with(options.tls);
+  for (Endpoint& node : nodes) node = node.with(node.tls_options(options.tls));
   return nodes;
 }
 

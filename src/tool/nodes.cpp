@@ -88,8 +88,7 @@ Nodes choose_nodes(const NodeChoice& choice) {
         "node per line to a file for --nodes-file or REDLOCK_NODES_FILE, or to ~/.config/redlock/nodes or "
         "/etc/redlock/nodes; to try it out, --local 5 starts private servers");
   // Not all connections are made by a client with these options.
-  for (Endpoint& node : nodes.endpoints)
-    if (!node.tls_options()) node = node.with(nodes.options.tls);
+  for (Endpoint& node : nodes.endpoints) node = node.with(node.tls_options(nodes.options.tls));
   // Keeps passwords and private keys out of core dumps, and from other processes of this user.
   if (nodes.options.credentials || std::ranges::any_of(nodes.endpoints, has_secret))
     ::prctl(PR_SET_DUMPABLE, 0);

@@ -11,6 +11,7 @@
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 #include "redlock/login/credentials.hpp"
+#include "values/endpoint/tls_settings.hpp"
 #include "values/time_text.hpp"
 
 namespace redlock::inline v1 {
@@ -93,24 +94,14 @@ Duration parse_max_ttl(const std::string& text) try {
   reject("REDLOCK_MAX_TTL: " + std::string{error.what()});
 }
 
-TlsVersion parse_version(const std::string& name) {
-  for (const TlsVersion version : {TlsVersion::tls_1_2, TlsVersion::tls_1_3})
-    if (name == to_string(version)) return version;
-  reject("REDLOCK_TLS_MIN_VERSION is " + core::printable(name) + "; allowed: 1.2, 1.3");
-}
-
 void read_tls(const Variables& variables, TlsOptions& tls) {
-  if (auto path = word(variables, "REDLOCK_TLS_CACERT")) tls.ca_file = std::move(*path);
-  if (auto path = word(variables, "REDLOCK_TLS_CACERTDIR")) tls.ca_path = std::move(*path);
-  if (auto path = word(variables, "REDLOCK_TLS_CERT")) tls.cert_file = std::move(*path);
-  if (auto path = word(variables, "REDLOCK_TLS_KEY")) tls.key_file = std::move(*path);
-  if (auto name = word(variables, "REDLOCK_TLS_SERVER_NAME")) tls.server_name = std::move(*name);
-  if (const auto version = word(variables, "REDLOCK_TLS_MIN_VERSION"))
-    tls.min_version = parse_version(*version);
-  if (auto list = word(variables, "REDLOCK_TLS_CIPHERS")) tls.ciphers = std::move(*list);
-  if (auto list = word(variables, "REDLOCK_TLS_CIPHERSUITES")) tls.ciphersuites = std::move(*list);
-  constexpr const char* skip = "REDLOCK_TLS_INSECURE_SKIP_VERIFY";
-  if (const auto value = word(variables, skip)) tls.insecure_skip_verify = parse_switch(skip, *value);
+  for (const TlsSetting& setting : tls_settings()) {
+    const std::string name{setting.variable};
+    const auto value = word(variables, name.c_str());
+    const std::string_view allowed = value ? setting.set(tls, *value) : std::string_view{};
+    if (!allowed.empty())
+      reject(name + " is " + core::printable(*value) + "; allowed: " + std::string{allowed});
+  }
 }
 
 }  // namespace

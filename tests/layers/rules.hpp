@@ -89,7 +89,7 @@ inline const Rules& house_rules() {
               // The shell does it: sockets, timers and threads.
               {"os", {"src/os"}, {"values", "core/base"}},
               {"src/values",
-               {"src/values"},
+               {"src/values", "src/values/endpoint"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "os"}},
               {"io",
                {"src/io", "src/io/threads", "src/io/tls"},

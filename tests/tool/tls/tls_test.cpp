@@ -65,6 +65,33 @@ TEST_CASE("the_environment_says_how_to_reach_tls_nodes") {
   CHECK_THAT(status.wait().output, contains("Nobody holds r."));
 }
 
+// Each of two groups of nodes has a CA of its own. One URL of a list names the CA and the certificate for its node, the
+// command line those for the others.
+TEST_CASE("the_url_of_a_node_names_its_own_certificates") {
+  const LocalNodes ours{2, strict};
+  const LocalNodes theirs{1, strict};
+  const redlock::TlsOptions tls = theirs.tls_options();
+  const std::string own = "?cacert=" + tls.ca_file + "&cert=" + tls.cert_file + "&key=" + tls.key_file;
+  std::vector<std::string> urls = ours.urls();
+  urls.push_back(theirs.url(0));
+  const auto status = [&] { return run_tool(with_tls(ours, {"status", "r"}), urls).output; };
+  CHECK_THAT(status(), contains(theirs.url(0)) && contains("tls failed"));
+  urls.back() += own;
+  const std::string seen = status();
+  CHECK_THAT(seen, contains("Nobody holds r."));
+  CHECK(seen.find("tls failed") == std::string::npos);
+  CHECK(seen.find("cacert") == std::string::npos);  // a node has the name that it had
+
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", urls[0] + '\n' + urls[1] + '\n' + urls[2] + '\n');
+  for (const std::string& nodes : {"--nodes-file=" + file, "--node=" + urls[2]}) {
+    CAPTURE(nodes);
+    const Program::Ending ending = run_tool(with_tls(ours, {"nodes", nodes, "--json"}));
+    CHECK_THAT(ending.output, contains("\"version\""));
+    CHECK(ending.output.find("tls failed") == std::string::npos);
+  }
+}
+
 TEST_CASE("list_and_nodes_speak_tls_over_connections_of_their_own") {
   const LocalNodes nodes{3, strict};
   CHECK(run_tool(with_tls(nodes, {"run", "-w", "20", "r", "--", "true"}), nodes.urls()).code == 0);

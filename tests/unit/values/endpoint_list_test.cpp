@@ -64,6 +64,47 @@ TEST_CASE("the_parts_of_an_endpoint_are_taken_as_they_are") {
   CHECK(Endpoint{Endpoint::Fields{.path = "/run/a b", .db = 1}} == Endpoint{"unix:///run/a%20b?db=1"});
 }
 
+TEST_CASE("the_parameters_of_a_url_replace_tls_options_of_the_client") {
+  using redlock::TlsOptions;
+  using redlock::TlsVersion;
+  const TlsOptions client{.ca_file = "a",
+                          .ca_path = "b",
+                          .cert_file = "c",
+                          .key_file = "d",
+                          .server_name = "e",
+                          .min_version = TlsVersion::tls_1_3,
+                          .ciphers = "f",
+                          .ciphersuites = "g",
+                          .insecure_skip_verify = true};
+  TlsOptions expected = client;
+  CHECK(Endpoint{"rediss://h"}.tls_options(client) == expected);
+  expected.server_name = "redis-1";
+  const Endpoint named{"rediss://user:p@h:7/2?server-name=redis-1"};
+  CHECK(named.tls_options(client) == expected);
+  CHECK_FALSE(named.tls_options());
+  CHECK(named.to_string() == "rediss://h:7/2");
+  CHECK(named.password() == "p");
+  CHECK(named != Endpoint{"rediss://user:p@h:7/2"});
+
+  // A CA file and a CA folder replace both.
+  expected = client;
+  expected.ca_file = "";
+  expected.ca_path = "/etc/c a";
+  CHECK(Endpoint{"rediss://[::1]?cacertdir=/etc/c%20a"}.tls_options(client) == expected);
+  CHECK(Endpoint{"rediss://h?cacert=1&cacertdir=2&cert=3&key=4&server-name=5&min-version=1.2&ciphers=6%267&"
+                 "ciphersuites=8=9&insecure-skip-verify=0"}
+            .tls_options(client) == TlsOptions{.ca_file = "1",
+                                               .ca_path = "2",
+                                               .cert_file = "3",
+                                               .key_file = "4",
+                                               .server_name = "5",
+                                               .ciphers = "6&7",
+                                               .ciphersuites = "8=9"});
+  // Credentials that change keep them, other options of its own do not.
+  CHECK(named.with(redlock::Credentials{"x", "y"}).tls_options(client).server_name == "redis-1");
+  CHECK(named.with(client).tls_options({}) == client);
+}
+
 TEST_CASE("parts_that_make_no_endpoint_are_refused") {
   const auto refusal = [](Endpoint::Fields fields) {
     return exception_message([&] { const Endpoint refused{std::move(fields)}; });

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "redlock/core/base/percent.hpp"
+#include "values/endpoint/tls_settings.hpp"
 
 namespace redlock {
 inline namespace v1 {
@@ -176,11 +177,21 @@ Fields parse_tcp(std::string_view text) {
     credentials = parse_credentials(text.substr(0, at));
     text.remove_prefix(at + 1);
   }
-  if (contains(text, "?")) refuse("redis:// takes no parameters; write the db as redis://host/db");
+  if (contains(text, "?"))
+    refuse("redis:// takes no parameters, only rediss:// does; write the db as redis://host/db");
   const auto slash = text.find('/');
   Fields fields = fields_of(parse_address(text.substr(0, slash)), std::move(credentials));
   if (slash != text.npos) fields.db = parse_db(text.substr(slash + 1));
   return fields;
+}
+
+/// Cuts the parameters off, with the '?' before them. The last '@' ends the password, which has no '?'.
+std::string_view take_query(std::string_view& text) {
+  const std::size_t at = text.rfind('@');
+  const std::size_t question = text.find('?', at == text.npos ? 0 : at);
+  const std::string_view query = text.substr(std::min(question, text.size()));
+  text.remove_suffix(query.size());
+  return query;
 }
 
 // An '@' after the first '/' belongs to the path.
@@ -213,7 +224,19 @@ Fields parse_bare(std::string_view text) {
   return fields_of(parse_address(text), {});
 }
 
-Fields parse(std::string_view text) {
+using Parsed = std::pair<Fields, detail::TlsParameters>;
+
+Parsed parse_tls(std::string_view text) {
+  const std::string_view query = take_query(text);
+  Fields fields = parse_tcp(text);
+  fields.tls = true;
+  if (query.empty()) return {std::move(fields), {}};
+  if (query.size() == 1)
+    refuse("there must be parameters behind the '?', as in rediss://host?cacert=/etc/ca.crt");
+  return {std::move(fields), detail::parse_tls_parameters(query.substr(1))};
+}
+
+Parsed parse(std::string_view text) {
   constexpr std::string_view tcp = "redis://";
   constexpr std::string_view tls = "rediss://";
   constexpr std::string_view unix_socket = "unix://";
@@ -221,12 +244,10 @@ Fields parse(std::string_view text) {
   if (contains(text, "#") || std::any_of(text.begin(), text.end(), is_space_or_control)) {
     refuse("'#', white space and control characters must be percent-encoded, as in %23 and %20");
   }
-  if (text.starts_with(tcp)) return parse_tcp(text.substr(tcp.size()));
-  if (text.starts_with(unix_socket)) return parse_unix(text.substr(unix_socket.size()));
-  if (!text.starts_with(tls)) return parse_bare(text);
-  Fields fields = parse_tcp(text.substr(tls.size()));
-  fields.tls = true;
-  return fields;
+  if (text.starts_with(tcp)) return {parse_tcp(text.substr(tcp.size())), {}};
+  if (text.starts_with(unix_socket)) return {parse_unix(text.substr(unix_socket.size())), {}};
+  if (text.starts_with(tls)) return parse_tls(text.substr(tls.size()));
+  return {parse_bare(text), {}};
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -262,6 +283,10 @@ Endpoint::Endpoint(Fields fields) {
   tls_options_ = std::move(fields.tls_options);
 }
 
+Endpoint::Endpoint(std::pair<Fields, detail::TlsParameters> parsed) : Endpoint{std::move(parsed.first)} {
+  tls_parameters_ = std::move(parsed.second);
+}
+
 Endpoint::Endpoint(std::string_view text) : Endpoint{parse(text)} {}
 
 Endpoint::Endpoint(const char* text) : Endpoint{not_null(text)} {}
@@ -285,9 +310,14 @@ std::vector<Endpoint> Endpoint::list(std::string_view text) {
   return endpoints;
 }
 
+TlsOptions Endpoint::tls_options(const TlsOptions& of_client) const {
+  return detail::with_parameters(tls_options_.value_or(of_client), tls_parameters_);
+}
+
 Endpoint Endpoint::with(TlsOptions options) const {
   Endpoint endpoint = *this;
   endpoint.tls_options_ = std::move(options);
+  endpoint.tls_parameters_.clear();
   return endpoint;
 }
 
