@@ -230,10 +230,10 @@ Parsed parse_tls(std::string_view text) {
   const std::string_view query = take_query(text);
   Fields fields = parse_tcp(text);
   fields.tls = true;
-  if (query.empty()) return {std::move(fields), {}};
+  if (query.empty()) return Parsed{std::move(fields), detail::TlsParameters{}};
   if (query.size() == 1)
     refuse("there must be parameters behind the '?', as in rediss://host?cacert=/etc/ca.crt");
-  return {std::move(fields), detail::parse_tls_parameters(query.substr(1))};
+  return Parsed{std::move(fields), detail::parse_tls_parameters(query.substr(1))};
 }
 
 Parsed parse(std::string_view text) {

@@ -12,18 +12,18 @@ namespace redlock::inline v1::detail {
 namespace {
 
 template <std::string TlsOptions::*member>
-std::string_view set_text(TlsOptions& options, std::string value) {
-  options.*member = std::move(value);
+std::string_view set_text(TlsOptions& options, const std::string& value) {
+  options.*member = value;
   return {};
 }
 
-std::string_view set_version(TlsOptions& options, std::string value) {
+std::string_view set_version(TlsOptions& options, const std::string& value) {
   for (const TlsVersion version : {TlsVersion::tls_1_2, TlsVersion::tls_1_3})
     if (value == to_string(version)) return options.min_version = version, std::string_view{};
   return "1.2, 1.3";
 }
 
-std::string_view set_skip(TlsOptions& options, std::string value) {
+std::string_view set_skip(TlsOptions& options, const std::string& value) {
   if (value != "1" && value != "0") return "1, 0";
   options.insecure_skip_verify = value == "1";
   return {};

@@ -13,7 +13,7 @@ struct TlsSetting {
   std::string_view name;      ///< As a parameter of a URL: `"server-name"`.
   std::string_view variable;  ///< `"REDLOCK_TLS_SERVER_NAME"`.
   /// Sets the option. Returns what is allowed if the value is something else, otherwise nothing.
-  std::string_view (*set)(TlsOptions&, std::string value);
+  std::string_view (*set)(TlsOptions&, const std::string& value);
 };
 
 [[nodiscard]] std::span<const TlsSetting> tls_settings() noexcept;

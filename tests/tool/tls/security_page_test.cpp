@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "redlock/endpoint.hpp"
 #include "support/catch.hpp"
 #include "support/temp_folder.hpp"
 #include "testing/certificates.hpp"
@@ -88,9 +89,18 @@ TEST_CASE("a_server_with_the_tls_configuration_of_the_page_grants_locks") {
   CHECK(run.code == 5);
 }
 
+TEST_CASE("the_list_of_the_page_has_a_node_with_options_of_its_own") {
+  const auto nodes = redlock::Endpoint::list(blocks_of(page).at("Clients").at(0));
+  REQUIRE(nodes.size() == 3);
+  const redlock::TlsOptions client{.ca_file = "/etc/redlock/ca.crt"};
+  for (const std::size_t node : {0U, 2U}) CHECK(nodes[node].tls_options(client) == client);
+  CHECK(nodes[1].tls_options(client) ==
+        redlock::TlsOptions{.ca_file = "/etc/redlock/ca-2.crt", .server_name = "redis-2.internal"});
+}
+
 TEST_CASE("refusals_read_as_on_the_page") {
   const Authority authority;
-  const std::vector<std::string> lines = lines_of(blocks_of(page).at("Clients").at(0));
+  const std::vector<std::string> lines = lines_of(blocks_of(page).at("Clients").at(1));
   REQUIRE(lines.size() == 4);
   const TempFolder other;
   const std::string unknown = detail::CertificateAuthority{other.path() / "ca"}.own().cert_file;
