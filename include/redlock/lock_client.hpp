@@ -190,6 +190,9 @@ class REDLOCK_EXPORT LockClient {
   [[nodiscard]] SequencerState check(const Sequencer& sequencer);
   /// As above, but returns *unknown* and sets `ec` on failure.
   SequencerState check(const Sequencer& sequencer, std::error_code& ec);
+  /// As the first one. Sets `nodes` to what each node has answered: `held` by whom, `free`, or why it does not count. For the
+  /// lease of a reader, *free* means that the node does not show that reader.
+  SequencerState check(const Sequencer& sequencer, std::vector<NodeReport>& nodes);
 
   /// Call this before the program ends. All leases of this client are lost (`Loss::shut_down`) and no longer
   /// renewed; the losses are reported as usual. Calls that wait for a lock, and all later calls for a lock,

@@ -74,7 +74,8 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Likewise.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why);
-  SequencerState check(const Sequencer&);
+  /// `nodes`: may be null.
+  SequencerState check(const Sequencer&, std::vector<NodeReport>* nodes = nullptr);
   /// Returns what a majority shows. Throws Error (no_quorum, misconfigured) if it shows nothing.
   core::Holding holder(std::string_view resource);
   /// Reports who has the lock, as `HolderWatch` does, until `stop_watching`. Throws Error (invalid_argument), and

@@ -53,12 +53,15 @@ std::vector<NodeReport> Client::revoke(std::string_view resource, std::string_vi
                      [this](const core::Asking& ended) { return reports(ended.tally(), NodeStatus::free); });
 }
 
-SequencerState Client::check(const Sequencer& sequencer) {
+SequencerState Client::check(const Sequencer& sequencer, std::vector<NodeReport>* nodes) {
   check_process();
   core::LeaseCheck::Subject subject{lock_key(options_.key_prefix, sequencer.resource()), sequencer.id(),
                                     sequencer.is_shared()};
   auto check = std::make_unique<core::LeaseCheck>(std::move(subject), names_.size(), default_wait());
-  return shell_->run(std::move(check), {}, [](const core::LeaseCheck& ended) { return ended.state(); });
+  return shell_->run(std::move(check), {}, [this, nodes](const core::LeaseCheck& ended) {
+    if (nodes) *nodes = reports(ended.tally(), NodeStatus::free);
+    return ended.state();
+  });
 }
 
 core::Holding Client::holder(std::string_view resource) {

@@ -148,6 +148,11 @@ SequencerState LockClient::check(const Sequencer& sequencer) {
   return held->check(sequencer);
 }
 
+SequencerState LockClient::check(const Sequencer& sequencer, std::vector<NodeReport>& nodes) {
+  const auto held = client_;
+  return held->check(sequencer, &nodes);
+}
+
 SequencerState LockClient::check(const Sequencer& sequencer, std::error_code& ec) {
   ec.clear();
   try {

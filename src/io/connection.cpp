@@ -156,6 +156,7 @@ Connection::Dial Connection::shake_hands() {
     return connect_next();
   }
   state_ = State::open;
+  has_received_ = false;
   share_ends_ = core::never;
   worked_ = addresses_[(next_address_ + addresses_.size() - 1) % addresses_.size()];
   return Dial::connected;
@@ -184,9 +185,12 @@ std::optional<std::size_t> Connection::send(std::string_view bytes) {
   return sent;
 }
 
-/// Why the transport failed. A server may refuse the client's certificate after the handshake, too.
+/// Why the transport failed. A server may refuse the client's certificate after the handshake, too. One that speaks TLS closes a
+/// plain connection, mostly before the client can read the alert.
 void Connection::take_trouble() {
   trouble_ = transport_->trouble();
+  if (endpoint_.transport() == Endpoint::Transport::tcp && state_ == State::open && !has_received_)
+    trouble_.message += " before its first reply; if it speaks TLS at this port, use rediss://";
   if (!tls_ || trouble_.status != NodeStatus::tls_failed) return;
   if (const std::string why = tls_->why_old(); !why.empty()) trouble_.message += "; not used: " + why;
 }

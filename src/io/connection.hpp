@@ -78,6 +78,7 @@ class Connection {
       char bytes[Transport::receive_size];
       const Transport::Received got = transport_->receive(bytes, sizeof bytes);
       if (got.size > 0) reader_->feed(bytes, got.size);
+      has_received_ |= got.size > 0;
       while (const core::Reply* reply = got.size > 0 ? reader_->next() : nullptr) each(*reply);
       if (got.size > 0 && !is_understood()) return Received::failed;
       if (got.ended) take_trouble();
@@ -126,6 +127,7 @@ class Connection {
   bool may_resume_ = true;                // the next handshake may resume a session
   std::unique_ptr<Transport> transport_;  // while securing and open
   std::unique_ptr<Reader> reader_;
+  bool has_received_ = false;  // something over this transport
   core::Trouble trouble_;
 };
 

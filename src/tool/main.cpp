@@ -2,14 +2,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
@@ -34,16 +31,6 @@ void open_standard_descriptors() {
     opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   } while (opened >= 0 && opened <= STDERR_FILENO);
   ::close(opened);
-}
-
-/// Overwrites user and password of the nodes in the command line, which every user of the machine can read.
-void hide_credentials(int argc, char** argv) {
-  for (int i = 1; i < argc && std::string_view{argv[i]} != "--"; ++i) {
-    const std::string_view word{argv[i]};
-    const bool is_node = std::string_view{argv[i - 1]} == "--node" || word.starts_with("--node=");
-    const auto place = is_node ? find_credentials(word) : std::nullopt;
-    if (place) std::fill(argv[i] + place->begin, argv[i] + place->end, '*');
-  }
 }
 
 int end_with(const Ending& ending) {
@@ -95,9 +82,7 @@ int exit_code_of(const std::error_code& code) {
 int main(int argc, char** argv) try {
   open_standard_descriptors();
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
-  const std::vector<std::string> words{argv + 1, argv + argc};
-  hide_credentials(argc, argv);
-  return run_command_line(words, execute, std::cout, std::cerr);
+  return run_command_line(take_command_line(argc, argv), execute, std::cout, std::cerr);
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;

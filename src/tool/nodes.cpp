@@ -9,12 +9,26 @@
 #include "os/random.hpp"
 #include "redlock/error.hpp"
 #include "redlock/redlock.hpp"
+#include "tool/command_line/credentials.hpp"
+#include "tool/output.hpp"
 #include "values/environment.hpp"
 
 namespace redlock::tool {
 namespace {
 
 [[noreturn]] void refuse(const std::string& why) { throw Error{Errc::invalid_argument, why}; }
+
+std::vector<Endpoint> nodes_at(const NodeChoice& choice) try {
+  std::vector<Endpoint> nodes;
+  for (const std::string& url : choice.urls) try {
+      nodes.push_back(choice.logins ? node_at(url, *choice.logins) : Endpoint{url});
+    } catch (const Error& error) {
+      detail::refuse_entry(nodes.size() + 1, error);
+    }
+  return nodes;
+} catch (const Error& error) {
+  refuse("--node: " + error.details());
+}
 
 std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
   if ((choice.local > 0) + !choice.urls.empty() + choice.nodes_file.has_value() > 1)
@@ -26,11 +40,7 @@ std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
     return Endpoint::list(nodes.servers->url_list());
   }
   if (choice.nodes_file) return detail::nodes_in_file(*choice.nodes_file);
-  if (!choice.urls.empty()) try {
-      return detail::endpoints_of(choice.urls);
-    } catch (const Error& error) {
-      refuse("--node: " + error.details());
-    }
+  if (!choice.urls.empty()) return nodes_at(choice);
   return detail::nodes_of(detail::process_variable);
 }
 
@@ -54,6 +64,7 @@ Options options_of(const NodeChoice& choice) {
     return detail::process_variable(std::string{name}.c_str());
   };
   Options options = detail::options_of(variable, {});
+  options.on_warning = warn;
   if (choice.max_ttl) options.max_ttl = *choice.max_ttl;
   return options;
 }

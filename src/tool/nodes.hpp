@@ -15,7 +15,8 @@ namespace redlock::tool {
 
 /// The options on the command line that concern the nodes.
 struct NodeChoice {
-  std::vector<std::string> urls = {};             ///< `--node`, repeated
+  std::vector<std::string> urls = {};                      ///< `--node`, repeated
+  std::shared_ptr<const std::vector<Secret>> logins = {};  ///< Of these URLs: see `node_at`. May be null.
   int local = 0;                                  ///< `--local`: the number of private servers to start
   std::optional<std::string> nodes_file = {};     ///< `--nodes-file`
   std::optional<std::string> password_file = {};  ///< `--password-file`

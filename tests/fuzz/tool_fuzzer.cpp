@@ -110,11 +110,15 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
-/// Returns true if the word has the password only where a URL has it.
+/// Returns true if the word has the password only where a URL has it, or text that looks like one.
 bool keeps_secret(std::string word) {
   const std::size_t begin = word.find("://");
   const std::size_t end = word.rfind('@');
   if (begin != word.npos && end != word.npos && begin + 3 < end) word.erase(begin + 3, end - begin - 3);
+  if (word.find_first_of(" \t\n") == word.npos) {
+    if (end != word.npos && word.find(':') < word.rfind('@')) word.erase(0, word.rfind('@'));
+    if (const std::size_t name = word.find("password="); name != word.npos) word.erase(name + 9);
+  }
   return word.find(secret) == word.npos;
 }
 
@@ -136,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::string> words = words_in({reinterpret_cast<const char*>(data), size});
   std::ostringstream out;
   std::ostringstream err;
-  const int code = run_command_line(words, check_arguments, out, err);
+  const int code = run_command_line({words}, check_arguments, out, err);
   if (code == executed) {
     must(out.view().empty() && err.view().empty(), "what is executed is not explained");
   } else if (code == success) {

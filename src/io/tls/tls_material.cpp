@@ -41,11 +41,22 @@ void identify(SSL_CTX* context, const TlsOptions& options) {
     throw Error{Errc::invalid_argument, "cert_file and key_file need each other: give both or neither"};
   if (options.cert_file.empty()) return;
   // Without this, OpenSSL asks for a passphrase on the terminal, and waits.
-  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
+  bool has_passphrase = false;
+  SSL_CTX_set_default_passwd_cb_userdata(context, &has_passphrase);
+  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void* asked) {
+    *static_cast<bool*>(asked) = true;
+    return -1;
+  });
   if (SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) != 1)
     unusable("cert_file", options.cert_file);
-  if (SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1)
-    unusable("key_file", options.key_file);
+  const bool is_used = SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) == 1;
+  SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
+  if (has_passphrase) {
+    ERR_clear_error();
+    throw Error{Errc::invalid_argument, "key_file " + options.key_file +
+                                            ": the key has a passphrase; only a key without one can be used"};
+  }
+  if (!is_used) unusable("key_file", options.key_file);
 }
 
 Context make_context(const TlsOptions& options) {

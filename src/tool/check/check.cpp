@@ -9,6 +9,7 @@
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
+#include "tool/output.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -26,14 +27,14 @@ int check(const CheckArguments& arguments) {
   const Sequencer sequencer = Sequencer::parse(arguments.sequencer);
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
-  const SequencerState state = locks.check(sequencer);
+  std::vector<NodeReport> reports;
+  const SequencerState state = locks.check(sequencer, reports);
   std::cout << (arguments.json ? json_text(json_of(sequencer, state)) : std::string{to_string(state)})
             << '\n';
   if (state == SequencerState::valid) return success;
   if (state == SequencerState::stale) return conflict;
-  const std::vector<NodeReport> reports = locks.inspect(sequencer.resource());
   std::cerr << "redlock: no majority of the nodes decides; they say:\n";
-  for (const NodeReport& report : reports) std::cerr << "  " << report << '\n';
+  write_reports(std::cerr, reports);
   return without_majority(misconfigured(reports), reports.size());
 }
 

@@ -23,9 +23,9 @@ std::vector<std::string> without_credentials(std::vector<std::string> words) {
 
 }  // namespace
 
-int run_command_line(const std::vector<std::string>& words,
-                     const std::function<int(const Commands&)>& execute, std::ostream& out,
+int run_command_line(CommandLine line, const std::function<int(const Commands&)>& execute, std::ostream& out,
                      std::ostream& err) {
+  const std::vector<std::string>& words = line.words;
   const auto separator = std::find(words.begin(), words.end(), "--");
   std::vector<std::string> own{words.begin(), separator};
   std::reverse(own.begin(), own.end());  // the order that CLI11 expects
@@ -71,6 +71,7 @@ int run_command_line(const std::vector<std::string>& words,
         << (commands.elect->parsed() ? "elect NAME" : "run RESOURCE") << " -- CMD\n";
     return usage;
   }
+  commands.set_logins(std::move(line.logins));
   return execute(commands);
 }
 

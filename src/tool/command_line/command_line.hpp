@@ -3,8 +3,8 @@
 
 #include <functional>
 #include <iosfwd>
-#include <string>
-#include <vector>
+
+#include "tool/command_line/credentials.hpp"
 
 namespace redlock::tool {
 
@@ -14,8 +14,7 @@ struct Commands;
 /// after it are the command of `redlock run`, passed on unchanged. Asked for help, it writes that to `out`. Wrong usage is
 /// explained on `err`, in printable text without passwords of nodes. Then nothing is executed, and the exit code is
 /// returned. Throws what `execute` throws.
-int run_command_line(const std::vector<std::string>& words,
-                     const std::function<int(const Commands&)>& execute, std::ostream& out,
+int run_command_line(CommandLine line, const std::function<int(const Commands&)>& execute, std::ostream& out,
                      std::ostream& err);
 
 }  // namespace redlock::tool

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tool/command_line/help_texts.hpp"
 #include "tool/command_line/options.hpp"
@@ -347,6 +348,15 @@ Commands::Commands(CLI::App& app)
       init{add_init(*nodes)},
       acl{add_acl(app, acl_arguments)} {
   nodes->require_subcommand(0, 1);
+}
+
+void Commands::set_logins(std::vector<Secret> logins) {
+  const auto shared = std::make_shared<const std::vector<Secret>>(std::move(logins));
+  for (NodeChoice* const choice :
+       {&run_arguments.nodes, &elect_arguments.nodes, &leader_arguments.nodes, &status_arguments.nodes,
+        &list_arguments.nodes, &watch_arguments.nodes, &release_arguments.nodes, &revoke_arguments.nodes,
+        &check_arguments.nodes, &nodes_arguments.nodes})
+    choice->logins = shared;
 }
 
 CommandName Commands::chosen() const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "redlock/login/secret.hpp"
 #include "tool/acl/acl.hpp"
 #include "tool/check/check.hpp"
 #include "tool/election/leader.hpp"
@@ -45,6 +47,9 @@ struct Commands {
 
   /// Which one the command line names, after it was parsed.
   [[nodiscard]] CommandName chosen() const;
+
+  /// Users and passwords of the nodes: see `node_at`.
+  void set_logins(std::vector<Secret>);
 
   RunArguments run_arguments;
   RunArguments elect_arguments;

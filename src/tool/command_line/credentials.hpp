@@ -1,30 +1,28 @@
 // Users and passwords of nodes in the words of a command line.
 #pragma once
 
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "redlock/endpoint.hpp"
 
 namespace redlock::tool {
 
-struct Place {
-  std::size_t begin = 0;
-  std::size_t end = 0;
+/// A command line without the users and passwords of its nodes. Each is replaced by its number among the logins.
+struct CommandLine {
+  std::vector<std::string> words;
+  std::vector<Secret> logins = {};
 };
 
-/// Where a text has the user and the password of a URL. A path may have another @ behind them: then the place is larger.
-[[nodiscard]] inline std::optional<Place> find_credentials(std::string_view text) noexcept {
-  const std::size_t scheme = text.find("://");
-  const std::size_t end = text.rfind('@');
-  if (scheme == text.npos || end == text.npos || end <= scheme + 3) return std::nullopt;
-  return Place{scheme + 3, end};
-}
+/// Takes users and passwords out of the URLs of `--node`, and overwrites them where every user of the machine can read the
+/// command line.
+[[nodiscard]] CommandLine take_command_line(int argc, char** argv);
 
-/// The text without these.
-[[nodiscard]] inline std::string without_credentials(std::string text) {
-  if (const auto place = find_credentials(text)) text.replace(place->begin, place->end - place->begin, "***");
-  return text;
-}
+/// The node with this URL, in which a number may stand for user and password. Throws as `Endpoint` does.
+[[nodiscard]] Endpoint node_at(std::string_view url, const std::vector<Secret>& logins);
+
+/// The text, such as a message, without what may be the user and the password of a URL, or of one that is written wrongly.
+[[nodiscard]] std::string without_credentials(std::string text);
 
 }  // namespace redlock::tool

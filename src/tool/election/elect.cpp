@@ -16,6 +16,8 @@ namespace {
 
 /// Between two tries while too few nodes answer. A signal ends this process then.
 constexpr std::chrono::seconds pause_without_nodes{1};
+/// Before a leader who was asked to give up stands again, so that whoever asked can get the lock.
+constexpr std::chrono::seconds pause_after_request{2};
 
 bool may_pass(const Error& error) {
   return error.code() != Errc::invalid_argument && error.code() != Errc::misconfigured;
@@ -29,11 +31,13 @@ Ending elect(const RunArguments& arguments) {
   bool has_complained = false;
   for (;;) {
     bool are_nodes_missing = false;
+    bool was_asked = false;
     try {
       const Ending ending = run(arguments, signals);
       if (!ending.was_terminated) return ending;
       has_led = true;
       has_complained = false;
+      was_asked = ending.was_asked;
     } catch (const Error& error) {
       if (!has_led || !may_pass(error)) throw;
       if (!std::exchange(has_complained, true))
@@ -41,6 +45,7 @@ Ending elect(const RunArguments& arguments) {
       are_nodes_missing = true;
     }
     if (are_nodes_missing) detail::pause_until(Clock::now() + pause_without_nodes, signals.stop());
+    if (was_asked) detail::pause_until(Clock::now() + pause_after_request, signals.stop());
     if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
     if (!are_nodes_missing) std::cerr << "redlock: stands for election again\n";
   }

@@ -1,5 +1,6 @@
 #include "tool/election/leader.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -12,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "redlock/core/base/quorum.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
@@ -70,6 +73,32 @@ std::string text_of(const std::optional<Leader>& leader) {
   return text.str();
 }
 
+/// Says on stderr when too few nodes answer, once for each outage: nobody is reported as the leader then, nor as having left.
+class Outage {
+ public:
+  Outage(Redlock& locks, const std::string& election) : locks_{locks}, election_{election} {}
+
+  void look() {
+    if (Clock::now() < next_look_) return;
+    next_look_ = Clock::now() + between_looks;
+    const std::vector<NodeReport> reports = locks_.inspect(election_);
+    const auto voted = static_cast<std::size_t>(std::ranges::count_if(reports, has_voted));
+    const bool is_out = voted < core::quorum(reports.size());
+    if (std::exchange(is_out_, is_out) || !is_out) return;
+    std::cerr << "redlock: only " << voted << " of " << reports.size()
+              << " nodes answer, so changes are not seen:\n";
+    write_reports(std::cerr, reports);
+  }
+
+ private:
+  static constexpr std::chrono::seconds between_looks{5};
+
+  Redlock& locks_;
+  const std::string& election_;
+  Clock::time_point next_look_ = Clock::now() + std::chrono::seconds{2};  // the nodes may answer by then
+  bool is_out_ = false;
+};
+
 std::string line_of(const Change& change) { return time_column(change.when) + text_of(change.leader); }
 
 }  // namespace
@@ -87,7 +116,9 @@ int show_leader(const LeaderArguments& arguments) {
   Changes changes;
   const Observation observation =
       election.observe([&changes](const std::optional<Leader>& leader) { changes.add(leader); });
+  Outage outage{locks, arguments.election};
   while (!signals.stop().stop_requested()) {
+    outage.look();
     for (const Change& change : changes.take(signals.stop()))
       std::cout << (arguments.json ? json_of(change, arguments.election) : line_of(change)) << std::endl;
     if (!std::cout || is_output_closed()) return killed_by_signal + SIGPIPE;

@@ -21,6 +21,9 @@ using core::Reply;
 using Replies = std::vector<Reply>;
 
 constexpr std::chrono::milliseconds between_calls{1000};  // of a node that does not answer
+/// Within a second. A node may report the changes of many keys whose names begin with that of a watched one.
+constexpr std::size_t most_messages = 10'000;
+constexpr std::chrono::minutes after_flood{1};
 
 /// Whether the server says that one of these keys, or each of its keys, was changed. Messages are about these keys and those
 /// that begin with them.
@@ -91,24 +94,37 @@ ChangeListeners::ChangeListeners(const std::vector<Endpoint>& nodes, std::vector
 void ChangeListeners::listen(const Endpoint& node, const std::stop_token& stop) {
   const std::stop_callback wake{stop, [this] { end_.set(); }};
   while (!stop.stop_requested()) {
-    if (!listen_once(node)) return count(deaf_, 1);
-    detail::pause_until(Clock::now() + between_calls, stop);
+    const End end = listen_once(node);
+    if (end == End::refused) return count(deaf_, 1);
+    if (end == End::flooded) count(deaf_, 1);
+    detail::pause_until(Clock::now() + (end == End::flooded ? Clock::duration{after_flood} : between_calls),
+                        stop);
+    if (end == End::flooded) count(deaf_, -1);
   }
 }
 
-bool ChangeListeners::listen_once(const Endpoint& node) try {
+ChangeListeners::End ChangeListeners::listen_once(const Endpoint& node) try {
   Dialogue dialogue{with_login(node, credentials_), patience, &end_};
-  if (!dialogue.connect() || !dialogue.log_in()) return true;
+  if (!dialogue.connect() || !dialogue.log_in()) return End::lost;
   Subscription subscription = subscribe(dialogue, keys_);
-  if (!subscription.was_made) return !subscription.was_refused;
+  if (!subscription.was_made) return subscription.was_refused ? End::refused : End::lost;
   count(listening_, 1);
-  for (Replies& messages = subscription.messages; !dialogue.has_failed(); messages = dialogue.listen())
+  Clock::time_point second_begun = Clock::now();
+  std::size_t in_second = 0;
+  for (Replies& messages = subscription.messages; !dialogue.has_failed() && in_second <= most_messages;
+       messages = dialogue.listen()) {
+    if (const auto now = Clock::now(); now - second_begun >= std::chrono::seconds{1}) {
+      second_begun = now;
+      in_second = 0;
+    }
+    in_second += messages.size();
     if (std::ranges::any_of(messages, [this](const Reply& message) { return is_about(message, keys_); }))
       count(listening_, 0);
+  }
   count(listening_, -1);
-  return true;
+  return in_second > most_messages ? End::flooded : End::lost;
 } catch (const Error&) {  // of the source, about which the client warns
-  return true;
+  return End::lost;
 }
 
 void ChangeListeners::count(std::size_t& counter, int difference) {

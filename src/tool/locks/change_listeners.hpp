@@ -21,7 +21,8 @@ namespace redlock::tool {
 ///
 /// A node that does not answer, or whose credentials cannot be read, is called again every second. While it did not listen,
 /// changes may have been missed, so the beginning counts as a change. A node whose server is older than 6.0, or whose user
-/// may not listen, is *deaf*: it reports nothing, and has to be asked.
+/// may not listen, is *deaf*: it reports nothing, and has to be asked. So is one for a minute that has reported more than 10,000
+/// changes within a second.
 ///
 /// Threads: one thread calls `wait`.
 class ChangeListeners {
@@ -44,8 +45,9 @@ class ChangeListeners {
 
  private:
   void listen(const Endpoint& node, const std::stop_token& stop);
-  /// Until the connection ends. Returns false if the node is deaf.
-  bool listen_once(const Endpoint& node);
+  enum class End { lost, refused, flooded };
+  /// Until the connection ends. Returns why it has.
+  End listen_once(const Endpoint& node);
   /// Adds this to one of the counters, which also counts as a change.
   void count(std::size_t& counter, int difference);
 

@@ -13,6 +13,7 @@
 
 #include "redlock/core/base/hex.hpp"
 #include "redlock/core/base/printable.hpp"
+#include "redlock/core/base/quorum.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/core/wire/keys.hpp"
 #include "redlock/core/wire/resp.hpp"
@@ -26,6 +27,10 @@ using core::Reply;
 constexpr std::size_t keys_at_once = 250;
 constexpr std::size_t longest_resource = 4096;
 constexpr int most_steps_without_keys = 1'000'000;  // one in 250 million keys of other programs
+/// Copies without a majority are left over from single locks. A node that names so many of them makes them up.
+constexpr std::size_t most_found_alone = 10'000;
+/// For the nodes that are left, when the others have shown all locks that a majority has. At least as long as those took.
+constexpr Clock::duration shortest_rest = std::chrono::seconds{10};
 
 bool is_owner_value(std::string_view value) {
   constexpr std::size_t digits = 40;
@@ -78,6 +83,14 @@ NodeReport report_of(const std::string& node, const Reply& value, const Reply& t
   return report;
 }
 
+/// One node has a copy, and a majority says that it has none.
+bool is_alone(const FoundLock& lock) {
+  const auto with_copy =
+      std::ranges::count_if(lock.nodes, [](const NodeReport& node) { return !!node.owner; });
+  const auto without = std::ranges::count(lock.nodes, NodeStatus::free, &NodeReport::status);
+  return with_copy == 1 && static_cast<std::size_t>(without) >= core::quorum(lock.nodes.size());
+}
+
 /// Also waits for a first answer: the system accepts connections for a server that hangs. Whether that answer is an error
 /// does not matter yet.
 std::unique_ptr<Dialogue> begin_dialogue(const Endpoint& node) {
@@ -96,76 +109,78 @@ LockReader::LockReader(const Nodes& nodes) : key_prefix_{nodes.options.key_prefi
   for (const Endpoint& endpoint : endpoints)
     dialogues.push_back(std::async(std::launch::async, begin_dialogue, std::cref(endpoint)));
   for (std::size_t at = 0; at < dialogues.size(); ++at) {
-    Node& node = nodes_.emplace_back(Node{endpoints[at].to_string(), dialogues[at].get(), {}});
+    Node& node = nodes_.emplace_back();
+    node.name = endpoints[at].to_string();
+    node.dialogue = dialogues[at].get();
     if (node.dialogue->has_failed()) give_up(node, node.dialogue->trouble());
   }
 }
 
+/// One step of each node in turn, so that a node whose keys never end does not hide those of the others.
 void LockReader::find(const std::string& resource_prefix, const Found& found) {
   const std::string pattern = pattern_for(key_prefix_ + resource_prefix);
-  for (Node& node : nodes_)
-    if (!scan(node, pattern, found)) return;
+  const Clock::time_point begun = Clock::now();
+  std::optional<Clock::time_point> end;
+  const auto is_scanning = [](const Node& node) { return node.dialogue && !node.is_scanned; };
+  while (std::ranges::any_of(nodes_, is_scanning)) {
+    for (Node& node : nodes_)
+      if (is_scanning(node) && !scan(node, pattern, found)) return;
+    const auto scanned = static_cast<std::size_t>(std::ranges::count_if(nodes_, &Node::is_scanned));
+    if (!end && scanned > core::tolerated(nodes_.size()))
+      end = Clock::now() + std::max(shortest_rest, Clock::now() - begun);
+    if (!end || Clock::now() < *end) continue;
+    for (Node& node : nodes_)
+      if (is_scanning(node))
+        give_up(node, {NodeStatus::protocol_error, "SCAN takes much longer than on the other nodes"});
+  }
 }
 
-/// Returns false if nobody wants more.
+/// One step. Returns false if nobody wants more.
 bool LockReader::scan(Node& node, const std::string& pattern, const Found& found) {
-  std::string cursor = "0";
-  int steps_without_keys = 0;
-  do {
-    send(node, core::command({"SCAN", cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}));
-    const std::vector<Reply> replies = receive(node, 1);
-    if (replies.empty()) return true;
-    const Reply& page = replies.front();
-    if (page.elements.size() != 2) {
-      give_up(node, {NodeStatus::protocol_error, "unexpected reply to SCAN"});
-      return true;
-    }
-    cursor = page.elements[0].text;
-    steps_without_keys = page.elements[1].elements.empty() ? steps_without_keys + 1 : 0;
-    if (steps_without_keys > most_steps_without_keys) {
-      give_up(node, {NodeStatus::protocol_error, "SCAN does not end"});
-      return true;
-    }
-    std::vector<std::string> keys;
-    for (const Reply& key : page.elements[1].elements) keys.push_back(key.text);
-    if (!pass_on(std::move(keys), found)) return false;
-  } while (cursor != "0");
-  node.is_scanned = true;
-  return true;
+  send(node, core::command({"SCAN", node.cursor, "MATCH", pattern, "COUNT", std::to_string(keys_at_once)}));
+  const std::vector<Reply> replies = receive(node, 1);
+  if (replies.empty()) return true;
+  const Reply& page = replies.front();
+  if (page.elements.size() != 2) {
+    give_up(node, {NodeStatus::protocol_error, "unexpected reply to SCAN"});
+    return true;
+  }
+  node.cursor = page.elements[0].text;
+  node.is_scanned = node.cursor == "0";
+  node.steps_without_keys = page.elements[1].elements.empty() ? node.steps_without_keys + 1 : 0;
+  if (node.steps_without_keys > most_steps_without_keys) {
+    give_up(node, {NodeStatus::protocol_error, "SCAN does not end"});
+    return true;
+  }
+  std::vector<std::string> keys;
+  for (const Reply& key : page.elements[1].elements) keys.push_back(key.text);
+  return pass_on(std::move(keys), node, found);
 }
 
-bool LockReader::pass_on(std::vector<std::string> keys, const Found& found) {
+bool LockReader::pass_on(std::vector<std::string> keys, Node& from, const Found& found) {
   std::erase_if(keys, [this](const std::string& key) {
     if (!key.starts_with(key_prefix_) || key.starts_with("redlock:")) return true;
     const std::string_view resource = std::string_view{key}.substr(key_prefix_.size());
-    return resource.empty() || resource.size() > longest_resource || resource.starts_with("redlock:");
+    return resource.empty() || resource.size() > longest_resource || resource.starts_with("redlock:") ||
+           passed_on_.contains(std::string{resource});
   });
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   for (auto begin = keys.begin(); begin != keys.end();) {
     const auto size = std::min<std::ptrdiff_t>(keys_at_once, keys.end() - begin);
-    std::vector<std::string> portion{begin, begin + size};
+    std::vector<FoundLock> locks = read({begin, begin + size});
     begin += size;
-    remove_known(portion);
-    std::vector<FoundLock> locks = read(portion);
+    for (const FoundLock& lock : locks) {
+      passed_on_.insert(lock.resource);
+      from.found_alone += is_alone(lock) ? 1 : 0;
+    }
     if (!locks.empty() && !found(std::move(locks))) return false;
+    if (from.found_alone <= most_found_alone) continue;
+    give_up(from, {NodeStatus::protocol_error, "it names more than " + std::to_string(most_found_alone) +
+                                                   " locks that no other node has"});
+    return true;
   }
   return true;
-}
-
-/// Removes the locks that were passed on when another node was scanned.
-void LockReader::remove_known(std::vector<std::string>& keys) {
-  for (Node& node : nodes_) {
-    if (!node.is_scanned || keys.empty()) continue;
-    std::string commands;
-    for (const std::string& key : keys) commands += read_value(key);
-    send(node, commands);
-    const std::vector<Reply> replies = receive(node, keys.size());
-    std::vector<std::string> others;
-    for (std::size_t at = 0; at < keys.size(); ++at)
-      if (at >= replies.size() || !is_lock(replies[at])) others.push_back(std::move(keys[at]));
-    keys = std::move(others);
-  }
 }
 
 std::vector<FoundLock> LockReader::read(const std::vector<std::string>& keys) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "redlock/core/wire/reply.hpp"
@@ -24,13 +25,15 @@ struct FoundLock {
 
 /// Finds all locks whose resources begin with a certain text.
 ///
-/// Goes through the keys of one node after the other with SCAN, in steps that look at about 250 keys, and reads the values,
-/// the ttls and the counters of these keys on all nodes. No command looks at more keys, and only one step is kept in
-/// memory. A lock is found on the first node that has it, so it is not found twice on several nodes. Only keys with owner
-/// values of this library count as locks: 40 hex digits, with or without more behind a blank.
+/// Goes through the keys of all nodes in turn with SCAN, in steps that look at about 250 keys, and reads the values, the ttls
+/// and the counters of these keys on all nodes. No command looks at more keys. Of what was found, only the names are kept in
+/// memory, so that no lock is found twice. Only keys with owner values of this library count as locks: 40 hex digits, with or
+/// without more behind a blank.
 ///
-/// The list is no snapshot: a lock that was taken or released meanwhile may be missing, and one may be found twice if a
-/// node resized its table of keys or failed meanwhile.
+/// One node cannot hide the locks of the others, nor go on for ever: it is given up if it names 10,000 locks that no other node
+/// has, or if its keys do not end in the time, at least 10 s, that those nodes took which together show each lock.
+///
+/// The list is no snapshot: a lock that was taken or released meanwhile may be missing.
 class LockReader {
  public:
   /// Connects to all nodes at the same time, which blocks for some seconds if any of them does not answer. Throws
@@ -54,12 +57,14 @@ class LockReader {
     std::string name;
     std::unique_ptr<Dialogue> dialogue;  // null after a failure
     core::Trouble failure;
+    std::string cursor = "0";
     bool is_scanned = false;  // all its locks have been passed on
+    int steps_without_keys = 0;
+    std::size_t found_alone = 0;  // locks that no other node has
   };
 
   bool scan(Node&, const std::string& pattern, const Found&);
-  bool pass_on(std::vector<std::string> keys, const Found&);
-  void remove_known(std::vector<std::string>& keys);
+  bool pass_on(std::vector<std::string> keys, Node& from, const Found&);
   std::vector<FoundLock> read(const std::vector<std::string>& keys);
   void look_for_lines(std::vector<FoundLock>&);
   static void give_up(Node&, core::Trouble why);
@@ -68,6 +73,7 @@ class LockReader {
 
   std::string key_prefix_;
   std::vector<Node> nodes_;
+  std::unordered_set<std::string> passed_on_;  // resources
 };
 
 }  // namespace redlock::tool

@@ -25,6 +25,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/patience.hpp"
+#include "tool/output.hpp"
 #include "tool/probe/dialogue.hpp"
 
 namespace redlock::tool {
@@ -234,8 +235,9 @@ int force_release(const ReleaseArguments& arguments) {
     std::cerr << "redlock: nothing to release: "
               << printable(describe(state, arguments.resource, reports), std::string::npos)
               << why_nothing(arguments, state) << '\n';
-    return state.kind == LockState::Kind::unknown ? without_majority(misconfigured(reports), reports.size())
-                                                  : conflict;
+    if (state.kind != LockState::Kind::unknown) return conflict;
+    write_reports(std::cerr, reports);
+    return without_majority(misconfigured(reports), reports.size());
   }
   if (is_of_others(state, owners)) {
     std::cerr << "redlock: released nothing: "

@@ -1,6 +1,7 @@
 #include "tool/locks/revoke.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
+#include "tool/output.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -44,6 +46,13 @@ int revoke(const RevokeArguments& arguments) {
   Redlock locks{nodes.endpoints, nodes.options};
   const std::vector<NodeReport> reports = locks.revoke(arguments.resource, arguments.why);
   const LockState state = state_when_asked(reports);
+  const bool never_ends = state.ttl == std::chrono::nanoseconds::max();
+  if (is_held(state) && never_ends) {
+    std::cerr << "redlock: nobody was asked: "
+              << core::printable(describe(state, arguments.resource, reports), std::string::npos)
+              << " Locks of redlock expire, so this is another program's key.\n";
+    return conflict;
+  }
   if (state.kind == LockState::Kind::held) {
     std::cout << "Asked " << holder_text(state.owner) << " to give up " << core::printable(arguments.resource)
               << ".\n";
@@ -55,8 +64,9 @@ int revoke(const RevokeArguments& arguments) {
   }
   std::cerr << "redlock: " << core::printable(describe(state, arguments.resource, reports), std::string::npos)
             << '\n';
-  return state.kind == LockState::Kind::unknown ? without_majority(misconfigured(reports), reports.size())
-                                                : conflict;
+  if (state.kind != LockState::Kind::unknown) return conflict;
+  write_reports(std::cerr, reports);
+  return without_majority(misconfigured(reports), reports.size());
 }
 
 }  // namespace redlock::tool

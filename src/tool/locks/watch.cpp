@@ -125,6 +125,7 @@ class Screen {
     std::cout << time_column(when);
     if (is_semaphore_) std::cout << core::printable(lock.resource) << "  ";
     std::cout << line_of(lock, line.size()) << std::endl;
+    if (lock.state.kind == LockState::Kind::unknown) write_reports(std::cerr, lock.reports);
   }
 
   Redlock& locks_;

@@ -18,6 +18,8 @@ using core::printable;
 constexpr double rate_allowance = 0.01;
 
 std::string remedy(const NodeReport& report) {
+  if (report.message.find("TLS at this port") != std::string::npos)
+    return "If the port speaks TLS, its address is rediss://, otherwise redis://.";
   switch (report.status) {
     case NodeStatus::unreachable:
       return "Start the server, or correct its address.";

@@ -33,10 +33,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void warn(std::string_view warning) {
-  std::osyncstream{std::cerr} << "redlock: warning: " << core::printable(warning, std::string::npos) << '\n';
-}
-
 /// What the command line says about passwords and TLS.
 void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
   const auto add = [&](const std::string& variable, const std::optional<std::string>& path) {
@@ -227,7 +223,6 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   const Nodes nodes = choose_nodes(arguments.nodes);
   MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn};
   Options options = nodes.options;
-  options.on_warning = warn;
   const auto progress =
       std::make_shared<Progress>(arguments.resources, arguments.verbosity, metrics.observer());
   options.observer = progress;
@@ -247,7 +242,7 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   if (!result.was_terminated) return {result.code};
   std::cerr << reason;
-  return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end()};
+  return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end(), revocation.is_asked()};
 }
 
 }  // namespace redlock::tool

@@ -44,6 +44,7 @@ struct Ending {
   /// The command was terminated, because its lock or its watchdog was lost or somebody asked for the lock, and no signal asked
   /// to end.
   bool was_terminated = false;
+  bool was_asked = false;  ///< Somebody asked for the lock.
 };
 
 class SignalForwarder;

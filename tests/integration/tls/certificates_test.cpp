@@ -1,5 +1,6 @@
 // Whom a client trusts, and whom a server trusts.
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -261,6 +262,13 @@ TEST_CASE("tls_files_that_cannot_be_used_are_refused_when_the_client_is_made") {
   CHECK_THAT(refusal({.cert_file = client.cert_file}), contains("cert_file and key_file need each other"));
   CHECK_THAT(refusal({.cert_file = client.cert_file, .key_file = other.key_file}),
              contains("key values mismatch"));
+  const std::string locked = all.folder.path() / "locked.key";
+  const std::string lock_it =
+      "openssl pkey -aes256 -passout pass:sesame -in " + client.key_file + " -out " + locked;
+  REQUIRE(std::system(lock_it.c_str()) == 0);
+  CHECK_THAT(
+      refusal({.cert_file = client.cert_file, .key_file = locked}),
+      contains("key_file " + locked + ": the key has a passphrase; only a key without one can be used"));
   CHECK_THAT(refusal({.ciphers = "none-such"}), contains("ciphers none-such: no cipher match"));
   CHECK_THAT(refusal({.ciphersuites = "none-such"}), contains("ciphersuites none-such: no cipher match"));
   const std::string folder = all.folder.path() / "trusted";

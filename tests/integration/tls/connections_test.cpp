@@ -105,10 +105,13 @@ TEST_CASE("a_client_without_tls_gets_no_lock_at_a_tls_port") {
   // It sees the alert of the server, or only the end of the connection if the server closes it at once.
   const redlock::NodeReport& report = refused.nodes()[0];
   CAPTURE(report);
-  if (report.status == NodeStatus::protocol_error)
+  if (report.status == NodeStatus::protocol_error) {
     CHECK(report.message == "the server speaks TLS at this port: use rediss://");
-  else
+  } else {
     CHECK(report.status == NodeStatus::connection_lost);
+    CHECK_THAT(report.message,
+               contains(" before its first reply; if it speaks TLS at this port, use rediss://"));
+  }
 }
 
 TEST_CASE("a_server_that_stops_in_the_handshake_is_timed_out") {

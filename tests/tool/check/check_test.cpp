@@ -9,6 +9,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -51,6 +52,23 @@ TEST_CASE("check_says_whether_a_sequencer_is_valid_and_its_code_says_the_same") 
   CHECK(ending.output == "unknown\n");
   CHECK_THAT(ending.errors, contains("no majority of the nodes decides") && contains(f.nodes.urls()[0]));
   CHECK(ending.code == 69);
+}
+
+TEST_CASE("check_says_which_right_is_missing_for_the_sequencer_of_a_reader") {
+  Fixture f;
+  const redlock::Lease reader = f.locks.lock("r", {.ttl = 60s, .shared = true}).value();
+  std::vector<std::string> urls;
+  for (int node = 0; node < 3; ++node) {
+    RawClient server{f.nodes.port(node)};
+    REQUIRE(server.command({"ACL", "SETUSER", "app", "on", ">tuna", "~*", "&*", "+@all", "-sismember"}) ==
+            "OK");
+    urls.push_back("redis://app:tuna@127.0.0.1:" + std::to_string(f.nodes.port(node)));
+  }
+  const Program::Ending ending =
+      run_tool({"check", "--restart-guard", "off", reader.sequencer().to_string()}, urls);
+  CHECK(ending.output == "unknown\n");
+  CHECK(ending.code == 64);
+  CHECK_THAT(ending.errors, contains(": no permission ("));
 }
 
 TEST_CASE("check_refuses_a_text_that_is_no_sequencer") {

@@ -90,6 +90,48 @@ TEST_CASE("a_candidate_that_gets_sigterm_while_its_command_is_revoked_does_not_s
   CHECK(Observers{nodes}.having("job") == 0);
 }
 
+// The only candidate would win again at once, before whoever asked has called for the lock.
+TEST_CASE("whoever_asks_a_leader_to_give_up_has_time_to_take_the_lock") {
+  const LocalNodes nodes{3};
+  Program leader{tool({"elect", "--revocable", "job", "--", "sh", "-c", "echo begun; exec sleep 600"}),
+                 {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return leader.output() == "begun\n"; }));
+  REQUIRE(run_tool({"revoke", "job"}, nodes.urls()).code == 0);
+  REQUIRE(eventually([&] { return leader.errors().find("asked to give up") != std::string::npos; }));
+  Program other{tool({"run", "job", "--", "sh", "-c", "echo mine; exec sleep 600"}),
+                {nodes_variable(nodes.urls())}};
+  CHECK(eventually([&] { return other.output() == "mine\n"; }));
+  CHECK(leader.output() == "begun\n");
+  other.signal(SIGTERM);
+  other.wait();
+  CHECK(eventually([&] { return leader.output() == "begun\nbegun\n"; }));
+}
+
+TEST_CASE("revoke_says_that_it_asks_nobody_whose_key_never_expires") {
+  const LocalNodes nodes{3};
+  for (int node = 0; node < 3; ++node)
+    REQUIRE(RawClient{nodes.port(node)}.command({"SET", "job", "abc"}) == "OK");
+  const Program::Ending ending = run_tool({"revoke", "job"}, nodes.urls());
+  CHECK(ending.code == 1);
+  CHECK(ending.output.empty());
+  CHECK_THAT(ending.errors, contains("nobody was asked: job is held by abc and never expires."));
+}
+
+TEST_CASE("revoke_and_release_say_why_the_nodes_refuse") {
+  const LocalNodes nodes{3, {.password = "swordfish"}};
+  std::vector<std::string> urls;
+  for (int node = 0; node < 3; ++node)
+    urls.push_back("redis://:cod@127.0.0.1:" + std::to_string(nodes.port(node)));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"revoke", "job"}, {"release", "--force", "--yes", "job"}}) {
+    const Program::Ending ending = run_tool(words, urls);
+    CHECK(ending.code == 64);
+    CHECK_THAT(ending.errors,
+               contains("Cannot tell who holds job: only 0 of 3 nodes answered.\n  redis://") &&
+                   contains("WRONGPASS"));
+  }
+}
+
 TEST_CASE("a_command_that_is_not_revocable_goes_on") {
   const LocalNodes nodes{3};
   Program job{running({}, "echo begun; exec sleep 600"), {nodes_variable(nodes.urls())}};

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -28,7 +31,56 @@ std::string command_line_of(pid_t process) {
   return words;
 }
 
+/// How often the text is in the memory that a process can write to. Only root may look.
+int count_in_memory(pid_t process, const std::string& text) {
+  const std::string folder = "/proc/" + std::to_string(process);
+  std::ifstream maps{folder + "/maps"};
+  std::ifstream memory{folder + "/mem", std::ios::binary};
+  REQUIRE(memory);
+  int found = 0;
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    char rights[5] = {};
+    constexpr std::uint64_t shadow = std::uint64_t{1} << 27U;  // sanitizers map larger ones
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) != 3 || rights[1] != 'w') continue;
+    if (end - begin > shadow) continue;
+    std::string bytes(end - begin, '\0');
+    memory.clear();
+    memory.seekg(static_cast<std::streamoff>(begin));
+    memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    for (std::size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) ++found;
+  }
+  return found;
+}
+
 }  // namespace
+
+// The client keeps the password, so that it can log in again. The command line is kept for the next term of an election.
+TEST_CASE("a_password_on_the_command_line_is_once_more_in_memory_than_one_in_a_file") {
+  if (::geteuid() != 0) return;
+  const std::string password = "swordfish-and-chips";
+  const LocalNodes nodes{1, {.password = password}};
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", nodes.url(0));
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  int in_file = 0;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--nodes-file", file},
+                                                {"--node", nodes.url(0)},
+                                                {"--node=" + nodes.url(0)}}) {
+    std::vector<std::string> all{"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"};
+    all.insert(all.begin() + 1, words.begin(), words.end());
+    Program holder{tool(all)};
+    REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
+    const int found = count_in_memory(holder.id(), password);
+    CAPTURE(words, found);
+    if (in_file == 0) in_file = found;
+    CHECK(found > 0);
+    CHECK(found <= in_file + (words[0] == "--nodes-file" ? 0 : 1));
+    holder.signal(SIGTERM);
+    holder.wait();
+  }
+}
 
 TEST_CASE("a_password_on_the_command_line_is_not_in_the_list_of_processes") {
   const LocalNodes nodes{1, {.password = "swordfish"}};
@@ -47,6 +99,23 @@ TEST_CASE("a_password_on_the_command_line_is_not_in_the_list_of_processes") {
     CHECK(seen.find("redis://") != std::string::npos);
     CHECK(seen.find("@127.0.0.1:" + std::to_string(nodes.port(0)) +
                     (is_one_word ? " one -- sh -c" : " two -- sh -c")) != std::string::npos);
+  }
+}
+
+TEST_CASE("a_password_in_a_slip_of_the_command_line_is_not_repeated") {
+  for (const char* const slip :
+       {"app:swordfish@10.0.0.1", "redis:/app:swordfish@h", "redis//:swordfish@h", "--nodeapp:swordfish@h",
+        "redis://h/?password=swordfish", "redis://:swordfish@h", "--node:swordfish@h"}) {
+    CAPTURE(slip);
+    for (const std::vector<std::string>& words : {std::vector<std::string>{"status", slip, "r"},
+                                                  {"status", "r", slip},
+                                                  {slip},
+                                                  {"run", slip, "r"},
+                                                  {"status", "--max-ttl", slip, "r"},
+                                                  {"status", "--restart-guard", slip, "r"}}) {
+      const Program::Ending ending = run_tool(words, {"redis://127.0.0.1:1"});
+      CHECK((ending.output + ending.errors).find("swordfish") == std::string::npos);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/temp_folder.hpp"
 #include "testing/certificates.hpp"
 #include "tool/program.hpp"
@@ -221,10 +222,40 @@ TEST_CASE("a_missing_file_is_wrong_usage") {
   CHECK_THAT(ending.errors, contains("ca_file /no/such/file: No such file or directory"));
 }
 
-TEST_CASE("skipped_verification_is_warned_of") {
+TEST_CASE("each_command_warns_once_that_verification_is_skipped") {
   LocalNodes nodes{1, {.tls = true}};
-  const Program::Ending ending =
-      run_tool({"run", "--insecure-skip-verify", "-w", "20", "r", "--", "true"}, nodes.urls());
-  CHECK(ending.code == 0);
-  CHECK_THAT(ending.errors, contains("the certificate is not verified (insecure_skip_verify)"));
+  const std::vector<std::vector<std::string>> calls{{"run", "-w", "20", "r", "--", "true"},
+                                                    {"status", "r"},
+                                                    {"list"},
+                                                    {"nodes"},
+                                                    {"leader", "r"},
+                                                    {"check", "redlock1;x;1;0123456789abcdef;r"},
+                                                    {"revoke", "r"},
+                                                    {"release", "--force", "--yes", "r"},
+                                                    {"nodes", "init"}};
+  for (std::vector<std::string> words : calls) {
+    words.insert(words.begin() + 1, "--insecure-skip-verify");
+    CAPTURE(words);
+    const std::string errors = run_tool(words, nodes.urls()).errors;
+    const std::string warning = "the certificate is not verified (insecure_skip_verify)";
+    CHECK_THAT(errors, contains(warning));
+    CHECK(errors.find(warning) == errors.rfind(warning));
+  }
+}
+
+TEST_CASE("the_advice_for_a_port_without_tls_is_to_correct_the_address") {
+  const LocalNodes plain{1};
+  const Program::Ending ending = run_tool({"nodes"}, {"rediss://127.0.0.1:" + std::to_string(plain.port(0))});
+  CHECK_THAT(ending.output,
+             contains("If the port speaks TLS, its address is rediss://, otherwise redis://."));
+}
+
+TEST_CASE("watch_says_why_nodes_do_not_answer") {
+  const LocalNodes nodes{1, strict};
+  Program watch{tool({"watch", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return watch.errors().find("tls failed (") != std::string::npos; }));
+  Program leader{tool({"leader", "--watch", "r"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return leader.errors().find("tls failed (") != std::string::npos; }));
+  CHECK_THAT(leader.errors(), contains("redlock: only 0 of 1 nodes answer, so changes are not seen:\n"));
+  CHECK(leader.output().empty());
 }
