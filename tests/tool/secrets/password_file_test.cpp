@@ -111,7 +111,7 @@ TEST_CASE("redlock_watch_goes_on_with_a_replaced_password") {
   f.set_password("new");
   REQUIRE(eventually([&] { return f.connections() == 2; }));  // that of the client, and the listener
   const std::size_t seen = watching.output().size();
-  CHECK(run_tool(f.with_file({"run", "r", "--", "true"})).code == 0);
+  const Program holder{tool(f.with_file({"run", "r", "--", "sleep", "60"}))};
   CHECK(eventually([&] { return watching.output().find("held", seen) != std::string::npos; }));
 }
 
