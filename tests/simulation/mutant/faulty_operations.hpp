@@ -160,6 +160,18 @@ class TakesAnyNodesMarker final : public FaultyAcquisition {
   }
 };
 
+/// A node is asked although it lost its data not long ago.
+class AsksInQuarantine final : public FaultyAcquisition {
+ public:
+  using FaultyAcquisition::FaultyAcquisition;
+
+ private:
+  const core::Trouble* send_command(NodeIndex node, std::string_view command, SendOptions options) override {
+    options.grants = false;  // so the restart guard does not keep it back
+    return forward(node, command, options);
+  }
+};
+
 /// After NOSCRIPT the whole script is sent, even if the release is already sent.
 class GrantsBehindReleases final : public FaultyAcquisition {
  public:

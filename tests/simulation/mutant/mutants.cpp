@@ -45,6 +45,21 @@ class WrappingMutant : public Mutant {
   std::string_view name_;
 };
 
+/// A mutant that puts a wrapper around the attempts of readers, and of nobody else.
+template <class Wrapper>
+class ReaderMutant : public WrappingMutant<Acquisition, Wrapper> {
+ public:
+  using Base = WrappingMutant<Acquisition, Wrapper>;
+  using Base::Base;
+  [[nodiscard]] std::unique_ptr<Operation> wrap(
+      std::unique_ptr<Operation> operation, std::size_t nodes,
+      const Mutant::SendSeparately& send_separately) const override {
+    const auto* const attempt = dynamic_cast<const Acquisition*>(operation.get());
+    if (!attempt || !attempt->claim().is_shared()) return operation;
+    return Base::wrap(std::move(operation), nodes, send_separately);
+  }
+};
+
 /// Base class of mutants that need no wrapper.
 class NamedMutant : public Mutant {
  public:
@@ -329,6 +344,14 @@ class RepairCountsAtOnce final : public NamedMutant {
   void before_extension(core::LeaseState& held) const override { held.copies = core::Copies{}; }
 };
 
+class ReadersRepairCountsAtOnce final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  void before_extension(core::LeaseState& held) const override {
+    if (held.claim.is_shared()) held.copies = core::Copies{};
+  }
+};
+
 class Patched : public NamedMutant {
  public:
   Patched(std::string_view name, std::vector<Patch> patches)
@@ -435,6 +458,25 @@ Mutant::Patch marking_with_false_uptime() { return marking_with({{"tonumber(upti
 constexpr std::string_view delete_strangers =
     "for _,id in ipairs(call('SMEMBERS',KEYS[3])) do call('DEL',KEYS[3]..':'..id) end call('DEL',KEYS[3]) ";
 
+/// A confirm of a reader checks neither its copy nor whether the counter has changed since the grant.
+Mutant::Patch confirming_readers_unchecked() {
+  constexpr std::string_view checks =
+      "if call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or call('GET',KEYS[2])~=ARGV[2] then";
+  constexpr std::string_view checks_of_writers =
+      "if string.sub(KEYS[1],1,9)~='redlock:s' and (call('GETRANGE',KEYS[1],0,#ARGV[1])~=ARGV[1] or "
+      "call('GET',KEYS[2])~=ARGV[2]) then";
+  return patched(core::confirm_script, {{checks, checks_of_writers}});
+}
+
+/// Nodes that lost their data grant to readers as soon as they are marked again.
+class ReadersDoNotWait final : public ReaderMutant<AsksInQuarantine> {
+ public:
+  using ReaderMutant::ReaderMutant;
+  [[nodiscard]] std::vector<Patch> patches() const override {
+    return {patched(core::shared_grant_script, {{"left~=-2 or ", ""}})};
+  }
+};
+
 /// The writer goes on as such beside the readers.
 class KeepsWriter final : public NamedMutant {
  public:
@@ -536,6 +578,9 @@ bool with_checks(const Schedule& schedule) {
   return schedule.workload.checks > 0 && schedule.profile == Profile::within;
 }
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
+bool with_readers_and_guard(const Schedule& schedule) {
+  return with_readers(schedule) && with_guard(schedule);
+}
 bool with_requests(const Schedule& schedule) { return schedule.workload.requests > 0; }
 bool with_requests_alone(const Schedule& schedule) {
   return with_requests(schedule) && schedule.faults.empty();
@@ -691,6 +736,11 @@ std::vector<std::unique_ptr<Mutant>> make() {
                        {{"if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end ", ""}})}},
       with_readers);
   add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
+  add(ReaderMutant<HalfSuffices>{"half-suffices-for-readers"}, with_readers);
+  add(ReaderMutant<UnfoldedGrantsCount>{"unfolded-grants-count-for-readers"}, with_readers);
+  add(Patched{"unchecked-confirm-for-readers", {confirming_readers_unchecked()}}, with_readers);
+  add(ReadersDoNotWait{"no-quarantine-for-readers"}, with_readers_and_guard);
+  add(ReadersRepairCountsAtOnce{"repair-counts-at-once-for-readers"}, with_readers);
   add(KeepsSome{"some-of-several-are-kept"}, with_joint_calls);
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
   add(RequestsByResource{"requests-by-resource"}, with_requests);
