@@ -181,9 +181,15 @@ TEST_CASE("every_mistake_is_found_by_the_schedule_that_the_docs_name") {
 TEST_CASE("every_judged_event_occurs") {
   const CampaignResult within = run({.schedules = 300, .profile = Profile::within});
   REQUIRE_FALSE(within.violation);
+  CHECK(within.figures.schedules == 300);
+  CHECK(within.figures.faults > 1000);
+  CHECK(within.figures.commands > 100000);
+  CHECK(within.figures.attempts > 1000);
   CHECK(within.figures.grants > 1000);
   CHECK(within.figures.second_rounds > 100);
   CHECK(within.figures.adoptions > 10);
+  CHECK(within.figures.shared > 100);
+  CHECK(within.figures.downgrades > 10);
   CHECK(within.figures.extensions > 100);
   CHECK(within.figures.repairs > 10);
   CHECK(within.figures.kept > 10);
@@ -193,12 +199,14 @@ TEST_CASE("every_judged_event_occurs") {
   CHECK(within.figures.together > 100);
   CHECK(within.figures.holders_told > 1000);
   CHECK(within.figures.releases_in_callbacks > 5);
+  CHECK(within.figures.bypasses > 5);
   CHECK(within.figures.overlaps == 0);
   const CampaignResult beyond = run({.schedules = 200, .profile = Profile::beyond});
   REQUIRE_FALSE(beyond.violation);
   CHECK(beyond.figures.overlaps > 10);
   CHECK(beyond.figures.writes_refused > 10);
   CHECK(beyond.figures.writes_lost_unfenced > 10);
+  CHECK(beyond.figures.reads_torn_unfenced > 0);
 }
 
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
