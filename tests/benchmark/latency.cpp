@@ -9,6 +9,8 @@
 #include "benchmark/library_cycle.hpp"
 #include "benchmark/measure/measurements.hpp"
 #include "benchmark/measure/servers.hpp"
+#include "benchmark/seats/cold_seat_floor.hpp"
+#include "benchmark/seats/taken_seats.hpp"
 #include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::benchmark {
@@ -27,7 +29,6 @@ Contestant library(std::string name, unsigned nodes, LockClient& locks, const Lo
           }};
 }
 
-constexpr std::size_t seats = 16;
 LockOptions any_seat(LockOptions options) {
   options.seats = seats;
   return options;
@@ -39,6 +40,32 @@ Contestant seat(std::string name, unsigned nodes, LockClient& locks, const LockO
             SameName semaphore;
             measure_cycles(locks, options, semaphore, cycles, samples);
           }};
+}
+constexpr std::string_view cold_floor_name = "cold-seat-floor";
+Contestant raw_cold_seat(unsigned nodes, ColdSeatFloor& floor, TakenSeats& others) {
+  return {std::string{cold_floor_name}, nodes, 1,
+          [&](std::size_t cycles, Samples& samples) { floor.run(others, cycles, samples); }};
+}
+/// Takes and releases a seat of a semaphore of which the client knows nothing.
+Contestant cold_seat(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options,
+                     ResourceName resource, TakenSeats& others) {
+  return {
+      std::move(name), nodes, 1,
+      [&locks, options = any_seat(options), resource, &others](std::size_t cycles, Samples& samples) mutable {
+        for (std::size_t i = 0; i < cycles; ++i) {
+          const std::string_view semaphore = resource.next();
+          others.take(semaphore);
+          const auto begun = Stopwatch::now();
+          LockResult lease = locks.try_lock(semaphore, options);
+          if (!lease || lease->release() != Release::released) {
+            samples.add_failure(lease ? "not released" : lease.message());
+            continue;
+          }
+          const auto taken = Stopwatch::now() - begun;
+          samples.add(taken);
+          samples.add_elapsed(taken);
+        }
+      }};
 }
 /// Others have half of the seats.
 std::vector<Lease> take_half(LockClient& locks) {
@@ -101,7 +128,13 @@ Contestant reentry(std::string name, unsigned nodes, AnyMutex& mutex) {
           }};
 }
 
+/// About half of the cycles search for a seat, and take longer than the others. So the median of either half counts.
+double typical_us(const Contestant& contestant) {
+  const Samples& samples = contestant.samples;
+  return samples.percentile_us(0.25) + samples.percentile_us(0.75);
+}
 Row compare(const Contestant& contestant, const Contestant& floor) {
+  if (floor.name == cold_floor_name) return {contestant, typical_us(contestant) / typical_us(floor)};
   return {contestant, contestant.samples.percentile_us(0.5) / floor.samples.percentile_us(0.5)};
 }
 
@@ -123,6 +156,8 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Floor unguarded_floor{addresses_of(servers), 'e', bare};
   Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
   Floor seat_floor{addresses_of(servers), 'h', bare};
+  ColdSeatFloor cold_seat_floor{addresses_of(servers), 'l', bare.owner_end};
+  TakenSeats others{addresses_of(servers)};
   Floor several_floor{addresses_of(servers), 'i', bare, several};
   const std::vector<Lease> taken = take_half(unguarded);
   const Lease reader = unguarded.lock(SameName{}.next(), shared).value();
@@ -141,6 +176,9 @@ Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
       raw("seat-floor", nodes, seat_floor),
       seat("seat", nodes, unguarded, plain),
       seat("seat-fenced", nodes, unguarded, fenced),
+      raw_cold_seat(nodes, cold_seat_floor, others),
+      cold_seat("cold-seat", nodes, unguarded, plain, {'k', 0}, others),
+      cold_seat("cold-seat-fenced", nodes, unguarded, fenced, {'K', 0}, others),
       raw("ten-floor", nodes, several_floor),
       together("ten", nodes, unguarded, plain, {'t', 0}),
       together("ten-fenced", nodes, unguarded, fenced, {'T', 0}),

@@ -193,6 +193,11 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
       ->check(CLI::Range(1, 86'400));
   renew->callback([&] { report = bench::renew(arguments.nodes, arguments.leases, arguments.seconds); });
 
+  CLI::App* seats = add_measurement(
+      app, "seats", "Round trips until a client has a seat of a semaphore, of which others have half", 200,
+      arguments);
+  seats->callback([&] { report = bench::seat_trips(arguments.nodes, arguments.cycles); });
+
   CLI::App* degraded =
       add_measurement(app, "degraded", "Latency of one caller before and after a minority of the nodes fails",
                       5'000, arguments);

@@ -14,12 +14,10 @@
 namespace redlock::benchmark {
 namespace {
 
-constexpr std::size_t random_bytes = 20;
-
 // Placeholders for the parts that differ from cycle to cycle. Their letters are searched for in the formatted
 // command.
 const std::string any_name(ResourceName::size, 'n');
-const std::string any_digits(2 * random_bytes, 'o');
+const std::string any_digits(owner_digits, 'o');
 
 core::Claim claim_of(const Wording& wording) {
   core::Claim claim{.key = any_name, .owner = any_digits + wording.owner_end, .ttl = ttl, .heeds_flag = true};
@@ -40,8 +38,10 @@ std::vector<std::size_t> names_in(const std::string& command) {
   return places;
 }
 
+}  // namespace
+
 void write_new_digits(char* to) {
-  std::array<unsigned char, random_bytes> drawn;
+  std::array<unsigned char, owner_digits / 2> drawn;
   if (::getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(drawn.size()))
     throw std::system_error{errno, std::generic_category(), "getrandom"};
   for (const unsigned char byte : drawn) {
@@ -49,8 +49,6 @@ void write_new_digits(char* to) {
     *to++ = core::lower_hex[byte & 15];
   }
 }
-
-}  // namespace
 
 CycleCommands::CycleCommands(Wording wording)
     : lock_{claim_of(wording).set_command()},

@@ -12,6 +12,10 @@ namespace redlock::benchmark {
 /// The ttl of every contestant.
 inline constexpr std::chrono::milliseconds ttl = std::chrono::seconds{30};
 
+inline constexpr std::size_t owner_digits = 40;
+/// Draws the digits of an owner value, with the kernel's random number generator.
+void write_new_digits(char* to);
+
 /// What the commands of the library have beside names and digits.
 struct Wording {
   std::string owner_end{};               ///< Of owner values: the label and the time.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "redlock/core/wire/resp.hpp"
 #include "redlock/core/wire/scripts.hpp"
 
 namespace redlock::benchmark {
@@ -52,10 +53,9 @@ std::unique_ptr<redisReply, NodeConnection::Free> NodeConnection::next() {
   return std::unique_ptr<redisReply, Free>{static_cast<redisReply*>(reply)};
 }
 
-std::optional<std::string> NodeConnection::ask(std::initializer_list<std::string_view> words) {
-  std::string command = "*" + std::to_string(words.size()) + "\r\n";
-  for (const std::string_view word : words)
-    command.append("$" + std::to_string(word.size()) + "\r\n").append(word).append("\r\n");
+std::optional<std::string> NodeConnection::ask(std::span<const std::string_view> words) {
+  std::string command;
+  core::append_command(command, words);
   append(command);
   flush();
   while (true) {
@@ -84,6 +84,15 @@ std::optional<bool> NodeConnection::next_vote() {
     default:
       fail("unexpected type of reply");
   }
+}
+
+std::optional<std::vector<std::int64_t>> NodeConnection::next_numbers() {
+  const auto reply = next();
+  if (!reply) return std::nullopt;
+  if (reply->type == REDIS_REPLY_ERROR) fail({reply->str, static_cast<std::size_t>(reply->len)});
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < reply->elements; ++i) numbers.push_back(reply->element[i]->integer);
+  return numbers;
 }
 
 void NodeConnection::fail(std::string_view what) const {

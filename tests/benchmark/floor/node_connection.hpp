@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "benchmark/floor/tls/tls_wire.hpp"
 
@@ -44,8 +45,13 @@ class NodeConnection {
   void receive();
   /// The next answer among the received bytes: `OK` and 1 are a yes, nil and 0 a no. Empty if none is left.
   std::optional<bool> next_vote();
+  /// The next answer likewise, which is a list of numbers.
+  std::optional<std::vector<std::int64_t>> next_numbers();
   /// Blocks until a command is answered. Returns the text of the answer; none if it is nil. No other answer may be owed.
-  std::optional<std::string> ask(std::initializer_list<std::string_view> words);
+  std::optional<std::string> ask(std::span<const std::string_view> words);
+  std::optional<std::string> ask(std::initializer_list<std::string_view> words) {
+    return ask(std::span{words.begin(), words.size()});
+  }
 
  private:
   struct Free {

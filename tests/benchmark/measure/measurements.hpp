@@ -56,6 +56,10 @@ Outages outages(unsigned max_ttl_in_seconds);
 /// observers, each with a client of its own, was told of it: median and greatest of so many terms.
 Facts election(unsigned nodes, unsigned observers, unsigned terms);
 
+/// The mean number of round trips until a client has one of 16 seats, of which others have half: one that remembers the seat that
+/// it had before, and one that does not.
+Facts seat_trips(unsigned nodes, std::size_t cycles);
+
 /// How many connections one thread makes in a second, without TLS, with full handshakes and with resumed sessions; the CPU
 /// time of this process for each; and the memory of `count` connections that are kept.
 Facts handshakes(unsigned count);

@@ -8,12 +8,6 @@
 
 namespace redlock::benchmark {
 
-namespace {
-
-constexpr std::size_t owner_digits = 40;
-
-}  // namespace
-
 Wording mark(Redlock& client, const testing::LocalNodes& servers) {
   const Lease lease = client.lock("mark").value();
   Wording wording{.owner_end = std::string{lease.owner_value().substr(owner_digits)}};
