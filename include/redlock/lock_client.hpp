@@ -170,11 +170,14 @@ class REDLOCK_EXPORT LockClient {
   /// another one need not wait until it ends. The lock does not change: the holder goes on as long as it likes, and is not told if
   /// it has no such callback, which this call cannot find out. Whoever wants the lock next calls `lock` and waits.
   ///
-  /// In the reports, a node that voted is `held`, and its holder was asked there, or `free`. One node that both clients reach is
-  /// enough, and a holder that gives the lock up at once may have done so before the other nodes are asked: whoever is `held` in
-  /// any report was asked. A request is for the holder of this moment: no later one is told, and it is gone when the lock is. A seat of a
-  /// semaphore is asked for by its own name, such as `gpu#2`. `why`: for the holder, 1 to 200 bytes. Leaves the key
-  /// `redlock:a:{RESOURCE}:…` on the nodes until the lock has ended. Blocks and throws as `inspect` does.
+  /// In the reports, a node that voted is `held` or `free`. Where it is `held`, its holder was asked, with two exceptions: nobody
+  /// holds a lock that is kept (`Holder::is_kept`), and no request is left for a key that never expires (no `ttl`), which no lock
+  /// of this library is. One node that both clients reach is enough, and a holder that gives the lock up at once may have done so
+  /// before the other nodes are asked: so the holder in any report was asked.
+  ///
+  /// A request is for the holder of this moment: no later one is told, and it is gone when the lock is. A seat of a semaphore is
+  /// asked for by its own name, such as `gpu#2`. `why`: for the holder, 1 to 200 bytes. Leaves the key `redlock:a:{RESOURCE}:…` on
+  /// the nodes until the lock has ended. Blocks and throws as `inspect` does.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why = "revoked");
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);

@@ -32,9 +32,10 @@ struct Attempt {
 ///           ├─ granted ─▶ done: granted
 ///           └─ failed for another reason, or the twelfth one was held ─▶ done: failed
 ///
-/// The first seat is the one that this client knows to have become free last (`FreedSeats`), else one at random; then all seats
-/// are read in the same round trip. Before a later choice they are read again. So a client that comes back mostly needs one
-/// round trip, and another one at most two if a seat is free that no other client takes meanwhile.
+/// The first seat is the one that this client knows to have become free last (`FreedSeats`). If it knows none, that is one at
+/// random, and all seats are read in the same round trip. Before any other choice they are read again. So a client that comes
+/// back mostly needs one round trip. Another one needs at most two if a seat is free that no other client takes meanwhile, or
+/// three without a fence, as the denial then takes a round trip more.
 class SeatSearch final : public Operation {
  public:
   /// The call that needs a seat.
