@@ -85,7 +85,8 @@ Endpoint node_at(std::string_view url, const std::vector<Secret>& logins) {
 }
 
 std::string without_credentials(std::string text) {
-  text = without(std::move(text), find_credentials(text));
+  const std::optional<Place> place = find_credentials(text);
+  text = without(std::move(text), place);
   std::string shown;
   for (auto at = text.begin(); at != text.end();) {
     const auto end = std::find_if(at, text.end(), is_blank);
