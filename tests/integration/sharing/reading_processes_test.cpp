@@ -13,6 +13,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/sanitized.hpp"
 
 using namespace redlock::testing;
 using namespace std::chrono_literals;
@@ -47,8 +48,10 @@ TEST_CASE("a_writer_gets_the_lock_when_100_killed_readers_have_expired") {
   const redlock::Lease writer = locks.try_lock_for("counter", 60s).value();
   const auto waited = redlock::Clock::now() - killed;
   CAPTURE(waited.count(), longest.count());
-  // The writer asks as soon as the copies have expired. The second is for what waits for a processor; on an idle machine it
-  // takes 10 ms.
-  CHECK(waited <= longest + 1s);
+  // A node drops the lock one ttl after the last command of a reader that it has executed, so in `longest` at most. The writer has
+  // read these times as the first one in line. When they are over on a majority, it begins its attempt, which takes one round trip.
+  // So it has the lock up to a ttl, and the time of that attempt, after the readers were killed. The attempt takes 3 ms, and took
+  // 18 ms with four busy threads for each processor. A writer that waited for its next look at the gate would be later.
+  CHECK(waited <= longest + (sanitized ? 1000ms : 250ms));
   CHECK(writer.valid());
 }
