@@ -748,6 +748,21 @@ TEST_CASE("a_client_that_only_reads_sees_within_a_second_that_another_one_has_ma
   CHECK(reader.guard.caveat(0, at(quarantine + 1s)) == nullptr);
 }
 
+TEST_CASE("while_a_reply_about_a_node_without_a_marker_is_due_the_guard_has_no_timer") {
+  std::vector<MarkedServer> servers = marked_servers();
+  restart(servers[0]);
+  servers[0].data = {};
+  GuardedClient one = guarded_client(servers);
+  one.connect_all(at(0ms));
+  REQUIRE(one.guard.deadline() == never);  // nobody wants a lock yet
+  one.guard.look_again(0, at(1s), one.outbox);
+  one.guard.want_grants(at(1s), one.outbox);
+  CHECK(one.guard.is_deciding(0));
+  CHECK(one.guard.deadline() == never);  // the second look is due, and its reply too
+  CHECK(one.serve(at(1010ms)) > 0);
+  CHECK(servers[0].data.marker.starts_with(one.guard.required_marker().beginning));
+}
+
 TEST_CASE("a_connection_that_leads_to_another_server_than_before_is_given_up") {
   std::vector<MarkedServer> servers = marked_servers();
   GuardedClient one = guarded_client(servers);

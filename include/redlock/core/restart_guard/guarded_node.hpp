@@ -154,12 +154,16 @@ struct GuardedNode {
   }
   /// The text was the same in two looks with some time between them.
   [[nodiscard]] bool is_settled() const noexcept { return read_at >= later(unchanged_since, between_looks); }
-  /// When to look for the second time whether the node still has no marker, or none with a name.
-  [[nodiscard]] Time second_look(const ExpectedMarker& expected) const noexcept {
+  /// Whether it takes a second look to know that the node still has no marker, or none with a name.
+  [[nodiscard]] bool needs_second_look(const ExpectedMarker& expected) const noexcept {
     const bool is_missing = standing == Standing::lost && text.empty();
     const bool waits_unnamed =
         standing == Standing::quarantined && is_unnamed(expected) && !expected.deployment.empty();
-    return (is_missing || waits_unnamed) && !is_settled() ? later(unchanged_since, between_looks) : never;
+    return (is_missing || waits_unnamed) && !is_settled();
+  }
+  /// When to take it. While a reply is due there is nothing to do: that reply is the look, or decides when the next one is.
+  [[nodiscard]] Time second_look(const ExpectedMarker& expected) const noexcept {
+    return needs_second_look(expected) && !is_asked ? later(unchanged_since, between_looks) : never;
   }
   /// Returns true if a node whose standing is `lost` certainly has no valid marker.
   [[nodiscard]] bool is_certain() const noexcept { return !text.empty() || is_settled(); }

@@ -95,7 +95,7 @@ class RestartGuard final : public Operation {
     const Node& node = nodes_[index];
     if (node.standing == Standing::admitted) return node.is_asked && !limits_.allow(ttl);
     return grants_wanted_ && (node.standing == Standing::asked || node.standing == Standing::lost ||
-                              node.second_look(expected()) != never || may_begin_at_once_);
+                              node.needs_second_look(expected()) || may_begin_at_once_);
   }
   [[nodiscard]] Time admitted_at(NodeIndex node) const noexcept { return nodes_[node].read_at; }
   /// Until when a call may wait for pending decisions. A new deployment takes two checks.
