@@ -11,6 +11,7 @@ class Choices {
  public:
   explicit Choices(std::string_view bytes) : left_{bytes} {}
   [[nodiscard]] bool empty() const noexcept { return left_.empty(); }
+  [[nodiscard]] std::size_t left() const noexcept { return left_.size(); }
   [[nodiscard]] std::size_t next() {
     if (left_.empty()) return 0;
     const auto byte = static_cast<unsigned char>(left_.front());
