@@ -93,6 +93,12 @@ TEST_CASE("a_certificate_for_another_host_is_refused_with_both_names") {
   server.refuses(named, "certificate is for redis-2.internal, 10.0.0.9, not redis-3.internal");
 }
 
+TEST_CASE("a_name_in_a_certificate_that_would_control_a_terminal_is_escaped") {
+  const Authorities all;
+  Server server{all.trusted.issue("escapes", {.names = "DNS:a\x1b[2Jb\xc2\x9b"})};
+  server.refuses(all.options, R"(certificate is for a\x1b[2Jb\xc2\x9b, not 127.0.0.1)");
+}
+
 TEST_CASE("a_common_name_is_no_host_name") {
   const Authorities all;
   Server server{all.trusted.issue("localhost", {.names = "email:nobody@localhost"})};

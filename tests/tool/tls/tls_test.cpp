@@ -113,6 +113,25 @@ TEST_CASE("an_unknown_ca_is_reported_for_each_node") {
   CHECK_THAT(looked.output, contains("Fix the server's certificate, or the options --cacert"));
 }
 
+TEST_CASE("a_name_in_a_certificate_that_would_control_a_terminal_is_escaped_in_the_output") {
+  const TempFolder folder;
+  const detail::CertificateAuthority authority{folder.path() / "ca"};
+  const detail::Certificate escapes = authority.issue("escapes", {.names = "DNS:a\x1b[2Jb\xc2\x9b"});
+  const LocalNodes nodes{
+      1,
+      {.arguments = {"--tls-cert-file", escapes.cert_file, "--tls-key-file", escapes.key_file}, .tls = true}};
+  const std::string shown = R"(certificate is for a\x1b[2Jb\xc2\x9b, not 127.0.0.1)";
+  for (std::vector<std::string> words : {std::vector<std::string>{"status", "r"}, {"nodes"}}) {
+    CAPTURE(words.front());
+    words.insert(words.end(), {"--cacert", authority.own().cert_file});
+    CHECK_THAT(run_tool(words, nodes.urls()).output, contains(shown));
+    words.emplace_back("--json");
+    const std::string json = run_tool(words, nodes.urls()).output;
+    CHECK_THAT(json, contains("certificate is for a"));
+    CHECK(json.find_first_of("\x1b\xc2\x9b") == std::string::npos);
+  }
+}
+
 TEST_CASE("a_certificate_that_ends_soon_is_a_finding") {
   const Brief brief;
   const LocalNodes nodes{1, brief.server("swordfish")};
