@@ -1,9 +1,11 @@
-// Tries to lock on an unreachable node and on nodes in memory: proves that the headers and libraries fit together.
+// Tries to lock on an unreachable node and on nodes in memory: proves that the headers and libraries fit together. With the
+// address of a node: prints why there can be no client for it.
 #include <redlock/redlock.hpp>
 #include <redlock/testing/fake_locks.hpp>
 
 #include <iostream>
 #include <memory>
+#include <string>
 
 namespace {
 
@@ -22,9 +24,22 @@ bool throws_its_own_error(redlock::SingleNodeLock& locks) {
   return false;
 }
 
+std::string refusal_of(const char* node) {
+  try {
+    redlock::SingleNodeLock locks{node};
+  } catch (const redlock::Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::cout << refusal_of(argv[1]) << '\n';
+    return 0;
+  }
   const auto counter = std::make_shared<Counter>();
   {
     redlock::testing::FakeLocks fake{3, {.observer = counter}};

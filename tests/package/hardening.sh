@@ -3,9 +3,11 @@
 #
 #   tests/package/hardening.sh FILE…                 programs, shared libraries and static libraries
 #   tests/package/hardening.sh --unoptimised FILE…   the same without _FORTIFY_SOURCE, which needs optimisation
+#   tests/package/hardening.sh --level FILE          an object of fortify_probe.cpp: for _FORTIFY_SOURCE=3, of which 2 is a part
 #   tests/package/hardening.sh --control             checks that it finds everything that a plain program and library lack
 set -euo pipefail
 
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 unoptimised=
 missing=0
 lacks() { echo "$1 has no $2"; missing=$((missing + 1)); }
@@ -29,6 +31,11 @@ check_calls() {
   shows ' U __stack_chk_fail' "$symbols" || lacks "$file" "stack protector"
   [ -n "$unoptimised" ] || is_testing "$file" ||
     shows ' U __(mem|v?snprintf|str|read|recv|fd)[a-z]*_chk' "$symbols" || lacks "$file" "checks of sizes (_FORTIFY_SOURCE)"
+}
+
+# Programs that are fortified by 2 or by 3 call the same functions. They differ in what is checked.
+check_level() {
+  shows ' U __memcpy_chk' "$(nm --undefined-only "$1")" || lacks "$1" "checks of sizes that only the running program knows (_FORTIFY_SOURCE=3)"
 }
 
 # In linked files by their code. The note about control-flow protection is there only if all objects have it, and those
@@ -63,12 +70,20 @@ if [ "${1:-}" = --control ]; then
   echo 'int main() {}' | "${CXX:-c++}" -x c++ -c -fno-pie -fno-stack-protector -fcf-protection=none -o plain.o -
   "${CXX:-c++}" plain.o -o program -no-pie -Wl,-z,norelro,-z,lazy,-z,execstack
   ar rc library.a plain.o
+  "${CXX:-c++}" -c -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 "$here/fortify_probe.cpp" -o probe.o
   check program
   check library.a
+  check_level probe.o
   case $(uname -m) in
-    x86_64) [ $missing -eq 11 ] ;;
-    *) [ $missing -eq 8 ] ;;
+    x86_64) [ $missing -eq 12 ] ;;
+    *) [ $missing -eq 9 ] ;;
   esac
+  exit
+fi
+
+if [ "${1:-}" = --level ]; then
+  check_level "$2"
+  [ $missing -eq 0 ]
   exit
 fi
 

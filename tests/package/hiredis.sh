@@ -33,7 +33,7 @@ no_config=-DCMAKE_DISABLE_FIND_PACKAGE_hiredis=ON
 no_hiredis=("$no_config" -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DCMAKE_FIND_ROOT_PATH="$work/nowhere"
   -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
 
-# Checks the find module that is installed with a static redlock; a shared one does not need it.
+# Checks the find module that is installed with a static redlock; a shared one needs neither it nor OpenSSL.
 check_finder() {
   local static=$1 shared=$2
   say "hiredis: a target that the project has"
@@ -53,5 +53,5 @@ check_finder() {
     -Dredlock_DIR="$static" "${no_hiredis[@]}"
   refuse_consumer 'Install hiredis with its headers: libhiredis-dev' \
     -DREDLOCK_SOURCE_DIR="$source_dir" "${no_hiredis[@]}"
-  build_consumer "$work/without" -Dredlock_DIR="$shared" "${no_hiredis[@]}"
+  build_consumer "$work/without" -Dredlock_DIR="$shared" "${no_hiredis[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON
 }
