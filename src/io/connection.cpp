@@ -51,7 +51,7 @@ Connection::Dial Connection::dial() try {
   may_resume_ = true;
   dial_until_ = core::later(Clock::now(), connect_timeout_);
   if (endpoint_.transport() == Endpoint::Transport::tls && !tls_)
-    tls_ = TlsContext::make(endpoint_.tls_options().value_or(TlsOptions{}));
+    tls_ = TlsContext::make(endpoint_.tls_options(TlsOptions{}));
   if (endpoint_.transport() == Endpoint::Transport::unix_socket) {
     begin_addresses(unix_address());
     return connect_next();

@@ -29,9 +29,10 @@ std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint
     const Endpoint& endpoint = endpoints[node];
     if (endpoint.transport() != Endpoint::Transport::tls) continue;
     for (NodeIndex earlier = 0; earlier < node && !contexts[node]; ++earlier)
-      if (endpoints[earlier].tls_options() == endpoint.tls_options()) contexts[node] = contexts[earlier];
+      if (endpoints[earlier].tls_options(TlsOptions{}) == endpoint.tls_options(TlsOptions{}))
+        contexts[node] = contexts[earlier];
     if (!contexts[node]) try {
-        contexts[node] = TlsContext::make(endpoint.tls_options().value_or(TlsOptions{}));
+        contexts[node] = TlsContext::make(endpoint.tls_options(TlsOptions{}));
       } catch (const Error& error) {
         throw Error{error.code(), endpoint.to_string() + ": " + error.details()};
       }

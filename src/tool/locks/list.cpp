@@ -17,6 +17,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/locks/lock_reader.hpp"
+#include "tool/output.hpp"
 #include "tool/semaphore/seats.hpp"
 #include "tool/table.hpp"
 #include "tool/time_text.hpp"
@@ -123,8 +124,7 @@ int list(const ListArguments& arguments) {
   });
   if (!arguments.json) table.print(rows);
   if (!std::cout.flush()) return killed_by_signal + SIGPIPE;
-  for (const std::string& failure : reader.failures())
-    std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
+  for (const std::string& failure : reader.failures()) warn(failure);
   if (reader.answering() >= core::quorum(number)) return success;
   std::cerr << "redlock: locks may be missing, because only " << reader.answering() << " of " << number
             << " nodes answered\n";

@@ -187,8 +187,7 @@ std::string text_of(const Owners& owners) {
 
 int report(const Deletion& result, std::size_t nodes, LockState::Kind before, const std::string& resource,
            const Owners& owners) {
-  for (const std::string& failure : result.failures)
-    std::cerr << "redlock: warning: " << printable(failure, std::string::npos) << '\n';
+  for (const std::string& failure : result.failures) warn(failure);
   const std::string holder = text_of(owners);
   // A node that answered has no copy any more: when the holder notices its loss, it deletes the rest itself.
   const std::string copies = std::to_string(result.answered) + " of " + std::to_string(nodes) + " nodes";

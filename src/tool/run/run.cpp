@@ -11,12 +11,12 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <syncstream>
 #include <system_error>
 #include <utility>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/redlock.hpp"
+#include "tool/output.hpp"
 #include "tool/run/acquire.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/metrics_file.hpp"
@@ -204,9 +204,9 @@ std::string explain(Redlock& locks, const Lease& lease, const CommandResult& res
   else
     text << "the lock " << core::printable(lease.resource())
          << " could not be kept, so the command was terminated: " << to_string(loss);
-  std::error_code ignored;
-  for (const NodeReport& report : locks.inspect(lease.resource(), ignored)) text << "\n  " << report;
   text << '\n';
+  std::error_code ignored;
+  write_reports(text, locks.inspect(lease.resource(), ignored));
   return text.str();
 }
 

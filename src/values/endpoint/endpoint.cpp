@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "redlock/core/base/percent.hpp"
+#include "values/endpoint/endpoint_text.hpp"
 #include "values/endpoint/tls_settings.hpp"
 
 namespace redlock {
@@ -21,8 +22,8 @@ constexpr std::uint32_t largest_port = 65535;
 constexpr std::uint32_t largest_db = std::numeric_limits<std::int32_t>::max();  // SELECT takes an int
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;
 
-// Messages never quote the text: any part of a malformed endpoint may be the password.
-[[noreturn]] void refuse(const std::string& why) { throw Error(Errc::invalid_argument, "endpoint: " + why); }
+using detail::decoded_part;
+using detail::refuse_endpoint;
 
 bool is_space_or_control(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
 
@@ -36,14 +37,6 @@ std::optional<std::uint32_t> number(std::string_view digits) {
   return value;
 }
 
-std::string decode(std::string_view text) {
-  std::string bytes;
-  bytes.reserve(text.size());  // at once: memory that is given back may contain a password
-  if (!core::append_percent_decoded(bytes, text))
-    refuse("'%' must be followed by two hex digits; write a percent sign as %25");
-  return bytes;
-}
-
 using Fields = Endpoint::Fields;
 
 struct Address {
@@ -54,20 +47,21 @@ struct Address {
 // ── what an endpoint may consist of ─────────────────────────────────────────────────────────────────────────
 
 void check_db(std::uint32_t db) {
-  if (db > largest_db) refuse("the db must be a number from 0 to " + std::to_string(largest_db));
+  if (db > largest_db) refuse_endpoint("the db must be a number from 0 to " + std::to_string(largest_db));
 }
 
 void check_port(std::uint32_t port) {
-  if (port == 0 || port > largest_port) refuse("the port must be a number from 1 to 65535");
+  if (port == 0 || port > largest_port) refuse_endpoint("the port must be a number from 1 to 65535");
 }
 
 void check_name(const std::string& name) {
-  if (name.empty()) refuse("the host is missing");
+  if (name.empty()) refuse_endpoint("the host is missing");
   const auto fits = [](char c) {
     return (core::is_unreserved(c) && c != '~') || static_cast<unsigned char>(c) >= 0x80;
   };
   if (!std::all_of(name.begin(), name.end(), fits)) {
-    refuse("a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
+    refuse_endpoint(
+        "a host must consist of letters, digits, '-', '.' and '_', or be an IPv6 address in brackets");
   }
 }
 
@@ -82,26 +76,26 @@ bool is_ipv6(const std::string& host) {
 }
 
 void check_path(const std::string& path) {
-  if (path.size() < 2) refuse("the path of the unix socket is empty; write unix:///path");
+  if (path.size() < 2) refuse_endpoint("the path of the unix socket is empty; write unix:///path");
   if (path.front() != '/')
-    refuse("the path of a unix socket must be absolute: write unix:///path, with three slashes");
+    refuse_endpoint("the path of a unix socket must be absolute: write unix:///path, with three slashes");
   if (path.size() > longest_path) {
-    refuse("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
-           std::to_string(longest_path) + " are allowed");
+    refuse_endpoint("the path of the unix socket has " + std::to_string(path.size()) + " bytes; at most " +
+                    std::to_string(longest_path) + " are allowed");
   }
-  if (path.find('\0') != path.npos) refuse("the path of the unix socket contains a zero byte");
+  if (path.find('\0') != path.npos) refuse_endpoint("the path of the unix socket contains a zero byte");
 }
 
 void check(const Fields& fields) {
   check_db(fields.db);
   if (!fields.path.empty()) {
     if (!fields.host.empty() || fields.tls)
-      refuse("a unix socket has a path and neither a host nor TLS; leave out one or the other");
+      refuse_endpoint("a unix socket has a path and neither a host nor TLS; leave out one or the other");
     return check_path(fields.path);
   }
   check_port(fields.port);
   if (contains(fields.host, ":") && !is_ipv6(fields.host))
-    refuse("a host with a ':' must be an IPv6 address without brackets; give the port separately");
+    refuse_endpoint("a host with a ':' must be an IPv6 address without brackets; give the port separately");
   if (contains(fields.host, ":")) return;
   check_name(fields.host);
 }
@@ -110,14 +104,15 @@ void check(const Fields& fields) {
 
 Credentials parse_credentials(std::string_view text) {
   if (text.find_first_of("/?") != text.npos) {
-    refuse("write '/' and '?' before the '@' as %2F and %3F");
+    refuse_endpoint("write '/' and '?' before the '@' as %2F and %3F");
   }
   const auto colon = text.find(':');
   if (colon == text.npos) {
-    refuse("write user:password or :password before the '@', or user: for a user without a password");
+    refuse_endpoint(
+        "write user:password or :password before the '@', or user: for a user without a password");
   }
-  if (text == ":") refuse("user and password are both empty; omit the ':' and the '@'");
-  return {.user = decode(text.substr(0, colon)), .password = decode(text.substr(colon + 1))};
+  if (text == ":") refuse_endpoint("user and password are both empty; omit the ':' and the '@'");
+  return {.user = decoded_part(text.substr(0, colon)), .password = decoded_part(text.substr(colon + 1))};
 }
 
 unsigned parse_db(std::string_view text) {
@@ -133,33 +128,34 @@ std::uint16_t parse_port(std::string_view text) {
 }
 
 std::string parse_name(std::string_view text) {
-  auto name = decode(text);
+  auto name = decoded_part(text);
   check_name(name);
   return name;
 }
 
 std::string parse_ipv6(std::string_view text) {
-  auto host = decode(text);
+  auto host = decoded_part(text);
   if (!is_ipv6(host))
-    refuse("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
+    refuse_endpoint("the text in brackets must be an IPv6 address, such as [::1] or [fe80::1%25eth0]");
   return host;
 }
 
 Address parse_address(std::string_view text) {
-  if (text.empty()) refuse("the host is missing");
+  if (text.empty()) refuse_endpoint("the host is missing");
   if (text.front() == '[') {
     const auto close = text.find(']');
-    if (close == text.npos) refuse("the ']' of an IPv6 address is missing");
+    if (close == text.npos) refuse_endpoint("the ']' of an IPv6 address is missing");
     Address address{.host = parse_ipv6(text.substr(1, close - 1))};
     const auto behind = text.substr(close + 1);
     if (behind.empty()) return address;
-    if (behind.front() != ':') refuse("only ':' and the port may follow the ']' of an IPv6 address");
+    if (behind.front() != ':') refuse_endpoint("only ':' and the port may follow the ']' of an IPv6 address");
     address.port = parse_port(behind.substr(1));
     return address;
   }
   const auto colon = text.find(':');
   if (colon == text.npos) return {.host = parse_name(text)};
-  if (contains(text.substr(colon + 1), ":")) refuse("put an IPv6 address in brackets, as in [::1]:6379");
+  if (contains(text.substr(colon + 1), ":"))
+    refuse_endpoint("put an IPv6 address in brackets, as in [::1]:6379");
   return {.host = parse_name(text.substr(0, colon)), .port = parse_port(text.substr(colon + 1))};
 }
 
@@ -178,7 +174,7 @@ Fields parse_tcp(std::string_view text) {
     text.remove_prefix(at + 1);
   }
   if (contains(text, "?"))
-    refuse("redis:// takes no parameters, only rediss:// does; write the db as redis://host/db");
+    refuse_endpoint("redis:// takes no parameters, only rediss:// does; write the db as redis://host/db");
   const auto slash = text.find('/');
   Fields fields = fields_of(parse_address(text.substr(0, slash)), std::move(credentials));
   if (slash != text.npos) fields.db = parse_db(text.substr(slash + 1));
@@ -200,27 +196,29 @@ Fields parse_unix(std::string_view text) {
   const auto slash = std::min(text.find('/'), text.size());
   if (auto login = text.substr(0, slash); !login.empty()) {
     if (login.back() != '@')
-      refuse("the path of a unix socket must be absolute: write unix:///path, with three slashes");
+      refuse_endpoint("the path of a unix socket must be absolute: write unix:///path, with three slashes");
     login.remove_suffix(1);
     fields = fields_of({}, parse_credentials(login));
   }
   const auto question = std::min(text.find('?', slash), text.size());
-  fields.path = decode(text.substr(slash, question - slash));
+  fields.path = decoded_part(text.substr(slash, question - slash));
   check_path(fields.path);
   if (question == text.size()) return fields;
 
   constexpr std::string_view parameter = "?db=";
   const auto query = text.substr(question);
-  if (!query.starts_with(parameter) || contains(query, "&")) refuse("the only parameter of unix:// is ?db=n");
+  if (!query.starts_with(parameter) || contains(query, "&"))
+    refuse_endpoint("the only parameter of unix:// is ?db=n");
   fields.db = parse_db(query.substr(parameter.size()));
   return fields;
 }
 
 Fields parse_bare(std::string_view text) {
-  if (contains(text, "://")) refuse("the scheme must be redis://, rediss:// or unix://");
-  if (contains(text, "@")) refuse("a user or a password needs the full form redis://user:password@host");
-  if (text.starts_with('/')) refuse("write a unix socket as unix:///path");
-  if (text.find_first_of("/?") != text.npos) refuse("a db needs the full form redis://host/db");
+  if (contains(text, "://")) refuse_endpoint("the scheme must be redis://, rediss:// or unix://");
+  if (contains(text, "@"))
+    refuse_endpoint("a user or a password needs the full form redis://user:password@host");
+  if (text.starts_with('/')) refuse_endpoint("write a unix socket as unix:///path");
+  if (text.find_first_of("/?") != text.npos) refuse_endpoint("a db needs the full form redis://host/db");
   return fields_of(parse_address(text), {});
 }
 
@@ -232,7 +230,7 @@ Parsed parse_tls(std::string_view text) {
   fields.tls = true;
   if (query.empty()) return Parsed{std::move(fields), detail::TlsParameters{}};
   if (query.size() == 1)
-    refuse("there must be parameters behind the '?', as in rediss://host?cacert=/etc/ca.crt");
+    refuse_endpoint("there must be parameters behind the '?', as in rediss://host?cacert=/etc/ca.crt");
   return Parsed{std::move(fields), detail::parse_tls_parameters(query.substr(1))};
 }
 
@@ -240,9 +238,10 @@ Parsed parse(std::string_view text) {
   constexpr std::string_view tcp = "redis://";
   constexpr std::string_view tls = "rediss://";
   constexpr std::string_view unix_socket = "unix://";
-  if (text.empty()) refuse("the text is empty; write host, host:port, redis://host:port/db or unix:///path");
+  if (text.empty())
+    refuse_endpoint("the text is empty; write host, host:port, redis://host:port/db or unix:///path");
   if (contains(text, "#") || std::any_of(text.begin(), text.end(), is_space_or_control)) {
-    refuse("'#', white space and control characters must be percent-encoded, as in %23 and %20");
+    refuse_endpoint("'#', white space and control characters must be percent-encoded, as in %23 and %20");
   }
   if (text.starts_with(tcp)) return {parse_tcp(text.substr(tcp.size())), {}};
   if (text.starts_with(unix_socket)) return {parse_unix(text.substr(unix_socket.size())), {}};
@@ -265,7 +264,7 @@ std::string_view take(std::string_view& text, char separator) {
 }
 
 std::string_view not_null(const char* text) {
-  if (text == nullptr) refuse("the text is a null pointer");
+  if (text == nullptr) refuse_endpoint("the text is a null pointer");
   return text;
 }
 

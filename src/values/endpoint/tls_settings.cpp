@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "redlock/core/base/percent.hpp"
-#include "redlock/core/base/printable.hpp"
+#include "values/endpoint/endpoint_text.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -41,25 +40,19 @@ constexpr std::array<TlsSetting, 9> settings{{
     {"insecure-skip-verify", "REDLOCK_TLS_INSECURE_SKIP_VERIFY", set_skip},
 }};
 
-[[noreturn]] void refuse_parameter(const std::string& why) {
-  throw Error{Errc::invalid_argument, "endpoint: " + why};
-}
-
 const TlsSetting& setting_named(std::string_view name) {
   const auto* const found = std::ranges::find(settings, name, &TlsSetting::name);
   if (found != settings.end()) return *found;
   std::string names;
   for (const TlsSetting& each : settings) names += (names.empty() ? "" : ", ") + std::string{each.name};
-  refuse_parameter("the parameters of rediss:// are " + names + "; write the db as rediss://host/db");
+  refuse_endpoint("the parameters of rediss:// are " + names + "; write the db as rediss://host/db");
 }
 
 std::string value_of(const std::string& name, std::string_view text) {
-  std::string value;
-  if (!core::append_percent_decoded(value, text))
-    refuse_parameter("'%' must be followed by two hex digits; write a percent sign as %25");
-  if (value.empty()) refuse_parameter(name + " has no value; write " + name + "=VALUE, or leave it out");
-  if (!std::ranges::none_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
-    refuse_parameter(name + " must not have control characters");
+  std::string value = decoded_part(text);
+  if (value.empty()) refuse_endpoint(name + " has no value; write " + name + "=VALUE, or leave it out");
+  if (std::ranges::any_of(value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }))
+    refuse_endpoint(name + " must not have control characters");
   return value;
 }
 
@@ -78,11 +71,11 @@ TlsParameters parse_tls_parameters(std::string_view query) {
     std::string value = value_of(name, parameter.substr(std::min(sign + 1, parameter.size())));
     TlsOptions tried;
     if (const std::string_view allowed = setting.set(tried, value); !allowed.empty())
-      refuse_parameter(name + " has another value than those allowed: " + std::string{allowed});
-    if (!parameters.emplace(name, std::move(value)).second) refuse_parameter(name + " is there twice");
+      refuse_endpoint(name + " has another value than those allowed: " + std::string{allowed});
+    if (!parameters.emplace(name, std::move(value)).second) refuse_endpoint(name + " is there twice");
   }
   if (parameters.contains("cert") != parameters.contains("key"))
-    refuse_parameter("cert and key belong together; write both, or neither");
+    refuse_endpoint("cert and key belong together; write both, or neither");
   return parameters;
 }
 
