@@ -110,6 +110,12 @@ TEST_CASE("a_client_that_watches_a_lock_is_told_a_token_only_if_a_majority_shows
   CHECK_FALSE(run({.first_seed = 7337213, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed a node reports the run_id of another one, and both lose their data. A client that takes the two for one server
+// marks only one of them, with the false run_id. Afterwards nobody asks for a lock, and a client that only watches marks no node.
+TEST_CASE("a_client_that_watches_a_lock_knows_that_it_is_free_only_if_a_majority_has_valid_markers") {
+  CHECK_FALSE(run({.first_seed = 7697527, .schedules = 1, .profile = Profile::within}).violation);
+}
+
 // With this seed different seats are free on different nodes for a while, and none is free on a majority.
 TEST_CASE("the_first_one_in_line_asks_for_a_seat_only_when_one_may_be_free_on_a_majority") {
   CHECK_FALSE(run({.first_seed = 6359, .schedules = 1, .profile = Profile::beyond}).violation);

@@ -283,8 +283,14 @@ void World::set_mode(Node& node) {
   node.server.set_mode(mode);
 }
 
-/// The policy `automatic` does not cover the loss of all markers. So another node must have a marker with a name, of its
-/// current run, for each team. In a rolling restart the holder must have seen to that.
+bool World::has_its_marker(const Node& node, int team) const {
+  const Entry* const entry = node.server.find(marker_keys_of(team).marker, clock_us(node));
+  const auto marker = entry ? core::Marker::parse(entry->value) : std::nullopt;
+  return marker && marker->is_named() && marker->run_id == node.server.run_id();
+}
+
+/// The policy `automatic` does not cover the loss of all markers. So another node must have its marker for each team. In a
+/// rolling restart the holder must have seen to that.
 /// In a raise it must have had that marker for so long that all clients have read it: those that are connected to no such
 /// node know only their own options.
 bool World::may_lose_data(const Node& node) const {
@@ -292,10 +298,8 @@ bool World::may_lose_data(const Node& node) const {
   const Instant steady_since = schedule_.one_node_is_steady ? now_ - 8 * second : now_;
   const auto another_has_marker = [&](int team) {
     return std::any_of(nodes_.begin(), nodes_.end(), [&](const Node& other) {
-      const Entry* const entry = other.server.find(marker_keys_of(team).marker, clock_us(other));
-      const auto marker = entry ? core::Marker::parse(entry->value) : std::nullopt;
-      return &other != &node && other.down == 0 && other.lost_data_at <= steady_since && marker &&
-             marker->is_named() && marker->run_id == other.server.run_id();
+      return &other != &node && other.down == 0 && other.lost_data_at <= steady_since &&
+             has_its_marker(other, team);
     });
   };
   for (int team = 0; team < teams_of(schedule_); ++team)

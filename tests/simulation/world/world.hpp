@@ -192,6 +192,8 @@ class World final : private Surroundings {
   /// the counter, or after a loss of data, has another one.
   [[nodiscard]] NodeSet showing(const Judge::Lease&) const;
   void audit_all();
+  /// The node has a marker with a name, of its current run.
+  [[nodiscard]] bool has_its_marker(const Node& node, int team) const;
   [[nodiscard]] bool may_lose_data(const Node& node) const;
   [[nodiscard]] Keyspace keys_for_replica(const Node& replica, const Node& master) const;
   void delete_keys_of_guard(Node&, std::int64_t which);
