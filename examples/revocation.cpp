@@ -1,4 +1,4 @@
-// A job of low priority that gives its lock up when somebody else asks for it.
+// A job of low priority that gives its lock up when somebody else asks for it, and a holder that hangs and loses its lock.
 #include <chrono>
 #include <iostream>
 #include <redlock/redlock.hpp>
@@ -26,4 +26,11 @@ int main() {
   locks.revoke("printer", "an invoice is to be printed");
   const redlock::Lease urgent = locks.lock("printer").value();
   std::cout << "printing with token " << urgent.fencing_token() << '\n';
+
+  // This one does not listen. Who breaks its lock gets a greater token, so the printer can refuse what the former holder sends.
+  const redlock::LockResult denied = locks.try_lock("printer");
+  if (const auto hanging = denied.holder()) locks.break_lock("printer", hanging->owner_value);
+  const redlock::Lease next = locks.lock("printer").value();
+  std::cout << "printing with token " << next.fencing_token() << ", for " << urgent.fencing_token()
+            << " is over\n";
 }

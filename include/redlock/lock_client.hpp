@@ -182,6 +182,25 @@ class REDLOCK_EXPORT LockClient {
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);
 
+  /// Takes the lock from a holder who does not give it up, for example one that hangs: deletes its copies on all nodes, as its
+  /// own release would. Somebody else who has the lock meanwhile keeps it. `owner_value`: in full, as `inspect` shows it, or that
+  /// of a reader. The holder is told of a loss (`Loss::deleted`) at once if its lease is watched, otherwise by its next extension;
+  /// **until it has stopped, two may work on the resource.** The next holder has a greater fencing token, so a resource that
+  /// compares tokens refuses the former one.
+  ///
+  /// In the reports, a node that voted is `held` if it had a copy, which is deleted now, and `free` if it had none. The lock is
+  /// broken if a majority voted. On a node that did not, the copy stays until it expires; a holder that notices its loss deletes
+  /// it. Blocks and throws as `inspect` does. Reported to the observer as *broken* if a copy was deleted.
+  std::vector<NodeReport> break_lock(std::string_view resource, std::string_view owner_value) {
+    return break_lock(resource, std::span{&owner_value, 1});
+  }
+  /// As above, for several readers at once: 1 to 100 of them, as many as `inspect` names.
+  std::vector<NodeReport> break_lock(std::string_view resource,
+                                     std::span<const std::string_view> owner_values);
+  /// As the first one, but returns an empty vector and sets `ec` on failure.
+  std::vector<NodeReport> break_lock(std::string_view resource, std::string_view owner_value,
+                                     std::error_code& ec);
+
   /// Asks the nodes whether the lease that this sequencer names is still held (docs/sequencers.md); this client needs the same
   /// nodes and key prefix as the holder. Changes nothing. *Valid* takes a majority that shows the holder's owner value, so a
   /// minority of the nodes cannot make it. *Unknown* if there is no majority either way: too few nodes answer, or the lock is

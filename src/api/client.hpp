@@ -74,6 +74,9 @@ class Client : public std::enable_shared_from_this<Client> {
   std::vector<NodeReport> inspect(std::string_view resource);
   /// Likewise.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why);
+  /// Likewise.
+  std::vector<NodeReport> break_lock(std::string_view resource,
+                                     std::span<const std::string_view> owner_values);
   /// `nodes`: may be null.
   SequencerState check(const Sequencer&, std::vector<NodeReport>* nodes = nullptr);
   /// Returns what a majority shows. Throws Error (no_quorum, misconfigured) if it shows nothing.

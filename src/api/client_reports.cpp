@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "api/limits.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/lease/asking.hpp"
+#include "redlock/core/lease/breaking.hpp"
 #include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/line/line_view.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
@@ -51,6 +53,22 @@ std::vector<NodeReport> Client::revoke(std::string_view resource, std::string_vi
                                                names_.size(), default_wait());
   return shell_->run(std::move(asking), {},
                      [this](const core::Asking& ended) { return reports(ended.tally(), NodeStatus::free); });
+}
+
+std::vector<NodeReport> Client::break_lock(std::string_view resource,
+                                           std::span<const std::string_view> owner_values) {
+  check_process();
+  check_broken(owner_values);
+  std::string key = lock_key(options_.key_prefix, resource);
+  auto breaking = std::make_unique<core::Breaking>(
+      key, std::vector<std::string>{owner_values.begin(), owner_values.end()}, names_.size(), default_wait());
+  std::vector<NodeReport> nodes = shell_->run(std::move(breaking), {}, [this](const core::Breaking& ended) {
+    return reports(ended.tally(), NodeStatus::free);
+  });
+  const auto copies = std::ranges::count(nodes, NodeStatus::held, &NodeReport::status);
+  if (events_ && copies > 0)
+    events_->broken({.resource = std::move(key), .copies = static_cast<std::size_t>(copies)});
+  return nodes;
 }
 
 SequencerState Client::check(const Sequencer& sequencer, std::vector<NodeReport>* nodes) {

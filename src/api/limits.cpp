@@ -26,6 +26,7 @@ constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
 constexpr std::size_t longest_prefix = 1024;
 constexpr std::size_t longest_resource = 4096;
 constexpr std::size_t longest_owner_value = 1024;
+constexpr std::size_t most_named_readers = 100;  // by `inspect`
 constexpr std::uint64_t greatest_token = (std::uint64_t{1} << 53U) - 2;
 constexpr std::string_view own_keys = "redlock:";
 
@@ -53,6 +54,12 @@ void check_length(std::string_view name, std::size_t least, std::size_t given, s
   if (given >= least && given <= most) return;
   refuse(std::string{name} + " has " + std::to_string(given) + " bytes; allowed: " + std::to_string(least) +
          " to " + std::to_string(most));
+}
+
+void check_owner_value(std::string_view owner_value) {
+  check_length("the owner value", 1, owner_value.size(), longest_owner_value);
+  if (owner_value.starts_with(own_keys))
+    refuse("the owner value starts with \"redlock:\": nobody owns a lock with such a value");
 }
 
 void check_is_not_ours(std::string_view name, std::string_view key) {
@@ -127,6 +134,13 @@ void check_why(std::string_view why) {
   check_length("the reason of a revocation", 1, why.size(), core::Asking::longest_reason);
 }
 
+void check_broken(std::span<const std::string_view> owner_values) {
+  if (owner_values.empty() || owner_values.size() > most_named_readers)
+    refuse("break_lock has " + std::to_string(owner_values.size()) + " owner values; allowed: 1 to " +
+           std::to_string(most_named_readers));
+  for (const std::string_view owner_value : owner_values) check_owner_value(owner_value);
+}
+
 std::size_t seats_of(std::string_view resource, const LockOptions& lock) {
   if (!lock.seats) return 0;
   const std::size_t seats = *lock.seats;
@@ -175,9 +189,7 @@ LockOptions without_node_wait(LockOptions lock) {
 
 void check_adoption(const Handover& handover, const LockOptions& options) {
   const FencingToken token = handover.token;
-  check_length("the owner value", 1, handover.owner_value.size(), longest_owner_value);
-  if (handover.owner_value.starts_with(own_keys))
-    refuse("the owner value starts with \"redlock:\": nobody owns a lock with such a value");
+  check_owner_value(handover.owner_value);
   if (token.value() > greatest_token)
     refuse("the fencing token is " + std::to_string(token.value()) + "; allowed: 0 (no token) to " +
            std::to_string(greatest_token));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -51,6 +52,9 @@ void check_label(std::string_view);
 
 /// Why a lock is to be given up.
 void check_why(std::string_view);
+
+/// From whom a lock is to be taken.
+void check_broken(std::span<const std::string_view> owner_values);
 
 /// The number of seats of the semaphore; zero for a lock. The names of all seats have to be valid resources.
 [[nodiscard]] std::size_t seats_of(std::string_view resource, const LockOptions&);

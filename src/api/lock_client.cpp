@@ -143,6 +143,17 @@ std::vector<NodeReport> LockClient::revoke(std::string_view resource, std::strin
   return reports_of(ec, [&] { return revoke(resource, why); });
 }
 
+std::vector<NodeReport> LockClient::break_lock(std::string_view resource,
+                                               std::span<const std::string_view> owner_values) {
+  const auto held = client_;
+  return held->break_lock(resource, owner_values);
+}
+
+std::vector<NodeReport> LockClient::break_lock(std::string_view resource, std::string_view owner_value,
+                                               std::error_code& ec) {
+  return reports_of(ec, [&] { return break_lock(resource, owner_value); });
+}
+
 SequencerState LockClient::check(const Sequencer& sequencer) {
   const auto held = client_;
   return held->check(sequencer);

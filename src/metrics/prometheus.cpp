@@ -91,6 +91,7 @@ std::string checked(const std::map<std::string, std::string>& labels) {
 struct Prometheus::Counts {
   explicit Counts(std::string common) : labels{std::move(common)} {
     dropped.add("", 0);
+    broken.add("", 0);
     begin(label_of(Observer::Kind::exclusive));
   }
 
@@ -118,6 +119,7 @@ struct Prometheus::Counts {
   Histogram holds{long_times};
   Histogram validity_left{long_times};
   Counter lost;
+  Counter broken;
   Histogram extensions{short_times};
   Histogram lateness{short_times};
   Counter ready;
@@ -150,6 +152,7 @@ std::string Prometheus::text() const {
   all.add("redlock_validity_left_seconds", "Time left until the deadline when a lease was released.",
           counts_->validity_left);
   all.add("redlock_losses_total", "Leases that were lost.", counts_->lost);
+  all.add("redlock_broken_locks_total", "Locks that were taken from their holders.", counts_->broken);
   all.add("redlock_extension_duration_seconds", "Duration of lease extensions.", counts_->extensions);
   all.add("redlock_renewal_lateness_seconds", "How late renewals started.", counts_->lateness);
   all.add("redlock_node_ready", "1 if the node votes, else 0.", counts_->ready, "gauge");
@@ -219,6 +222,11 @@ void Prometheus::extended(const Extension& event) {
   const std::string kind = label_of(event.kind);
   counts_->extensions.observe(kind + "," + label("outcome", to_string(event.state)), event.took);
   if (event.late) counts_->lateness.observe(kind, *event.late);
+}
+
+void Prometheus::broken(const Break&) {
+  const std::lock_guard lock{counts_->mutex};
+  counts_->broken.add("");
 }
 
 void Prometheus::node_changed(const Node& event) {

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds batch_delay{10};
 
 struct EventQueue::State {
   using Lock = std::unique_lock<std::mutex>;
-  using Event = std::variant<Attempt, Wait, Line, Hold, Extension, Node, Certificate>;
+  using Event = std::variant<Attempt, Wait, Line, Hold, Extension, Break, Node, Certificate>;
 
   State(std::shared_ptr<Observer> to, Report complaints)
       : observer{std::move(to)}, report{std::move(complaints)} {}
@@ -52,6 +52,7 @@ struct EventQueue::State {
       void operator()(const Line& line) const { to.lined_up(line); }
       void operator()(const Hold& hold) const { to.ended(hold); }
       void operator()(const Extension& extension) const { to.extended(extension); }
+      void operator()(const Break& taken) const { to.broken(taken); }
       void operator()(const Node& node) const { to.node_changed(node); }
       void operator()(const Certificate& certificate) const { to.certificate_seen(certificate); }
     };
@@ -119,6 +120,7 @@ void EventQueue::waited(const Wait& event) { push(event); }
 void EventQueue::lined_up(const Line& event) { push(event); }
 void EventQueue::ended(const Hold& event) { push(event); }
 void EventQueue::extended(const Extension& event) { push(event); }
+void EventQueue::broken(const Break& event) { push(event); }
 void EventQueue::node_changed(const Node& event) { push(event); }
 void EventQueue::certificate_seen(const Certificate& event) { push(event); }
 

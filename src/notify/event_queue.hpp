@@ -33,6 +33,7 @@ class EventQueue final : public Observer {
   void lined_up(const Line&) override;
   void ended(const Hold&) override;
   void extended(const Extension&) override;
+  void broken(const Break&) override;
   void node_changed(const Node&) override;
   void certificate_seen(const Certificate&) override;
 

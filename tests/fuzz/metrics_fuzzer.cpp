@@ -83,7 +83,7 @@ class FuzzedMetrics {
   }
 
   void step() {
-    const std::size_t kind = choices_.below(8);
+    const std::size_t kind = choices_.below(9);
     switch (kind) {
       case 0:
         return report(&Observer::attempted, {.resource = word(),
@@ -119,6 +119,8 @@ class FuzzedMetrics {
         return report(
             &Observer::certificate_seen,
             {.node = node(), .end = std::chrono::sys_seconds{std::chrono::seconds{time().count()}}});
+      case 7:
+        return report(&Observer::broken, {.resource = word(), .copies = choices_.below(9)});
       default:
         for (Prometheus* const each : {metrics_.get(), others_.get()}) each->dropped(kind);
     }

@@ -17,6 +17,7 @@ class RecordingObserver final : public Observer {
   void lined_up(const Line& event) override { add(lines_, event); }
   void ended(const Hold& event) override { add(holds_, event); }
   void extended(const Extension& event) override { add(extensions_, event); }
+  void broken(const Break& event) override { add(breaks_, event); }
   void node_changed(const Node& event) override { add(nodes_, event); }
   void certificate_seen(const Certificate& event) override { add(certificates_, event); }
   void dropped(std::uint64_t events) override { add(dropped_, events); }
@@ -26,6 +27,7 @@ class RecordingObserver final : public Observer {
   [[nodiscard]] std::vector<Line> lines() const { return copy(lines_); }
   [[nodiscard]] std::vector<Hold> holds() const { return copy(holds_); }
   [[nodiscard]] std::vector<Extension> extensions() const { return copy(extensions_); }
+  [[nodiscard]] std::vector<Break> breaks() const { return copy(breaks_); }
   [[nodiscard]] std::vector<Node> nodes() const { return copy(nodes_); }
   [[nodiscard]] std::vector<Certificate> certificates() const { return copy(certificates_); }
   [[nodiscard]] std::vector<std::uint64_t> drops() const { return copy(dropped_); }
@@ -48,6 +50,7 @@ class RecordingObserver final : public Observer {
   std::vector<Line> lines_;
   std::vector<Hold> holds_;
   std::vector<Extension> extensions_;
+  std::vector<Break> breaks_;
   std::vector<Node> nodes_;
   std::vector<Certificate> certificates_;
   std::vector<std::uint64_t> dropped_;

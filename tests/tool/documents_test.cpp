@@ -86,6 +86,7 @@ Metrics all_metrics() {
       {.node = "redis://a:1", .trouble = redlock::NodeStatus::timed_out, .reconnected = true});
   metrics.certificate_seen({.node = "redis://a:1"});
   metrics.certificate_seen({.node = "redis://a:1", .is_own = true});
+  metrics.broken({});
   metrics.dropped(1);
 
   Metrics all;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <optional>
@@ -106,6 +107,13 @@ class REDLOCK_EXPORT Observer {
     std::optional<Clock::duration> late = {};  ///< How late a renewal started. Empty for `Lease::extend`.
   };
   virtual void extended(const Extension&) {}
+
+  /// A lock that this client has taken from its holder: see `LockClient::break_lock`.
+  struct Break {
+    std::string resource = {};
+    std::size_t copies = 0;  ///< On how many nodes a copy was deleted.
+  };
+  virtual void broken(const Break&) {}
 
   enum class NodeState : std::uint8_t {
     connecting,  ///< The client is connecting, for the first time or because a working connection was lost.

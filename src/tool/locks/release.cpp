@@ -5,28 +5,21 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <functional>
-#include <future>
 #include <iostream>
 #include <set>
+#include <span>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
-#include "redlock/core/wire/keys.hpp"
-#include "redlock/core/wire/resp.hpp"
-#include "redlock/core/wire/scripts.hpp"
-#include "redlock/core/wire/shared_scripts.hpp"
-#include "redlock/core/wire/trouble.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
-#include "tool/locks/patience.hpp"
 #include "tool/output.hpp"
-#include "tool/probe/dialogue.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -93,73 +86,57 @@ bool is_wanted(const ReleaseArguments& arguments, const LockState& state, const 
 
 /// What became of the copies.
 struct Deletion {
+  explicit Deletion(const Reports& reports) {
+    for (const NodeReport& report : reports) {
+      const bool was_deleted = report.status == NodeStatus::held;
+      deleted += was_deleted ? 1 : 0;
+      if (was_deleted || report.status == NodeStatus::free) {
+        ++answered;
+        continue;
+      }
+      misconfigured += is_misconfiguration(report.status) ? 1 : 0;
+      const std::string reason =
+          report.message.empty() ? std::string{to_string(report.status)} : report.message;
+      failures.push_back(report.node + ": " + reason);
+    }
+  }
   std::size_t deleted = 0;
   std::size_t answered = 0;
   std::size_t misconfigured = 0;
   std::vector<std::string> failures = {};
 };
 
-/// What one node said.
-struct Answer {
-  bool was_deleted = false;
-  std::optional<core::Trouble> failure = {};
-};
-
-/// For each of the owners, the command that deletes its copy.
-std::string deletion_of(const std::string& key, const Owners& owners) {
-  std::string commands;
-  for (const std::string& owner : owners.values)
-    commands += owners.are_readers ? core::command({"EVAL", core::shared_release_script.source, "2", key,
-                                                    core::readers_key(key), owner})
-                                   : core::command({"EVAL", core::release_script.source, "1", key, owner});
-  return commands;
+/// What the nodes say to two parts of the owners.
+void merge(Reports& reports, const Reports& others) {
+  for (std::size_t node = 0; node < reports.size(); ++node)
+    if (reports[node].status == NodeStatus::free) reports[node] = others[node];
 }
 
-Answer delete_copies_on(const Endpoint& node, const std::string& commands, std::size_t number) {
-  Dialogue dialogue{node, patience};
-  if (!dialogue.connect() || !dialogue.log_in()) return {.failure = dialogue.trouble()};
-  dialogue.send(commands);
-  const std::vector<core::Reply> replies = dialogue.receive(number);
-  if (dialogue.has_failed()) return {.failure = dialogue.trouble()};
-  Answer answer;
-  for (const core::Reply& reply : replies) {
-    if (!reply.is(core::Reply::Kind::integer)) return {.failure = core::trouble_of(reply, "a number")};
-    answer.was_deleted |= reply.integer == 1;
+/// Deletes the copies of all owners, so many at a time as the library allows.
+Deletion delete_copies(Redlock& locks, const std::string& resource, const Owners& owners) {
+  constexpr std::size_t most = 100;
+  const std::vector<std::string_view> all{owners.values.begin(), owners.values.end()};
+  Reports reports;
+  for (std::span<const std::string_view> left{all}; !left.empty();) {
+    const auto part = left.first(std::min(left.size(), most));
+    left = left.subspan(part.size());
+    const Reports next = locks.break_lock(resource, part);
+    if (reports.empty())
+      reports = next;
+    else
+      merge(reports, next);
   }
-  return answer;
-}
-
-/// Asks all nodes at the same time, so that one that hangs does not delay the others.
-Deletion delete_copies(const Nodes& nodes, const std::string& resource, const Owners& owners) {
-  const std::string commands = deletion_of(nodes.options.key_prefix + resource, owners);
-  const std::vector<Endpoint> endpoints = with_login(nodes);
-  std::vector<std::future<Answer>> answers;
-  for (const Endpoint& node : endpoints)
-    answers.push_back(std::async(std::launch::async, delete_copies_on, std::cref(node), std::cref(commands),
-                                 owners.values.size()));
-  Deletion result;
-  for (std::size_t node = 0; node < answers.size(); ++node) {
-    const Answer answer = answers[node].get();
-    if (!answer.failure) {
-      result.deleted += answer.was_deleted ? 1 : 0;
-      ++result.answered;
-      continue;
-    }
-    result.misconfigured += is_misconfiguration(answer.failure->status) ? 1 : 0;
-    result.failures.push_back(nodes.endpoints[node].to_string() + ": " + printable(answer.failure->message));
-  }
-  return result;
+  return Deletion{reports};
 }
 
 /// Deletes the copies of all readers, of which there were so many. The nodes name 100 of them at a time. Makes no more rounds than
 /// nodes need that tell the truth. `owners`: those who are named, and then all whose copies were deleted.
-Deletion delete_readers(Redlock& locks, const Nodes& nodes, const std::string& resource, std::size_t count,
-                        Owners& owners) {
-  Deletion result = delete_copies(nodes, resource, owners);
+Deletion delete_readers(Redlock& locks, const std::string& resource, std::size_t count, Owners& owners) {
+  Deletion result = delete_copies(locks, resource, owners);
   for (std::size_t round = 0; round < count / 50; ++round) {
     Owners others{readers_on(locks.inspect(resource)), true};
     if (others.values.empty()) break;
-    const Deletion next = delete_copies(nodes, resource, others);
+    const Deletion next = delete_copies(locks, resource, others);
     if (next.deleted == 0) break;
     result = next;
     owners.values.merge(others.values);
@@ -249,10 +226,9 @@ int force_release(const ReleaseArguments& arguments) {
     std::cerr << "redlock: released nothing\n";
     return conflict;
   }
-  const Deletion result =
-      owners.are_readers && !arguments.owner
-          ? delete_readers(locks, nodes, arguments.resource, reader_count_in(reports), owners)
-          : delete_copies(nodes, arguments.resource, owners);
+  const Deletion result = owners.are_readers && !arguments.owner
+                              ? delete_readers(locks, arguments.resource, reader_count_in(reports), owners)
+                              : delete_copies(locks, arguments.resource, owners);
   return report(result, nodes.endpoints.size(), state.kind, arguments.resource, owners);
 }
 

@@ -29,6 +29,7 @@ class MetricsFile::Counter : public Observer {
     counts_->ended(hold);
   }
   void extended(const Extension& event) override { counts_->extended(event); }
+  void broken(const Break& event) override { counts_->broken(event); }
   void node_changed(const Node& event) override { counts_->node_changed(event); }
   void certificate_seen(const Certificate& event) override { counts_->certificate_seen(event); }
   void dropped(std::uint64_t events) override { counts_->dropped(events); }

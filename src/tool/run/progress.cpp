@@ -103,6 +103,9 @@ void Progress::ended(const Hold& event) {
 void Progress::extended(const Extension& event) {
   if (next_) next_->extended(event);
 }
+void Progress::broken(const Break& event) {
+  if (next_) next_->broken(event);
+}
 void Progress::node_changed(const Node& event) {
   if (next_) next_->node_changed(event);
 }

@@ -58,3 +58,13 @@ TEST_CASE("the_callback_of_a_fake_lock_may_release_it") {
   CHECK_FALSE(lease);
   CHECK_FALSE(locks.try_lock("r").code());
 }
+
+TEST_CASE("a_fake_lock_is_broken_for_the_holder_that_is_named_and_for_no_other") {
+  FakeLocks locks;
+  const Lease lease = locks.try_lock("r", {.ttl = 10s}).value();
+  locks.break_lock("r", std::string(40, '0'));
+  locks.advance(1ms);
+  CHECK(lease.valid());
+  locks.break_lock("r", lease.owner_value());
+  CHECK_FALSE(locks.try_lock("r").code());
+}

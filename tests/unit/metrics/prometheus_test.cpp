@@ -57,6 +57,7 @@ void report_all(Prometheus& metrics) {
   metrics.certificate_seen({.node = "redis://a:1", .end = std::chrono::sys_seconds{2'000'000'000s}});
   metrics.certificate_seen(
       {.node = "redis://a:1", .end = std::chrono::sys_seconds{1'000'000'000s}, .is_own = true});
+  metrics.broken({.resource = "r", .copies = 3});
   metrics.dropped(7);
 }
 
@@ -85,6 +86,7 @@ TEST_CASE("every_event_is_counted_under_its_metric_name") {
   CHECK(text["redlock_node_troubles_total{node=\"redis://b:1\",status=\"wrong_password\"}"] == 1);
   CHECK(text["redlock_node_certificate_end_seconds{node=\"redis://a:1\"}"] == 2e9);
   CHECK(text["redlock_client_certificate_end_seconds{node=\"redis://a:1\"}"] == 1e9);
+  CHECK(text["redlock_broken_locks_total"] == 1);
   CHECK(text["redlock_observer_dropped_total"] == 7);
   CHECK(text.type("redlock_node_ready") == "gauge");
 }
@@ -99,7 +101,8 @@ TEST_CASE("metrics_for_alerts_exist_from_the_start") {
   CHECK(text["redlock_line_waiting{kind=\"exclusive\"}"] == 0);
   CHECK(text["redlock_line_bypasses_total{kind=\"exclusive\"}"] == 0);
   CHECK(text["redlock_line_refusals_total{kind=\"exclusive\"}"] == 0);
-  CHECK(text.values().size() == 11);
+  CHECK(text["redlock_broken_locks_total"] == 0);
+  CHECK(text.values().size() == 12);
 }
 
 TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
