@@ -39,7 +39,8 @@ void print(const Figures& figures) {
             << " calls for all locks), " << figures.extensions << " extensions, " << figures.repairs
             << " copies put back, " << figures.kept << " releases that keep the lock, " << figures.checks
             << " checks, " << figures.requests << " requests to holders (" << figures.requests_heard
-            << " heard), " << figures.releases_in_callbacks << " released in callbacks\n"
+            << " heard), " << figures.breaks << " locks broken, " << figures.releases_in_callbacks
+            << " released in callbacks\n"
             << "bypasses of calls in line, with and without faults: " << figures.bypasses
             << "; two holders at once, beyond the assumptions: " << figures.overlaps
             << "; writes refused by the fenced store: " << figures.writes_refused

@@ -39,6 +39,7 @@ void Figures::add(const Figures& other) {
   checks += other.checks;
   requests += other.requests;
   requests_heard += other.requests_heard;
+  breaks += other.breaks;
   holders_told += other.holders_told;
   releases_in_callbacks += other.releases_in_callbacks;
   bypasses += other.bypasses;

@@ -39,6 +39,7 @@ struct Figures {
   std::uint64_t checks = 0;
   std::uint64_t requests = 0;  // that found a holder
   std::uint64_t requests_heard = 0;
+  std::uint64_t breaks = 0;        // that deleted a copy
   std::uint64_t holders_told = 0;  // to clients that watch a lock
   std::uint64_t kept = 0;          // releases that leave the lock to nobody for a while
   std::uint64_t releases_in_callbacks = 0;

@@ -111,6 +111,8 @@ class Mutant {
     static_cast<void>(claims), static_cast<void>(nodes);
     return {};
   }
+  /// Whether a client that takes a lock from a holder leaves another one alone that has it meanwhile.
+  [[nodiscard]] virtual bool compares_owners() const { return true; }
   /// Where a holder looks for requests to give the lock up.
   [[nodiscard]] virtual std::string request_key(const core::Claim& claim) const {
     return core::request_key(claim.key, claim.owner);

@@ -315,6 +315,13 @@ class SeatsShareKey final : public NamedMutant {
   }
 };
 
+/// Whoever has the lock loses it when that of a former holder is broken.
+class BreaksBlindly final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool compares_owners() const override { return false; }
+};
+
 /// Whoever has the lock, its lease is taken for the one that is checked.
 class IgnoresId final : public NamedMutant {
  public:
@@ -582,6 +589,7 @@ bool with_readers_and_guard(const Schedule& schedule) {
   return with_readers(schedule) && with_guard(schedule);
 }
 bool with_requests(const Schedule& schedule) { return schedule.workload.requests > 0; }
+bool with_breaks(const Schedule& schedule) { return schedule.workload.breaks > 0; }
 bool with_requests_alone(const Schedule& schedule) {
   return with_requests(schedule) && schedule.faults.empty();
 }
@@ -745,6 +753,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(LooksAtFirstDeadline{"first-deadline-counts-for-all"}, with_joint_calls);
   add(RequestsByResource{"requests-by-resource"}, with_requests);
   add(HearsNoRequests{"requests-are-not-heard"}, with_requests_alone);
+  add(BreaksBlindly{"break-without-compare"}, with_breaks);
   add(BelievesFirstNode{"one-nodes-word-counts"}, with_watches);
   add(ArmsForOneChange{"no-rearm-after-change"}, with_watches_alone);
   add(IgnoresCounters{"counters-are-not-watched"}, with_watches_alone);

@@ -292,6 +292,13 @@ void draw_requests(Schedule& schedule) {
     schedule.workload.requests = static_cast<int>(random.between(10, 50));
 }
 
+/// In some worlds, clients take locks from their holders, which is beyond the assumptions. Draws from a sequence of its own, too.
+void draw_breaks(Schedule& schedule) {
+  Random random{schedule.seed ^ 0x627265616bU};
+  if (schedule.calls.empty() && schedule.profile == Profile::beyond && random.chance(10))
+    schedule.workload.breaks = static_cast<int>(random.between(5, 30));
+}
+
 /// In some worlds, calls are those of readers, and writers become readers. Draws from a sequence of its own, too.
 void draw_readers(Schedule& schedule) {
   Random random{schedule.seed ^ 0x72656164U};
@@ -789,6 +796,7 @@ Schedule draw_schedule(std::uint64_t seed, Profile profile) {
   if (!is_special) draw_at_least(schedule);
   if (!is_special) draw_checks(schedule);
   if (!is_special) draw_requests(schedule);
+  if (!is_special) draw_breaks(schedule);
   if (!is_special) draw_readers(schedule);
   if (!is_special) draw_joint_calls(schedule);
   draw_joint_lines(schedule);

@@ -100,6 +100,7 @@ struct Workload {
   int reads = 0;            // percentage of calls that are readers'
   int together = 0;         // percentage of calls for all locks at once
   int requests = 0;         // percentage of calls that ask a holder for its lock instead
+  int breaks = 0;           // percentage of calls that take one of the last leases from its holder instead
   int checks = 0;           // percentage of calls that check one of the last leases instead, whoever holds it
   int releases_others = 0;  // percentage of reports of a loss that release another lease of the process
 };

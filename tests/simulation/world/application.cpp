@@ -51,6 +51,10 @@ void Process::wake(int what, Time now) {
       if (!thread.finished()) return;
       judge_.figures().requests += thread.asking->tally().count(core::Tally::Mark::no) > 0 ? 1 : 0;
       return rest(thread);
+    case Thread::State::breaking:
+      if (!thread.finished()) return;
+      judge_.figures().breaks += thread.breaking->tally().count(core::Tally::Mark::no) > 0 ? 1 : 0;
+      return rest(thread);
   }
 }
 
@@ -119,6 +123,8 @@ void Process::begin_call(Thread& thread, Time now) {
     return;
   if (schedule_.workload.requests > 0 && random_.chance(schedule_.workload.requests))
     return request(thread, now);
+  if (schedule_.workload.breaks > 0 && random_.chance(schedule_.workload.breaks) && break_lock(thread, now))
+    return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);
@@ -139,14 +145,23 @@ void Process::begin_call(Thread& thread, Time now) {
   pursue(thread, now);
 }
 
-/// The holder has told this client of its lease, which may be over since. Returns false if it does not know of any.
-bool Process::begin_check(Thread& thread, Time now) {
+/// One of the last leases, of which the holder has told this client, and which may be over since.
+std::optional<Judge::LeaseIndex> Process::known_lease() {
   const auto& leases = judge_.leases();
   const auto back = static_cast<std::size_t>(random_.between(1, 3));
-  if (back > leases.size()) return false;
+  if (back > leases.size()) return std::nullopt;
   const Judge::LeaseIndex index = leases.size() - back;
   const Judge::Lease& lease = leases[index];
-  if (lease.client < 0 || team_of(lease.resource, schedule_) != team_of(index_, schedule_)) return false;
+  if (lease.client < 0 || team_of(lease.resource, schedule_) != team_of(index_, schedule_))
+    return std::nullopt;
+  return index;
+}
+
+/// Returns false if the client does not know of any lease.
+bool Process::begin_check(Thread& thread, Time now) {
+  const std::optional<Judge::LeaseIndex> index = known_lease();
+  if (!index) return false;
+  const Judge::Lease& lease = judge_.lease(*index);
   core::LeaseCheck::Subject subject{key_of(lease.resource, schedule_),
                                     std::string{core::holder_id(lease.owner)}, lease.shared};
   if (mutant_) mutant_->before_check(subject);
@@ -154,7 +169,7 @@ bool Process::begin_check(Thread& thread, Time now) {
       std::make_unique<core::LeaseCheck>(std::move(subject), engine_.nodes(), Span{schedule_.node_timeout});
   thread.check = check.get();
   thread.state = Thread::State::checking;
-  judge_.check_begins({index_, thread.index}, index);
+  judge_.check_begins({index_, thread.index}, *index);
   world_.note(index_, "checks a lease");
   submit(thread, std::move(check), now);
   return true;

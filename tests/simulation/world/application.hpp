@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "redlock/core/lease/asking.hpp"
+#include "redlock/core/lease/breaking.hpp"
 #include "simulation/world/process.hpp"
 
 namespace redlock::simulation {
@@ -75,7 +76,8 @@ struct Process::Thread final : core::Completion {
     releasing,
     raising,
     checking,
-    requesting
+    requesting,
+    breaking
   };
 
   explicit Thread(Process& of) : process{of} {}
@@ -93,6 +95,7 @@ struct Process::Thread final : core::Completion {
   core::ReleaseOperation* release_operation = nullptr;
   core::LeaseCheck* check = nullptr;
   core::Asking* asking = nullptr;
+  core::Breaking* breaking = nullptr;
   Surroundings::Orphan adopted;                   // the lock to adopt; without an owner: none
   bool is_reader = false;                         // the call is for a shared lock
   std::shared_ptr<Held> writer;                   // the lease that the call makes a shared one

@@ -128,7 +128,9 @@ class Process {
   void submit(Thread& thread, std::unique_ptr<core::Operation> operation, core::Time now);
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
+  [[nodiscard]] std::optional<std::size_t> known_lease();
   bool begin_check(Thread& thread, core::Time now);
+  bool break_lock(Thread& thread, core::Time now);
   void request(Thread& thread, core::Time now);
   void listen_to_requests(Thread& thread);
   void heed_requests(core::Time now);

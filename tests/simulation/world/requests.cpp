@@ -1,10 +1,12 @@
-// Requests to holders to give a lock up.
+// Requests to holders to give a lock up, and locks that are taken from them.
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "redlock/core/wire/resp.hpp"
 #include "simulation/world/application.hpp"
 #include "simulation/world/world.hpp"
 
@@ -23,6 +25,27 @@ void Process::request(Thread& thread, Time now) {
                                                Span{schedule_.node_timeout});
   thread.asking = asking.get();
   submit(thread, std::move(asking), now);
+}
+
+/// Works like `Client::break_lock`. Returns false if the client does not know of any lease of another one.
+bool Process::break_lock(Thread& thread, Time now) {
+  const std::optional<Judge::LeaseIndex> index = known_lease();
+  if (!index || judge_.lease(*index).client == index_) return false;
+  const Judge::Lease& lease = judge_.lease(*index);
+  const std::string key = key_of(lease.resource, schedule_);
+  judge_.deleted_by_people();
+  thread.state = Thread::State::breaking;
+  world_.note(index_, "takes the lock from a holder");
+  if (mutant_ && !mutant_->compares_owners())
+    for (core::NodeIndex node = 0; node < engine_.nodes(); ++node)
+      world_.send_separately(
+          index_, static_cast<int>(node),
+          core::command({"EVAL", "return redis.call('DEL',KEYS[1])", "1", key, lease.owner}));
+  auto breaking = std::make_unique<core::Breaking>(key, std::vector<std::string>{lease.owner},
+                                                   engine_.nodes(), Span{schedule_.node_timeout});
+  thread.breaking = breaking.get();
+  submit(thread, std::move(breaking), now);
+  return true;
 }
 
 /// The holder hears requests from now on, if its lease is watched.
