@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "integration/hostile/beset_client.hpp"
@@ -24,9 +25,12 @@ namespace {
 using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Errc;
+using redlock::FencingToken;
+using redlock::Handover;
 using redlock::holder_of;
 using redlock::Lease;
 using redlock::LockClient;
+using redlock::LockOptions;
 using redlock::LockResult;
 using redlock::Release;
 
@@ -81,6 +85,47 @@ TEST_CASE("a_hostile_node_ends_no_lease_and_gives_no_lock_to_two") {
     REQUIRE(eventually([&] { return five.honest_copies("truth") == 0; }));
     CHECK(is_granted(client.locks.try_lock("truth")));
     REQUIRE(eventually([&] { return five.honest_copies("truth") == 0; }));
+  }
+}
+
+// Tokens of the same lock rise from one holder to the next, whoever of them reaches the hostile node.
+TEST_CASE("a_hostile_node_spoils_neither_renewals_nor_adoptions_nor_shared_locks_nor_tokens") {
+  FiveNodes five;
+  const LockOptions reading{.ttl = 60s, .shared = true};
+  for (const Attack& attack : five.attacks()) {
+    INFO("attack: " << attack.name);
+    BesetClient client{five};
+    LossRecorder losses;
+    const Lease renewed = client.locks.lock("renewed", {.ttl = 3s, .on_lost = losses.callback()}).value();
+    const auto first_deadline = renewed.deadline();
+    Lease left = five.honest.lock("adopted", {.ttl = 60s}).value();
+    const Handover handover = left.orphan().value();
+    client.suffer(attack);
+
+    Lease adopted = client.locks.adopt(handover, {.ttl = 60s}).value();
+    CHECK(adopted.fencing_token() > handover.token);
+    check_held(five.honest, adopted);
+    CHECK(adopted.release() == Release::released);
+
+    Lease writer = client.locks.try_lock("shared", {.ttl = 60s}).value();
+    const FencingToken first = writer.fencing_token();
+    Lease reader = client.locks.downgrade(std::move(writer), reading).value();
+    CHECK(reader.fencing_token() > first);
+    Lease other = five.honest.try_lock("shared", reading).value();
+    CHECK(five.honest.try_lock("shared").code() == Errc::held);
+    CHECK(client.locks.try_lock("shared").code() == Errc::held);
+    CHECK(reader.extend());
+    const FencingToken last = std::max(reader.fencing_token(), other.fencing_token());
+    CHECK(other.release() == Release::released);
+    CHECK(five.honest.try_lock("shared").code() == Errc::held);
+    CHECK(reader.release() == Release::released);
+    REQUIRE(eventually([&] { return five.honest_copies("shared") == 0; }));
+    CHECK(five.honest.try_lock("shared", {.ttl = 60s}).value().fencing_token() > last);
+    REQUIRE(eventually([&] { return five.honest_copies("shared") == 0; }));
+
+    CHECK(eventually([&] { return renewed.deadline() > first_deadline + 500ms; }));
+    CHECK(renewed.valid());
+    CHECK(losses.losses().empty());
   }
 }
 
