@@ -182,21 +182,28 @@ class REDLOCK_EXPORT LockClient {
   /// As above, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);
 
-  /// Takes the lock from a holder who does not give it up, for example one that hangs: deletes its copies on all nodes, as its
-  /// own release would. Somebody else who has the lock meanwhile keeps it. `owner_value`: in full, as `inspect` shows it, or that
-  /// of a reader. The holder is told of a loss (`Loss::deleted`) at once if its lease is watched, otherwise by its next extension;
-  /// **until it has stopped, two may work on the resource.** The next holder has a greater fencing token, so a resource that
-  /// compares tokens refuses the former one.
+  /// Takes the lock from a holder who does not give it up, for example one that hangs: deletes its copies on all nodes. Somebody
+  /// else who has the lock meanwhile keeps it. `owner_value`: in full, as `inspect` shows it, or that of a reader. Neither
+  /// `LockOptions::at_least` nor `lock_delay` of the former holder delays the next one.
   ///
-  /// In the reports, a node that voted is `held` if it had a copy, which is deleted now, and `free` if it had none. The lock is
-  /// broken if a majority voted. On a node that did not, the copy stays until it expires; a holder that notices its loss deletes
-  /// it. Blocks and throws as `inspect` does. Reported to the observer as *broken* if a copy was deleted.
+  /// The former holder is told of a loss (`Loss::deleted`, or `taken` if somebody else has the lock by then): at once if its lease
+  /// is watched, otherwise by its next extension or at its deadline. **Until it has stopped, two may work on the resource.** The
+  /// next holder has a greater fencing token, so a resource that compares tokens refuses the former one.
+  ///
+  /// In the reports, a node that voted is `held` if it had a copy, which is deleted now, and `free` if it had none. If a majority
+  /// voted, this holder has lost the lock or had none. On a node that did not vote the copy may stay until it expires, and what
+  /// the holder has sent before may arrive later; it counts no more. Blocks and throws as `inspect` does. Reported to the
+  /// observer as *broken* if a node has deleted a copy.
   std::vector<NodeReport> break_lock(std::string_view resource, std::string_view owner_value) {
     return break_lock(resource, std::span{&owner_value, 1});
   }
   /// As above, for several readers at once: 1 to 100 of them, as many as `inspect` names.
   std::vector<NodeReport> break_lock(std::string_view resource,
                                      std::span<const std::string_view> owner_values);
+  std::vector<NodeReport> break_lock(std::string_view resource,
+                                     std::initializer_list<std::string_view> owner_values) {
+    return break_lock(resource, std::span{owner_values.begin(), owner_values.size()});
+  }
   /// As the first one, but returns an empty vector and sets `ec` on failure.
   std::vector<NodeReport> break_lock(std::string_view resource, std::string_view owner_value,
                                      std::error_code& ec);

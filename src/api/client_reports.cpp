@@ -60,8 +60,7 @@ std::vector<NodeReport> Client::break_lock(std::string_view resource,
   check_process();
   check_broken(owner_values);
   std::string key = lock_key(options_.key_prefix, resource);
-  auto breaking = std::make_unique<core::Breaking>(
-      key, std::vector<std::string>{owner_values.begin(), owner_values.end()}, names_.size(), default_wait());
+  auto breaking = std::make_unique<core::Breaking>(key, owner_values, names_.size(), default_wait());
   std::vector<NodeReport> nodes = shell_->run(std::move(breaking), {}, [this](const core::Breaking& ended) {
     return reports(ended.tally(), NodeStatus::free);
   });

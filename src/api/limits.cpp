@@ -6,6 +6,7 @@
 
 #include "os/process_label.hpp"
 #include "redlock/core/lease/asking.hpp"
+#include "redlock/core/lease/breaking.hpp"
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/lock/claim.hpp"
 #include "redlock/error.hpp"
@@ -25,8 +26,6 @@ constexpr Clock::duration longest_ttl = std::chrono::hours{365 * 24};
 constexpr Clock::duration longest_memory = std::chrono::hours{3650 * 24};
 constexpr std::size_t longest_prefix = 1024;
 constexpr std::size_t longest_resource = 4096;
-constexpr std::size_t longest_owner_value = 1024;
-constexpr std::size_t most_named_readers = 100;  // by `inspect`
 constexpr std::uint64_t greatest_token = (std::uint64_t{1} << 53U) - 2;
 constexpr std::string_view own_keys = "redlock:";
 
@@ -57,7 +56,7 @@ void check_length(std::string_view name, std::size_t least, std::size_t given, s
 }
 
 void check_owner_value(std::string_view owner_value) {
-  check_length("the owner value", 1, owner_value.size(), longest_owner_value);
+  check_length("the owner value", 1, owner_value.size(), core::Breaking::longest_owner);
   if (owner_value.starts_with(own_keys))
     refuse("the owner value starts with \"redlock:\": nobody owns a lock with such a value");
 }
@@ -135,9 +134,9 @@ void check_why(std::string_view why) {
 }
 
 void check_broken(std::span<const std::string_view> owner_values) {
-  if (owner_values.empty() || owner_values.size() > most_named_readers)
+  if (owner_values.empty() || owner_values.size() > core::Breaking::most_owners)
     refuse("break_lock has " + std::to_string(owner_values.size()) + " owner values; allowed: 1 to " +
-           std::to_string(most_named_readers));
+           std::to_string(core::Breaking::most_owners));
   for (const std::string_view owner_value : owner_values) check_owner_value(owner_value);
 }
 

@@ -113,6 +113,7 @@ Reply FakeNode::evaluate(const Words& command, Now now) {
   if (command.at(1) == core::reader_source) return reader(call);
   if (command.at(1) == core::seats_source) return seats(call);
   if (command.at(1) == core::ask_source) return ask(call);
+  if (command.at(1) == core::break_source()) return break_lock(call);
   return error("ERR the fake does not know this script");
 }
 

@@ -73,6 +73,7 @@ class FakeNode {
   core::Reply shared_extend(const Call&);
   core::Reply shared_put_back(const Call&);
   core::Reply shared_release(const Call&);
+  core::Reply break_lock(const Call&);
   core::Reply readable(const Call&);
   core::Reply readers(const Call&);
   core::Reply reader(const Call&);

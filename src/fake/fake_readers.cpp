@@ -1,5 +1,6 @@
 // The scripts of shared locks, for the node in memory.
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,17 @@ Reply FakeNode::shared_release(const Call& call) {
   std::erase_if(ids, [&](const std::string& id) { return !find(own_key(call.keys[1], id), call.now.time); });
   if (ids.empty()) remove(call.keys[0]);
   return integer(1);
+}
+
+/// Its first value is the set, and the others are owners.
+Reply FakeNode::break_lock(const Call& call) {
+  long long deleted = 0;
+  for (std::size_t at = 1; at < call.values.size(); ++at) {
+    const Call release_of_one{{call.keys[0], call.values[0]}, {call.values[at]}, call.now};
+    const bool is_shared = value(call, 0) == core::held_by_readers;
+    deleted += (is_shared ? shared_release(release_of_one) : release(release_of_one)).integer;
+  }
+  return integer(deleted);
 }
 
 Reply FakeNode::readable(const Call& call) {

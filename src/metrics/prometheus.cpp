@@ -152,7 +152,8 @@ std::string Prometheus::text() const {
   all.add("redlock_validity_left_seconds", "Time left until the deadline when a lease was released.",
           counts_->validity_left);
   all.add("redlock_losses_total", "Leases that were lost.", counts_->lost);
-  all.add("redlock_broken_locks_total", "Locks that were taken from their holders.", counts_->broken);
+  all.add("redlock_broken_locks_total", "Calls of break_lock that took a lock from its holder.",
+          counts_->broken);
   all.add("redlock_extension_duration_seconds", "Duration of lease extensions.", counts_->extensions);
   all.add("redlock_renewal_lateness_seconds", "How late renewals started.", counts_->lateness);
   all.add("redlock_node_ready", "1 if the node votes, else 0.", counts_->ready, "gauge");

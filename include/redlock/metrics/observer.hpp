@@ -108,10 +108,10 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void extended(const Extension&) {}
 
-  /// A lock that this client has taken from its holder: see `LockClient::break_lock`.
+  /// A call of `LockClient::break_lock` that has deleted a copy. Of a holder whose copies are on a minority of the nodes as well.
   struct Break {
     std::string resource = {};
-    std::size_t copies = 0;  ///< On how many nodes a copy was deleted.
+    std::size_t copies = 0;  ///< On how many nodes one was deleted, as far as they answered in time.
   };
   virtual void broken(const Break&) {}
 

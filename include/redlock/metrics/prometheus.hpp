@@ -27,7 +27,7 @@ inline namespace v1 {
 /// | redlock_hold_duration_seconds        | histogram | kind, end     | hold times: released, already_lost, unknown        |
 /// | redlock_validity_left_seconds        | histogram | kind          | validity left when a lease was released in time    |
 /// | redlock_losses_total                 | counter   | kind, reason  | leases that were lost                              |
-/// | redlock_broken_locks_total           | counter   |               | locks taken from their holders by `break_lock`     |
+/// | redlock_broken_locks_total           | counter   |               | calls of `break_lock` that took a lock             |
 /// | redlock_extension_duration_seconds   | histogram | kind, outcome | duration of extensions: held, in_doubt, lost       |
 /// | redlock_renewal_lateness_seconds     | histogram | kind          | how late renewals started                          |
 /// | redlock_node_ready                   | gauge     | node          | 1 if the node votes, else 0                        |

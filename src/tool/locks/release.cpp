@@ -7,7 +7,6 @@
 #include <csignal>
 #include <iostream>
 #include <set>
-#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/quorum.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/redlock.hpp"
 #include "tool/exit_code.hpp"
 #include "tool/lock_state.hpp"
@@ -61,9 +61,16 @@ Owners owner_beginning_with(const std::string& text, const Reports& reports) {
   return {owners, !owners.empty() && readers.contains(*owners.begin())};
 }
 
+/// The readers that at least half of the nodes name. What a minority names may be invented.
+Owners readers_of(const Reports& reports) {
+  Owners readers{.are_readers = true};
+  for (const Holder& reader : readers_in(reports)) readers.values.insert(reader.owner_value);
+  return readers;
+}
+
 /// Whoever holds the lock; none if nobody does, or nobody knows.
 Owners owners_in(const LockState& state, const Reports& reports) {
-  if (state.kind == LockState::Kind::shared) return {readers_on(reports), true};
+  if (state.kind == LockState::Kind::shared) return readers_of(reports);
   return state.kind == LockState::Kind::held ? Owners{{state.owner}} : Owners{};
 }
 
@@ -106,27 +113,11 @@ struct Deletion {
   std::vector<std::string> failures = {};
 };
 
-/// What the nodes say to two parts of the owners.
-void merge(Reports& reports, const Reports& others) {
-  for (std::size_t node = 0; node < reports.size(); ++node)
-    if (reports[node].status == NodeStatus::free) reports[node] = others[node];
-}
-
-/// Deletes the copies of all owners, so many at a time as the library allows.
+/// Deletes the copies of as many owners as the library takes at a time.
 Deletion delete_copies(Redlock& locks, const std::string& resource, const Owners& owners) {
-  constexpr std::size_t most = 100;
-  const std::vector<std::string_view> all{owners.values.begin(), owners.values.end()};
-  Reports reports;
-  for (std::span<const std::string_view> left{all}; !left.empty();) {
-    const auto part = left.first(std::min(left.size(), most));
-    left = left.subspan(part.size());
-    const Reports next = locks.break_lock(resource, part);
-    if (reports.empty())
-      reports = next;
-    else
-      merge(reports, next);
-  }
-  return Deletion{reports};
+  std::vector<std::string_view> first{owners.values.begin(), owners.values.end()};
+  if (first.size() > core::most_named_readers) first.resize(core::most_named_readers);
+  return Deletion{locks.break_lock(resource, first)};
 }
 
 /// Deletes the copies of all readers, of which there were so many. The nodes name 100 of them at a time. Makes no more rounds than
@@ -134,7 +125,7 @@ Deletion delete_copies(Redlock& locks, const std::string& resource, const Owners
 Deletion delete_readers(Redlock& locks, const std::string& resource, std::size_t count, Owners& owners) {
   Deletion result = delete_copies(locks, resource, owners);
   for (std::size_t round = 0; round < count / 50; ++round) {
-    Owners others{readers_on(locks.inspect(resource)), true};
+    Owners others = readers_of(locks.inspect(resource));
     if (others.values.empty()) break;
     const Deletion next = delete_copies(locks, resource, others);
     if (next.deleted == 0) break;

@@ -1,6 +1,7 @@
 // Taking a lock from its holder.
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,9 +9,11 @@
 #include <vector>
 
 #include "integration/support/observers.hpp"
+#include "redlock/core/line/line_messages.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/inspectable_lock.hpp"
 #include "support/recording_observer.hpp"
 
 namespace {
@@ -28,9 +31,14 @@ struct Fixture {
   LocalNodes nodes{3};
   Observers servers{nodes};
   std::shared_ptr<RecordingObserver> events = std::make_shared<RecordingObserver>();
-  Redlock holder{endpoints(nodes)};
+  InspectableLock holder{endpoints(nodes), {.max_ttl = 1h}};
   Redlock other{endpoints(nodes), {.observer = events}};
 
+  /// All servers tell the holder of changes.
+  [[nodiscard]] bool is_armed() {
+    return std::ranges::all_of(servers,
+                               [](RawClient& server) { return server.info("tracking_total_keys") != "0"; });
+  }
   [[nodiscard]] Lease lock(const LockOptions& options = {.ttl = 60s}) {
     return holder.lock("r", options).value();
   }
@@ -47,7 +55,6 @@ TEST_CASE("a_holder_loses_a_broken_lock_and_hears_it") {
   const Lease lease = f.lock({.ttl = 60s, .on_lost = [](Loss) {}});  // watched from the beginning
   const std::vector<NodeReport> reports = f.other.break_lock("r", lease.owner_value());
   CHECK(count(reports, NodeStatus::held) == 3);
-  CHECK(reports[0].owner == lease.owner_value());
   CHECK(f.servers.having("r") == 0);
   REQUIRE(eventually([&] { return lease.loss() != Loss::none; }));
   CHECK(lease.loss() == Loss::deleted);
@@ -80,19 +87,46 @@ TEST_CASE("one_reader_loses_a_broken_lock_and_the_others_keep_it") {
   const std::vector<NodeReport> left = f.other.inspect("r");
   CHECK(left[0].readers.size() == 2);
   CHECK(f.other.try_lock("r").code() == redlock::Errc::held);
-  const std::string_view others[] = {second.owner_value(), third.owner_value()};
-  CHECK(count(f.other.break_lock("r", others), NodeStatus::held) == 3);
+  const auto others = f.other.break_lock("r", {second.owner_value(), third.owner_value()});
+  CHECK(count(others, NodeStatus::held) == 3);
   CHECK(f.servers.having("r") == 0);
   CHECK_FALSE(f.other.try_lock("r").code());
 }
 
-TEST_CASE("a_client_can_break_a_lock_of_its_own") {
+TEST_CASE("a_client_that_breaks_a_lock_of_its_own_notices_that_long_before_the_next_extension") {
   Fixture f;
-  const Lease lease = f.lock({.ttl = 60s, .on_lost = [](Loss) {}});
+  const bool is_shared = GENERATE(false, true);
+  const Lease lease = f.lock({.ttl = 1h, .shared = is_shared, .on_lost = [](Loss) {}});
+  const std::string watched = is_shared ? "redlock:s:{r}:" + lease.owner_value().substr(0, 16) : "r";
+  REQUIRE(
+      eventually([&] { return f.holder.pending() == 0 && f.servers.having(watched) == 3 && f.is_armed(); }));
   CHECK(count(f.holder.break_lock("r", lease.owner_value()), NodeStatus::held) == 3);
   REQUIRE(eventually([&] { return lease.loss() != Loss::none; }));
   CHECK(lease.loss() == Loss::deleted);
   CHECK(f.servers.having("r") == 0);
+}
+
+TEST_CASE("whoever_stands_in_line_gets_a_broken_lock") {
+  Fixture f;
+  const Lease lease = f.lock({.ttl = 60s});
+  const auto wait = [](redlock::LockClient& locks) {
+    return std::async(std::launch::async,
+                      [&] { return locks.try_lock_for("r", 60s).value().fencing_token(); });
+  };
+  const std::string order = redlock::core::LineKeys{"r"}.order;
+  const auto standing = [&] {
+    int calls = 0;
+    for (RawClient& server : f.servers) calls += std::stoi(server.command({"ZCARD", order}));
+    return calls;
+  };
+  auto first = wait(f.holder);
+  REQUIRE(eventually([&] { return standing() == 1; }));
+  auto second = wait(f.other);
+  REQUIRE(eventually([&] { return standing() == 2; }));
+  f.other.break_lock("r", lease.owner_value());
+  const auto token = first.get();
+  CHECK(token > lease.fencing_token());
+  CHECK(second.get() > token);
 }
 
 TEST_CASE("a_lock_is_broken_on_the_nodes_that_answer") {

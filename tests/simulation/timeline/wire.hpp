@@ -34,6 +34,7 @@ namespace redlock::simulation {
   }
   if (words[1] == core::seats_source) return "read seats";
   if (words[1] == core::ask_source) return "ask for the lock";
+  if (words[1] == core::break_source()) return "break the lock";
   if (words.size() == 9 && words[1] == core::mark_script) return words[6].empty() ? "look" : "mark";
   return "script";
 }

@@ -27,10 +27,10 @@ void Process::request(Thread& thread, Time now) {
   submit(thread, std::move(asking), now);
 }
 
-/// Works like `Client::break_lock`. Returns false if the client does not know of any lease of another one.
+/// Works like `Client::break_lock`. Returns false if the client does not know of any lease.
 bool Process::break_lock(Thread& thread, Time now) {
   const std::optional<Judge::LeaseIndex> index = known_lease();
-  if (!index || judge_.lease(*index).client == index_) return false;
+  if (!index) return false;
   const Judge::Lease& lease = judge_.lease(*index);
   const std::string key = key_of(lease.resource, schedule_);
   judge_.deleted_by_people();
@@ -41,8 +41,9 @@ bool Process::break_lock(Thread& thread, Time now) {
       world_.send_separately(
           index_, static_cast<int>(node),
           core::command({"EVAL", "return redis.call('DEL',KEYS[1])", "1", key, lease.owner}));
-  auto breaking = std::make_unique<core::Breaking>(key, std::vector<std::string>{lease.owner},
-                                                   engine_.nodes(), Span{schedule_.node_timeout});
+  const std::string_view owners[] = {lease.owner};
+  auto breaking =
+      std::make_unique<core::Breaking>(key, owners, engine_.nodes(), Span{schedule_.node_timeout});
   thread.breaking = breaking.get();
   submit(thread, std::move(breaking), now);
   return true;

@@ -1,8 +1,11 @@
 // redlock release --force: ends a lock that another process holds. The question is in terminal_test.cpp.
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "integration/support/observers.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -155,6 +158,43 @@ TEST_CASE("a_node_that_trickles_is_given_up_and_delays_no_deletion_on_the_others
   CHECK(ending.code == 0);
   CHECK(ending.output.ends_with(": its copies are gone from 2 of 3 nodes.\n"));
   CHECK(ending.errors == "redlock: warning: " + slow.url() + ": no connection within the connect timeout\n");
+}
+
+TEST_CASE("a_node_that_hangs_during_a_forced_release_delays_no_deletion_on_the_others") {
+  LocalNodes nodes{3};
+  const Held held{nodes};
+  Proxy hanging{nodes.port(0)};
+  hanging.rewrite([](const std::vector<std::string>& command, std::string reply) {
+    const bool deletes = command.size() > 1 && command[1] == redlock::core::break_source();
+    return deletes ? std::string{} : std::move(reply);
+  });
+  const Program::Ending ending = run_tool({"release", "--force", "r", "--owner", held.lease.owner_value()},
+                                          {hanging.url(), nodes.url(1), nodes.url(2)});
+  CHECK(ending.code == 0);
+  CHECK(ending.output.ends_with(": its copies are gone from 2 of 3 nodes.\n"));
+  CHECK(ending.errors == "redlock: warning: " + hanging.url() + ": no answer within 2000 ms\n");
+}
+
+TEST_CASE("readers_that_one_node_invents_do_not_hinder_a_forced_release_of_the_others") {
+  LocalNodes nodes{3};
+  redlock::Redlock locks{endpoints(nodes)};
+  const redlock::Lease reader = locks.lock("r", {.ttl = 60s, .shared = true}).value();
+  REQUIRE(eventually([&] { return Observers{nodes}.having("r") == 3; }));
+  Proxy hostile{nodes.port(0)};
+  hostile.rewrite([](const std::vector<std::string>& command, std::string reply) {
+    if (command.size() < 2 || command[1] != redlock::core::readers_source) return reply;
+    std::string names = "*302\r\n:301\r\n$0\r\n\r\n";
+    for (int name = 0; name < 300; ++name)
+      names += "$17\r\n" + std::string(name % 2 == 0 ? "redlock:" : "00000000") +
+               std::to_string(100'000'000 + name) + "\r\n";
+    return names;
+  });
+  const Program::Ending ending =
+      run_tool({"release", "--force", "r", "--yes"}, {hostile.url(), nodes.url(1), nodes.url(2)});
+  CHECK(ending.code == 0);
+  CHECK(ending.output.ends_with(": its copies are gone from 3 of 3 nodes.\n"));
+  CHECK(ending.output.find("0000000010") == std::string::npos);
+  CHECK(Observers{nodes}.having("r") == 0);
 }
 
 TEST_CASE("a_forced_release_without_the_right_to_it_deletes_nothing_and_says_why") {

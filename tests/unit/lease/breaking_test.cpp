@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "support/catch.hpp"
 #include "unit/support/recording_outbox.hpp"
@@ -11,69 +12,47 @@ using namespace redlock::core;
 using namespace std::chrono_literals;
 using Mark = Tally::Mark;
 
-namespace {
-
-constexpr Step looked = 0;
-constexpr Step deleted = 1;
-
-}  // namespace
-
-TEST_CASE("a_break_compares_and_deletes_in_the_name_of_an_exclusive_holder") {
+TEST_CASE("a_break_names_all_owners_to_every_node_and_makes_the_client_look_at_its_own_lease") {
   RecordingOutbox outbox{3};
-  Breaking breaking{"key", {"owner"}, 3, 50ms};
+  const std::string_view owners[] = {"reader 1", "reader 2"};
+  Breaking breaking{"key", owners, 3, 50ms};
   CHECK(breaking.connections_wanted(3) == 3);
   CHECK(breaking.written_key() == "key");
   breaking.start(at(0ms), outbox);
   REQUIRE(outbox.sent().size() == 3);
-  CHECK(outbox.sent()[2].command == command({"GETRANGE", "key", "0", "1023"}));
-  breaking.answered(2, looked, string_reply("owner"), at(1ms), outbox);
-  REQUIRE(outbox.sent().size() == 4);
-  CHECK(outbox.sent()[3].node == 2);
-  CHECK(outbox.sent()[3].command == command({"EVAL", release_script.source, "1", "key", "owner"}));
-  CHECK(outbox.sent()[3].options.send_by == at(50ms));
+  for (NodeIndex node = 0; node < 3; ++node) {
+    CHECK(outbox.sent()[node].node == node);
+    CHECK(outbox.sent()[node].command ==
+          command({"EVAL", break_source(), "1", "key", "redlock:s:{key}", "reader 1", "reader 2"}));
+    CHECK(outbox.sent()[node].options.send_by == at(50ms));
+  }
 }
 
-TEST_CASE("a_break_deletes_what_each_of_the_readers_has") {
-  RecordingOutbox outbox{1};
-  Breaking breaking{"key", {"reader 1", "reader 2"}, 1, 50ms};
-  breaking.start(at(0ms), outbox);
-  breaking.answered(0, looked, string_reply("redlock:shared"), at(1ms), outbox);
-  REQUIRE(outbox.sent().size() == 3);
-  CHECK(outbox.sent()[1].command ==
-        command({"EVAL", shared_release_script.source, "2", "key", "redlock:s:{key}", "reader 1"}));
-  CHECK(outbox.sent()[2].command ==
-        command({"EVAL", shared_release_script.source, "2", "key", "redlock:s:{key}", "reader 2"}));
-  breaking.answered(0, deleted, number(0), at(1ms), outbox);
-  CHECK_FALSE(breaking.done());
-  breaking.answered(0, deleted, number(1), at(1ms), outbox);
-  REQUIRE(breaking.done());
-  CHECK(breaking.tally().is(0, Mark::no));
-  CHECK(breaking.tally()[0].owner == "reader 2");
-}
-
-TEST_CASE("a_node_where_none_of_the_owners_has_a_copy_loses_nothing") {
-  RecordingOutbox outbox{2};
-  Breaking breaking{"key", {"owner"}, 2, 50ms};
-  breaking.start(at(0ms), outbox);
-  for (NodeIndex node = 0; node < 2; ++node)
-    breaking.answered(node, looked, string_reply(node == 0 ? "" : "successor"), at(1ms), outbox);
-  for (NodeIndex node = 0; node < 2; ++node) breaking.answered(node, deleted, number(0), at(2ms), outbox);
-  REQUIRE(breaking.done());
-  CHECK(breaking.tally().count(Mark::yes) == 2);
-  CHECK_FALSE(breaking.tally()[1].owner);
-}
-
-TEST_CASE("nodes_that_do_not_answer_about_a_break_are_unknown") {
-  RecordingOutbox outbox{5};
+TEST_CASE("a_break_tells_nodes_that_had_a_copy_from_those_that_had_none_and_those_that_do_not_answer") {
+  RecordingOutbox outbox{6};
   outbox.refuse(0);
-  Breaking breaking{"key", {"owner"}, 5, 50ms};
+  const std::string_view owners[] = {"owner"};
+  Breaking breaking{"key", owners, 6, 50ms};
   breaking.start(at(0ms), outbox);
-  breaking.answered(1, looked, loading(), at(1ms), outbox);
-  breaking.disconnected(2, lost_connection(), at(1ms), outbox);
-  breaking.answered(3, looked, string_reply("owner"), at(1ms), outbox);
-  breaking.answered(3, deleted, string_reply("1"), at(1ms), outbox);
+  breaking.answered(1, 0, number(1), at(1ms), outbox);
+  breaking.answered(2, 0, number(0), at(1ms), outbox);
+  breaking.answered(3, 0, loading(), at(1ms), outbox);
+  breaking.disconnected(4, lost_connection(), at(1ms), outbox);
   CHECK_FALSE(breaking.done());
   breaking.timed_out(at(50ms), outbox);
   REQUIRE(breaking.done());
-  CHECK(breaking.tally().count(Mark::unknown) == 5);
+  CHECK(breaking.tally().is(1, Mark::no));
+  CHECK(breaking.tally().is(2, Mark::yes));
+  CHECK(breaking.tally().count(Mark::unknown) == 4);
+  breaking.answered(5, 0, number(1), at(51ms), outbox);
+  CHECK(breaking.tally().is(5, Mark::unknown));
+}
+
+TEST_CASE("the_script_that_breaks_locks_consists_of_both_release_scripts") {
+  CHECK(break_source().find(release_script.source) != std::string::npos);
+  CHECK(break_source().find(shared_release_script.source) != std::string::npos);
+}
+
+TEST_CASE("as_many_readers_can_be_broken_as_the_script_names") {
+  CHECK(readers_source.find("readers[1]<=" + std::to_string(most_named_readers) + " ") != std::string::npos);
 }

@@ -127,8 +127,11 @@ class Inspection final : public Poll {
     const Reply& count = reply.elements.front();
     if (count.is(Reply::Kind::integer) && count.integer > 0)
       seen_[node].reader_count = static_cast<std::size_t>(count.integer);
+    // Not what no client writes, or more than the script returns: a node may say anything.
+    std::vector<std::string>& readers = seen_[node].readers;
     for (const Reply& reader : reply.elements)
-      if (reader.is(Reply::Kind::string)) seen_[node].readers.push_back(reader.text);
+      if (reader.is(Reply::Kind::string) && may_be_owner(reader.text) && readers.size() < most_named_readers)
+        readers.push_back(reader.text);
   }
 
   void decide(Outbox& outbox) override {

@@ -44,6 +44,13 @@ inline constexpr std::size_t id_size = 16;
   return owner.substr(0, id_size);
 }
 
+/// Scripts and reads return so many bytes of one.
+inline constexpr std::size_t longest_owner = 1024;
+/// Nobody owns a lock with a value that begins like the library's own.
+[[nodiscard]] inline bool may_be_owner(std::string_view value) noexcept {
+  return !value.empty() && value.size() <= longest_owner && !value.starts_with("redlock:");
+}
+
 /// The set of the ids of a lock's readers.
 [[nodiscard]] inline std::string readers_key(std::string_view lock_key) {
   return companion_key("s", lock_key);

@@ -140,6 +140,26 @@ inline constexpr std::string_view readable_source =
     "if redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared' then return -2 end "
     "return redis.call('PTTL',KEYS[1])";
 
+/// Calls one of the two release scripts for the lock KEYS[1] in the name of each owner ARGV[2], ARGV[3] and so on, and returns how
+/// many of them had it. A holder that is gone meanwhile has another successor, who keeps the lock. The set ARGV[1] of readers is not
+/// among the KEYS, so that users of other locks need no right to it. Rarely used, so it is always sent as a whole.
+[[nodiscard]] inline std::string break_source() {
+  return std::string{"local function release(KEYS,ARGV) "}
+      .append(release_script.source)
+      .append(" end local function release_shared(KEYS,ARGV) ")
+      .append(shared_release_script.source)
+      .append(
+          " end local deleted=0 "
+          "for at=2,#ARGV do "
+          "local shared=redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared' "
+          "deleted=deleted+(shared and release_shared({KEYS[1],ARGV[1]},{ARGV[at]}) or "
+          "release({KEYS[1]},{ARGV[at]})) end "
+          "return deleted");
+}
+
+/// How many readers `readers_source` names.
+inline constexpr std::size_t most_named_readers = 100;
+
 /// Returns how many readers the lock KEYS[1] with the set ARGV[1] has, and after that the beginnings of the owner values of up to
 /// 100 of them: on all nodes of the same ones. The set is not among the KEYS, so that users of other locks need no right to it.
 inline constexpr std::string_view readers_source =
