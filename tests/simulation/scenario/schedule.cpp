@@ -292,10 +292,12 @@ void draw_requests(Schedule& schedule) {
     schedule.workload.requests = static_cast<int>(random.between(10, 50));
 }
 
-/// In some worlds, clients take locks from their holders, which is beyond the assumptions. Draws from a sequence of its own, too.
+/// In some worlds, clients take locks from their holders, which is beyond the assumptions. Not where they ask for them or check
+/// leases as well: then a single client might ask for no lock for long. Draws from a sequence of its own, too.
 void draw_breaks(Schedule& schedule) {
   Random random{schedule.seed ^ 0x627265616bU};
-  if (schedule.calls.empty() && schedule.profile == Profile::beyond && random.chance(10))
+  const bool only_locks = schedule.workload.checks == 0 && schedule.workload.requests == 0;
+  if (schedule.calls.empty() && schedule.profile == Profile::beyond && only_locks && random.chance(10))
     schedule.workload.breaks = static_cast<int>(random.between(5, 30));
 }
 
