@@ -8,6 +8,7 @@
 #include "fake/fake_node.hpp"
 #include "fake/replies.hpp"
 #include "redlock/core/wire/keys.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
@@ -129,7 +130,8 @@ Reply FakeNode::readers(const Call& call) {
   const std::string& set = call.values.at(0);
   for (const std::string& id : sets_[set]) {
     const Entry* const own = find(own_key(set, id), call.now.time);
-    if (own && ++owners.front().integer <= 100) owners.push_back(string(own->value));
+    if (own && ++owners.front().integer <= static_cast<long long>(core::most_named_readers))
+      owners.push_back(string(own->value));
   }
   return array(std::move(owners));
 }

@@ -141,8 +141,8 @@ inline constexpr std::string_view readable_source =
     "return redis.call('PTTL',KEYS[1])";
 
 /// Calls one of the two release scripts for the lock KEYS[1] in the name of each owner ARGV[2], ARGV[3] and so on, and returns how
-/// many of them had it. A holder that is gone meanwhile has another successor, who keeps the lock. The set ARGV[1] of readers is not
-/// among the KEYS, so that users of other locks need no right to it. Rarely used, so it is always sent as a whole.
+/// many of them had it. If somebody else has the lock by then, nothing is deleted. The set ARGV[1] of readers is not among the KEYS,
+/// so that users of other locks need no right to it. Rarely used, so it is always sent as a whole.
 [[nodiscard]] inline std::string break_source() {
   return std::string{"local function release(KEYS,ARGV) "}
       .append(release_script.source)
