@@ -336,7 +336,8 @@ void Reactor::run_background(Lock& lock) {
     // A driving caller schedules the background when it leaves, and reads the sockets itself.
     const Time wake_at = heard ? now + socket_pause : core::never;
     background_.arm(driver_ ? wake_at : engine_.background_timer());
-    heard = sleep_in_background(lock, heard ? Sockets::ignored : Sockets::polled);
+    const bool may_ignore = heard || (engine_.may_ignore_listeners() && !is_lease_in_force(now));
+    heard = sleep_in_background(lock, may_ignore ? Sockets::ignored : Sockets::polled);
   }
 }
 
@@ -358,7 +359,7 @@ bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
   lock.unlock();
   const bool heard = background_.sleep(background_polls_);
   lock.lock();
-  background_.awake();
+  background_.awake(background_polls_);
   if (!heard || is_lease_in_force(Clock::now())) return heard;
   watches_for_ends_ = false;
   return std::any_of(background_polls_.begin() + for_commands, background_polls_.end() - 2,

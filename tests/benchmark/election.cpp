@@ -27,7 +27,8 @@ class Audience {
     const Clock::time_point now = Clock::now();
     const std::lock_guard lock{mutex_};
     if (candidate != awaited_) return;
-    if (++told_ == size_) last_ = now;
+    if (++told_ < size_) return;
+    last_ = now;
     changed_.notify_all();
   }
   void await(const std::string& candidate) {

@@ -38,8 +38,10 @@ bool BackgroundThread::sleep(std::vector<pollfd>& others) const {
                      [](const pollfd& other) { return other.revents != 0; });
 }
 
-void BackgroundThread::awake() {
-  called_.clear();
+void BackgroundThread::awake(const std::vector<pollfd>& polled) {
+  const auto end = polled.rbegin();  // of the poll that `sleep` has made
+  if (end[1].revents != 0) called_.clear();
+  if (end[0].revents == 0) return;
   std::uint64_t expirations = 0;
   [[maybe_unused]] const auto read = ::read(timer_.get(), &expirations, sizeof expirations);
 }

@@ -35,8 +35,8 @@ class BackgroundThread {
   /// Blocks the background thread until the timer, a call, or an event on one of `others`. Call it without the mutex.
   /// Returns true if one of `others` has an event.
   bool sleep(std::vector<pollfd>& others) const;
-  /// Resets timer and call. To be called after `sleep`.
-  void awake();
+  /// Resets timer and call if they ended the sleep. To be called after `sleep`, with the same vector.
+  void awake(const std::vector<pollfd>& polled);
 
   /// Readable once `call` was called; for polling along with sockets. Only this thread may clear it.
   [[nodiscard]] const WakeEvent& called() const noexcept { return called_; }

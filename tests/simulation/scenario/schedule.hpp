@@ -10,6 +10,7 @@
 
 #include "redlock/core/line/line_context.hpp"
 #include "redlock/core/line/seats.hpp"
+#include "redlock/core/watch/holder_watch.hpp"
 #include "simulation/judge/history.hpp"
 
 namespace redlock::simulation {
@@ -203,6 +204,10 @@ inline constexpr std::string_view semaphore = "r";
 [[nodiscard]] inline std::string line_key_of(int resource, const Schedule& schedule) {
   return is_seat(resource, schedule) ? core::line_of_seats(semaphore) : key_of(resource, schedule);
 }
+
+/// How long watches wait: a tenth of the library's times, as the ttls are short as well.
+inline constexpr core::WatchTimes watch_times{.settling = std::chrono::microseconds{700},
+                                              .until_others = std::chrono::microseconds{3200}};
 
 /// The lock that clients watch, if they watch any.
 [[nodiscard]] inline int watched_lock(const Schedule& schedule) { return schedule.resources - 1; }

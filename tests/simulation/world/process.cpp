@@ -106,8 +106,8 @@ void Process::watch(Time now) {
     world_.note(index_, seen.owner ? "sees a holder" : "sees no holder");
     judge_.watches().told(index_, seen, world_.now());
   };
-  core::Ref<core::HolderWatch> watch{
-      new core::HolderWatch{key_of(watched_lock(schedule_), schedule_), engine_.nodes(), report}};
+  core::Ref<core::HolderWatch> watch{new core::HolderWatch{key_of(watched_lock(schedule_), schedule_),
+                                                           engine_.nodes(), report, watch_times}};
   watch_ = watch.get();
   engine_.watch_holder(watch, now);
   settle(now);

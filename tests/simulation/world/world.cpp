@@ -320,9 +320,10 @@ void World::lease_prolonged(Judge::LeaseIndex lease) {
   const Client& client = clients_[static_cast<std::size_t>(held.client)];
   const Instant end = client.clock.when(held.deadline) - 1;
   if (end <= now_) return;
+  if (held.resource == watched_lock(schedule_)) watched_touched_at_ = now_;
   post(end, Due::Kind::deadline, static_cast<int>(lease));
   post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
-  if (judges_watches(held)) post(now_ + time_to_hear(), Due::Kind::must_know_holder, static_cast<int>(lease));
+  if (judges_watches(held)) post(now_ + time_to_see(), Due::Kind::must_know_holder, static_cast<int>(lease));
 }
 
 bool World::judges_watches(const Judge::Lease& lease) const {
@@ -333,17 +334,19 @@ bool World::judges_watches(const Judge::Lease& lease) const {
 
 Instant World::time_to_hear() const { return 8 * longest_way(schedule_) + 10 * millisecond; }
 
+Instant World::time_to_see() const { return time_to_hear() + watch_times.until_others.count(); }
+
 /// A client that watches reads each node at least every five seconds.
 Instant World::time_to_read_all() const { return 10 * second + longest_refusal(schedule_) + extra_life_; }
 
-/// While others ask the holder again and again, a distant client may hear that the key was touched before each of its reads is
+/// While others ask the holder again and again, or it extends its lease again and again, a distant client may hear that the key was touched before each of its reads is
 /// answered.
 void World::check_holder_is_known(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);
   const bool is_held = !lease.over && !lease.loss_is_reported &&
                        copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
   if (!is_held || !judges_watches(lease)) return;
-  const Instant known_at = watched_touched_at_ + time_to_hear();
+  const Instant known_at = watched_touched_at_ + time_to_see();
   if (now_ >= known_at) {
     const bool shows_token = showing(lease).count() >= core::quorum(nodes_.size());
     return judge_.watches().must_know(lease.owner, shows_token ? std::optional{lease.token} : std::nullopt,
@@ -357,7 +360,7 @@ void World::check_holder_is_forgotten(Judge::LeaseIndex index, bool was_gone) {
   const Judge::Lease& lease = judge_.lease(index);
   if (copies(lease.resource, lease.owner).any() || !judges_watches(lease)) return;
   const Instant changed_at = std::max(watched_changed_at_, watched_touched_at_);
-  const Instant known_at = std::max(changed_at, was_gone ? 0 : now_) + time_to_hear();
+  const Instant known_at = std::max(changed_at, was_gone ? 0 : now_) + time_to_see();
   if (now_ >= known_at) return judge_.watches().must_have_forgotten(lease.owner, now_);
   post(known_at, Due::Kind::must_forget_holder, static_cast<int>(index), 1);
 }
@@ -388,7 +391,7 @@ void World::judge_loss_report(const Due& due) {
 void World::lease_over(Judge::LeaseIndex lease, LeaseEnd how) {
   judge_.end(lease, how);
   if (judges_watches(judge_.lease(lease)))
-    post(now_ + time_to_hear(), Due::Kind::must_forget_holder, static_cast<int>(lease));
+    post(now_ + time_to_see(), Due::Kind::must_forget_holder, static_cast<int>(lease));
   if (!history_.kept()) return;
   const Judge::Lease& held = judge_.lease(lease);
   const Instant end = held.client < 0

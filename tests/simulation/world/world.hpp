@@ -237,6 +237,7 @@ class World final : private Surroundings {
   void look_at_line();
   [[nodiscard]] bool judges_watches(const Judge::Lease& lease) const;
   [[nodiscard]] Instant time_to_hear() const;
+  [[nodiscard]] Instant time_to_see() const;
   [[nodiscard]] Instant time_to_read_all() const;
   void check_holder_is_known(Judge::LeaseIndex lease);
   void check_holder_is_forgotten(Judge::LeaseIndex lease, bool was_gone);
@@ -271,7 +272,7 @@ class World final : private Surroundings {
   Instant extra_life_ = 0;  // of copies: total time by which clocks were set back
   bool is_open_ = true;
   Instant watched_changed_at_ = 0;  // a node's copies of the watched lock
-  Instant watched_touched_at_ = 0;  // they were touched by a request to their holder
+  Instant watched_touched_at_ = 0;  // they were touched by a request to their holder, or extended
   bool all_listen_ = true;          // no node has reported so many changes that a client stops listening
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;

@@ -26,6 +26,8 @@ const std::string reading = reading_value + reading_rest;
 const std::string arming = caching_on + reading;
 const std::string arming_both = caching_on + reading_value + caching_on + reading_rest;
 
+constexpr WatchTimes times;
+
 /// What a node shows of the key; no owner: there is no key.
 struct Shows {
   std::string owner = {};
@@ -67,11 +69,13 @@ struct WatchHarness : ListeningEngine {
     for (NodeIndex node = 0; node < 3; ++node)
       CHECK(answer(node, shown, now) == tracking_on(100 + static_cast<int>(node)) + arming);
   }
-  /// The node reports a change and shows this when it is read again.
+  /// The node reports a change and shows this when it is read again. Ends when the watch has read all that changed.
   void change(NodeIndex node, const Shows& shown, Time now) {
     engine.answered(listener(node), push("key"), now);
+    const Time settled = now + times.until_others;
     std::string last;
-    for (std::string sent; engine.on_time(now), !(sent = answer(node, shown, now)).empty();) last = sent;
+    for (std::string sent; engine.on_time(settled), !(sent = answer(node, shown, settled)).empty();)
+      last = sent;
     CHECK((last == arming || last == arming_both));
   }
 
@@ -124,11 +128,12 @@ TEST_CASE("a_watch_reads_a_node_again_when_its_counter_was_raised") {
   watch.arm({}, at(1ms));
   for (const NodeIndex node : {0U, 1U}) watch.change(node, {"one", "7"}, at(2ms));
   CHECK(watch.reports == Reports{{}, {"one", 7}});
-  CHECK(watch.answer(0, {"one", "7"}, at(3ms)) == arming_both);  // the third node shows something else
+  watch.engine.on_time(at(80ms));  // the third node does not answer
+  for (const NodeIndex node : {0U, 1U}) CHECK(watch.answer(node, {"one", "7"}, at(80ms)) == arming_both);
   for (const NodeIndex node : {0U, 1U}) {
-    watch.engine.answered(watch.listener(node), push("redlock:f:{key}"), at(4ms));
-    watch.engine.on_time(at(4ms));
-    CHECK(watch.answer(node, {"one", "8"}, at(4ms)) == arming_both);
+    watch.engine.answered(watch.listener(node), push("redlock:f:{key}"), at(90ms));
+    watch.engine.on_time(at(90ms) + times.settling);
+    CHECK(watch.answer(node, {"one", "8"}, at(98ms)) == arming_both);
   }
   CHECK(watch.reports == Reports{{}, {"one", 7}, {"one", 8}});
 }
@@ -137,10 +142,53 @@ TEST_CASE("a_watch_does_not_arm_the_counter_if_all_nodes_show_the_same_holder_wi
   WatchHarness watch;
   watch.arm({}, at(1ms));
   for (const NodeIndex node : {0U, 1U, 2U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
-  watch.engine.on_time(at(2ms));
-  for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {"one", "7"}, at(3ms)) == arming);
-  watch.engine.on_time(at(4ms));
+  watch.engine.on_time(at(2ms) + times.until_others);
+  for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {"one", "7"}, at(35ms)) == arming);
+  watch.engine.on_time(at(36ms));
   CHECK(watch.is_quiet());
+}
+
+// The next holder mostly gets the lock right after the last one has left.
+TEST_CASE("a_watch_reads_a_majority_of_the_nodes_once_when_a_holder_follows_another") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  for (const NodeIndex node : {2U, 1U, 0U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+  watch.engine.on_time(at(8ms));
+  CHECK(watch.is_quiet());
+  CHECK(watch.engine.background_timer() == at(2ms) + times.settling);
+  watch.engine.on_time(at(9ms));
+  for (const NodeIndex node : {0U, 1U}) CHECK(watch.answer(node, {"two", "8"}, at(10ms)) == arming);
+  CHECK(watch.reports == Reports{{"one", 7}, {"two", 8}});
+  watch.engine.on_time(at(11ms));
+  CHECK(watch.is_quiet());
+  CHECK(watch.engine.background_timer() == at(2ms) + times.until_others);
+  watch.engine.on_time(at(34ms));
+  CHECK(watch.answer(2, {"two", "8"}, at(35ms)) == arming);
+}
+
+TEST_CASE("a_watch_reads_the_other_nodes_at_once_if_the_majority_leaves_the_holder_or_its_token_open") {
+  const bool is_holder_open = GENERATE(true, false);
+  CAPTURE(is_holder_open);
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+  watch.engine.on_time(at(9ms));
+  watch.answer(0, {"two", "8"}, at(10ms));
+  watch.answer(1, {is_holder_open ? "one" : "two", "7"}, at(10ms));
+  watch.engine.on_time(at(10ms));
+  CHECK(watch.answer(2, {"two", "8"}, at(11ms)) == arming);
+  CHECK(watch.reports.back() == Holding{"two", 8});
+}
+
+TEST_CASE("a_watch_reads_the_other_nodes_although_one_of_the_majority_does_not_answer") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  for (const NodeIndex node : {0U, 1U, 2U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+  watch.engine.on_time(at(9ms));
+  watch.answer(0, {"two", "8"}, at(10ms));
+  watch.engine.on_time(at(34ms));
+  CHECK(watch.answer(2, {"two", "8"}, at(35ms)) == arming);
+  CHECK(watch.reports == Reports{{"one", 7}, {"two", 8}});
 }
 
 TEST_CASE("a_lock_that_is_kept_again_is_reported_at_once") {
@@ -182,13 +230,13 @@ TEST_CASE("a_watch_does_not_believe_a_reply_that_was_overtaken_by_the_report_of_
   watch.arm({"one", "7"}, at(1ms));
   for (const NodeIndex node : {0U, 1U}) {
     watch.engine.answered(watch.listener(node), push("key"), at(2ms));
-    watch.engine.on_time(at(2ms));
-    watch.engine.answered(watch.listener(node), push("key"), at(3ms));
-    watch.engine.on_time(at(3ms));
+    watch.engine.on_time(at(9ms));
+    watch.engine.answered(watch.listener(node), push("key"), at(10ms));
+    watch.engine.on_time(at(17ms));
     const std::string& expected = node == 0 ? arming : arming_both;
-    CHECK(watch.answer(node, {"two", "8"}, at(4ms)) == expected);  // one read at a time
-    watch.engine.on_time(at(4ms));
-    CHECK(watch.answer(node, {"three", "9"}, at(5ms)) == expected);
+    CHECK(watch.answer(node, {"two", "8"}, at(18ms)) == expected);  // one read at a time
+    watch.engine.on_time(at(18ms));
+    CHECK(watch.answer(node, {"three", "9"}, at(19ms)) == expected);
   }
   CHECK(watch.reports == Reports{{"one", 7}, {"three", 9}});
 }
@@ -404,14 +452,15 @@ TEST_CASE("an_owner_that_has_left_is_reported_again_only_if_it_still_has_the_loc
   watch.engine.on_time(at(2ms));
   CHECK(watch.answer(2, {}, at(2ms)) == arming);  // the grant has not arrived there
   watch.change(0, {}, at(3ms));                   // but the release has here
+  CHECK(watch.answer(1, {"one", "7"}, at(35ms)) == arming_both);
   CHECK(watch.reports == Reports{{}, {"one", 7}, {}});
   watch.change(2, {"one", "7"}, at(4ms));
   CHECK(watch.reports.size() == 3);
   if (!is_back)
     for (const NodeIndex node : {1U, 2U}) watch.change(node, {}, at(5ms));
-  CHECK(watch.engine.timer() <= at(253ms));
-  watch.engine.on_time(at(253ms));
+  CHECK(watch.engine.timer() <= at(290ms));
+  watch.engine.on_time(at(290ms));
   for (const NodeIndex node : {0U, 1U, 2U})
-    watch.answer(node, {is_back && node > 0 ? "one" : "", "7"}, at(254ms));
+    watch.answer(node, {is_back && node > 0 ? "one" : "", "7"}, at(291ms));
   CHECK(watch.reports == (is_back ? Reports{{}, {"one", 7}, {}, {"one", 7}} : Reports{{}, {"one", 7}, {}}));
 }

@@ -30,9 +30,9 @@ namespace redlock::inline v1::core {
 /// The index of one of the client's connections: see `Engine::connections`.
 using ConnectionIndex = std::size_t;
 
-/// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client decides
-/// all in here; the shell moves bytes and runs one timer. An operation waits for connections that are being made for the first
-/// time (`Readiness`); its validity counts from then. Not thread safe: call everything under the client's mutex.
+/// Passes commands from the operations to the sessions, replies to the operations, and the time to both. The client
+/// decides all in here; the shell moves bytes and runs one timer. An operation waits for connections that are being made
+/// for the first time (`Readiness`); its validity counts from then. Call everything under the client's mutex.
 class Engine final : public Outbox {
  public:
   /// `observer`: receives events during the calls below; may be null. `member`: the client's name in lines (`Lines`).
@@ -129,8 +129,7 @@ class Engine final : public Outbox {
       if (nodes_.session(node).on_time(now)) changed(node, now);
     if (nodes_.on_guard_time()) start_waiting(now);
     if (now >= operations_.timer())
-      operations_.on_time(now, *this,
-                          [this, now](const Ref<Operation>& operation) { advance(operation, now); });
+      operations_.on_time(now, *this, [&](const auto& operation) { advance(operation, now); });
     for (const auto& [due, lease] : renewals_.take_due(now))
       submit(Ref<Operation>{new Extension{lease, nodes(), due}});
     listeners_.on_time(now);
@@ -160,6 +159,10 @@ class Engine final : public Outbox {
   [[nodiscard]] Time background_timer() const noexcept {
     return std::min({renewals_.timer(), listeners_.timer(), key_watcher_.timer(), holder_watches_.timer(),
                      nodes_.background_timer(), line_nodes_.lines().timer()});
+  }
+  /// Until `background_timer`, what listeners receive changes nothing.
+  [[nodiscard]] bool may_ignore_listeners() const noexcept {
+    return holder_watches_.let_settle() && watched() == 0 && line_nodes_.lines().empty();
   }
   /// While these are in force, the end of a connection must be noticed soon, to mark the node. Null without a guard.
   [[nodiscard]] HeldLeases* held_leases() noexcept { return nodes_.held_leases(); }
@@ -218,7 +221,6 @@ class Engine final : public Outbox {
     if (const auto slot = session.answered(reply, now)) return deliver(node, *slot, reply, now);
     if (session.state() != before) changed(node, now);
   }
-  /// Does what follows from the event for calls that stand in line.
   void advance_lines(Time now) {
     if (now >= line_nodes_.lines().timer()) line_nodes_.lines().advance(now, *this);
   }
@@ -240,8 +242,8 @@ class Engine final : public Outbox {
   /// The listener follows only when the server has accepted the new login, because its connection has to be replaced.
   void tell_listener_of_login(NodeIndex node, Time now) {
     Session& session = nodes_.session(node);
-    if (session.ready() && session.login().is_accepted())
-      listeners_.log_in(node, session.login().credentials(), now);
+    if (!session.ready() || !session.login().is_accepted()) return;
+    listeners_.log_in(node, session.login().credentials(), now);
   }
 
   /// Releases the remaining copies of leases that were found lost, on all nodes.
@@ -250,7 +252,6 @@ class Engine final : public Outbox {
       submit(Ref<Operation>{new ReleaseOperation{lease, nodes()}});
   }
 
-  /// A session has become ready or has failed.
   void changed(NodeIndex node, Time now) {
     const Session& session = nodes_.session(node);
     if (const NodeIndex second = nodes_.refuse_second_name(node); second != node) failed(second, now);
@@ -276,7 +277,6 @@ class Engine final : public Outbox {
     for (const Ref<Operation>& operation : operations_.all()) advance(operation, now);
   }
 
-  /// Starts the operation if enough nodes are ready.
   void advance(const Ref<Operation>& operation, Time now) {
     if (!OperationList::was_started(*operation) && !operation->done()) {
       const Time start_at = nodes_.start_time(*operation, OperationList::submitted_at(*operation));

@@ -26,10 +26,20 @@
 
 namespace redlock::inline v1::core {
 
+/// How long a watch waits after the first report of a change before it reads the nodes: a majority of them, and the others.
+struct WatchTimes {
+  Span settling = std::chrono::milliseconds{7};
+  Span until_others = settling + std::chrono::milliseconds{25};
+};
+
 /// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
 /// ends: servers report the end of a ttl late. Reports who has the lock whenever a majority shows somebody else, or another
 /// token. So it may skip a holder, but it ends at the last one. A holder who has left is not reported again within a quarter
 /// of a second: where a release overtakes a late grant, the nodes show it once more.
+///
+/// After the first report of a change it lets the nodes settle for 7 ms, as the next holder mostly gets the lock right after
+/// the last one has left: one read of each node then shows both, and the reads of many watches do not delay the next holder.
+/// It reads a majority first, and the others 25 ms later unless they decide something.
 ///
 /// The second round of an acquisition may change the counter on a node and nothing else. So unless all nodes show the same
 /// holder with the same counter, it reads those that show the holder once more, and arms their counters as well.
@@ -48,10 +58,11 @@ class HolderWatch final : public Operation {
   /// Called under the client's mutex.
   using Report = std::function<void(const Holding&)>;
 
-  HolderWatch(std::string key, std::size_t nodes, Report report)
+  HolderWatch(std::string key, std::size_t nodes, Report report, const WatchTimes& times = {})
       : key_{std::move(key)},
         counter_key_{counter_key(key_)},
         report_{std::move(report)},
+        times_{times},
         tally_{nodes},
         nodes_(nodes) {}
 
@@ -59,11 +70,16 @@ class HolderWatch final : public Operation {
 
   [[nodiscard]] bool reads(std::string_view key) const noexcept { return key == key_ || key == counter_key_; }
   /// What the node has shown does not count any more.
-  void changed(NodeIndex node) {
-    nodes_[node].has_changed = true;
-    nodes_[node].read_at = Time{};
-    tally_.mark(node, Tally::Mark::pending);
+  void changed(NodeIndex node) { changed(node, Time{}); }
+  /// The node has reported that the key was changed.
+  void reported(NodeIndex node, Time now) {
+    if (!lets_settle()) settles_at_ = later(now, times_.settling);
+    const bool is_of_first_majority = node < quorum(nodes_.size());
+    changed(node,
+            is_of_first_majority ? settles_at_ : later(settles_at_, times_.until_others - times_.settling));
   }
+  /// Nodes have reported changes and are about to be read.
+  [[nodiscard]] bool lets_settle() const noexcept { return settles_at_ != never; }
   /// This client has written the key, which must be armed again.
   void written(NodeIndex node) noexcept {
     nodes_[node].is_written = nodes_[node].is_stale = true;
@@ -81,9 +97,10 @@ class HolderWatch final : public Operation {
     if (now >= compare_at_) compare_counters();
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (is_due(listeners, node, now)) nodes_[node].read_at = now + read(node, random, outbox);
+    if (now >= settles_at_) settles_at_ = never;
   }
   [[nodiscard]] Time timer(const Listeners& listeners) const noexcept {
-    Time first = compare_at_;
+    Time first = std::min(compare_at_, settles_at_);
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
       if (can_read(listeners, node)) first = std::min(first, nodes_[node].read_at);
     return first;
@@ -115,8 +132,8 @@ class HolderWatch final : public Operation {
         note(node, reply, now, outbox);
         report(now);
         // Mostly the other nodes are about to answer, and then all agree.
-        if (std::ranges::none_of(nodes_, &Node::is_asked)) return compare_counters();
-        compare_at_ = std::min(compare_at_, later(now, shortest_pause));
+        if (!is_any_to_answer()) return compare_counters();
+        compare_at_ = std::min(compare_at_, later(now, times_.until_others + shortest_pause));
     }
   }
 
@@ -149,6 +166,17 @@ class HolderWatch final : public Operation {
     return can_read(listeners, node) && nodes_[node].read_at <= now;
   }
 
+  /// A node is being read, or about to be.
+  [[nodiscard]] bool is_any_to_answer() const noexcept {
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (nodes_[node].is_asked || (nodes_[node].has_changed && listeners_->is_connected(node))) return true;
+    return false;
+  }
+  void changed(NodeIndex node, Time read_at) {
+    nodes_[node].has_changed = true;
+    nodes_[node].read_at = read_at;
+    tally_.mark(node, Tally::Mark::pending);
+  }
   /// Returns after what time to read the node again.
   Span read(NodeIndex node, std::uint64_t& random, Outbox& outbox) {
     const std::string value = read_owner_command(key_);
@@ -192,6 +220,7 @@ class HolderWatch final : public Operation {
   void report(Time now) {
     std::optional<Holding> seen = holding_in(tally_);
     if (seen && !seen->owner) seen = holding_in(without_stale());
+    if (!seen || is_token_open(*seen)) read_others_now(now);
     if (!seen) return;
     const bool is_new = !last_ || seen->owner != last_->owner;
     const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
@@ -230,6 +259,19 @@ class HolderWatch final : public Operation {
   void read_all_at(Time when) {
     for (Node& node : nodes_) node.read_at = std::min(node.read_at, when);
   }
+  /// The nodes show different counters beside this owner, and none of them a majority.
+  [[nodiscard]] bool is_token_open(const Holding& seen) const {
+    if (!seen.owner || seen.token != 0) return false;
+    for (NodeIndex node = 0; node < nodes_.size(); ++node)
+      if (tally_.is(node, Tally::Mark::no) && tally_[node].counter) return true;
+    return false;
+  }
+  /// The nodes that have answered leave the holder or its token open, so the others decide.
+  void read_others_now(Time now) {
+    if (lets_settle() || std::ranges::any_of(nodes_, &Node::is_asked)) return;
+    for (Node& node : nodes_)
+      if (node.has_changed) node.read_at = std::min(node.read_at, now);
+  }
   /// Nodes that show something else may have shown it before this owner got the lock. Together with nodes that this owner
   /// has left since, they would say that it has left a majority.
   void read_others(const std::string& reported) {
@@ -242,12 +284,14 @@ class HolderWatch final : public Operation {
   const std::string key_;
   const std::string counter_key_;
   const Report report_;
+  const WatchTimes times_;
   Listeners* listeners_ = nullptr;  // set before the first read
   Tally tally_;
   std::vector<Node> nodes_;
   std::optional<Holding> last_;      // reported
   std::optional<std::string> left_;  // the owner that was reported before
   Time back_at_{};                   // it is reported again if it has the lock then
+  Time settles_at_ = never;          // when nodes are read that have reported a change
   Time compare_at_ = never;          // whether all nodes show the same counter
 };
 

@@ -49,6 +49,10 @@ class HolderWatches final : Watcher {
     for (const Ref<HolderWatch>& watch : all_) first = std::min(first, watch->timer(listeners_));
     return first;
   }
+  /// A watch is about to read what has changed.
+  [[nodiscard]] bool let_settle() const noexcept {
+    return std::ranges::any_of(all_, [](const Ref<HolderWatch>& watch) { return watch->lets_settle(); });
+  }
   /// Call only after reading every readable connection.
   void on_time(Time now, Outbox& outbox) {
     if (now < timer()) return;
@@ -57,9 +61,9 @@ class HolderWatches final : Watcher {
   }
 
  private:
-  void key_changed(NodeIndex node, std::string_view key, Time) override {
+  void key_changed(NodeIndex node, std::string_view key, Time now) override {
     for (const Ref<HolderWatch>& watch : all_)
-      if (watch->reads(key)) watch->changed(node);
+      if (watch->reads(key)) watch->reported(node, now);
   }
   void all_keys_changed(NodeIndex node, Time) override {
     for (const Ref<HolderWatch>& watch : all_) watch->changed(node);
