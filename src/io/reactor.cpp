@@ -336,7 +336,7 @@ void Reactor::run_background(Lock& lock) {
     // A driving caller schedules the background when it leaves, and reads the sockets itself.
     const Time wake_at = heard ? now + socket_pause : core::never;
     background_.arm(driver_ ? wake_at : engine_.background_timer());
-    const bool may_ignore = heard || (engine_.may_ignore_listeners() && !is_lease_in_force(now));
+    const bool may_ignore = heard || (!driver_ && engine_.may_ignore_listeners() && !is_lease_in_force(now));
     heard = sleep_in_background(lock, may_ignore ? Sockets::ignored : Sockets::polled);
   }
 }

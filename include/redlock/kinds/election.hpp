@@ -87,8 +87,8 @@ class REDLOCK_EXPORT Election {
   /// Calls `callback` with the leader, or none, as soon as a majority of the nodes has shown who it is, and then each time
   /// that a majority shows another one: also if the same candidate leads anew, with a new lease. It may skip a leader
   /// who was there only briefly, but ends with the last one. Contradictory words of a minority are never reported, and
-  /// nothing is while too few nodes answer. A resigned leader is reported after a round trip and 7 ms, in which the
-  /// next one mostly follows; one that died, when its ttl is over.
+  /// nothing is while too few nodes answer. A resigned leader, and mostly at once the next one instead, is reported
+  /// after a round trip and 7 ms, while a node hangs after 32 ms; one that died, when its ttl is over.
   ///
   /// The callback runs on one of the client's threads, one call at a time, as `LockOptions::on_lost` does: under no mutex, so
   /// it may use the client, campaign and destroy the observation; while it blocks, newer leaders replace each other, and

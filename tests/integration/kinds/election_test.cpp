@@ -135,6 +135,36 @@ TEST_CASE("a_candidate_may_observe_its_own_election_over_the_same_client") {
   CHECK(told.all().size() == 7);
 }
 
+// A call reads the reports of changes itself, and leaves the next ones to the background.
+TEST_CASE("an_observer_hears_of_a_leader_soon_after_a_call_of_its_client_has_read_the_reports_before") {
+  LocalNodes nodes{3};
+  Redlock leading{endpoints(nodes)};
+  Election a{leading, "cron", "a", {.ttl = 60s}};
+  Redlock observing{endpoints(nodes), {.node_timeout = 2s}};  // without reports it looks every five seconds
+  Election observer{observing, "cron"};
+  Told told;
+  const Observation observation = told.observe(observer);
+  for (int term = 0; term < 20; ++term) {
+    CAPTURE(term);
+    Lease lease = a.campaign().value();
+    REQUIRE(told.ends_with(leader_by("a", lease)));
+    {
+      std::jthread calls{[&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) static_cast<void>(observing.inspect("something else"));
+      }};
+      std::this_thread::sleep_for(3ms);
+      lease.release();
+      std::this_thread::sleep_for(6ms + term % 6 * 1ms);  // about until the observer reads the nodes
+    }
+    const Clock::time_point asked = Clock::now();
+    lease = a.campaign().value();
+    REQUIRE(told.ends_with(leader_by("a", lease)));
+    CHECK(told.at() - asked < 800ms);
+    lease.release();
+    REQUIRE(told.ends_with(std::nullopt));
+  }
+}
+
 TEST_CASE("a_campaign_ends_when_its_stop_is_requested") {
   Fixture f;
   const Lease lease = f.a.try_campaign().value();

@@ -207,7 +207,7 @@ inline constexpr std::string_view semaphore = "r";
 
 /// How long watches wait: a tenth of the library's times, as the ttls are short as well.
 inline constexpr core::WatchTimes watch_times{.settling = std::chrono::microseconds{700},
-                                              .until_others = std::chrono::microseconds{3200}};
+                                              .before_others = std::chrono::microseconds{2500}};
 
 /// The lock that clients watch, if they watch any.
 [[nodiscard]] inline int watched_lock(const Schedule& schedule) { return schedule.resources - 1; }

@@ -320,7 +320,6 @@ void World::lease_prolonged(Judge::LeaseIndex lease) {
   const Client& client = clients_[static_cast<std::size_t>(held.client)];
   const Instant end = client.clock.when(held.deadline) - 1;
   if (end <= now_) return;
-  if (held.resource == watched_lock(schedule_)) watched_touched_at_ = now_;
   post(end, Due::Kind::deadline, static_cast<int>(lease));
   post(end + 2 * microsecond, Due::Kind::overdue, static_cast<int>(lease), 0, client.life);
   if (judges_watches(held)) post(now_ + time_to_see(), Due::Kind::must_know_holder, static_cast<int>(lease));
@@ -334,12 +333,14 @@ bool World::judges_watches(const Judge::Lease& lease) const {
 
 Instant World::time_to_hear() const { return 8 * longest_way(schedule_) + 10 * millisecond; }
 
-Instant World::time_to_see() const { return time_to_hear() + watch_times.until_others.count(); }
+Instant World::time_to_see() const {
+  return time_to_hear() + (watch_times.settling + watch_times.before_others).count();
+}
 
 /// A client that watches reads each node at least every five seconds.
 Instant World::time_to_read_all() const { return 10 * second + longest_refusal(schedule_) + extra_life_; }
 
-/// While others ask the holder again and again, or it extends its lease again and again, a distant client may hear that the key was touched before each of its reads is
+/// While others ask the holder again and again, a distant client may hear that the key was touched before each of its reads is
 /// answered.
 void World::check_holder_is_known(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);

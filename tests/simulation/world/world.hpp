@@ -272,7 +272,7 @@ class World final : private Surroundings {
   Instant extra_life_ = 0;  // of copies: total time by which clocks were set back
   bool is_open_ = true;
   Instant watched_changed_at_ = 0;  // a node's copies of the watched lock
-  Instant watched_touched_at_ = 0;  // they were touched by a request to their holder, or extended
+  Instant watched_touched_at_ = 0;  // they were touched by a request to their holder
   bool all_listen_ = true;          // no node has reported so many changes that a client stops listening
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;

@@ -72,7 +72,7 @@ struct WatchHarness : ListeningEngine {
   /// The node reports a change and shows this when it is read again. Ends when the watch has read all that changed.
   void change(NodeIndex node, const Shows& shown, Time now) {
     engine.answered(listener(node), push("key"), now);
-    const Time settled = now + times.until_others;
+    const Time settled = now + times.settling + times.before_others;
     std::string last;
     for (std::string sent; engine.on_time(settled), !(sent = answer(node, shown, settled)).empty();)
       last = sent;
@@ -142,10 +142,24 @@ TEST_CASE("a_watch_does_not_arm_the_counter_if_all_nodes_show_the_same_holder_wi
   WatchHarness watch;
   watch.arm({}, at(1ms));
   for (const NodeIndex node : {0U, 1U, 2U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
-  watch.engine.on_time(at(2ms) + times.until_others);
+  watch.engine.on_time(at(2ms) + times.settling + times.before_others);
   for (const NodeIndex node : {0U, 1U, 2U}) CHECK(watch.answer(node, {"one", "7"}, at(35ms)) == arming);
   watch.engine.on_time(at(36ms));
   CHECK(watch.is_quiet());
+}
+
+// Other clients change the key again and again.
+TEST_CASE("a_report_does_not_put_off_a_read_that_is_due") {
+  WatchHarness watch;
+  watch.arm({"one", "7"}, at(1ms));
+  watch.engine.answered(watch.listener(2), push("key"), at(2ms));
+  for (auto now = 10ms; now < 34ms; now += 8ms) {
+    watch.engine.on_time(at(now));
+    CHECK(watch.is_quiet());
+    watch.engine.answered(watch.listener(2), push("key"), at(now));
+  }
+  watch.engine.on_time(at(34ms));
+  CHECK(watch.answer(2, {"one", "7"}, at(34ms)) == arming);
 }
 
 // The next holder mostly gets the lock right after the last one has left.
@@ -161,7 +175,7 @@ TEST_CASE("a_watch_reads_a_majority_of_the_nodes_once_when_a_holder_follows_anot
   CHECK(watch.reports == Reports{{"one", 7}, {"two", 8}});
   watch.engine.on_time(at(11ms));
   CHECK(watch.is_quiet());
-  CHECK(watch.engine.background_timer() == at(2ms) + times.until_others);
+  CHECK(watch.engine.background_timer() == at(2ms) + times.settling + times.before_others);
   watch.engine.on_time(at(34ms));
   CHECK(watch.answer(2, {"two", "8"}, at(35ms)) == arming);
 }
@@ -246,13 +260,14 @@ TEST_CASE("a_watch_learns_the_token_of_a_holder_from_a_node_whose_replies_are_al
   WatchHarness watch;
   watch.arm({}, at(1ms));
   watch.change(0, {"one", "7"}, at(2ms));
-  watch.change(1, {"one", "8"}, at(2ms));
-  for (auto now = 3ms; now < 5ms; ++now) {
+  watch.change(1, {"one", "8"}, at(40ms));
+  CHECK(watch.reports == Reports{{}, {"one", 0}});
+  watch.answer(2, {}, at(73ms));
+  for (auto now = 80ms; now < 200ms; now += 40ms) {
     watch.engine.answered(watch.listener(2), push("key"), at(now));
-    watch.engine.on_time(at(now));
-    watch.engine.answered(watch.listener(2), push("key"), at(now));
-    watch.answer(2, {"one", "8"}, at(now));
-    watch.engine.on_time(at(now));
+    watch.engine.on_time(at(now) + times.settling + times.before_others);
+    watch.engine.answered(watch.listener(2), push("key"), at(now + 35ms));
+    watch.answer(2, {"one", "8"}, at(now + 35ms));
   }
   CHECK(watch.reports == Reports{{}, {"one", 0}, {"one", 8}});
 }
@@ -293,11 +308,9 @@ TEST_CASE("a_watch_reads_a_key_again_that_this_client_writes") {
 TEST_CASE("a_watch_learns_of_a_holder_while_this_client_writes_the_key_before_each_reply") {
   WatchHarness watch;
   watch.arm({}, at(1ms));
-  for (const NodeIndex node : {0U, 1U}) {
-    watch.engine.answered(watch.listener(node), push("key"), at(2ms));
-    watch.engine.on_time(at(2ms));
-  }
-  for (auto now = 3ms; now < 6ms; ++now) {
+  for (const NodeIndex node : {0U, 1U}) watch.engine.answered(watch.listener(node), push("key"), at(2ms));
+  watch.engine.on_time(at(9ms));
+  for (auto now = 10ms; now < 13ms; ++now) {
     watch.write_key(at(now));
     for (const NodeIndex node : {0U, 1U, 2U}) watch.answer(node, {"one", "7"}, at(now));
     watch.engine.on_time(at(now));

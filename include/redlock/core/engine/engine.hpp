@@ -160,7 +160,7 @@ class Engine final : public Outbox {
     return std::min({renewals_.timer(), listeners_.timer(), key_watcher_.timer(), holder_watches_.timer(),
                      nodes_.background_timer(), line_nodes_.lines().timer()});
   }
-  /// Until `background_timer`, what listeners receive changes nothing.
+  /// Listeners may stay unread until `background_timer`, in a few ms: a watch of a holder is about to read the nodes anyway.
   [[nodiscard]] bool may_ignore_listeners() const noexcept {
     return holder_watches_.let_settle() && watched() == 0 && line_nodes_.lines().empty();
   }

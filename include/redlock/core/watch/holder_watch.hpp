@@ -26,10 +26,10 @@
 
 namespace redlock::inline v1::core {
 
-/// How long a watch waits after the first report of a change before it reads the nodes: a majority of them, and the others.
+/// How long a watch waits before it reads nodes that have reported a change.
 struct WatchTimes {
-  Span settling = std::chrono::milliseconds{7};
-  Span until_others = settling + std::chrono::milliseconds{25};
+  Span settling = std::chrono::milliseconds{7};        // after the first report, before it reads a majority
+  Span before_others = std::chrono::milliseconds{25};  // after that, before it reads the others
 };
 
 /// Reads a lock's key on every node, which also arms it there (`Listeners`), and again when it was changed or when its ttl
@@ -39,7 +39,7 @@ struct WatchTimes {
 ///
 /// After the first report of a change it lets the nodes settle for 7 ms, as the next holder mostly gets the lock right after
 /// the last one has left: one read of each node then shows both, and the reads of many watches do not delay the next holder.
-/// It reads a majority first, and the others 25 ms later unless they decide something.
+/// It reads a majority first, and the others 25 ms later, or at once if they are needed to decide.
 ///
 /// The second round of an acquisition may change the counter on a node and nothing else. So unless all nodes show the same
 /// holder with the same counter, it reads those that show the holder once more, and arms their counters as well.
@@ -71,12 +71,12 @@ class HolderWatch final : public Operation {
   [[nodiscard]] bool reads(std::string_view key) const noexcept { return key == key_ || key == counter_key_; }
   /// What the node has shown does not count any more.
   void changed(NodeIndex node) { changed(node, Time{}); }
-  /// The node has reported that the key was changed.
+  /// The node has reported that the key was changed. A read that is due already shows that change as well.
   void reported(NodeIndex node, Time now) {
+    const Node& read = nodes_[node];
     if (!lets_settle()) settles_at_ = later(now, times_.settling);
-    const bool is_of_first_majority = node < quorum(nodes_.size());
-    changed(node,
-            is_of_first_majority ? settles_at_ : later(settles_at_, times_.until_others - times_.settling));
+    const Time due = node < quorum(nodes_.size()) ? settles_at_ : later(settles_at_, times_.before_others);
+    changed(node, read.has_changed && !read.is_asked ? std::min(read.read_at, due) : due);
   }
   /// Nodes have reported changes and are about to be read.
   [[nodiscard]] bool lets_settle() const noexcept { return settles_at_ != never; }
@@ -133,7 +133,7 @@ class HolderWatch final : public Operation {
         report(now);
         // Mostly the other nodes are about to answer, and then all agree.
         if (!is_any_to_answer()) return compare_counters();
-        compare_at_ = std::min(compare_at_, later(now, times_.until_others + shortest_pause));
+        compare_at_ = std::min(compare_at_, later(now, times_.before_others + shortest_pause));
     }
   }
 
@@ -259,12 +259,13 @@ class HolderWatch final : public Operation {
   void read_all_at(Time when) {
     for (Node& node : nodes_) node.read_at = std::min(node.read_at, when);
   }
-  /// The nodes show different counters beside this owner, and none of them a majority.
+  /// Nodes show counters beside this owner, and none of these has a majority.
   [[nodiscard]] bool is_token_open(const Holding& seen) const {
-    if (!seen.owner || seen.token != 0) return false;
+    bool is_any_shown = false;
     for (NodeIndex node = 0; node < nodes_.size(); ++node)
-      if (tally_.is(node, Tally::Mark::no) && tally_[node].counter) return true;
-    return false;
+      is_any_shown |=
+          tally_.is(node, Tally::Mark::no) && tally_[node].owner == seen.owner && tally_[node].counter;
+    return seen.owner && seen.token == 0 && is_any_shown;
   }
   /// The nodes that have answered leave the holder or its token open, so the others decide.
   void read_others_now(Time now) {
