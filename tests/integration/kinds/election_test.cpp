@@ -144,7 +144,7 @@ TEST_CASE("an_observer_hears_of_a_leader_soon_after_a_call_of_its_client_has_rea
   Election observer{observing, "cron"};
   Told told;
   const Observation observation = told.observe(observer);
-  for (int term = 0; term < 20; ++term) {
+  for (int term = 0; term < 40; ++term) {
     CAPTURE(term);
     Lease lease = a.campaign().value();
     REQUIRE(told.ends_with(leader_by("a", lease)));
