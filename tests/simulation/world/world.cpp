@@ -333,6 +333,7 @@ bool World::judges_watches(const Judge::Lease& lease) const {
 
 Instant World::time_to_hear() const { return 8 * longest_way(schedule_) + 10 * millisecond; }
 
+/// A client that watches reads the last nodes so long after the first report of a change.
 Instant World::time_to_see() const {
   return time_to_hear() + (watch_times.settling + watch_times.before_others).count();
 }

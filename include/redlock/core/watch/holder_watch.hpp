@@ -220,7 +220,7 @@ class HolderWatch final : public Operation {
   void report(Time now) {
     std::optional<Holding> seen = holding_in(tally_);
     if (seen && !seen->owner) seen = holding_in(without_stale());
-    if (!seen || is_token_open(*seen)) read_others_now(now);
+    if (!seen || is_token_open(*seen)) read_rest_now(now);
     if (!seen) return;
     const bool is_new = !last_ || seen->owner != last_->owner;
     const bool has_token = last_ && seen->token != 0 && seen->token != last_->token;
@@ -267,8 +267,8 @@ class HolderWatch final : public Operation {
           tally_.is(node, Tally::Mark::no) && tally_[node].owner == seen.owner && tally_[node].counter;
     return seen.owner && seen.token == 0 && is_any_shown;
   }
-  /// The nodes that have answered leave the holder or its token open, so the others decide.
-  void read_others_now(Time now) {
+  /// The nodes that have answered leave the holder or its token open, so those decide that are to be read later.
+  void read_rest_now(Time now) {
     if (lets_settle() || std::ranges::any_of(nodes_, &Node::is_asked)) return;
     for (Node& node : nodes_)
       if (node.has_changed) node.read_at = std::min(node.read_at, now);
