@@ -1,9 +1,12 @@
 #include "chaos/field/crew.hpp"
 
-#include <sys/wait.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -17,16 +20,36 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Whether it is a child of `parent`: only then does the number still mean that process.
-bool is_child(pid_t child, pid_t parent) {
-  std::ifstream file{"/proc/" + std::to_string(child) + "/stat"};
+/// What /proc says of a process.
+struct Process {
+  std::string name;
+  pid_t parent = 0;
+};
+std::optional<Process> look_up(pid_t pid) {
+  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
   const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  const std::size_t name_begin = text.find('(');
   const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return false;
+  if (name_end == std::string::npos) return std::nullopt;
+  Process found{text.substr(name_begin + 1, name_end - name_begin - 1)};
   std::istringstream rest{text.substr(name_end + 1)};
   std::string state;
-  pid_t found = 0;
-  return rest >> state >> found && found == parent;
+  rest >> state >> found.parent;
+  return found;
+}
+
+/// The child of that name; 0 if there is none.
+pid_t child_of(pid_t parent, std::string_view name) {
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    const auto process = pid > 0 ? look_up(pid) : std::nullopt;
+    if (process && process->parent == parent && process->name == name) return pid;
+  }
+  return 0;
+}
+
+void send_signal(const detail::Descriptor& process, int number) {
+  ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
 std::string end_of_file(const std::string& path) {
@@ -48,7 +71,7 @@ Crew::Crew(CrewOrders orders, const testing::detail::ProcessGroup& group)
 
 std::string Crew::log_of(int client) const { return orders_.folder + "/client-" + std::to_string(client); }
 std::string Crew::said_by(int client) const { return log_of(client) + ".said"; }
-std::string Crew::victim_file(int client) const { return log_of(client) + ".victim"; }
+std::string Crew::run_file(int client) const { return log_of(client) + ".run"; }
 
 void Crew::start(int client) {
   Member& started = member(client);
@@ -59,7 +82,7 @@ void Crew::start(int client) {
                     clock_file_variable + ("=" + log_of(client)) + ".clock", orders_.program, "--role",
                     std::to_string(static_cast<int>(orders_.roles[static_cast<std::size_t>(client)])),
                     "--seed=" + std::to_string(seed), "--log=" + log_of(client), "--folder=" + orders_.folder,
-                    "--tool=" + orders_.tool, "--victim=" + victim_file(client)},
+                    "--tool=" + orders_.tool, "--run-file=" + run_file(client)},
       .output = said_by(client),
       .group = group_};
   auto& words = launch.arguments;
@@ -72,30 +95,35 @@ void Crew::start(int client) {
   started.pid = testing::detail::launch(launch);
 }
 
-/// The process that a fault of this client concerns; 0 if there is none at the moment.
-pid_t Crew::victim_of(int client) const {
-  const Member& of = members_[static_cast<std::size_t>(client)];
-  if (orders_.roles[static_cast<std::size_t>(client)] != Role::running) return of.pid;
-  pid_t victim = 0;
-  std::ifstream{victim_file(client)} >> victim;
-  return victim > 0 && is_child(victim, of.pid) ? victim : 0;
+/// The process that the fault concerns; 0 if there is none at the moment.
+pid_t Crew::victim_of(const Fault& fault) const {
+  const pid_t client = process_of(fault.target);
+  if (orders_.roles[static_cast<std::size_t>(fault.target)] != Role::running) return client;
+  pid_t run = 0;
+  std::ifstream{run_file(fault.target)} >> run;
+  const auto found = look_up(run);
+  if (!found || found->parent != client) return 0;  // the number is that of another process by now
+  switch (fault.part) {
+    case Part::watchdog:
+      return child_of(run, "redlock-guard");
+    case Part::command:
+      return child_of(run, std::filesystem::path{orders_.program}.filename().c_str());
+    case Part::run:
+      break;
+  }
+  return run;
 }
 
 void Crew::begin(const Fault& fault) {
   Member& of = member(fault.target);
-  const pid_t victim = victim_of(fault.target);
-  switch (fault.kind) {
-    case Kind::client_stop:
-      of.victim = victim;
-      if (victim > 0) ::kill(victim, SIGSTOP);
-      return;
-    case Kind::client_kill:
-      if (victim > 0) ::kill(victim, SIGKILL);
-      if (victim == of.pid) testing::detail::reap(std::exchange(of.pid, 0));
-      return;
-    default:
-      return clocks_[static_cast<std::size_t>(fault.target)].set(milliseconds{fault.amount});
-  }
+  if (fault.kind == Kind::client_clock)
+    return clocks_[static_cast<std::size_t>(fault.target)].set(milliseconds{fault.amount});
+  const pid_t victim = victim_of(fault);
+  detail::Descriptor process{victim > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, victim, 0)) : -1};
+  if (!process) return;
+  send_signal(process, fault.kind == Kind::client_stop ? SIGSTOP : SIGKILL);
+  if (fault.kind == Kind::client_stop) of.stopped = std::move(process);
+  if (fault.kind == Kind::client_kill && victim == of.pid) testing::detail::reap(std::exchange(of.pid, 0));
 }
 
 void Crew::end(const Fault& fault) {
@@ -112,8 +140,8 @@ void Crew::end(const Fault& fault) {
 }
 
 void Crew::resume(Member& of) {
-  if (of.victim != 0 && (of.victim == of.pid || is_child(of.victim, of.pid))) ::kill(of.victim, SIGCONT);
-  of.victim = 0;
+  if (of.stopped) send_signal(of.stopped, SIGCONT);
+  of.stopped = {};
 }
 
 bool Crew::finish() {

@@ -12,6 +12,7 @@
 #include "chaos/judge/trace.hpp"
 #include "chaos/plan/plan.hpp"
 #include "chaos/worker/task.hpp"
+#include "os/descriptor.hpp"
 #include "testing/process_group.hpp"
 
 namespace redlock::chaos {
@@ -29,7 +30,8 @@ struct CrewOrders {
   std::vector<std::vector<std::string>> nodes;  // the addresses for each half
 };
 
-/// Client processes that are killed, stopped and started again. The victim in the role `running` is the latest `redlock run`.
+/// Client processes that are killed, stopped and started again. The victim in the role `running` is a process of the latest
+/// `redlock run`.
 /// One thread makes all calls.
 class Crew {
  public:
@@ -51,16 +53,16 @@ class Crew {
 
  private:
   struct Member {
-    pid_t pid = 0;     // 0: killed
-    pid_t victim = 0;  // stopped
+    pid_t pid = 0;               // 0: killed
+    detail::Descriptor stopped;  // its stopped process
     std::uint64_t starts = 0;
   };
   void start(int client);
-  /// Lets its victim go on if it is stopped.
+  /// Lets its process go on if one is stopped.
   void resume(Member&);
   [[nodiscard]] std::string said_by(int client) const;
-  [[nodiscard]] std::string victim_file(int client) const;
-  [[nodiscard]] pid_t victim_of(int client) const;
+  [[nodiscard]] std::string run_file(int client) const;
+  [[nodiscard]] pid_t victim_of(const Fault&) const;
   Member& member(int client) { return members_[static_cast<std::size_t>(client)]; }
 
   const CrewOrders orders_;

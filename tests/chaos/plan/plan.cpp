@@ -109,7 +109,18 @@ class Drawing {
       if ((drawn -= each.weight) <= 0) break;
     }
     const milliseconds length{random_.skewed(50, longest_fault.count())};
-    return {.kind = kind, .at = at, .length = length, .target = target, .amount = draw_amount(kind, target)};
+    return {.kind = kind,
+            .at = at,
+            .length = length,
+            .target = target,
+            .amount = draw_amount(kind, target),
+            .part = draw_part(kind, at)};
+  }
+
+  /// By the time, so that it does not change what else is drawn.
+  static Part draw_part(Kind kind, milliseconds at) {
+    const bool has_parts = kind == Kind::client_stop || kind == Kind::client_kill;
+    return has_parts ? static_cast<Part>(at.count() % 3) : Part::run;
   }
 
   int draw_amount(Kind kind, int target) {
@@ -176,7 +187,10 @@ std::string describe(const Fault& fault, int nodes) {
     case Place::client:
       break;
   }
-  return text + " of " + client_name(fault.target);
+  constexpr std::array<std::string_view, 3> parts{"", ", or of its watchdog", ", or of its command"};
+  return text.append(" of ")
+      .append(client_name(fault.target))
+      .append(parts.at(static_cast<std::size_t>(fault.part)));
 }
 
 }  // namespace redlock::chaos

@@ -55,12 +55,16 @@ enum class Place : std::uint8_t { node, link, client };
 /// Whether the node may have forgotten what it granted, and its counters.
 [[nodiscard]] bool loses_data(Kind);
 
+/// Which process of a client that starts `redlock run`. Other clients are one process.
+enum class Part : std::uint8_t { run, watchdog, command };
+
 struct Fault {
   Kind kind;
   milliseconds at;      // since the begin
   milliseconds length;  // until it is healed
   int target;           // the node, the client, or the link: half * nodes + node
   int amount = 0;
+  Part part = Part::run;
 
   bool operator==(const Fault&) const = default;
 };
@@ -106,7 +110,7 @@ struct Plan {
 [[nodiscard]] inline std::string client_name(int client) {
   return std::string{"client "} + static_cast<char>('A' + client);
 }
-/// "crash of node 1", "stall between node 2 and half 0".
+/// "crash of node 1", "stall between node 2 and half 0", "client-kill of client A, or of its watchdog".
 [[nodiscard]] std::string describe(const Fault&, int nodes);
 
 }  // namespace redlock::chaos

@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   app.add_option("--log", task.log)->required();
   app.add_option("--folder", task.folder);
   app.add_option("--tool", task.tool);
-  app.add_option("--victim", task.victim);
+  app.add_option("--run-file", task.run_file);
   app.add_option("--node", task.nodes);
   app.add_flag("--no-guard", no_guard);
   app.add_flag("--no-tokens", no_tokens);

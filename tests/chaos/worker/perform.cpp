@@ -153,12 +153,12 @@ void run_command(Holder& holder, const Task& task, std::uint64_t number) {
     add(word);
   holder.log().add(Entry::What::call, number, "job");
   const pid_t child = testing::detail::launch(launch);
-  std::ofstream{task.victim} << child;
+  std::ofstream{task.run_file} << child;
   while (!testing::detail::reap(child, WNOHANG)) {
     if (holder.stopped()) ::kill(child, SIGTERM);
     std::this_thread::sleep_for(50ms);
   }
-  std::filesystem::resize_file(task.victim, 0);
+  std::filesystem::resize_file(task.run_file, 0);
   holder.rest(500ms);
 }
 
@@ -182,7 +182,6 @@ void repeat(const Task& task, const std::stop_token& stop) {
   if (task.role == Role::command) return work_as_command(task, stop);
   if (task.role == Role::loading) return lock_without_pause(task, stop);
   Holder holder{task, stop};
-  if (task.role != Role::running) std::ofstream{task.victim} << ::getpid();
   std::optional<SharedStores> stores;
   if (task.role == Role::fenced) stores.emplace(task.folder + "/stores");
   for (std::uint64_t number = 1; !holder.stopped(); ++number) {

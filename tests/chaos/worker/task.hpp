@@ -35,11 +35,11 @@ struct Task {
   bool is_guarded = true;
   bool uses_tokens = true;  // for the store that checks them
   std::uint64_t seed = 1;
-  std::string log;     // where it writes what happens
-  std::string folder;  // of files that clients share: the stores, and locks that are handed over
-  std::string tool;    // the command `redlock`
-  std::string own;     // this program
-  std::string victim;  // the file with the process to kill or to stop: this one, or that of `redlock run`
+  std::string log;       // where it writes what happens
+  std::string folder;    // of files that clients share: the stores, and locks that are handed over
+  std::string tool;      // the command `redlock`
+  std::string own;       // this program
+  std::string run_file;  // where it writes which process is the latest `redlock run`
   std::vector<std::string> nodes;
 };
 
