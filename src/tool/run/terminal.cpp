@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 
@@ -14,7 +13,9 @@ namespace {
 /// Returns 0 if the parent is outside of this container, and -1 if it is not known.
 pid_t parent_of(pid_t process) {
   std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  std::string text;
+  std::getline(file, text,
+               '\0');  // an iterator would throw if the process has ended since the file was opened
   std::istringstream after_name{text.substr(text.rfind(')') + 1)};  // the name may contain anything
   std::string state;
   pid_t parent = -1;

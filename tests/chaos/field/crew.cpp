@@ -1,8 +1,10 @@
 #include "chaos/field/crew.hpp"
 
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "support/eventually.hpp"
@@ -20,14 +23,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What /proc says of a process.
+/// What /proc says of a process. The process may end at any time.
 struct Process {
   std::string name;
   pid_t parent = 0;
 };
 std::optional<Process> look_up(pid_t pid) {
   std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  const std::string text{std::istreambuf_iterator<char>{file}, {}};
+  std::string text;
+  std::getline(file, text,
+               '\0');  // an iterator would throw if the process has ended since the file was opened
   const std::size_t name_begin = text.find('(');
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
@@ -36,6 +41,11 @@ std::optional<Process> look_up(pid_t pid) {
   std::string state;
   rest >> state >> found.parent;
   return found;
+}
+
+bool is_child(pid_t child, pid_t parent) {
+  const auto process = look_up(child);
+  return process && process->parent == parent;
 }
 
 /// The child of that name; 0 if there is none.
@@ -48,8 +58,17 @@ pid_t child_of(pid_t parent, std::string_view name) {
   return 0;
 }
 
+/// None if it has ended, or is no child of `parent`. A descriptor means the same process for ever, unlike a number.
+detail::Descriptor open_child(pid_t child, pid_t parent) {
+  if (child <= 0) return {};
+  detail::Descriptor process{static_cast<int>(::syscall(SYS_pidfd_open, child, 0))};
+  if (!process && errno != ESRCH) throw std::system_error{errno, std::generic_category(), "pidfd_open"};
+  return is_child(child, parent) ? std::move(process) : detail::Descriptor{};
+}
+
 void send_signal(const detail::Descriptor& process, int number) {
-  ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+  if (::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0) != 0 && errno != ESRCH)
+    throw std::system_error{errno, std::generic_category(), "pidfd_send_signal"};
 }
 
 std::string end_of_file(const std::string& path) {
@@ -95,35 +114,32 @@ void Crew::start(int client) {
   started.pid = testing::detail::launch(launch);
 }
 
-/// The process that the fault concerns; 0 if there is none at the moment.
-pid_t Crew::victim_of(const Fault& fault) const {
+/// The process that the fault concerns; none if it is not there at the moment.
+detail::Descriptor Crew::victim_of(const Fault& fault) const {
   const pid_t client = process_of(fault.target);
-  if (orders_.roles[static_cast<std::size_t>(fault.target)] != Role::running) return client;
+  if (fault.part == Part::client) return open_child(client, ::getpid());
   pid_t run = 0;
   std::ifstream{run_file(fault.target)} >> run;
-  const auto found = look_up(run);
-  if (!found || found->parent != client) return 0;  // the number is that of another process by now
-  switch (fault.part) {
-    case Part::watchdog:
-      return child_of(run, "redlock-guard");
-    case Part::command:
-      return child_of(run, std::filesystem::path{orders_.program}.filename().c_str());
-    case Part::run:
-      break;
-  }
-  return run;
+  detail::Descriptor process = open_child(run, client);
+  if (!process || fault.part == Part::run) return process;
+  const std::string command = std::filesystem::path{orders_.program}.filename();
+  return open_child(child_of(run, fault.part == Part::watchdog ? "redlock-guard" : command), run);
 }
 
-void Crew::begin(const Fault& fault) {
+bool Crew::begin(const Fault& fault) {
   Member& of = member(fault.target);
-  if (fault.kind == Kind::client_clock)
-    return clocks_[static_cast<std::size_t>(fault.target)].set(milliseconds{fault.amount});
-  const pid_t victim = victim_of(fault);
-  detail::Descriptor process{victim > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, victim, 0)) : -1};
-  if (!process) return;
-  send_signal(process, fault.kind == Kind::client_stop ? SIGSTOP : SIGKILL);
-  if (fault.kind == Kind::client_stop) of.stopped = std::move(process);
-  if (fault.kind == Kind::client_kill && victim == of.pid) testing::detail::reap(std::exchange(of.pid, 0));
+  if (fault.kind == Kind::client_clock) {
+    clocks_[static_cast<std::size_t>(fault.target)].set(milliseconds{fault.amount});
+    return true;
+  }
+  detail::Descriptor victim = victim_of(fault);
+  if (!victim) return false;
+  send_signal(victim, fault.kind == Kind::client_stop ? SIGSTOP : SIGKILL);
+  if (fault.kind == Kind::client_stop)
+    of.stopped = std::move(victim);
+  else if (fault.part == Part::client)
+    testing::detail::reap(std::exchange(of.pid, 0));
+  return true;
 }
 
 void Crew::end(const Fault& fault) {

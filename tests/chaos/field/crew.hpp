@@ -30,15 +30,15 @@ struct CrewOrders {
   std::vector<std::vector<std::string>> nodes;  // the addresses for each half
 };
 
-/// Client processes that are killed, stopped and started again. The victim in the role `running` is a process of the latest
-/// `redlock run`.
+/// Client processes that are killed, stopped and started again.
 /// One thread makes all calls.
 class Crew {
  public:
   /// Starts all. Throws std::system_error.
   Crew(CrewOrders orders, const testing::detail::ProcessGroup& group);
 
-  void begin(const Fault&);
+  /// Returns false if the process that it concerns is not there at the moment. Throws std::system_error.
+  bool begin(const Fault&);
   void end(const Fault&);
   /// Asks all to end, and returns true if they did so soon.
   [[nodiscard]] bool finish();
@@ -62,7 +62,7 @@ class Crew {
   void resume(Member&);
   [[nodiscard]] std::string said_by(int client) const;
   [[nodiscard]] std::string run_file(int client) const;
-  [[nodiscard]] pid_t victim_of(const Fault&) const;
+  [[nodiscard]] detail::Descriptor victim_of(const Fault&) const;
   Member& member(int client) { return members_[static_cast<std::size_t>(client)]; }
 
   const CrewOrders orders_;

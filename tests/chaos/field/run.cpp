@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -73,16 +74,19 @@ std::vector<Kind> faults_for(const std::string& mutant) {
   return {};
 }
 
-Plan plan_of(const RunOptions& options, int clients) {
-  const Shape shape{.seed = options.seed,
-                    .profile = options.profile,
-                    .nodes = options.nodes,
-                    .clients = clients,
-                    .lasting = options.is_full_load ? loading_clients : 0,
-                    .length = options.length,
-                    .haste = options.haste,
-                    .loses_packets = options.loses_packets,
-                    .only = faults_for(options.mutant)};
+Plan plan_of(const RunOptions& options, const std::vector<Role>& roles) {
+  Shape shape{.seed = options.seed,
+              .profile = options.profile,
+              .nodes = options.nodes,
+              .clients = static_cast<int>(roles.size()),
+              .lasting = options.is_full_load ? loading_clients : 0,
+              .running = {},
+              .length = options.length,
+              .haste = options.haste,
+              .loses_packets = options.loses_packets,
+              .only = faults_for(options.mutant)};
+  for (int client = 0; client < shape.clients; ++client)
+    if (roles[static_cast<std::size_t>(client)] == Role::running) shape.running.push_back(client);
   return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
 }
 
@@ -104,7 +108,7 @@ class Run {
   explicit Run(const RunOptions& options)
       : options_{options},
         roles_{roles(options.is_full_load)},
-        plan_{plan_of(options, static_cast<int>(roles_.size()))},
+        plan_{plan_of(options, roles_)},
         nodes_{options.nodes, options.folder, options.clock_library},
         log_{options.folder + "/faults"} {
     if (!options.is_control) begin_deployment();
@@ -195,8 +199,10 @@ class Run {
     log_.add(Entry::What::fault, number,
              (action.begins ? "begin " : "end ") + describe(fault, options_.nodes));
     try {
-      if (place_of(fault.kind) == Place::client)
-        action.begins ? crew_->begin(fault) : crew_->end(fault);
+      if (place_of(fault.kind) == Place::client && action.begins)
+        ++aims_[fault.part][crew_->begin(fault)];
+      else if (place_of(fault.kind) == Place::client)
+        crew_->end(fault);
       else
         action.begins ? nodes_.begin(fault) : nodes_.end(fault);
     } catch (const std::exception& error) {
@@ -242,7 +248,16 @@ class Run {
     return true;
   }
 
+  /// A process of `redlock run` is not always there, but it is not never there.
+  void note_missed_parts() {
+    for (auto& [part, aims] : aims_)
+      if (aims[false] >= 10 && aims[true] == 0)
+        troubles_.push_back("none of " + std::to_string(aims[false]) + " faults found " +
+                            std::string{name_of(part)});
+  }
+
   Outcome conclude(Case given, Instant begun) {
+    note_missed_parts();
     Outcome outcome;
     outcome.plan = plan_;
     outcome.begun = begun;
@@ -268,6 +283,7 @@ class Run {
   Log log_;
   std::optional<Crew> crew_;
   std::vector<std::string> troubles_;
+  std::map<Part, std::map<bool, int>> aims_;  // how many faults found their process, and how many did not
   Instant looked_ = now();
   Instant measured_ = 0;
   std::vector<std::vector<Footprint>> footprints_;  // by client

@@ -114,13 +114,14 @@ class Drawing {
             .length = length,
             .target = target,
             .amount = draw_amount(kind, target),
-            .part = draw_part(kind, at)};
+            .part = draw_part(kind, target, at)};
   }
 
   /// By the time, so that it does not change what else is drawn.
-  static Part draw_part(Kind kind, milliseconds at) {
+  [[nodiscard]] Part draw_part(Kind kind, int target, milliseconds at) const {
     const bool has_parts = kind == Kind::client_stop || kind == Kind::client_kill;
-    return has_parts ? static_cast<Part>(at.count() % 3) : Part::run;
+    if (!has_parts || std::ranges::find(shape_.running, target) == shape_.running.end()) return Part::client;
+    return std::array{Part::run, Part::watchdog, Part::command}.at(static_cast<std::size_t>(at.count()) % 3);
   }
 
   int draw_amount(Kind kind, int target) {
@@ -152,6 +153,10 @@ class Drawing {
 }  // namespace
 
 std::string_view name_of(Kind kind) { return property_of(kind).name; }
+std::string_view name_of(Part part) {
+  constexpr std::array<std::string_view, 4> names{"the client", "redlock run", "the watchdog", "the command"};
+  return names.at(static_cast<std::size_t>(part));
+}
 Place place_of(Kind kind) { return property_of(kind).place; }
 
 bool loses_data(Kind kind) {
@@ -187,10 +192,11 @@ std::string describe(const Fault& fault, int nodes) {
     case Place::client:
       break;
   }
-  constexpr std::array<std::string_view, 3> parts{"", ", or of its watchdog", ", or of its command"};
+  const std::string_view part = fault.part == Part::client ? "" : name_of(fault.part);
   return text.append(" of ")
-      .append(client_name(fault.target))
-      .append(parts.at(static_cast<std::size_t>(fault.part)));
+      .append(part)
+      .append(part.empty() ? "" : " of ")
+      .append(client_name(fault.target));
 }
 
 }  // namespace redlock::chaos

@@ -41,9 +41,9 @@ enum class Kind : std::uint8_t {
   lost,            // packets are lost, where the machine can do that
   lost_to_node,    // …, those of commands
   lost_to_client,  // …, those of replies
-  // Of a client process.
-  client_stop,   // SIGSTOP, and SIGCONT
-  client_kill,   // kill -9, and a new process
+  // Of a client.
+  client_stop,   // SIGSTOP to one of its processes, and SIGCONT
+  client_kill,   // kill -9 of one of its processes, and a new one
   client_clock,  // its wall clock is wrong by `amount` ms
 };
 [[nodiscard]] std::string_view name_of(Kind);
@@ -55,8 +55,9 @@ enum class Place : std::uint8_t { node, link, client };
 /// Whether the node may have forgotten what it granted, and its counters.
 [[nodiscard]] bool loses_data(Kind);
 
-/// Which process of a client that starts `redlock run`. Other clients are one process.
-enum class Part : std::uint8_t { run, watchdog, command };
+/// The process of a client that a fault concerns: the client itself, or what a client starts that runs commands.
+enum class Part : std::uint8_t { client, run, watchdog, command };
+[[nodiscard]] std::string_view name_of(Part);
 
 struct Fault {
   Kind kind;
@@ -64,7 +65,7 @@ struct Fault {
   milliseconds length;  // until it is healed
   int target;           // the node, the client, or the link: half * nodes + node
   int amount = 0;
-  Part part = Part::run;
+  Part part = Part::client;
 
   bool operator==(const Fault&) const = default;
 };
@@ -75,7 +76,8 @@ struct Shape {
   Profile profile = Profile::within;
   int nodes = 3;
   int clients = 1;
-  int lasting = 0;  // the last ones of the clients, which are never killed
+  int lasting = 0;             // the last ones of the clients, which are never killed
+  std::vector<int> running{};  // the clients that start `redlock run`
   std::chrono::seconds length{60};
   int haste = 1;  // faults come so many times as often
   bool loses_packets = false;
@@ -110,7 +112,7 @@ struct Plan {
 [[nodiscard]] inline std::string client_name(int client) {
   return std::string{"client "} + static_cast<char>('A' + client);
 }
-/// "crash of node 1", "stall between node 2 and half 0", "client-kill of client A, or of its watchdog".
+/// "crash of node 1", "stall between node 2 and half 0", "client-kill of the watchdog of client K".
 [[nodiscard]] std::string describe(const Fault&, int nodes);
 
 }  // namespace redlock::chaos

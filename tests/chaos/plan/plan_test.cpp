@@ -58,15 +58,19 @@ TEST_CASE("beyond_the_assumptions_all_nodes_lose_data_or_the_clocks_of_clients_a
   }
 }
 
-TEST_CASE("a_client_that_runs_a_command_is_stopped_and_killed_in_each_of_its_processes") {
-  std::map<Kind, std::set<Part>> parts;
-  for (const Fault& fault : draw_plan(shape(8, Profile::within)).faults) parts[fault.kind].insert(fault.part);
-  const std::set all{Part::run, Part::watchdog, Part::command};
-  CHECK(parts[Kind::client_stop] == all);
-  CHECK(parts[Kind::client_kill] == all);
-  CHECK(parts[Kind::client_clock] == std::set{Part::run});
+TEST_CASE("a_client_that_runs_commands_is_stopped_and_killed_in_each_process_that_it_starts") {
+  Shape with_commands = shape(8, Profile::within);
+  with_commands.running = {1};
+  std::map<std::pair<Kind, int>, std::set<Part>> parts;
+  for (const Fault& fault : draw_plan(with_commands).faults)
+    parts[{fault.kind, fault.target}].insert(fault.part);
+  const std::set started{Part::run, Part::watchdog, Part::command};
+  CHECK(parts[{Kind::client_stop, 1}] == started);
+  CHECK(parts[{Kind::client_kill, 1}] == started);
+  CHECK(parts[{Kind::client_clock, 1}] == std::set{Part::client});
+  CHECK(parts[{Kind::client_kill, 0}] == std::set{Part::client});
   CHECK(describe({.kind = Kind::client_kill, .at = 0s, .length = 1s, .target = 1, .part = Part::watchdog},
-                 3) == "client-kill of client B, or of its watchdog");
+                 3) == "client-kill of the watchdog of client B");
 }
 
 TEST_CASE("packets_are_lost_only_where_the_machine_can_do_that") {
