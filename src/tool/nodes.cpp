@@ -46,14 +46,16 @@ std::vector<Endpoint> endpoints_of(const NodeChoice& choice, Nodes& nodes) {
 
 /// What the command line says comes before the environment.
 Options options_of(const NodeChoice& choice) {
-  const auto variable = [&choice](std::string_view name) -> std::optional<std::string> {
+  // As in a URL: whoever names the CAs to trust wants no others.
+  const bool names_trust = choice.ca_file || choice.ca_path;
+  const auto variable = [&choice, names_trust](std::string_view name) -> std::optional<std::string> {
     if (name == "REDLOCK_RESTART_GUARD" && choice.restart_guard) return choice.restart_guard;
     if (name == "REDLOCK_DURABLE_NODES" && choice.durable_nodes) return "1";
     if (name == "REDLOCK_MAX_TTL" && choice.max_ttl) return std::nullopt;
     if (name == "REDLOCK_KEY_PREFIX" && choice.key_prefix) return choice.key_prefix;
     if (name == "REDLOCK_PASSWORD_FILE" && choice.password_file) return choice.password_file;
-    if (name == "REDLOCK_TLS_CACERT" && choice.ca_file) return choice.ca_file;
-    if (name == "REDLOCK_TLS_CACERTDIR" && choice.ca_path) return choice.ca_path;
+    if (name == "REDLOCK_TLS_CACERT" && names_trust) return choice.ca_file;
+    if (name == "REDLOCK_TLS_CACERTDIR" && names_trust) return choice.ca_path;
     if (name == "REDLOCK_TLS_CERT" && choice.cert_file) return choice.cert_file;
     if (name == "REDLOCK_TLS_KEY" && choice.key_file) return choice.key_file;
     if (name == "REDLOCK_TLS_SERVER_NAME" && choice.server_name) return choice.server_name;

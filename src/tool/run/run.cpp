@@ -41,6 +41,9 @@ void add_login(const NodeChoice& nodes, std::vector<std::string>& environment) {
   add("REDLOCK_PASSWORD_FILE", nodes.password_file);
   add("REDLOCK_TLS_CACERT", nodes.ca_file);
   add("REDLOCK_TLS_CACERTDIR", nodes.ca_path);
+  // One of these replaces both, so the other one goes.
+  if (nodes.ca_file && !nodes.ca_path) environment.emplace_back("REDLOCK_TLS_CACERTDIR");
+  if (nodes.ca_path && !nodes.ca_file) environment.emplace_back("REDLOCK_TLS_CACERT");
   add("REDLOCK_TLS_CERT", nodes.cert_file);
   add("REDLOCK_TLS_KEY", nodes.key_file);
   const auto add_text = [&](const std::string& variable, const std::optional<std::string>& text) {

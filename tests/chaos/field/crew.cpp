@@ -160,21 +160,26 @@ void Crew::resume(Member& of) {
   of.stopped = {};
 }
 
-bool Crew::finish() {
+std::optional<std::string> Crew::finish() {
   for (Member& each : members_) {
     resume(each);  // a search may end during a fault
     if (each.pid != 0) ::kill(each.pid, SIGTERM);
   }
-  return testing::eventually(
-      [this] {
+  std::optional<std::string> failure;
+  const bool all_end = testing::eventually(
+      [&] {
         bool all_gone = true;
-        for (Member& each : members_) {
-          if (each.pid != 0 && testing::detail::reap(each.pid, WNOHANG)) each.pid = 0;
-          all_gone = all_gone && each.pid == 0;
+        for (int client = 0; client < static_cast<int>(members_.size()); ++client) {
+          Member& of = member(client);
+          int status = 0;
+          if (of.pid != 0 && ::waitpid(of.pid, &status, WNOHANG) > 0) of.pid = 0;
+          all_gone = all_gone && of.pid == 0;
+          if (status != 0) failure = client_name(client) + " has failed:\n" + end_of_file(said_by(client));
         }
         return all_gone;
       },
       60s);
+  return all_end ? failure : "a client does not end";
 }
 
 std::optional<std::string> Crew::failure() {

@@ -40,8 +40,8 @@ class Crew {
   /// Returns false if the process that it concerns is not there at the moment. Throws std::system_error.
   bool begin(const Fault&);
   void end(const Fault&);
-  /// Asks all to end, and returns true if they did so soon.
-  [[nodiscard]] bool finish();
+  /// Asks all to end. Says what is wrong if one does not do so soon, or fails.
+  [[nodiscard]] std::optional<std::string> finish();
   /// Says which client has ended by itself, with the end of what it wrote.
   [[nodiscard]] std::optional<std::string> failure();
   /// What a sanitizer has reported about a client or a process that it started.

@@ -232,7 +232,7 @@ class Run {
     }
     given.end = now();
     if (options_.is_memory_judged) given.footprints = footprints_;
-    if (!crew_->finish()) throw std::runtime_error{"a client does not end"};
+    if (const auto failure = crew_->finish()) throw std::runtime_error{*failure};
     if (const auto report = crew_->sanitizer_report()) throw std::runtime_error{*report};
     static_cast<void>(testing::eventually(
         [&] {

@@ -1,3 +1,4 @@
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -154,10 +155,16 @@ void run_command(Holder& holder, const Task& task, std::uint64_t number) {
   holder.log().add(Entry::What::call, number, "job");
   const pid_t child = testing::detail::launch(launch);
   std::ofstream{task.run_file} << child;
-  while (!testing::detail::reap(child, WNOHANG)) {
+  int status = 0;
+  while (::waitpid(child, &status, WNOHANG) == 0) {
     if (holder.stopped()) ::kill(child, SIGTERM);
     std::this_thread::sleep_for(50ms);
   }
+  // It ends with the exit code of its command, as a shell would.
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - 128;
+  for (const int crash : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPIPE})
+    if (signal == crash)
+      throw std::runtime_error{"redlock run or its command was ended by signal " + std::to_string(crash)};
   std::filesystem::resize_file(task.run_file, 0);
   holder.rest(500ms);
 }

@@ -1,6 +1,7 @@
 // The command with nodes that speak TLS.
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "support/eventually.hpp"
 #include "support/temp_folder.hpp"
 #include "testing/certificates.hpp"
+#include "testing/process.hpp"
 #include "tool/program.hpp"
 
 using namespace redlock::testing;
@@ -64,6 +66,37 @@ TEST_CASE("the_environment_says_how_to_reach_tls_nodes") {
                  {nodes_variable(nodes.urls()), "REDLOCK_TLS_CACERT=" + options.ca_file,
                   "REDLOCK_TLS_CERT=" + options.cert_file, "REDLOCK_TLS_KEY=" + options.key_file}};
   CHECK_THAT(status.wait().output, contains("Nobody holds r."));
+}
+
+TEST_CASE("cas_that_the_command_line_names_replace_those_of_the_environment_also_for_the_command") {
+  const LocalNodes nodes{1, {.tls = true}};
+  const TempFolder folder;
+  const std::string trusted = nodes.tls_options().ca_file;
+  const std::string trusted_folder = folder.path() / "trusted";
+  std::filesystem::create_directory(trusted_folder);
+  std::filesystem::copy_file(trusted, trusted_folder + "/ca.pem");
+  detail::reap(detail::launch({.arguments = {"/usr/bin/env", "openssl", "rehash", trusted_folder}}));
+  const std::string stranger = detail::CertificateAuthority{folder.path() / "stranger"}.own().cert_file;
+  const auto status = [&](std::vector<std::string> words, const std::string& variable) {
+    words.insert(words.begin(), {"status", "r"});
+    return Program{tool(words), {nodes_variable(nodes.urls()), variable}}.wait().output;
+  };
+  const std::string in_folder = "REDLOCK_TLS_CACERTDIR=" + trusted_folder;
+  CHECK_THAT(status({}, in_folder), contains("Nobody holds r."));
+  CHECK_THAT(status({"--cacert", stranger}, in_folder), contains("a CA that is not trusted"));
+  CHECK_THAT(status({"--cacertdir", trusted_folder}, "REDLOCK_TLS_CACERT=" + stranger),
+             contains("Nobody holds r."));
+
+  const auto shown = [&](const std::string& option, const std::string& value, const std::string& variable) {
+    const std::string script = "echo \"<${REDLOCK_TLS_CACERT-none} ${REDLOCK_TLS_CACERTDIR-none}>\"";
+    return Program{tool({"run", option, value, "-w", "20", "r", "--", "sh", "-c", script}),
+                   {nodes_variable(nodes.urls()), variable}}
+        .wait()
+        .output;
+  };
+  CHECK_THAT(shown("--cacert", trusted, in_folder), contains("<" + trusted + " none>"));
+  CHECK_THAT(shown("--cacertdir", trusted_folder, "REDLOCK_TLS_CACERT=" + stranger),
+             contains("<none " + trusted_folder + ">"));
 }
 
 // Each of two groups of nodes has a CA of its own. One URL of a list names the CA and the certificate for its node, the
