@@ -108,8 +108,8 @@ pid_t start(const Options& options, const LocalNodes& nodes, const detail::Proce
   return detail::launch(launch);
 }
 
-/// Runs the whole contest. Returns 0 if the tokens are right and there were enough second rounds to prove it.
-int run_contest(const Options& options) {
+/// Runs one contest. Returns how many second rounds there were, or none if something is wrong.
+std::optional<std::uint64_t> run_contest(const Options& options) {
   LocalNodes nodes{5, {.persist = true}};
   const detail::ProcessGroup group;
   std::vector<pid_t> contestants;
@@ -127,7 +127,7 @@ int run_contest(const Options& options) {
   }
   if (!all_well) {
     std::cout << "A contestant failed:\n" << std::ifstream{group.folder() + "/errors"}.rdbuf();
-    return 1;
+    return std::nullopt;
   }
   TokenLog all;
   for (unsigned number = 0; number < options.processes; ++number) {
@@ -139,10 +139,24 @@ int run_contest(const Options& options) {
             << " of them with a second round, seed " << options.contestant.seed << '\n';
   if (const auto violation = find_violation(all.acquired)) {
     std::cout << *violation << '\n';
-    return 1;
+    return std::nullopt;
   }
-  const unsigned needed = options.second_rounds.value_or(std::min(1000U, 1000 * options.seconds / 60));
-  if (all.second_rounds >= needed) return 0;
+  return all.second_rounds;
+}
+
+/// Runs contests until there were enough second rounds: on a busy machine one has too few to prove anything. Returns 0 if the
+/// tokens are right.
+int run_contests(Options options) {
+  constexpr int most_contests = 8;
+  const std::uint64_t needed = options.second_rounds.value_or(std::min(1000U, 1000 * options.seconds / 60));
+  std::uint64_t second_rounds = 0;
+  for (int contest = 0; contest < most_contests; ++contest) {
+    const auto more = run_contest(options);
+    if (!more) return 1;
+    second_rounds += *more;
+    if (second_rounds >= needed) return 0;
+    ++options.contestant.seed;
+  }
   std::cout << "Too few second rounds to prove anything: at least " << needed << " are needed.\n";
   return 1;
 }
@@ -156,7 +170,7 @@ int main(int argc, char** argv) try {
       "token-contest"};
   Options options;
   ContestantOptions& contestant = options.contestant;
-  app.add_option("--seconds", options.seconds, "duration (default 60)")
+  app.add_option("--seconds", options.seconds, "duration of one contest (default 60)")
       ->envname("REDLOCK_CONTEST_SECONDS")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--processes", options.processes, "processes (default 8)")->check(CLI::Range(1, 64));
@@ -172,7 +186,7 @@ int main(int argc, char** argv) try {
   app.add_option("--node", contestant.nodes)->group("");
   app.add_option("--skew-us", options.skew_us)->group("");
   CLI11_PARSE(app, argc, argv);
-  if (contestant.nodes.empty()) return run_contest(options);
+  if (contestant.nodes.empty()) return run_contests(options);
   contestant.length = std::chrono::seconds{options.seconds};
   contestant.skew = std::chrono::microseconds{options.skew_us};
   contest(contestant);
