@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "support/eventually.hpp"
+#include "support/own_process.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::chaos {
@@ -23,37 +23,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What /proc says of a process. The process may end at any time.
-struct Process {
-  std::string name;
-  pid_t parent = 0;
-};
-std::optional<Process> look_up(pid_t pid) {
-  std::ifstream file{"/proc/" + std::to_string(pid) + "/stat"};
-  std::string text;
-  std::getline(file, text,
-               '\0');  // an iterator would throw if the process has ended since the file was opened
-  const std::size_t name_begin = text.find('(');
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return std::nullopt;
-  Process found{text.substr(name_begin + 1, name_end - name_begin - 1)};
-  std::istringstream rest{text.substr(name_end + 1)};
-  std::string state;
-  rest >> state >> found.parent;
-  return found;
-}
-
 bool is_child(pid_t child, pid_t parent) {
-  const auto process = look_up(child);
-  return process && process->parent == parent;
+  return testing::status_of(child, "PPid") == std::to_string(parent);
 }
 
 /// The child of that name; 0 if there is none.
-pid_t child_of(pid_t parent, std::string_view name) {
+pid_t child_of(pid_t parent, const std::string& name) {
   for (const auto& entry : std::filesystem::directory_iterator{"/proc"}) {
     const pid_t pid = std::atoi(entry.path().filename().c_str());
-    const auto process = pid > 0 ? look_up(pid) : std::nullopt;
-    if (process && process->parent == parent && process->name == name) return pid;
+    if (pid > 0 && is_child(pid, parent) && testing::status_of(pid, "Name") == name) return pid;
   }
   return 0;
 }
