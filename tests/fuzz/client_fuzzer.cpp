@@ -20,6 +20,7 @@
 #include "fuzz/server_answers.hpp"
 #include "io/reader.hpp"
 #include "redlock/core/engine/engine.hpp"
+#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lock/inspection.hpp"
 #include "redlock/core/lock/pursuit.hpp"
 

@@ -24,7 +24,7 @@ struct Entry {
     extend,  // the lease was extended; words: deadline
     alive,   // a holder of a lease with "signs" still works
     end,     // the holder has stopped relying on its lease, which it is about to release or to hand over
-    lost,    // the loss was reported
+    lost,    // the loss was reported; words: why
     fail,    // the call returned no lease; words: why
     open,    // so many descriptors are open
     fault,   // a fault begins, or ends; words: its text

@@ -38,6 +38,13 @@ std::string_view name_of(Role role) {
   return names[static_cast<std::size_t>(role)];
 }
 
+/// With a space before each.
+std::string words_of(const Entry& entry) {
+  std::string text;
+  for (const std::string& word : entry.words) text.append(" ").append(word);
+  return text;
+}
+
 struct Bar {
   int row;
   Instant from;
@@ -97,9 +104,10 @@ class Bars {
         bar->second.to = std::max(bar->second.to, static_cast<Instant>(std::stoll(entry.words[0])));
       } else if (entry.what == Entry::What::alive) {
         bar->second.to = std::max(bar->second.to, entry.at);
-      } else if (entry.what == Entry::What::end || entry.what == Entry::What::lost) {
+      } else if (entry.what == Entry::What::lost) {
+        bar->second.text += ", lost:" + words_of(entry);
+      } else if (entry.what == Entry::What::end) {
         bar->second.to = std::min(bar->second.to, entry.at);
-        if (entry.what == Entry::What::lost) bar->second.text += ", lost";
         bars_.push_back(bar->second);
         open.erase(bar);
       }
@@ -217,9 +225,7 @@ std::string around_violation(const Outcome& outcome) {
   for (const Entry& entry : near) {
     text << static_cast<double>(entry.at - outcome.begun) / 1e9 << " s  ";
     if (entry.client >= 0) text << client_name(entry.client) << ", ";
-    text << name_of(entry.what) << ' ' << entry.number;
-    for (const std::string& word : entry.words) text << ' ' << word;
-    text << '\n';
+    text << name_of(entry.what) << ' ' << entry.number << words_of(entry) << '\n';
   }
   return text.str();
 }

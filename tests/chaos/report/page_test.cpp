@@ -60,6 +60,8 @@ Outcome example_outcome() {
   };
   hold(0, 110 * one_second, "7", 130 * one_second);
   hold(1, 120 * one_second, "8", 140 * one_second);
+  outcome.logs[1].push_back(
+      {.at = 125 * one_second, .what = Entry::What::lost, .client = 1, .number = 1, .words = {"deleted", "by"}});
   Case given;
   given.logs = outcome.logs;
   given.end = outcome.ended;
@@ -107,6 +109,7 @@ TEST_CASE("the_timeline_of_a_report_shows_each_minute_with_faults_holders_and_a_
   CHECK(count_of("<rect class=\"loss\"", first_minute) == 1);
   CHECK(count_of("<title>crash-empty of node 1</title>", first_minute) == 1);
   CHECK(count_of("<rect class=\"hold\"", first_minute) == 2);
+  CHECK(count_of(", token 8, lost: deleted by</title>", first_minute) == 1);
   CHECK(count_of("<path class=\"broken\"", first_minute) == 1);
   CHECK(count_of("<rect class=\"fault\"", second_minute) == 1);
   CHECK(count_of("<title>client-stop of client B</title>", second_minute) == 1);

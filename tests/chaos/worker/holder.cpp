@@ -77,7 +77,7 @@ std::optional<Held> Holder::call_and_note(const std::string& resource, LockOptio
                                           std::string_view how) {
   const std::uint64_t number = ++calls_;
   options.ttl = ttl;
-  options.on_lost = [this, number](Loss) { log_.add(Entry::What::lost, number); };
+  options.on_lost = [this, number](Loss why) { log_.add(Entry::What::lost, number, to_string(why)); };
   log_.add(Entry::What::call, number, resource);
   LockResult result = call(*locks_, options);
   if (!result) {

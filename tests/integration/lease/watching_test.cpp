@@ -47,6 +47,10 @@ struct Fixture {
       return true;
     });
   }
+  /// Whether no command of the client is under way any more.
+  [[nodiscard]] bool is_quiet() {
+    return eventually([&] { return locks.pending() == 0; });
+  }
   [[nodiscard]] bool is_reported(Loss loss) {
     return eventually([&] { return !recorder.losses().empty(); }) && recorder.losses() == std::vector{loss};
   }
@@ -81,19 +85,21 @@ class Warnings {
 
 TEST_CASE("a_lease_whose_keys_are_deleted_on_a_majority_is_lost_at_once") {
   Fixture f;
-  const Lease lease = f.hold(GENERATE(redlock::Renewal::none, redlock::Renewal::automatic));
+  Lease lease = f.hold(GENERATE(redlock::Renewal::none, redlock::Renewal::automatic));
   REQUIRE(f.is_armed());
   f.servers[0].del("r");
   f.servers[1].del("r");
   REQUIRE(f.is_reported(Loss::deleted));
   CHECK(lease.loss() == Loss::deleted);
-  // The remaining copy is released.
+  CHECK(f.is_quiet());
+  CHECK(f.servers[2].get("r") == lease.owner_value());
+  CHECK(lease.release() == redlock::Release::already_lost);
   CHECK(eventually([&] { return f.servers.having("r") == 0; }));
 }
 
 TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_as_taken") {
   Fixture f;
-  const Lease lease = f.hold();
+  Lease lease = f.hold();
   REQUIRE(f.is_armed());
   const bool is_data = GENERATE(false, true);
   for (const std::size_t node : {1U, 2U}) {
@@ -103,6 +109,9 @@ TEST_CASE("a_lease_whose_keys_are_overwritten_on_a_majority_is_lost_as_taken") {
   }
   REQUIRE(f.is_reported(Loss::taken));
   CHECK(lease.loss() == Loss::taken);
+  CHECK(f.is_quiet());
+  CHECK(f.servers[0].get("r") == lease.owner_value());
+  CHECK(lease.release() == redlock::Release::already_lost);
   // Only our copy is released.
   CHECK(eventually([&] { return f.servers.having("r") == 2; }));
   CHECK(f.servers[0].get("r") == std::nullopt);

@@ -213,7 +213,7 @@ bool Judge::is_in_force(int resource) const {
 void Judge::judge_seats(const Lease& lease, Instant now) {
   if (schedule_.profile == Profile::beyond || !is_seat(lease.resource, schedule_)) return;
   const auto holders = std::count_if(leases_.begin(), leases_.end(), [this](const Lease& each) {
-    return is_seat(each.resource, schedule_) && in_force(each);
+    return is_seat(each.resource, schedule_) && may_be_used(each);
   });
   if (holders > schedule_.seats)
     report(Rule::seats, now,
@@ -225,7 +225,7 @@ void Judge::judge_exclusion(LeaseIndex index, Instant now) {
   const Lease& lease = leases_[index];
   if (!in_force(lease)) return;
   for (const Lease& other : leases_) {
-    if (&other == &lease || other.resource != lease.resource || !in_force(other)) continue;
+    if (&other == &lease || other.resource != lease.resource || !may_be_used(other)) continue;
     if (lease.shared && other.shared) continue;
     if (schedule_.profile == Profile::within)
       return report(Rule::exclusion, now,

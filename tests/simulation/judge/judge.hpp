@@ -157,7 +157,11 @@ class Judge {
     bool has_new_copies = false;
   };
   [[nodiscard]] bool in_force(const Lease& lease) const {
-    return !lease.over && !lease.loss_is_reported && world_.is_valid(lease.client, lease.deadline);
+    return !lease.loss_is_reported && may_be_used(lease);
+  }
+  /// Its holder may work with the lock: it may not have heard yet that the loss was reported.
+  [[nodiscard]] bool may_be_used(const Lease& lease) const {
+    return !lease.over && world_.is_valid(lease.client, lease.deadline);
   }
   [[nodiscard]] bool copies_return() const;
   [[nodiscard]] int quorum(int resource) const;

@@ -121,6 +121,8 @@ class Mutant {
   [[nodiscard]] virtual bool sorts_locks() const { return true; }
   /// Whether locks that were got together are held until the first of their deadlines.
   [[nodiscard]] virtual bool looks_at_all_deadlines() const { return true; }
+  /// Whether the copies of a lost lease stay on the nodes until its holder releases it.
+  [[nodiscard]] virtual bool keeps_copies_of_lost() const { return true; }
   /// Whether a release ends renewals and a running extension.
   [[nodiscard]] virtual bool release_ends_lease() const { return true; }
   /// The time until which extensions are attempted.

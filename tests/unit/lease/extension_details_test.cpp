@@ -108,17 +108,32 @@ TEST_CASE("an_extension_never_shortens_a_lease") {
   CHECK(extension.lease().deadline() == at(5000ms));
 }
 
-TEST_CASE("after_a_loss_nothing_is_extended_and_an_unknown_release_script_is_sent_as_source") {
+TEST_CASE("after_a_loss_nothing_is_extended_and_copies_stay_until_the_deadline") {
   RecordingOutbox outbox{3};
-  Extension extension{example_lease(500ms), 3};
+  const auto lease = example_lease(500ms);
+  Extension extension{lease, 3};
   extension.start(at(0ms), outbox);
   extension.answered(0, extended, number(0), at(1ms), outbox);
   extension.answered(1, extended, number(0), at(1ms), outbox);
   REQUIRE(extension.outcome() == Outcome::lost);
-  outbox.take();
+  CHECK(outbox.take().size() == 3);  // those of the start
   extension.answered(2, extended, noscript(), at(2ms), outbox);
   CHECK(outbox.sent().empty());
-  extension.answered(2, released, noscript(), at(3ms), outbox);
+  for (const Span when : {Span{499ms}, Span{500ms}}) {
+    Extension another{lease, 3};
+    another.start(at(when), outbox);
+    CHECK(another.outcome() == Outcome::lost);
+    CHECK(outbox.sent().size() == (when < 500ms ? 0 : 3));
+  }
+}
+
+TEST_CASE("an_unknown_release_script_is_sent_as_source_after_a_loss") {
+  RecordingOutbox outbox{3};
+  Extension extension{example_lease(500ms), 3};
+  extension.start(at(500ms), outbox);
+  REQUIRE(extension.outcome() == Outcome::lost);
+  CHECK(outbox.take().size() == 3);
+  extension.answered(2, released, noscript(), at(503ms), outbox);
   REQUIRE(outbox.sent().size() == 1);
   CHECK(outbox.sent()[0].command == example_claim().release_command(Form::source));
   CHECK(outbox.sent()[0].options.is_release);

@@ -80,7 +80,6 @@ Verdict verdict_of(const Extension& extension) {
 const Claim claim = example_claim();
 const std::string extend_command = claim.extend_command();
 const std::string extend_by_source_command = claim.extend_command(Form::source);
-const std::string release_command = claim.release_command();
 const std::string put_back_command = claim.put_back_command();
 
 constexpr std::size_t most_nodes = 5;
@@ -154,13 +153,11 @@ class Play {
 
   /// After this event; `which` is the node that it is about.
   void compare(const char* event, std::optional<NodeIndex> which = std::nullopt) {
-    // The first verdict stands. A loss sends one release to everybody; an extension puts back what is gone.
+    // The first verdict stands. An extension puts back what is gone; after a loss nothing is sent.
     if (expected_ == Verdict::none) {
       expected_ = verdict_of(known_);
-      for (NodeIndex node = 0; node < nodes_; ++node) {
-        if (expected_ == Verdict::lost) expected_letters_[node] += 'R';
+      for (NodeIndex node = 0; node < nodes_; ++node)
         if (expected_ == Verdict::extended && known_[node] == 'g') expected_letters_[node] += 'B';
-      }
     }
     for (const Sent& one : outbox_.take()) letters_[one.node] += letter(one);
     const Verdict verdict = verdict_of(extension_);
@@ -171,14 +168,13 @@ class Play {
     if (letters_ != expected_letters_) note(after + " other commands were sent");
   }
 
-  /// `E`xtend, `e`xtend with the source, `R`elease, put `B`ack.
+  /// `E`xtend, `e`xtend with the source, put `B`ack.
   [[nodiscard]] static char letter(const Sent& sent) {
     if (sent.command == extend_command)
       return sent.options.step == extended && !sent.options.is_release ? 'E' : '#';
     if (sent.command == extend_by_source_command) return sent.options.step == extended_again ? 'e' : '#';
-    if (sent.command == put_back_command)
-      return sent.options.step == put_back && !sent.options.is_release ? 'B' : '#';
-    return sent.command == release_command && sent.options.is_release ? 'R' : '#';
+    const bool puts_back = sent.command == put_back_command && sent.options.step == put_back;
+    return puts_back && !sent.options.is_release ? 'B' : '#';
   }
   void note(const std::string& what) {
     if (complaint_.empty()) complaint_ = told(scenario_, name) + ": " + what;

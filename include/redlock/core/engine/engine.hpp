@@ -16,7 +16,6 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/key_watcher.hpp"
-#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
@@ -234,7 +233,6 @@ class Engine final : public Outbox {
     slot.operation->answered(node, slot.step, reply, now, *this);
     operations_.settle(*slot.operation, now, *this);
     operations_.wake_by(slot.operation->deadline());
-    if (!key_watcher_.lost().empty()) release_lost();
     if (nodes_.answered(node, *slot.operation, reply)) start_waiting(now);
     if (!nodes_.session(node).ready()) changed(node, now);
   }
@@ -244,12 +242,6 @@ class Engine final : public Outbox {
     Session& session = nodes_.session(node);
     if (!session.ready() || !session.login().is_accepted()) return;
     listeners_.log_in(node, session.login().credentials(), now);
-  }
-
-  /// Releases the remaining copies of leases that were found lost, on all nodes.
-  void release_lost() {
-    for (const std::shared_ptr<LeaseState>& lease : std::exchange(key_watcher_.lost(), {}))
-      submit(Ref<Operation>{new ReleaseOperation{lease, nodes()}});
   }
 
   void changed(NodeIndex node, Time now) {

@@ -20,9 +20,13 @@
 namespace redlock::inline v1::core {
 
 /// Compare-and-PEXPIRE on all nodes. A majority of actual extensions before the old deadline moves the deadline. If so
-/// many nodes have lost our value that no majority can hold it, or the old deadline passes first, the lease is lost, and
-/// its remaining copies are released on all nodes, unless the lock has a delay. Otherwise the outcome is in doubt: the old
-/// deadline stays, and the holder may try again. The lease's state changes before anything is reported.
+/// many nodes have lost our value that no majority can hold it, or the old deadline passes first, the lease is lost.
+/// Otherwise the outcome is in doubt: the old deadline stays, and the holder may try again. The lease's state changes
+/// before anything is reported.
+///
+/// After the deadline, the remaining copies of a lost lease are released on all nodes, unless the lock has a delay. Before,
+/// nobody but its holder releases them, who may not have heard of the loss yet: together with the nodes that do not vote
+/// because they have lost their data, these copies keep others from the lock.
 ///
 /// Once there is a majority, nodes without a value get ours back; `Copies` knows when such a copy counts again. Without a
 /// majority nothing is put back, because the lock may belong to another client by then.
@@ -166,13 +170,13 @@ class Extension final : public ScriptedOperation {
     return reply.is(Reply::Kind::status) || (reply.is(Reply::Kind::integer) && reply.integer == 1);
   }
 
-  /// Marks the lease as lost unless it is over already. Releases its remaining copies, once per lease.
+  /// Marks the lease as lost unless it is over already. After its deadline, releases the remaining copies, once per lease.
   void lose(Loss reason, Time now, Outbox& outbox) {
     outcome_ = Outcome::lost;
     lease_->lose(reason, now);
     WatchedLease::stop(*lease_);
     end(now);
-    if (lease_->copies.given_up()) return;
+    if (now < lease_->deadline() || lease_->copies.given_up()) return;
     lease_->copies.give_up();
     if (claim().is_kept_when_lost()) return;
     const std::string release = claim().release_command(now);

@@ -9,11 +9,11 @@
 #include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/ref.hpp"
 #include "redlock/core/lease/due_order.hpp"
+#include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/lease/watched_lease.hpp"
 #include "redlock/core/watch/listeners.hpp"
 #include "redlock/core/watch/watcher.hpp"
@@ -66,8 +66,6 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
       read_unread(*due_.begin()->second, now, outbox);
   }
 
-  /// Leases that were lost. The caller releases their remaining copies and clears the list.
-  std::vector<std::shared_ptr<LeaseState>>& lost() noexcept { return lost_; }
   [[nodiscard]] std::size_t size() const noexcept { return watches_.size(); }
 
  private:
@@ -101,7 +99,10 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
     // If all nodes are unread, the first read is already scheduled.
     if (watch.unread != ~NodeSet{0}) schedule(watch, when);
   }
-  void lost(WatchedLease& watch) override { lost_.push_back(watch.lease()); }
+  void lost(WatchedLease& watch) override {
+    Renewals::stop(watch.lease());
+    WatchedLease::stop(*watch.lease());
+  }
   void stop(WatchedLease& watch) noexcept override {
     unschedule(watch);
     const auto [first, last] = watches_.equal_range(ByKey::key(watch.lease()->claim.copy_key()));
@@ -143,7 +144,6 @@ class KeyWatcher final : Watcher, WatchedLease::Keeper {
   std::uint64_t random_;
   std::multiset<Ref<WatchedLease>, ByKey> watches_;
   std::set<std::pair<Time, WatchedLease*>, DueOrder> due_;
-  std::vector<std::shared_ptr<LeaseState>> lost_;
 };
 
 }  // namespace redlock::inline v1::core

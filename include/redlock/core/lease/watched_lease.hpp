@@ -18,7 +18,8 @@
 namespace redlock::inline v1::core {
 
 /// One lease whose copies are watched. It reads the beginning of the value and remembers the last reply of each node. When
-/// so many nodes have lost our value that no majority can have it, the lease is lost. A missing reply means nothing.
+/// so many nodes have lost our value that no majority can have it, the lease is lost. A missing reply means nothing. See
+/// `Extension` for what becomes of the remaining copies.
 ///
 /// It is an operation only so that replies reach it: it is never started and never done.
 class WatchedLease final : public Operation {
@@ -29,7 +30,7 @@ class WatchedLease final : public Operation {
     virtual ~Keeper() = default;
     /// The key is to be read on this node at `when`.
     virtual void read_soon(WatchedLease&, NodeIndex, Time when) = 0;
-    /// The lease has just been lost.
+    /// The lease has just been lost. May destroy the `WatchedLease`.
     virtual void lost(WatchedLease&) = 0;
     /// Stops watching the lease. May destroy the `WatchedLease`.
     virtual void stop(WatchedLease&) noexcept = 0;
