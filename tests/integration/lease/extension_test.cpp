@@ -138,7 +138,7 @@ TEST_CASE("an_extension_after_the_deadline_is_refused_even_if_the_copies_exist")
   CHECK(eventually([&] { return servers.empty() == 3; }));  // the copies were released
 }
 
-TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_releases_the_rest") {
+TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_its_release_deletes_the_rest") {
   LocalNodes nodes{5};
   Observers servers{nodes};
   Redlock locks{endpoints(nodes)};
@@ -150,9 +150,10 @@ TEST_CASE("deleting_the_copies_on_a_majority_loses_the_lease_and_releases_the_re
   CHECK(lease.state() == State::lost);
   CHECK_FALSE(lease.valid());
   CHECK(lease.remaining() == 0ns);
-  CHECK(eventually([&] { return servers.empty() == 5; }));
   CHECK_FALSE(lease.extend());  // the loss is final
+  CHECK(servers.holding("r", lease.owner_value()) == 2);
   CHECK(lease.release() == Release::already_lost);
+  CHECK(eventually([&] { return servers.empty() == 5; }));
 }
 
 TEST_CASE("an_extension_with_a_majority_restores_the_copies_deleted_on_a_minority") {
@@ -211,5 +212,7 @@ TEST_CASE("a_lease_is_lost_when_a_majority_restarted_without_data") {
   nodes.restart_empty(1);
   REQUIRE(eventually([&] { return !lease.extend() && lease.state() == State::lost; }));
   Observers later{nodes};
+  CHECK(later.holding("r", lease.owner_value()) == 1);
+  lease.release();
   CHECK(eventually([&] { return later.empty() == 3; }));
 }
