@@ -1,7 +1,7 @@
-// adding-process FILE KIND THREADS ADDITIONS [NODE…]: each thread adds 1 to the number in FILE, ADDITIONS times, under the lock
-// "counter" on the given nodes, or without a lock if no node is given. KIND says how it takes the lock: plain, recursive (twice),
-// several (and another one), leader (of the election "counter"), or seat (one of three: each has a number of its own, in FILE, FILE.1
-// and FILE.2).
+// adding-process FILE KIND TTL_MS THREADS ADDITIONS [NODE…]: each thread adds 1 to the number in FILE, ADDITIONS times, under the
+// lock "counter" on the given nodes, or without a lock if no node is given. KIND says how it takes the lock: plain, recursive
+// (twice), several (and another one), leader (of the election "counter"), or seat (one of three: each has a number of its own, in
+// FILE, FILE.1 and FILE.2).
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -21,10 +21,9 @@ namespace {
 
 using redlock::testing::CounterFile;
 
-const redlock::LockOptions options{.ttl = std::chrono::seconds{60}};
-
 /// Adds 1 under a lock of this kind.
-std::function<void()> addition(const std::string& kind, const std::string& file, redlock::Redlock& locks) {
+std::function<void()> addition(const std::string& kind, const std::string& file,
+                               const redlock::LockOptions& options, redlock::Redlock& locks) {
   const CounterFile counter{file};
   if (kind == "plain")
     return [=, &locks] {
@@ -62,13 +61,14 @@ std::function<void()> addition(const std::string& kind, const std::string& file,
 int main(int argc, char** argv) try {
   const std::vector<std::string> arguments{argv + 1, argv + argc};
   const std::string& file = arguments.at(0);
-  const int threads = std::stoi(arguments.at(2));
-  const int additions = std::stoi(arguments.at(3));
+  const redlock::LockOptions options{.ttl = std::chrono::milliseconds{std::stol(arguments.at(2))}};
+  const int threads = std::stoi(arguments.at(3));
+  const int additions = std::stoi(arguments.at(4));
   std::optional<redlock::Redlock> locks;
   std::function<void()> add_one = [counter = CounterFile{file}] { counter.add_one(); };
-  if (arguments.size() > 4) {
-    locks.emplace(std::vector<redlock::Endpoint>{arguments.begin() + 4, arguments.end()});
-    add_one = addition(arguments.at(1), file, *locks);
+  if (arguments.size() > 5) {
+    locks.emplace(std::vector<redlock::Endpoint>{arguments.begin() + 5, arguments.end()});
+    add_one = addition(arguments.at(1), file, options, *locks);
   }
   std::vector<std::jthread> adding;
   for (int thread = 0; thread < threads; ++thread)

@@ -27,7 +27,7 @@ long count_of_all(const std::vector<std::string>& nodes) {
   const std::string path = group.folder() + "/counter";
   const CounterFile counter{path};
   counter.write(0);
-  detail::Launch launch{.arguments = {ADDING_PROCESS, path, "plain", std::to_string(threads_each),
+  detail::Launch launch{.arguments = {ADDING_PROCESS, path, "plain", "60000", std::to_string(threads_each),
                                       std::to_string(additions_each)},
                         .group = group.id()};
   launch.arguments.insert(launch.arguments.end(), nodes.begin(), nodes.end());

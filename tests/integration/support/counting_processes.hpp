@@ -1,11 +1,16 @@
 // Processes that count in files under locks.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "programs/counter_file.hpp"
@@ -29,17 +34,23 @@ class CountingProcesses {
         detail::launch({.arguments = std::move(arguments), .output = output_, .group = group_.id()}));
     return children_.back();
   }
-  /// Fails one node of five after the other while the processes count up to `all`: one is dead, and three are stopped in turn. At
-  /// least `step` additions are made each time.
-  void fail_nodes(LocalNodes& nodes, long step, long all) const {
+  /// Fails nodes and processes while the others count: of five nodes one is dead, and three are stopped in turn. Beside each of
+  /// these, one process is killed, and another one is stopped for a moment. At least `step` additions are made each time.
+  /// `least`: how many the processes that are left will have made.
+  void fail(LocalNodes& nodes, long step, long least) {
     const auto goes_on = [&] {
-      const long before = count();
-      return eventually([&] { return count() > std::min(before + step, all - 1); });
+      const long goal = std::min(count() + step, least);
+      return eventually([&] { return count() >= goal; }, std::chrono::seconds{60});
     };
     REQUIRE(goes_on());
     nodes.kill(1);
     for (const int stopped : {3, 0, 4}) {
       nodes.pause(stopped);
+      CHECK(::kill(children_[killed_], SIGKILL) == 0);
+      CHECK(::kill(children_[killed_ + 3], SIGSTOP) == 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+      CHECK(::kill(children_[killed_ + 3], SIGCONT) == 0);
+      ++killed_;
       CHECK(goes_on());
       nodes.resume(stopped);
     }
@@ -55,15 +66,32 @@ class CountingProcesses {
   }
   /// The sum of the counters.
   [[nodiscard]] long count() const {
-    const std::string file = group_.folder() + "/counter";
-    return counter.read() + CounterFile{file + ".1"}.read() + CounterFile{file + ".2"}.read();
+    long sum = 0;
+    for (const CounterFile& each : counters()) sum += each.read();
+    return sum;
+  }
+  /// Each addition has made a greater number than the one before, and none is missing but those during which a process was killed.
+  [[nodiscard]] bool is_each_counted() const {
+    const std::vector<CounterFile> all = counters();
+    return std::all_of(all.begin(), all.end(), [&](const CounterFile& each) {
+      const std::vector<long> added = each.added();
+      const bool is_growing = std::adjacent_find(added.begin(), added.end(), std::greater_equal{}) == added.end();
+      const long missing = each.read() - std::ssize(added);
+      return is_growing && missing >= 0 && missing <= static_cast<long>(killed_);
+    });
   }
 
  private:
+  [[nodiscard]] std::vector<CounterFile> counters() const {
+    const std::string file = group_.folder() + "/counter";
+    return {counter, CounterFile{file + ".1"}, CounterFile{file + ".2"}};
+  }
+
   const std::vector<std::string> nodes_;
   const detail::ProcessGroup group_;
   const std::string output_ = group_.folder() + "/output";
   std::vector<pid_t> children_;
+  std::size_t killed_ = 0;  // the first ones
 
  public:
   const CounterFile counter{group_.folder() + "/counter"};
