@@ -1,6 +1,7 @@
 #include "testing/certificates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -36,6 +37,14 @@ std::vector<std::string> request(const std::string& path, std::vector<std::strin
 }
 
 }  // namespace
+
+std::string certificate_time(std::time_t time) {
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d%H%M%SZ", &parts);
+  return text.data();
+}
 
 CertificateAuthority::CertificateAuthority(std::string folder) : folder_{std::move(folder)} {
   const auto program = find_program("openssl");

@@ -1,6 +1,7 @@
 // Certificates for TLS servers of tests.
 #pragma once
 
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct CertificateContent {
   std::string from = "20000101000000Z";
   std::string until = "20991231235959Z";
 };
+
+/// As `CertificateContent` has it.
+[[nodiscard]] std::string certificate_time(std::time_t);
 
 /// A certificate authority of its own, whose files are in one folder. Runs the program `openssl`. Throws
 /// std::runtime_error if there is none, or if it fails.

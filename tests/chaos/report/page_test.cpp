@@ -60,8 +60,11 @@ Outcome example_outcome() {
   };
   hold(0, 110 * one_second, "7", 130 * one_second);
   hold(1, 120 * one_second, "8", 140 * one_second);
-  outcome.logs[1].push_back(
-      {.at = 125 * one_second, .what = Entry::What::lost, .client = 1, .number = 1, .words = {"deleted", "by"}});
+  outcome.logs[1].push_back({.at = 125 * one_second,
+                             .what = Entry::What::lost,
+                             .client = 1,
+                             .number = 1,
+                             .words = {"deleted", "by"}});
   Case given;
   given.logs = outcome.logs;
   given.end = outcome.ended;

@@ -22,7 +22,8 @@ using redlock::Redlock;
 
 /// A lease on two of three nodes, of which one has lost its data since. So it is lost, and one copy is left.
 struct LostLease {
-  explicit LostLease(Duration ttl, bool is_watched = true) : nodes{3}, locks{endpoints(nodes), {.max_ttl = 20s}} {
+  explicit LostLease(Duration ttl, bool is_watched = true)
+      : nodes{3}, locks{endpoints(nodes), {.max_ttl = 20s}} {
     REQUIRE(is_granted(locks.try_lock("first", {.ttl = 1s})));  // now all nodes vote
     servers[2].command({"SET", "r", "somebody else's", "PX", "1000"});
     redlock::LockOptions options{.ttl = ttl, .renewal = redlock::Renewal::none};

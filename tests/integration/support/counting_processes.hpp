@@ -75,7 +75,8 @@ class CountingProcesses {
     const std::vector<CounterFile> all = counters();
     return std::all_of(all.begin(), all.end(), [&](const CounterFile& each) {
       const std::vector<long> added = each.added();
-      const bool is_growing = std::adjacent_find(added.begin(), added.end(), std::greater_equal{}) == added.end();
+      const bool is_growing =
+          std::adjacent_find(added.begin(), added.end(), std::greater_equal{}) == added.end();
       const long missing = each.read() - std::ssize(added);
       return is_growing && missing >= 0 && missing <= static_cast<long>(killed_);
     });

@@ -1,6 +1,7 @@
 // Whom a client trusts, and whom a server trusts.
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -201,6 +202,26 @@ TEST_CASE("the_end_of_the_client_s_certificate_is_an_event") {
   CHECK(seen[1].is_own);
   CHECK(seen[1].node == server.nodes.url(0));
   CHECK(seen[1].end == std::chrono::sys_days{std::chrono::year{2089} / 1 / 2} + 3h + 4min + 5s);
+}
+
+TEST_CASE("a_certificate_that_ends_within_30_days_ends_soon") {
+  const Authorities all;
+  const int days = GENERATE(29, 31);
+  const std::string until = detail::certificate_time(std::time(nullptr) + days * 86400);
+  Server server{all.trusted.issue("server", {.until = until}),
+                {"--tls-ca-cert-file", all.trusted.own().cert_file}};
+  const Certificate own = all.trusted.issue("client", {.until = until});
+  TlsOptions options = all.options;
+  options.cert_file = own.cert_file;
+  options.key_file = own.key_file;
+  const auto observer = std::make_shared<RecordingObserver>();
+  {
+    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
+    locks_work(locks);
+  }
+  const auto seen = observer->certificates();
+  REQUIRE(seen.size() == 2);
+  for (const auto& certificate : seen) CHECK(certificate.ends_soon == (days < 30));
 }
 
 TEST_CASE("a_client_certificate_that_is_replaced_on_disk_is_shown_at_the_next_dial") {

@@ -1,5 +1,4 @@
 // The command with nodes that speak TLS.
-#include <array>
 #include <ctime>
 #include <filesystem>
 #include <string>
@@ -36,16 +35,11 @@ struct Brief {
             .password = password,
             .tls = true};
   }
-  static std::string text_of(std::time_t time) {
-    std::array<char, 32> text{};
-    std::strftime(text.data(), text.size(), "%Y%m%d%H%M%SZ", std::gmtime(&time));
-    return text.data();
-  }
 
   std::time_t end = std::time(nullptr) + 10 * 86400 + 3600;
   TempFolder folder;
   detail::CertificateAuthority authority{folder.path() / "ca"};
-  detail::Certificate certificate = authority.issue("brief", {.until = text_of(end)});
+  detail::Certificate certificate = authority.issue("brief", {.until = detail::certificate_time(end)});
 };
 
 }  // namespace
