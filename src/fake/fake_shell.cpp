@@ -7,6 +7,7 @@
 
 #include "fake/replies.hpp"
 #include "notify/user_code.hpp"
+#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::detail {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "os/fork_guard.hpp"
+#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {

@@ -140,15 +140,16 @@ void write_minute(std::ostream& page, const Bars& bars, const Outcome& outcome, 
     const double seconds = static_cast<double>(std::clamp<Instant>(at - from, 0, minute)) / 1e9;
     return names_width + seconds * pixels_per_second;
   };
-  const int height = (bars.rows() + 1) * row_height;
-  page << "<svg width=\"" << names_width + 60 * pixels_per_second << "\" height=\"" << height << "\">\n";
+  const int minute_height = (bars.rows() + 1) * row_height;
+  page << "<svg width=\"" << names_width + 60 * pixels_per_second << "\" height=\"" << minute_height
+       << "\">\n";
   for (int row = 0; row < bars.rows(); ++row)
     page << "<text x=\"0\" y=\"" << (row + 1) * row_height - 5 << "\">" << bars.name_of_row(row)
          << "</text><path d=\"M" << names_width << ' ' << (row + 1) * row_height - 1 << "h"
          << 60 * pixels_per_second << "\"/>\n";
   for (int second = 0; second <= 60; second += 5)
-    page << "<text x=\"" << names_width + second * pixels_per_second << "\" y=\"" << height - 4 << "\">"
-         << (from - outcome.begun) / simulation::second + second << " s</text>\n";
+    page << "<text x=\"" << names_width + second * pixels_per_second << "\" y=\"" << minute_height - 4
+         << "\">" << (from - outcome.begun) / simulation::second + second << " s</text>\n";
   for (const Bar& bar : bars.all()) {
     if (bar.to < from || bar.from >= from + minute) continue;
     page << "<rect class=\"" << bar.style << "\" x=\"" << x(bar.from) << "\" y=\"" << bar.row * row_height + 2
@@ -157,7 +158,7 @@ void write_minute(std::ostream& page, const Bars& bars, const Outcome& outcome, 
   }
   const auto& broken = outcome.verdict.violation;
   if (broken && broken->at >= from && broken->at < from + minute)
-    page << "<path class=\"broken\" d=\"M" << x(broken->at) << " 0v" << height << "\"/>\n";
+    page << "<path class=\"broken\" d=\"M" << x(broken->at) << " 0v" << minute_height << "\"/>\n";
   page << "</svg>\n";
 }
 

@@ -37,6 +37,7 @@ class OperationWrapper : public core::Operation, private core::Outbox {
   void timed_out(core::Time now, core::Outbox& outbox) override {
     pass(now, outbox, [&] { inner_->timed_out(now, *this); });
   }
+  using core::Outbox::abandon;
   void abandon(Errc why, core::Time now, core::Outbox& outbox) override {
     pass(now, outbox, [&] { inner_->abandon(why, now, *this); });
   }

@@ -193,8 +193,8 @@ void draw_operators(Schedule& schedule) {
     fault.amount = random.between(Fault::no_marker, Fault::of_another_deployment);
     if (!schedule.automatic && random.chance(40)) fault.kind = Kind::foreign_marker;
     if (random.chance(25)) fault.kind = Kind::replica;
-    const int nodes = random.chance(30) ? schedule.nodes / 2 + 1 : 1;
-    for (int node = 0; node < nodes; ++node) {
+    const int affected = random.chance(30) ? schedule.nodes / 2 + 1 : 1;
+    for (int i = 0; i < affected; ++i) {
       schedule.faults.push_back(fault);
       fault.node = (fault.node + 1) % schedule.nodes;
     }
