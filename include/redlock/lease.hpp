@@ -135,9 +135,9 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// beyond the deadline.
   ///
   /// Returns true if a majority extended it while the old validity lasted; `deadline()` has then moved.
-  /// Otherwise returns false, and the lease is either *lost*, and the copies are being released on all nodes,
-  /// or *in_doubt*: too few nodes answered, the old deadline is still valid, and another call may succeed. A
-  /// lease whose deadline has passed is never extended.
+  /// Otherwise returns false, and the lease is either *lost*, and a release deletes what is left of it on the
+  /// nodes, or *in_doubt*: too few nodes answered, the old deadline is still valid, and another call may succeed.
+  /// A lease whose deadline has passed is never extended.
   ///
   /// Throws `Error`: misconfigured if a majority of the nodes refuses the extension for a reason that no
   /// retry can fix, and the lease is then in doubt; invalid_argument in a child of fork().
@@ -160,7 +160,7 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// what the lock protects any more.
   ///
   /// Returns none if the lease was not valid any more, in a child of fork(), or if `release` or `orphan` was
-  /// called before: then there is nothing to adopt.
+  /// called before: then there is nothing to adopt, and the lease is as it was.
   ///
   /// Contacts no node. Blocks only while a callback of this lease runs on another thread, and not at all
   /// inside a callback. Throws `Error` (invalid_argument) for a shared lease, which nobody can adopt; otherwise only if memory

@@ -368,11 +368,11 @@ void Client::forget(const Record& record) noexcept {
 
 bool Client::orphan(const Record& record) noexcept {
   if (fork_generation() != generation_) return false;
+  if (!shell_->let_go(record)) return false;        // it is lost, and its release deletes what is left of it
   record->release_outcome = Release::already_lost;  // this lease must not release the lock any more
-  const bool was_in_force = shell_->let_go(record);
-  record->count(now(), was_in_force ? Release::unknown : Release::already_lost);
+  record->count(now(), Release::unknown);
   forget(record);
-  return was_in_force;
+  return true;
 }
 
 void Client::shut_down() {

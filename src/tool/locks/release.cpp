@@ -157,7 +157,7 @@ int report(const Deletion& result, std::size_t nodes, LockState::Kind before, co
            const Owners& owners) {
   for (const std::string& failure : result.failures) warn(failure);
   const std::string holder = text_of(owners);
-  // A node that answered has no copy any more: when the holder notices its loss, it deletes the rest itself.
+  // A node that answered has no copy any more. The others may keep theirs until the holder ends, or the copies expire.
   const std::string copies = std::to_string(result.answered) + " of " + std::to_string(nodes) + " nodes";
   if (result.answered < core::quorum(nodes)) {
     std::cerr << "redlock: too few nodes answered, so " << holder << " may still hold " << printable(resource)

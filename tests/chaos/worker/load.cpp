@@ -67,8 +67,8 @@ class Caller {
     if (random_.chance(50)) options.renewal = Renewal::none;
     if (random_.chance(70)) options.order = Order::none;
     options.shared = random_.chance(30);
-    options.on_lost = [&log = shared_.log, number, is_logged](Loss) {
-      if (is_logged) log.add(Entry::What::lost, number);
+    options.on_lost = [&log = shared_.log, number, is_logged](Loss why) {
+      if (is_logged) log.add(Entry::What::lost, number, to_string(why));
     };
     return options;
   }

@@ -105,6 +105,20 @@ TEST_CASE("an_orphaned_lease_is_not_renewed_and_reports_no_loss") {
   CHECK_FALSE(token.stop_requested());
 }
 
+TEST_CASE("a_lost_lease_cannot_be_orphaned_and_its_release_deletes_what_is_left_of_it") {
+  Fixture f;
+  Lease lease = f.leaver.lock("r", {.renewal = redlock::Renewal::none}).value();
+  REQUIRE(spread(lease, f.servers));
+  f.servers[0].del("r");
+  f.servers[1].del("r");
+  REQUIRE_FALSE(lease.extend());
+  CHECK_FALSE(lease.orphan());
+  CHECK(lease.loss() == Loss::deleted);
+  CHECK(f.servers[2].get("r") == lease.owner_value());
+  CHECK(lease.release() == Release::already_lost);
+  CHECK(eventually([&] { return f.servers.having("r") == 0; }));
+}
+
 TEST_CASE("only_one_of_two_adopters_gets_the_lock") {
   Fixture f{5};
   // Of five votes one adopter has at least three. Of four, each may have two.

@@ -24,7 +24,10 @@ TEST_CASE("a_counter_never_moves_under_readers_while_nodes_and_processes_fail") 
   for (int process = 0; process < 8; ++process) processes.start({READING_PROCESS, "6000", "8", "5"});
   constexpr long least = 5 * 8 * 5;  // of eight processes, three are killed
   processes.fail(nodes, 10, least);
-  CHECK(processes.finish() == std::vector<std::string>(5, "0"));
+  const std::vector<std::string> moves =
+      processes.finish();  // a process that was killed may have ended before
+  CHECK(moves.size() >= 5);
+  CHECK(moves == std::vector<std::string>(moves.size(), "0"));
   CHECK(processes.count() >= least);
   CHECK(processes.is_each_counted());
 }

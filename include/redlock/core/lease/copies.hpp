@@ -45,7 +45,7 @@ class Copies {
     there(node);
   }
 
-  /// Stops putting copies back: a release has been sent, or the lease is lost.
+  /// Stops putting copies back: releases are being sent.
   void give_up() noexcept { given_up_ = true; }
   [[nodiscard]] bool given_up() const noexcept { return given_up_; }
 

@@ -24,9 +24,9 @@ namespace redlock::inline v1::core {
 /// Otherwise the outcome is in doubt: the old deadline stays, and the holder may try again. The lease's state changes
 /// before anything is reported.
 ///
-/// After the deadline, the remaining copies of a lost lease are released on all nodes, unless the lock has a delay. Before,
-/// nobody but its holder releases them, who may not have heard of the loss yet: together with the nodes that do not vote
-/// because they have lost their data, these copies keep others from the lock.
+/// An extension that ends after the deadline releases the remaining copies on all nodes, unless the lock has a delay. Before
+/// the deadline nobody but the holder releases them, who may not have heard of the loss yet: together with the nodes that do
+/// not vote because they have lost their data, these copies keep others from the lock.
 ///
 /// Once there is a majority, nodes without a value get ours back; `Copies` knows when such a copy counts again. Without a
 /// majority nothing is put back, because the lock may belong to another client by then.

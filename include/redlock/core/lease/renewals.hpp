@@ -68,7 +68,7 @@ class Renewals {
     if (state == State::lost || state == State::released) return stop(lease);
     Time due = state == State::held ? rounded_down(now + ttl / 3 - jitter(ttl / 30), ttl)
                                     : now + pause_after_doubt(ttl);
-    // An extension of a lease that is over releases what is left of it.
+    // An extension that begins at the deadline releases what is left of the lease.
     due = lease->is_final() ? lease->deadline() : std::min(std::max(due, now), lease->deadline());
     due_.emplace(due, lease);
     lease->renewal_due = due;
