@@ -16,6 +16,7 @@
 #include "redlock/core/lease/breaking.hpp"
 #include "redlock/core/lease/lease_check.hpp"
 #include "redlock/core/line/line_view.hpp"
+#include "redlock/core/line/seats.hpp"
 #include "redlock/core/restart_guard/ceiling_raise.hpp"
 
 namespace redlock::inline v1::detail {
@@ -24,6 +25,12 @@ namespace {
 
 using core::NodeIndex;
 using core::Tally;
+
+/// Of a lock, as far as can be seen from outside.
+Observer::Kind visible_kind(std::string_view resource, bool is_shared) noexcept {
+  if (is_shared) return Observer::Kind::shared;
+  return core::seat_of(resource) ? Observer::Kind::seat : Observer::Kind::exclusive;
+}
 
 }  // namespace
 
@@ -61,12 +68,16 @@ std::vector<NodeReport> Client::break_lock(std::string_view resource,
   check_broken(owner_values);
   std::string key = lock_key(options_.key_prefix, resource);
   auto breaking = std::make_unique<core::Breaking>(key, owner_values, names_.size(), default_wait());
-  std::vector<NodeReport> nodes = shell_->run(std::move(breaking), {}, [this](const core::Breaking& ended) {
+  bool are_readers = false;
+  std::vector<NodeReport> nodes = shell_->run(std::move(breaking), {}, [&](const core::Breaking& ended) {
+    are_readers = ended.are_readers();
     return reports(ended.tally(), NodeStatus::free);
   });
   const auto copies = std::ranges::count(nodes, NodeStatus::held, &NodeReport::status);
   if (events_ && copies > 0)
-    events_->broken({.resource = std::move(key), .copies = static_cast<std::size_t>(copies)});
+    events_->broken({.resource = std::move(key),
+                     .kind = visible_kind(resource, are_readers),
+                     .copies = static_cast<std::size_t>(copies)});
   return nodes;
 }
 

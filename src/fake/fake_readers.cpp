@@ -104,12 +104,12 @@ Reply FakeNode::shared_release(const Call& call) {
 /// Its first value is the set, and the others are owners.
 Reply FakeNode::break_lock(const Call& call) {
   long long deleted = 0;
+  const bool is_shared = value(call, 0) == core::held_by_readers;
   for (std::size_t at = 1; at < call.values.size(); ++at) {
     const Call release_of_one{{call.keys[0], call.values[0]}, {call.values[at]}, call.now};
-    const bool is_shared = value(call, 0) == core::held_by_readers;
     deleted += (is_shared ? shared_release(release_of_one) : release(release_of_one)).integer;
   }
-  return integer(deleted);
+  return integer(is_shared ? -deleted : deleted);
 }
 
 Reply FakeNode::readable(const Call& call) {

@@ -91,7 +91,6 @@ std::string checked(const std::map<std::string, std::string>& labels) {
 struct Prometheus::Counts {
   explicit Counts(std::string common) : labels{std::move(common)} {
     dropped.add("", 0);
-    broken.add("", 0);
     begin(label_of(Observer::Kind::exclusive));
   }
 
@@ -102,6 +101,7 @@ struct Prometheus::Counts {
     standing.add(kind, 0);
     line_refusals.add(kind, 0);
     line_bypasses.add(kind, 0);
+    broken.add(kind, 0);
     for (const Loss loss : losses) lost.add(kind + "," + label("reason", name_of(loss)), 0);
   }
 
@@ -225,9 +225,11 @@ void Prometheus::extended(const Extension& event) {
   if (event.late) counts_->lateness.observe(kind, *event.late);
 }
 
-void Prometheus::broken(const Break&) {
+void Prometheus::broken(const Break& event) {
   const std::lock_guard lock{counts_->mutex};
-  counts_->broken.add("");
+  const std::string kind = label_of(event.kind);
+  counts_->begin(kind);
+  counts_->broken.add(kind);
 }
 
 void Prometheus::node_changed(const Node& event) {

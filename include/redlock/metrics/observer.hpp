@@ -111,6 +111,9 @@ class REDLOCK_EXPORT Observer {
   /// A call of `LockClient::break_lock` that has deleted a copy. Of a holder whose copies are on a minority of the nodes as well.
   struct Break {
     std::string resource = {};
+    /// What others can see: *shared* if readers had it, *seat* if the name is that of a seat, else *exclusive*, also if it was the
+    /// lock of an `Election`.
+    Kind kind = Kind::exclusive;
     std::size_t copies = 0;  ///< On how many nodes one was deleted, as far as they answered in time.
   };
   virtual void broken(const Break&) {}

@@ -27,7 +27,7 @@ inline namespace v1 {
 /// | redlock_hold_duration_seconds        | histogram | kind, end     | hold times: released, already_lost, unknown        |
 /// | redlock_validity_left_seconds        | histogram | kind          | validity left when a lease was released in time    |
 /// | redlock_losses_total                 | counter   | kind, reason  | leases that were lost                              |
-/// | redlock_broken_locks_total           | counter   |               | calls of `break_lock` that took a lock             |
+/// | redlock_broken_locks_total           | counter   | kind          | calls of `break_lock` that took a lock             |
 /// | redlock_extension_duration_seconds   | histogram | kind, outcome | duration of extensions: held, in_doubt, lost       |
 /// | redlock_renewal_lateness_seconds     | histogram | kind          | how late renewals started                          |
 /// | redlock_node_ready                   | gauge     | node          | 1 if the node votes, else 0                        |
@@ -37,7 +37,8 @@ inline namespace v1 {
 /// | redlock_client_certificate_end_seconds | gauge   | node          | the same for the client's own, shown to the node   |
 /// | redlock_observer_dropped_total       | counter   |               | events dropped because they came too fast          |
 ///
-/// `kind` is that of `Observer::Kind`. The lines of a kind appear with its first event.
+/// `kind` is that of `Observer::Kind`. Of a broken lock it is what others can see, so never `leader` (`Observer::Break`). The
+/// lines of a kind appear with its first event.
 ///
 /// There is no label for the resource, because each name would add dozens of lines that never go away. To
 /// tell apart a few resources that matter, use one object for each, with labels of your own.

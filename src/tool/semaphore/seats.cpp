@@ -11,7 +11,7 @@ namespace redlock::tool {
 
 std::optional<SeatName> seat_in(std::string_view resource) {
   const auto found = core::seat_of(resource);
-  if (!found || found->line_key.size() < 2) return std::nullopt;  // a semaphore has a name
+  if (!found) return std::nullopt;
   return SeatName{std::string{found->line_key.substr(0, found->line_key.size() - 1)}, found->seat};
 }
 

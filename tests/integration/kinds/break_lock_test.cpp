@@ -149,7 +149,29 @@ TEST_CASE("the_observer_of_whoever_breaks_a_lock_is_told") {
   const auto breaks = f.events->breaks();
   CHECK(breaks.size() == 1);
   CHECK(breaks[0].resource == "r");
+  CHECK(breaks[0].kind == redlock::Observer::Kind::exclusive);
   CHECK(breaks[0].copies == 3);
+}
+
+TEST_CASE("the_observer_is_told_of_which_kind_a_broken_lock_was_as_far_as_others_can_see") {
+  using Kind = redlock::Observer::Kind;
+  Fixture f;
+  const LockOptions reading{.ttl = 60s, .shared = true};
+  const Lease first = f.lock(reading);
+  const Lease second = f.lock(reading);
+  f.other.break_lock("r", {first.owner_value(), second.owner_value()});
+  const Lease seat = f.holder.lock("gpu", {.ttl = 60s, .seats = 2}).value();
+  f.other.break_lock(seat.resource(), seat.owner_value());
+  const Lease leadership = redlock::Election{f.holder, "cron"}.campaign().value();
+  f.other.break_lock("cron", leadership.owner_value());
+  REQUIRE(eventually([&] { return f.events->breaks().size() == 3; }));
+  const auto breaks = f.events->breaks();
+  CHECK(breaks[0].resource == "r");
+  CHECK(breaks[0].kind == Kind::shared);
+  CHECK(breaks[1].resource == seat.resource());
+  CHECK(breaks[1].kind == Kind::seat);
+  CHECK(breaks[2].resource == "cron");
+  CHECK(breaks[2].kind == Kind::exclusive);
 }
 
 TEST_CASE("a_data_key_of_any_type_is_not_broken") {

@@ -211,6 +211,21 @@ TEST_CASE("fake_readers_are_renewed_and_learn_of_a_loss_from_a_renewal") {
   CHECK(losses.size() == 2);
 }
 
+TEST_CASE("a_fake_node_says_by_a_negative_number_that_broken_owners_were_readers") {
+  Node node;
+  const auto broken = [&](const FakeNode::Words& owners) {
+    FakeNode::Words words{"EVAL", break_source(), "1", "key", "set"};
+    return node.call(words, owners).integer;
+  };
+  node.grant(first, "5000");
+  node.grant(second, "5000");
+  CHECK(broken({first, second}) == -2);
+  CHECK(node.readers() == 0);
+  CHECK(broken({first}) == 0);
+  node.node.set("key", first, never);
+  CHECK(broken({second, first}) == 1);
+}
+
 TEST_CASE("a_fake_reader_spreads_to_a_node_that_was_away") {
   FakeLocks locks;
   locks.set_node(2, FakeNodeState::refusing);

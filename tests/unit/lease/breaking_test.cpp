@@ -48,6 +48,21 @@ TEST_CASE("a_break_tells_nodes_that_had_a_copy_from_those_that_had_none_and_thos
   CHECK(breaking.tally().is(5, Mark::unknown));
 }
 
+TEST_CASE("a_break_knows_by_a_negative_number_that_the_owners_are_readers") {
+  const std::string_view owners[] = {"reader 1", "reader 2"};
+  for (const int deleted : {2, 0, -2}) {
+    CAPTURE(deleted);
+    RecordingOutbox outbox{3};
+    Breaking breaking{"key", owners, 3, 50ms};
+    breaking.start(at(0ms), outbox);
+    breaking.answered(0, 0, number(deleted), at(1ms), outbox);
+    for (const NodeIndex node : {1U, 2U}) breaking.answered(node, 0, number(0), at(1ms), outbox);
+    REQUIRE(breaking.done());
+    CHECK(breaking.tally().is(0, deleted == 0 ? Mark::yes : Mark::no));
+    CHECK(breaking.are_readers() == (deleted < 0));
+  }
+}
+
 TEST_CASE("the_script_that_breaks_locks_consists_of_both_release_scripts") {
   CHECK(break_source().find(release_script.source) != std::string::npos);
   CHECK(break_source().find(shared_release_script.source) != std::string::npos);

@@ -89,7 +89,7 @@ TEST_CASE("a_key_names_a_seat_by_up_to_three_digits_after_a_hash") {
   CHECK(seat_of("gpu#0")->line_key == "gpu#");
   CHECK(seat_of("a#7#999")->line_key == "a#7#");
   CHECK(seat_of("a#7#999")->seat == 999);
-  for (const char* const key : {"", "7", "#", "gpu", "gpu#", "gpu7", "gpu#x", "gpu#1000", "gpu#7 "}) {
+  for (const char* const key : {"", "7", "#", "#7", "gpu", "gpu#", "gpu7", "gpu#x", "gpu#1000", "gpu#7 "}) {
     CAPTURE(key);
     CHECK_FALSE(seat_of(key));
   }

@@ -86,7 +86,7 @@ TEST_CASE("every_event_is_counted_under_its_metric_name") {
   CHECK(text["redlock_node_troubles_total{node=\"redis://b:1\",status=\"wrong_password\"}"] == 1);
   CHECK(text["redlock_node_certificate_end_seconds{node=\"redis://a:1\"}"] == 2e9);
   CHECK(text["redlock_client_certificate_end_seconds{node=\"redis://a:1\"}"] == 1e9);
-  CHECK(text["redlock_broken_locks_total"] == 1);
+  CHECK(text["redlock_broken_locks_total{kind=\"exclusive\"}"] == 1);
   CHECK(text["redlock_observer_dropped_total"] == 7);
   CHECK(text.type("redlock_node_ready") == "gauge");
 }
@@ -101,7 +101,7 @@ TEST_CASE("metrics_for_alerts_exist_from_the_start") {
   CHECK(text["redlock_line_waiting{kind=\"exclusive\"}"] == 0);
   CHECK(text["redlock_line_bypasses_total{kind=\"exclusive\"}"] == 0);
   CHECK(text["redlock_line_refusals_total{kind=\"exclusive\"}"] == 0);
-  CHECK(text["redlock_broken_locks_total"] == 0);
+  CHECK(text["redlock_broken_locks_total{kind=\"exclusive\"}"] == 0);
   CHECK(text.values().size() == 12);
 }
 
@@ -116,6 +116,7 @@ TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
       {.resource = "cron", .kind = Kind::leader, .step = Observer::LineStep::entered, .position = 1});
   metrics.ended(
       {.resource = "gpu#2", .kind = Kind::seat, .release = Release::already_lost, .loss = Loss::taken});
+  metrics.broken({.resource = "gpu#2", .kind = Kind::seat, .copies = 3});
   const MetricsText text{metrics.text()};
   CHECK(text["redlock_attempt_duration_seconds_count{kind=\"exclusive\",outcome=\"acquired\"}"] == 1);
   CHECK(text["redlock_attempt_duration_seconds_count{kind=\"seat\",outcome=\"acquired\"}"] == 2);
@@ -125,6 +126,17 @@ TEST_CASE("each_kind_of_lock_has_lines_of_its_own_from_its_first_event") {
   CHECK(text["redlock_losses_total{kind=\"seat\",reason=\"taken\"}"] == 1);
   CHECK(text["redlock_losses_total{kind=\"leader\",reason=\"taken\"}"] == 0);
   CHECK(text["redlock_losses_total{kind=\"exclusive\",reason=\"taken\"}"] == 0);
+  CHECK(text["redlock_broken_locks_total{kind=\"seat\"}"] == 1);
+  CHECK(text["redlock_broken_locks_total{kind=\"shared\"}"] == 0);
+  CHECK(text["redlock_broken_locks_total{kind=\"exclusive\"}"] == 0);
+}
+
+TEST_CASE("a_kind_of_which_only_a_broken_lock_is_known_has_its_lines_as_well") {
+  Prometheus metrics;
+  metrics.broken({.resource = "stock", .kind = Observer::Kind::shared, .copies = 1});
+  const MetricsText text{metrics.text()};
+  CHECK(text["redlock_broken_locks_total{kind=\"shared\"}"] == 1);
+  CHECK(text["redlock_losses_total{kind=\"shared\",reason=\"deleted\"}"] == 0);
 }
 
 TEST_CASE("calls_in_line_are_counted_with_position_and_time") {

@@ -35,14 +35,18 @@ class Breaking final : public Poll {
   }
   void answered(NodeIndex node, Step, const Reply& reply, Time, Outbox& outbox) override {
     if (!awaits(node)) return;
-    if (reply.is(Reply::Kind::integer))
-      tally_.mark(node, reply.integer > 0 ? Tally::Mark::no : Tally::Mark::yes);
-    else
+    if (reply.is(Reply::Kind::integer)) {
+      tally_.mark(node, reply.integer != 0 ? Tally::Mark::no : Tally::Mark::yes);
+      are_readers_ |= reply.integer < 0;
+    } else {
       tally_.mark(node, Tally::Mark::unknown, trouble_of(reply, "a number"));
+    }
     decide(outbox);
   }
 
   [[nodiscard]] std::string_view written_key() const noexcept override { return key_; }
+  /// The owners whose copies were deleted are readers.
+  [[nodiscard]] bool are_readers() const noexcept { return are_readers_; }
 
  private:
   static std::string command_for(const std::string& key, std::span<const std::string_view> owners) {
@@ -57,6 +61,7 @@ class Breaking final : public Poll {
 
   const std::string key_;
   const std::string command_;
+  bool are_readers_ = false;
 };
 
 }  // namespace redlock::inline v1::core

@@ -75,7 +75,7 @@ inline constexpr std::string_view held_by_readers = "redlock:shared";
 
 inline constexpr std::size_t most_seats = 1000;
 
-/// A key that may be the one of a seat.
+/// A key that may be the one of a seat: of a semaphore that has a name.
 struct SeatKey {
   std::string_view line_key;
   std::size_t seat = 0;
@@ -83,7 +83,7 @@ struct SeatKey {
 [[nodiscard]] inline std::optional<SeatKey> seat_of(std::string_view key) noexcept {
   const std::size_t line_size = key.find_last_not_of("0123456789") + 1;
   const std::string_view digits = key.substr(line_size);
-  if (line_size == 0 || key[line_size - 1] != '#' || digits.empty() || digits.size() > 3) return std::nullopt;
+  if (line_size < 2 || key[line_size - 1] != '#' || digits.empty() || digits.size() > 3) return std::nullopt;
   std::size_t seat = 0;
   for (const char digit : digits) seat = 10 * seat + static_cast<std::size_t>(digit - '0');
   return SeatKey{key.substr(0, line_size), seat};

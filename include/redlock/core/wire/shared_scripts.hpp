@@ -141,8 +141,9 @@ inline constexpr std::string_view readable_source =
     "return redis.call('PTTL',KEYS[1])";
 
 /// Calls one of the two release scripts for the lock KEYS[1] in the name of each owner ARGV[2], ARGV[3] and so on, and returns how
-/// many of them had it. If somebody else has the lock by then, nothing is deleted. The set ARGV[1] of readers is not among the KEYS,
-/// so that users of other locks need no right to it. Rarely used, so it is always sent as a whole.
+/// many of them had it, as a negative number if they were readers. If somebody else has the lock by then, nothing is deleted. The
+/// set ARGV[1] of readers is not among the KEYS, so that users of other locks need no right to it. Rarely used, so it is always
+/// sent as a whole.
 [[nodiscard]] inline std::string break_source() {
   return std::string{"local function release(KEYS,ARGV) "}
       .append(release_script.source)
@@ -150,11 +151,11 @@ inline constexpr std::string_view readable_source =
       .append(shared_release_script.source)
       .append(
           " end local deleted=0 "
-          "for at=2,#ARGV do "
           "local shared=redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared' "
+          "for at=2,#ARGV do "
           "deleted=deleted+(shared and release_shared({KEYS[1],ARGV[1]},{ARGV[at]}) or "
           "release({KEYS[1]},{ARGV[at]})) end "
-          "return deleted");
+          "return shared and -deleted or deleted");
 }
 
 /// How many readers `readers_source` names.
