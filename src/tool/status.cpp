@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,17 +66,26 @@ nlohmann::json json_of(const NodeReport& report) {
 }
 
 void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports,
-                std::span<const InLine> line) {
+                std::span<const InLine> line, std::optional<std::size_t> seats_taken) {
   nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
   add_kind(all, resource, state.kind);
   if (state.kind == LockState::Kind::held) add_holder(all, state.owner);
   if (state.kind == LockState::Kind::shared) add_readers(all, reports);
   if (has_life(state) && state.ttl != std::chrono::nanoseconds::max())
     all["ttl_ms"] = milliseconds_of(state.ttl);
+  if (seats_taken) all["seats_taken_at_least"] = *seats_taken;
   all["line"] = line_json(line);
   all["nodes"] = nlohmann::json::array();
   for (const NodeReport& report : reports) all["nodes"].push_back(json_of(report));
   std::cout << json_text(all, 2) << '\n';
+}
+
+/// A sentence about the semaphore with the name of a free lock, after a space; nothing if none of its seats is taken.
+std::string describe_seats(const std::string& semaphore, std::size_t seats_taken) {
+  if (seats_taken == 0) return {};
+  const bool is_one = seats_taken == 1;
+  return " At least " + std::to_string(seats_taken) + (is_one ? " seat" : " seats") + " of the semaphore " +
+         semaphore + (is_one ? " is" : " are") + " taken: see redlock status --seats N " + semaphore + ".";
 }
 
 }  // namespace
@@ -87,12 +97,15 @@ int status(const StatusArguments& arguments) {
   const std::vector<NodeReport> reports = locks.inspect(arguments.resource);
   const LockState state = lock_state_of(reports);
   const std::vector<InLine> line = line_for(locks, arguments.resource, reports);
+  std::optional<std::size_t> seats_taken;
+  if (state.kind == LockState::Kind::free) seats_taken = taken_among_first(locks, arguments.resource);
   if (arguments.json) {
-    print_json(arguments.resource, state, reports, line);
+    print_json(arguments.resource, state, reports, line, seats_taken);
   } else {
     print(reports);
-    std::cout << printable(describe(state, arguments.resource, reports), std::string::npos) << '\n'
-              << line_table(line);
+    const std::string text = describe(state, name_with_semaphore(arguments.resource, state.kind), reports) +
+                             describe_seats(arguments.resource, seats_taken.value_or(0));
+    std::cout << printable(text, std::string::npos) << '\n' << line_table(line);
   }
   if (state.kind != LockState::Kind::unknown) return success;
   return without_majority(misconfigured(reports), reports.size());

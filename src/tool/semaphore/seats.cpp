@@ -22,6 +22,11 @@ std::vector<std::string> names_of_seats(const std::string& semaphore, std::size_
   return names;
 }
 
+std::string name_with_semaphore(const std::string& resource, LockState::Kind state) {
+  if (kind_of(resource, state) != "seat") return resource;
+  return resource + " (a seat of the semaphore " + seat_in(resource)->semaphore + ")";
+}
+
 std::string_view kind_of(const std::string& resource, LockState::Kind state) {
   if (state == LockState::Kind::shared) return "shared";
   return seat_in(resource) ? "seat" : "exclusive";
@@ -71,6 +76,20 @@ std::vector<std::vector<NodeReport>> inspect_all(Redlock& locks, const std::vect
     for (auto& each : some) all.push_back(each.get());
   }
   return all;
+}
+
+std::size_t taken_among_first(Redlock& locks, const std::string& semaphore) {
+  constexpr std::size_t first = 16;
+  const auto is_taken = [](const std::vector<NodeReport>& reports) {
+    return has_life(lock_state_of(reports));
+  };
+  try {
+    const auto all = inspect_all(locks, names_of_seats(semaphore, first));
+    return static_cast<std::size_t>(std::ranges::count_if(all, is_taken));
+  } catch (const Error& error) {
+    if (error.code() != Errc::invalid_argument) throw;
+    return 0;  // the name is too long for a semaphore
+  }
 }
 
 }  // namespace redlock::tool

@@ -25,6 +25,8 @@ struct SeatName {
 /// `gpu#0`, `gpu#1` and so on.
 [[nodiscard]] std::vector<std::string> names_of_seats(const std::string& semaphore, std::size_t seats);
 
+/// The resource, and of a seat also its semaphore: `gpu#3 (a seat of the semaphore gpu)`.
+[[nodiscard]] std::string name_with_semaphore(const std::string& resource, LockState::Kind);
 /// `exclusive`, `seat` or `shared`.
 [[nodiscard]] std::string_view kind_of(const std::string& resource, LockState::Kind);
 /// Adds `kind`, and of a seat also `semaphore` and `seat`.
@@ -44,5 +46,9 @@ void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind);
 /// `LockClient::inspect` does.
 [[nodiscard]] std::vector<std::vector<NodeReport>> inspect_all(Redlock&,
                                                                const std::vector<std::string>& resources);
+
+/// How many of the first 16 seats are taken, as far as a majority says so. The semaphore may have more seats. Blocks as
+/// `inspect_all` does.
+[[nodiscard]] std::size_t taken_among_first(Redlock&, const std::string& semaphore);
 
 }  // namespace redlock::tool

@@ -76,6 +76,75 @@ TEST_CASE("status_of_a_semaphore_without_a_majority_says_so_and_exits_with_69") 
              contains("0 of 2 seats of gpu are taken, and of 2 too few nodes answered to tell.\n"));
 }
 
+TEST_CASE("status_and_watch_of_a_seat_say_of_which_semaphore_it_is") {
+  Seats f;
+  const std::string seat = f.resource() + " (a seat of the semaphore gpu)";
+  CHECK_THAT(f.run({"status", f.resource()}).output, contains("\n" + seat + " is held by web1:17 since 2"));
+  CHECK_THAT(f.run({"status", f.other()}).output,
+             contains("\nNobody holds " + f.other() + " (a seat of the semaphore gpu).\n"));
+  const std::vector<std::string> variables{nodes_variable(f.nodes.urls())};
+  const Program watch{tool({"watch", "--restart-guard", "off", f.resource()}), variables};
+  REQUIRE(last_line_has(watch, " UTC  seat of gpu: held by web1:17 "));
+  f.lease.release();
+  REQUIRE(last_line_has(watch, " UTC  seat of gpu: free"));
+}
+
+TEST_CASE("status_and_watch_of_a_lock_that_readers_share_do_not_call_it_a_seat_by_its_name") {
+  Seats f;
+  const redlock::Lease reader = f.locks.try_lock("gpu#7", {.ttl = 1h, .shared = true}).value();
+  REQUIRE(eventually([&] { return Observers{f.nodes}.having("gpu#7") == 3; }));
+  CHECK_THAT(f.run({"status", "gpu#7"}).output, contains("\ngpu#7 is held by 1 reader: "));
+  const Program watch{tool({"watch", "--restart-guard", "off", "gpu#7"}), {nodes_variable(f.nodes.urls())}};
+  REQUIRE(last_line_has(watch, " UTC  held by 1 reader: "));
+}
+
+TEST_CASE("status_of_a_free_lock_says_how_many_seats_of_a_semaphore_of_its_name_are_taken_at_least") {
+  Seats f;
+  const Program::Ending one = f.run({"status", "gpu"});
+  CHECK(one.code == 0);
+  CHECK(
+      one.output.ends_with("\nNobody holds gpu. At least 1 seat of the semaphore gpu is taken: see redlock "
+                           "status --seats N gpu.\n"));
+  const redlock::Lease second = f.locks.try_lock("gpu", f.any("web2:18")).value();
+  REQUIRE(eventually([&] { return Observers{f.nodes}.having(f.other()) == 3; }));
+  CHECK_THAT(f.run({"status", "gpu"}).output,
+             contains(" At least 2 seats of the semaphore gpu are taken: see redlock status --seats N gpu."));
+  const auto in_json = [&](const std::string& resource) {
+    return json::parse(f.run({"status", "--json", resource}).output);
+  };
+  CHECK(in_json("gpu")["seats_taken_at_least"] == 2);
+  CHECK(in_json("another")["seats_taken_at_least"] == 0);
+  CHECK_FALSE(in_json("gpu#0").contains("seats_taken_at_least"));  // it is held
+  const redlock::Lease plain = f.locks.try_lock("gpu", {.ttl = 1h, .label = "web3:19"}).value();
+  REQUIRE(eventually([&] { return Observers{f.nodes}.having("gpu") == 3; }));
+  CHECK_FALSE(in_json("gpu").contains("seats_taken_at_least"));
+  CHECK(f.run({"status", "gpu"}).output.find("At least") == std::string::npos);
+}
+
+TEST_CASE(
+    "status_of_a_free_lock_looks_at_sixteen_seats_and_at_none_if_the_name_is_too_long_for_a_semaphore") {
+  Seats f;
+  const redlock::Lease last = f.locks.try_lock("big#15", {.ttl = 1h}).value();
+  const redlock::Lease beyond = f.locks.try_lock("big#16", {.ttl = 1h}).value();
+  REQUIRE(eventually([&] {
+    Observers servers{f.nodes};
+    return servers.having("big#15") == 3 && servers.having("big#16") == 3;
+  }));
+  CHECK(json::parse(f.run({"status", "--json", "big"}).output)["seats_taken_at_least"] == 1);
+  const Program::Ending ending = f.run({"status", "--json", std::string(4096, 'x')});
+  CHECK(ending.code == 0);
+  CHECK(json::parse(ending.output)["seats_taken_at_least"] == 0);
+}
+
+TEST_CASE("status_without_a_majority_says_nothing_about_seats") {
+  Seats f;
+  f.nodes.kill(0);
+  f.nodes.kill(1);
+  const Program::Ending ending = f.run({"status", "--json", "gpu"});
+  CHECK(ending.code == 69);
+  CHECK_FALSE(json::parse(ending.output).contains("seats_taken_at_least"));
+}
+
 TEST_CASE("who_waits_for_a_seat_is_shown_for_the_semaphore_and_for_each_seat") {
   Seats f;
   const redlock::Lease second = f.locks.try_lock("gpu", f.any("web2:18")).value();
