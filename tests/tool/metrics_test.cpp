@@ -5,6 +5,7 @@
 #include <iterator>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integration/support/observers.hpp"
@@ -61,6 +62,31 @@ TEST_CASE("a_run_writes_its_metrics_file") {
   CHECK(text["redlock_hold_duration_seconds_count{resource=\"r\",kind=\"exclusive\",end=\"released\"}"] == 1);
   CHECK(text["redlock_losses_total{resource=\"r\",kind=\"exclusive\",reason=\"deleted\"}"] == 0);
   CHECK(text["redlock_node_ready{resource=\"r\",node=\"" + nodes.url(0) + "\"}"] == 1);
+}
+
+TEST_CASE("the_metrics_file_says_of_which_kind_the_lock_is") {
+  const Fixture f;
+  LocalNodes nodes{3};
+  start_deployment(nodes);
+  using Words = std::vector<std::string>;
+  for (const auto& [options, kind] : {std::pair<Words, std::string>{{"run"}, "exclusive"},
+                                      {{"run", "--shared"}, "shared"},
+                                      {{"run", "--seats", "2"}, "seat"},
+                                      {{"elect"}, "leader"}}) {
+    CAPTURE(kind);
+    Words words = options;
+    words.insert(words.end(), {"--metrics", f.file, "r", "--", "true"});
+    CHECK(run_tool(words, nodes.urls()).code == 0);
+    const MetricsText text{read_file(f.file)};
+    const std::string labels = "{resource=\"r\",kind=\"" + kind + "\"";
+    CHECK(text["redlock_attempt_duration_seconds_count" + labels + ",outcome=\"acquired\"}"] == 1);
+    CHECK(text["redlock_hold_duration_seconds_count" + labels + ",end=\"released\"}"] == 1);
+    CHECK(text["redlock_losses_total" + labels + ",reason=\"deleted\"}"] == 0);
+    for (const auto& [series, value] : text.values()) {
+      CAPTURE(series);
+      CHECK((value == 0 || series.find("kind=") == series.npos || series.find(labels) != series.npos));
+    }
+  }
 }
 
 TEST_CASE("runs_that_get_no_lock_are_counted_too") {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -21,9 +23,9 @@ namespace {
 std::ptrdiff_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 /// A candidate whose command prints its token and goes on.
-std::vector<std::string> candidate(const std::string& name) {
-  return tool({"elect", "--restart-guard", "off", "--ttl", "3s", "--candidate", name, "cron", "--", "sh",
-               "-c", "echo $REDLOCK_FENCING_TOKEN; exec sleep 600"});
+std::vector<std::string> candidate(const std::string& name, const std::string& lock_delay = "0") {
+  return tool({"elect", "--restart-guard", "off", "--ttl", "3s", "--lock-delay", lock_delay, "--candidate",
+               name, "cron", "--", "sh", "-c", "echo $REDLOCK_FENCING_TOKEN; exec sleep 600"});
 }
 
 /// A command that runs because its candidate leads, and has the lock on a majority.
@@ -41,6 +43,20 @@ struct Leading {
   LocalNodes nodes{3};
   Observers servers{nodes};
   Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+};
+
+/// A leader and another candidate, who stands in line. The leader's lock has this delay.
+struct Candidates {
+  explicit Candidates(const std::string& lock_delay)
+      : first{candidate("first", lock_delay), {nodes_variable(nodes.urls())}} {
+    REQUIRE(eventually([&] { return lines(first.output()) == 1; }));
+    second.emplace(candidate("second"), std::vector{nodes_variable(nodes.urls())});
+    REQUIRE(eventually([&] { return Observers{nodes}.having("redlock:qw:{cron}") == 1; }));
+  }
+
+  LocalNodes nodes{1};
+  Program first;
+  std::optional<Program> second;
 };
 
 }  // namespace
@@ -96,6 +112,24 @@ TEST_CASE("elect_ends_at_a_signal_while_it_waits_for_nodes") {
   REQUIRE(eventually([&] { return leader.errors().find("redlock: no quorum") != std::string::npos; }));
   leader.signal(SIGTERM);
   CHECK(leader.wait().code == 128 + SIGTERM);
+}
+
+TEST_CASE("after_the_death_of_a_leader_with_a_lock_delay_the_next_one_leads_when_ttl_and_delay_are_over") {
+  const Candidates f{"3s"};
+  const auto begun = redlock::Clock::now();
+  const int left = std::stoi(RawClient{f.nodes.port(0)}.command({"PTTL", "cron"}));
+  CHECK((left > 3'000 && left <= 6'000));
+  f.first.signal(SIGKILL);
+  REQUIRE(eventually([&] { return lines(f.second->output()) == 1; }));
+  // The clock of the servers counts whole milliseconds.
+  CHECK(redlock::Clock::now() - begun >= std::chrono::milliseconds{left - 1});
+}
+
+TEST_CASE("after_the_end_of_a_leader_with_a_lock_delay_the_next_one_leads_at_once") {
+  Candidates f{"50s"};  // longer than `eventually` waits
+  f.first.signal(SIGTERM);
+  CHECK(f.first.wait().code == 128 + SIGTERM);
+  REQUIRE(eventually([&] { return lines(f.second->output()) == 1; }));
 }
 
 TEST_CASE("elect_waits_for_nodes_once_it_has_led_and_reports_their_absence_before") {
