@@ -16,9 +16,10 @@ std::string client_name(int client) {
 }  // namespace
 
 std::string_view name_of(Rule rule) {
-  constexpr std::array<std::string_view, 16> names{
-      "exclusion", "honesty", "tokens", "fence",    "ownership", "liveness", "quiescence", "order",
-      "wake-up",   "traffic", "delay",  "at-least", "seats",     "check",    "request",    "watch"};
+  constexpr std::array<std::string_view, 17> names{
+      "exclusion",  "honesty", "tokens",  "fence",   "ownership",     "liveness",
+      "quiescence", "order",   "wake-up", "traffic", "delay",         "at-least",
+      "seats",      "check",   "request", "watch",   "all-or-nothing"};
   return names[static_cast<std::size_t>(rule)];
 }
 
@@ -197,6 +198,23 @@ bool Judge::any_begun(int line, Instant since) const {
   return std::any_of(leases_.begin(), leases_.end(), [=, this](const Lease& lease) {
     return lease.client >= 0 && line_of(lease.resource, schedule_) == line && lease.begun >= since;
   });
+}
+
+void Judge::got_together(const std::vector<LeaseIndex>& leases, Instant now) {
+  std::set<int> locks;
+  for (const LeaseIndex index : leases)
+    if (in_force(leases_[index])) locks.insert(leases_[index].resource);
+  if (static_cast<int>(locks.size()) < schedule_.resources)
+    report(Rule::all_or_nothing, now,
+           "a call for " + std::to_string(schedule_.resources) + " locks returns leases of " +
+               std::to_string(locks.size()));
+}
+
+void Judge::must_have_nothing(const std::vector<Asked>& asked, Instant now) {
+  for (const auto& [resource, owner] : asked)
+    if (static_cast<int>(world_.copies(resource, owner).count()) >= quorum(resource))
+      return report(Rule::all_or_nothing, now,
+                    "a call for several locks has returned nothing, and a majority still has one for it");
 }
 
 int Judge::in_force() const {

@@ -131,6 +131,13 @@ class Judge {
   [[nodiscard]] const Lease& lease(LeaseIndex index) const { return leases_[index]; }
   [[nodiscard]] const std::vector<Lease>& leases() const noexcept { return leases_; }
 
+  /// A lock for which a call has asked, with the owner value of the attempt.
+  using Asked = std::pair<int, std::string>;
+  /// A call for all locks has returned these leases.
+  void got_together(const std::vector<LeaseIndex>& leases, Instant now);
+  /// A call for all locks has returned nothing, so long ago that the nodes have executed all that it sent.
+  void must_have_nothing(const std::vector<Asked>& asked, Instant now);
+
   /// How many leases are in force, in all or of this resource.
   [[nodiscard]] int in_force() const;
   [[nodiscard]] bool is_in_force(int resource) const;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "support/catch.hpp"
 
@@ -350,5 +351,30 @@ TEST_CASE("a_holder_must_be_told_of_a_request_as_long_as_it_has_the_lock") {
       fixture.judge.must_have_heard(lease, 15);
       CHECK(fixture.broken() == (is_told || is_over ? std::nullopt : std::optional{Rule::request}));
     }
+  }
+}
+
+TEST_CASE("a_call_for_all_locks_returns_a_lease_in_force_of_each") {
+  enum class Second { in_force, over, of_the_same_lock, missing };
+  for (const Second second : {Second::in_force, Second::over, Second::of_the_same_lock, Second::missing}) {
+    JudgeFixture fixture{Profile::within};
+    fixture.schedule.resources = 2;
+    std::vector<Judge::LeaseIndex> leases{fixture.hold(0, 1, 0, 10, 30)};
+    if (second == Second::of_the_same_lock) leases.push_back(leases.front());
+    if (second == Second::in_force || second == Second::over)
+      leases.push_back(fixture.hold(0, 1, 0, 10, second == Second::over ? 20 : 30, 1));
+    fixture.now = 25;
+    fixture.judge.got_together(leases, 25);
+    CHECK(fixture.broken() ==
+          (second == Second::in_force ? std::nullopt : std::optional{Rule::all_or_nothing}));
+  }
+}
+
+TEST_CASE("a_call_for_all_locks_that_returns_nothing_leaves_no_lock_on_a_majority") {
+  for (const unsigned left : {0U, 1U, 2U}) {
+    JudgeFixture fixture{Profile::within};
+    fixture.copies = left;
+    fixture.judge.must_have_nothing({{0, "owner"}}, 10);
+    CHECK(fixture.broken() == (left < 2 ? std::nullopt : std::optional{Rule::all_or_nothing}));
   }
 }

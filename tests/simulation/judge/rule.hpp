@@ -24,8 +24,9 @@ enum class Rule : std::uint8_t {
   at_least,    // from the begin of an acquisition, nobody else gets the lock for the time that it asked for
   seats,       // a semaphore has no more holders than seats
   check,  // a check calls no lease valid that no majority has meanwhile, and none stale that a majority has all the time
-  request,  // a holder hears of requests to it, and of no others
-  watch,    // a client that watches a lock is told who has it, and of nobody else
+  request,         // a holder hears of requests to it, and of no others
+  watch,           // a client that watches a lock is told who has it, and of nobody else
+  all_or_nothing,  // a call for several locks returns a lease of each, or leaves none of them taken
 };
 [[nodiscard]] std::string_view name_of(Rule rule);
 

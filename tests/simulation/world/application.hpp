@@ -108,6 +108,7 @@ struct Process::Thread final : core::Completion {
   int wakes = 0;  // how often it was told when to go on
 
   std::optional<Judge::LeaseIndex> lease;
+  std::vector<Judge::Asked> asked_together;     // by the attempts of the call, if it is for all locks
   std::vector<Judge::LeaseIndex> got_together;  // the leases of the other locks of the call
   int extensions_left = 0;
   core::Time writes_at{};

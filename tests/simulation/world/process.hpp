@@ -56,6 +56,8 @@ class Surroundings {
   /// The flag of the resource's line keeps newcomers from a majority.
   [[nodiscard]] virtual bool flag_stands(int resource) const = 0;
   virtual void asked(const std::string& owner) = 0;
+  /// A call for all locks has returned nothing. Its attempts have asked for these.
+  virtual void got_nothing(std::vector<Judge::Asked> asked) = 0;
   /// A thread has ended its call.
   virtual void call_ended(int client) = 0;
   /// Whether locks may still be orphaned.

@@ -50,7 +50,10 @@ void Process::ObservedJointAttempt::child_ended(core::Operation& child, Time now
 
 void Process::joint_attempt_begins(Thread& thread, const std::vector<core::Claim>& claims) {
   ++judge_.figures().attempts;
-  for (const core::Claim& claim : claims) world_.asked(claim.owner);
+  for (const core::Claim& claim : claims) {
+    world_.asked(claim.owner);
+    thread.asked_together.emplace_back(resource_of(claim.key), claim.owner);
+  }
   thread.invoked = world_.now();
   world_.note(index_, "asks for all locks");
 }
@@ -65,9 +68,11 @@ void Process::joint_call_done(Thread& thread, Time now) {
   JointAcquisition* const all = thread.joint_pursuit->granted();
   if (!all) {
     world_.note(index_, "does not get all");
+    world_.got_nothing(std::exchange(thread.asked_together, {}));
     return rest(thread);
   }
   ++judge_.figures().together;
+  std::vector<Judge::LeaseIndex> leases;
   const core::Ref<core::Operation> kept = thread.operation;  // while its parts are taken from it
   for (std::size_t which = all->size(); which-- > 0;) {
     Thread& user = which == 0 ? thread : idle_companion();
@@ -78,8 +83,11 @@ void Process::joint_call_done(Thread& thread, Time now) {
     user.claim = (*all)[which].take_claim();
     user.is_reader = user.claim.is_shared();
     granted(user, deadline, now);
+    if (user.lease) leases.push_back(*user.lease);
     if (which > 0 && user.lease) thread.got_together.push_back(*user.lease);
   }
+  auto asked = std::exchange(thread.asked_together, {});
+  leases.empty() ? world_.got_nothing(std::move(asked)) : judge_.got_together(leases, world_.now());
 }
 
 Process::Thread& Process::idle_companion() {

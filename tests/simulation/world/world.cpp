@@ -203,6 +203,8 @@ void World::handle(const Due& due) {
       return check_loss_is_reported(index);
     case Due::Kind::must_have_heard:
       return judge_.must_have_heard(index, now_);
+    case Due::Kind::must_have_nothing:
+      return judge_.must_have_nothing(got_nothing_[index], now_);
     case Due::Kind::must_know_holder:
       return check_holder_is_known(index);
     case Due::Kind::must_forget_holder:
@@ -456,6 +458,14 @@ void World::look_for_grants() {
 void World::asked(const std::string& owner) {
   const Instant settled = 2 * schedule_.ttl.count() * millisecond + 20 * millisecond;
   if (healed_at_ < now_ - settled) asked_after_healing_.push_back(owner);
+}
+
+/// A release that a node answers by NOSCRIPT is sent again. Where there are faults, it may arrive at any time.
+void World::got_nothing(std::vector<Judge::Asked> asked) {
+  if (!schedule_.faults.empty()) return;
+  got_nothing_.push_back(std::move(asked));
+  post(now_ + 4 * longest_way(schedule_) + millisecond, Due::Kind::must_have_nothing,
+       static_cast<int>(got_nothing_.size()) - 1);
 }
 
 void World::call_ended(int client) {

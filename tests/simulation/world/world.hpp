@@ -100,6 +100,7 @@ class World final : private Surroundings {
       deletion,
       must_know,
       must_have_heard,
+      must_have_nothing,
       look_at_line,
       must_know_holder,
       must_forget_holder,
@@ -134,6 +135,7 @@ class World final : private Surroundings {
   std::optional<int> most_wanted() const override;
   bool flag_stands(int resource) const override;
   void asked(const std::string& owner) override;
+  void got_nothing(std::vector<Judge::Asked> asked) override;
   void call_ended(int client) override;
   bool may_orphan() const override { return healed_at_ > now_; }
   void orphaned(int resource, Orphan orphan) override;
@@ -277,8 +279,9 @@ class World final : private Surroundings {
   std::uint64_t attempts_when_healed_ = 0;
   Instant healed_at_ = never;
   Instant free_since_ = 0;
-  std::vector<std::string> asked_after_healing_;  // owner values
-  std::vector<std::string_view> words_;           // kept for its memory
+  std::vector<std::string> asked_after_healing_;        // owner values
+  std::vector<std::vector<Judge::Asked>> got_nothing_;  // by calls for all locks
+  std::vector<std::string_view> words_;                 // kept for its memory
 };
 
 }  // namespace redlock::simulation
