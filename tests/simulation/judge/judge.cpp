@@ -227,6 +227,12 @@ bool Judge::is_in_force(int resource) const {
                      [=, this](const Lease& lease) { return lease.resource == resource && in_force(lease); });
 }
 
+bool Judge::has_writer(int resource) const {
+  return std::any_of(leases_.begin(), leases_.end(), [=, this](const Lease& lease) {
+    return lease.resource == resource && !lease.shared && in_force(lease);
+  });
+}
+
 /// Counts, whatever the seats are called.
 void Judge::judge_seats(const Lease& lease, Instant now) {
   if (schedule_.profile == Profile::beyond || !is_seat(lease.resource, schedule_)) return;

@@ -141,6 +141,8 @@ class Judge {
   /// How many leases are in force, in all or of this resource.
   [[nodiscard]] int in_force() const;
   [[nodiscard]] bool is_in_force(int resource) const;
+  /// Whether a lease that is in force is not a reader's.
+  [[nodiscard]] bool has_writer(int resource) const;
   /// Whether a client with this library got the lock, or any seat, at or after `since`.
   [[nodiscard]] bool any_begun(int line, Instant since) const;
 

@@ -378,3 +378,14 @@ TEST_CASE("a_call_for_all_locks_that_returns_nothing_leaves_no_lock_on_a_majorit
     CHECK(fixture.broken() == (left < 2 ? std::nullopt : std::optional{Rule::all_or_nothing}));
   }
 }
+
+TEST_CASE("a_lock_has_a_writer_while_the_lease_of_one_is_in_force") {
+  JudgeFixture fixture{Profile::within};
+  fixture.read(0, 1, 0, 10, 20);
+  CHECK_FALSE(fixture.judge.has_writer(0));
+  fixture.hold(1, 2, 15, 20, 30);
+  CHECK(fixture.judge.has_writer(0));
+  CHECK_FALSE(fixture.judge.has_writer(1));
+  fixture.now = 30;
+  CHECK_FALSE(fixture.judge.has_writer(0));
+}

@@ -137,8 +137,8 @@ void LineJudge::client_began(Instant now) {
   wake_up_excused_until_ = std::max(wake_up_excused_until_, now + longest_look(schedule_));
 }
 
-void LineJudge::called(Caller caller, int resource, bool flag_stands, Instant now) {
-  calls_[caller] = {.resource = resource, .called = now, .flag_stood = flag_stands};
+void LineJudge::called(Caller caller, int resource, bool flag_stands, Instant now, bool is_readers) {
+  calls_[caller] = {.resource = resource, .called = now, .flag_stood = flag_stands, .is_readers = is_readers};
 }
 
 void LineJudge::stands(Caller caller, bool stands, Instant now) {
@@ -147,6 +147,8 @@ void LineJudge::stands(Caller caller, bool stands, Instant now) {
   call.stands_since = now;
   call.enqueued = 0;
   call.gate = -1;
+  FirstReaders& first = first_readers_[static_cast<std::size_t>(call.resource)];
+  if (first.client == caller.first) first.since = now;
 }
 
 void LineJudge::stands_for_all(Caller caller, bool stands) {
@@ -188,6 +190,7 @@ void LineJudge::granted(Caller caller, Instant now) {
   // A short hold may end before the next look. Of several free seats, the first one in line takes any.
   busy_at_.fill(now);
   all_busy_at_ = now;
+  first_readers_[static_cast<std::size_t>(call.resource)].since = now;
   for (const auto& [other, earlier] : calls_) {
     if (other == caller || !is_bypassed(earlier, call)) continue;
     ++bypasses_;
@@ -278,6 +281,34 @@ void LineJudge::look_at(int resource, bool is_idle, Instant now) {
   if (!is_idle) busy_at = now;
   if (now > std::max(busy_at, wake_up_excused_until_) + soon())
     report_(Rule::wake_up, now, "the lock is free, and nobody of those in line takes it");
+}
+
+/// A process asks for one of its calls after the other, in the order in which they were made.
+std::optional<int> LineJudge::first_readers(int resource, const std::function<bool(int)>& can) const {
+  const auto stands = [&](const auto& each) {
+    return each.second.resource == resource && each.second.stands;
+  };
+  for (const auto& [caller, call] : calls_) {
+    if (call.resource != resource || !call.stands || call.gate < 0) continue;
+    const int client = caller.first;
+    const auto is_writers = [&](const auto& each) {
+      return stands(each) && each.first.first == client && !each.second.is_readers;
+    };
+    if (first_.at({resource, call.gate}).client == client && std::ranges::none_of(calls_, is_writers) &&
+        can(client))
+      return client;
+  }
+  return std::nullopt;
+}
+
+void LineJudge::look_at_readers(int resource, std::optional<int> client, Instant now) {
+  FirstReaders& first = first_readers_[static_cast<std::size_t>(resource)];
+  if (client != first.client) first = {client, now};
+  if (client && now > std::max(first.since, wake_up_excused_until_) + soon())
+    report_(Rule::wake_up, now,
+            "no writer has the lock, and the readers of client " +
+                std::string(1, static_cast<char>('A' + *client)) +
+                ", which are the first in line, do not join");
 }
 
 void LineJudge::look_at_all(bool are_idle, Instant now) {

@@ -37,7 +37,7 @@ class LineJudge {
   /// A thread of a client.
   using Caller = std::pair<int, int>;
   /// `flag_stands`: on so many nodes that no newcomer gets a majority.
-  void called(Caller caller, int resource, bool flag_stands, Instant now);
+  void called(Caller caller, int resource, bool flag_stands, Instant now, bool is_readers = false);
   /// The call stands in line from now on, or does not any more.
   void stands(Caller caller, bool stands, Instant now);
   /// Likewise, a call for all locks. It stands in the first of their lines, and maybe in others.
@@ -75,6 +75,11 @@ class LineJudge {
   /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it. Not while calls
   /// for several locks stand in line: those that wait for one lock let the others lie idle.
   void look_at(int resource, bool is_idle, Instant now);
+  /// The client that is the first one in this line for readers alone, if this is true for it.
+  [[nodiscard]] std::optional<int> first_readers(int resource, const std::function<bool(int)>& can) const;
+  /// Likewise, for a lock that no writer has. `client`: the first one in line, for readers who could have the lock now. Not
+  /// while calls for several locks stand in line.
+  void look_at_readers(int resource, std::optional<int> client, Instant now);
   /// Likewise, for all locks together. `are_idle`: all are free, and a call for all could take them.
   void look_at_all(bool are_idle, Instant now);
   /// Likewise, for the first line. `is_left`: the flag is up although nobody stands in line. `is_up`: the flag keeps newcomers from a
@@ -92,6 +97,7 @@ class LineJudge {
     int resource;
     Instant called;
     bool flag_stood;  // when it was called
+    bool is_readers;
     bool stands = false;
     Instant stands_since = 0;
     Instant enqueued = 0;  // 0: not yet
@@ -102,6 +108,11 @@ class LineJudge {
     Instant since = 0;
     int before = -1;         // who was the first one until the last change,
     Instant changed_at = 0;  // which may have left nobody there
+  };
+  /// The first one in line, for readers who could have the lock.
+  struct FirstReaders {
+    std::optional<int> client;
+    Instant since = 0;  // with the same calls, and without a grant
   };
   [[nodiscard]] Instant soon() const;
   /// Whether a call has stood in the first line for so long that the first one has raised the flag.
@@ -130,10 +141,11 @@ class LineJudge {
   Instant unheard_until_ = 0;           // a node may not publish
   Instant all_busy_at_ = 0;             // when any lock was not idle
   std::array<Instant, most_resources> busy_at_{};  // when the lock, or the seat, was not idle
-  Instant guarded_at_ = 0;                         // when the flag was up, or nobody needed it
-  Instant in_order_at_ = 0;                        // when no flag was left
-  std::uint64_t attempts_ = 0;                     // by calls in line
-  std::uint64_t grants_ = 0;                       // to calls in line
+  std::array<FirstReaders, most_resources> first_readers_;
+  Instant guarded_at_ = 0;      // when the flag was up, or nobody needed it
+  Instant in_order_at_ = 0;     // when no flag was left
+  std::uint64_t attempts_ = 0;  // by calls in line
+  std::uint64_t grants_ = 0;    // to calls in line
   std::uint64_t bypasses_ = 0;
 };
 

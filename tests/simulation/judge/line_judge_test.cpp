@@ -22,6 +22,10 @@ struct LineFixture {
     judge.called({client, 0}, 0, true, now);
     judge.stands({client, 0}, true, now);
   }
+  void stand_as_reader(int client, Instant now) {
+    judge.called({client, 0}, 0, true, now, true);
+    judge.stands({client, 0}, true, now);
+  }
   Schedule schedule;
   std::optional<Rule> broken;
   LineJudge judge{schedule, [this](Rule rule, Instant, const std::string&) { broken = rule; }};
@@ -83,6 +87,52 @@ TEST_CASE("a_free_lock_must_be_taken_soon_and_after_the_death_of_a_member_within
     fixture.judge.look_at(0, true, 7 * second);
     CHECK(fixture.broken == Rule::wake_up);
   }
+}
+
+TEST_CASE("readers_who_are_the_first_in_line_must_soon_join_those_who_have_the_lock") {
+  enum class Event { none, granted, left, follows, excused };
+  for (const Event event : {Event::none, Event::granted, Event::left, Event::follows, Event::excused}) {
+    LineFixture fixture;
+    fixture.stand_as_reader(0, 0);
+    fixture.stand_as_reader(1, 0);
+    fixture.judge.look_at_readers(0, 0, 100 * millisecond);
+    const Instant now = 990 * millisecond;
+    if (event == Event::granted) fixture.judge.granted({1, 0}, now);
+    if (event == Event::left) fixture.judge.stands({0, 0}, false, now);
+    if (event == Event::follows) fixture.judge.look_at_readers(0, 1, now);
+    if (event == Event::excused) fixture.judge.disturbed({.kind = Fault::Kind::stall, .at = now}, now);
+    fixture.judge.look_at_readers(0, event == Event::follows ? 1 : 0, second);
+    CHECK(fixture.broken == (event == Event::none ? std::optional{Rule::wake_up} : std::nullopt));
+  }
+}
+
+TEST_CASE("readers_who_could_not_have_the_lock_meanwhile_have_waited_only_since_then") {
+  LineFixture fixture;
+  fixture.judge.look_at_readers(0, 0, 100 * millisecond);
+  fixture.judge.look_at_readers(0, std::nullopt, 980 * millisecond);
+  fixture.judge.look_at_readers(0, 0, 990 * millisecond);
+  fixture.judge.look_at_readers(0, 0, second);
+  CHECK_FALSE(fixture.broken);
+  fixture.judge.look_at_readers(0, 0, 2 * second);
+  CHECK(fixture.broken == Rule::wake_up);
+}
+
+TEST_CASE("the_first_one_in_line_stands_for_readers_alone_if_all_its_calls_are_readers") {
+  LineFixture fixture;
+  const auto anybody = [](int) { return true; };
+  fixture.stand_as_reader(0, 100 * millisecond);
+  CHECK_FALSE(fixture.judge.first_readers(0, anybody));  // no gate knows of it
+  fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+  fixture.judge.is_first(1, 0, 2, 110 * millisecond);
+  CHECK_FALSE(fixture.judge.first_readers(0, anybody));
+  fixture.judge.is_first(0, 0, 2, 120 * millisecond);
+  CHECK(fixture.judge.first_readers(0, anybody) == 0);
+  CHECK_FALSE(fixture.judge.first_readers(1, anybody));
+  CHECK_FALSE(fixture.judge.first_readers(0, [](int client) { return client != 0; }));
+  fixture.judge.called({0, 1}, 0, true, 130 * millisecond);
+  CHECK(fixture.judge.first_readers(0, anybody) == 0);  // the writer does not stand in line yet
+  fixture.judge.stands({0, 1}, true, 130 * millisecond);
+  CHECK_FALSE(fixture.judge.first_readers(0, anybody));
 }
 
 TEST_CASE("each_free_seat_must_be_taken_soon_after_the_last_grant") {

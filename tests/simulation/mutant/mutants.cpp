@@ -521,6 +521,7 @@ class LooksAtFirstDeadline final : public NamedMutant {
 };
 
 constexpr core::Script ask_script{core::ask_source, ""};
+constexpr core::Script readable_script{core::readable_source, ""};
 
 /// A request is left for whoever holds the lock, and is read by the next holder too.
 class RequestsByResource final : public NamedMutant {
@@ -594,6 +595,9 @@ bool with_checks(const Schedule& schedule) {
 bool with_readers(const Schedule& schedule) { return schedule.workload.reads > 0; }
 bool with_readers_and_guard(const Schedule& schedule) {
   return with_readers(schedule) && with_guard(schedule);
+}
+bool about_lines_with_readers(const Schedule& schedule) {
+  return schedule.is_about_lines && with_readers(schedule);
 }
 bool with_requests(const Schedule& schedule) { return schedule.workload.requests > 0; }
 bool with_breaks(const Schedule& schedule) { return schedule.workload.breaks > 0; }
@@ -751,6 +755,10 @@ std::vector<std::unique_ptr<Mutant>> make() {
               {patched(core::shared_release_script,
                        {{"if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end ", ""}})}},
       with_readers);
+  add(Patched{"first-reader-waits-for-the-others",
+              {patched(readable_script,
+                       {{"redis.call('GETRANGE',KEYS[1],0,14)=='redlock:shared'", "false"}})}},
+      about_lines_with_readers);
   add(KeepsWriter{"downgrade-keeps-the-writer"}, with_readers);
   add(ReaderMutant<HalfSuffices>{"half-suffices-for-readers"}, with_readers);
   add(ReaderMutant<UnfoldedGrantsCount>{"unfolded-grants-count-for-readers"}, with_readers);

@@ -219,7 +219,8 @@ void Process::pursue(Thread& thread, Time now) {
   auto pursuit = std::make_unique<ObservedPursuit>(std::move(call), thread);
   thread.pursuit = pursuit.get();
   const int line = line_of(thread.resource, schedule_);
-  judge_.lines().called({index_, thread.index}, line, world_.flag_stands(line), world_.now());
+  judge_.lines().called({index_, thread.index}, line, world_.flag_stands(line), world_.now(),
+                        thread.is_reader);
   submit(thread, std::move(pursuit), now);
 }
 

@@ -510,12 +510,14 @@ bool World::flag_stands(int resource) const {
          static_cast<int>(core::quorum(nodes_.size()));
 }
 
-/// Whether the client is running and reaches a majority on which the lock is free.
-bool World::could_take(int resource, int client) const {
+/// Whether the client is running and reaches a majority on which the lock is free, or, as a reader, on which others have it.
+bool World::could_take(int resource, int client, bool as_reader) const {
   const std::string key = key_of(resource, schedule_);
   const auto is_free_for = [&](const Node& node) {
     const int which = static_cast<int>(&node - nodes_.data());
-    return is_usable(node) && network_.connects(client, which) && !node.server.find(key, clock_us(node));
+    const Entry* const lock = node.server.find(key, clock_us(node));
+    return is_usable(node) && network_.connects(client, which) &&
+           (!lock || (as_reader && lock->value == core::held_by_readers));
   };
   return is_running(clients_[static_cast<std::size_t>(client)]) &&
          std::count_if(nodes_.begin(), nodes_.end(), is_free_for) >=
@@ -533,6 +535,10 @@ void World::look_at_line() {
     const auto can_take = [&](int client) { return could_take(lock, client); };
     const bool stands = lines.any_standing(line_of(lock, schedule_), can_take);
     lines.look_at(lock, !any_joint && is_free(lock) && stands, now_);
+    const auto can_join = [&](int client) { return could_take(lock, client, true); };
+    lines.look_at_readers(
+        lock, any_joint || judge_.has_writer(lock) ? std::nullopt : lines.first_readers(lock, can_join),
+        now_);
   }
   const auto can_take_all = [&](int client) {
     return std::ranges::all_of(locks, [&](int lock) { return could_take(lock, client); });

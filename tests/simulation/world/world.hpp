@@ -244,7 +244,7 @@ class World final : private Surroundings {
   void check_holder_is_known(Judge::LeaseIndex lease);
   void check_holder_is_forgotten(Judge::LeaseIndex lease, bool was_gone);
   void end_watches();
-  [[nodiscard]] bool could_take(int resource, int client) const;
+  [[nodiscard]] bool could_take(int resource, int client, bool as_reader = false) const;
   [[nodiscard]] int nodes_with(std::string_view key) const;
   [[nodiscard]] bool is_usable(const Node& node) const;
   void check_quiescence();
