@@ -7,7 +7,6 @@
 
 #include "fake/replies.hpp"
 #include "notify/user_code.hpp"
-#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/wire/resp.hpp"
 
 namespace redlock::inline v1::detail {
@@ -184,7 +183,7 @@ void FakeShell::answer(ConnectionIndex each, std::string_view commands, bool is_
 
 bool FakeShell::let_go(const std::shared_ptr<core::LeaseState>& lease) {
   const Lock lock{mutex_};
-  return core::let_go(lease, now());
+  return core::Engine::let_go(lease, now());
 }
 
 void FakeShell::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "os/fork_guard.hpp"
-#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
@@ -282,7 +281,7 @@ void Reactor::wake_for_timers(Time now) {
 
 bool Reactor::let_go(const std::shared_ptr<core::LeaseState>& lease) {
   const Lock lock{mutex_};
-  return core::let_go(lease, Clock::now());
+  return core::Engine::let_go(lease, Clock::now());
 }
 
 void Reactor::log_in(core::NodeIndex node, const Credentials& credentials) {

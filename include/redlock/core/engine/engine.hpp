@@ -16,6 +16,7 @@
 #include "redlock/core/lease/extension.hpp"
 #include "redlock/core/lease/held_leases.hpp"
 #include "redlock/core/lease/key_watcher.hpp"
+#include "redlock/core/lease/release_operation.hpp"
 #include "redlock/core/lease/renewals.hpp"
 #include "redlock/core/node/session.hpp"
 #include "redlock/core/operation/operation.hpp"
@@ -64,6 +65,10 @@ class Engine final : public Outbox {
   /// Starts watching the lease's key, after `delay`. The lease is then lost as soon as a majority of the nodes has lost it.
   void watch(const std::shared_ptr<LeaseState>& lease, Time now, Span delay = std::chrono::milliseconds{5}) {
     key_watcher_.add(lease, now, now + delay);
+  }
+  /// Stops renewing and watching the lease; the lock stays on the nodes. Returns true if the lease was in force.
+  static bool let_go(const std::shared_ptr<LeaseState>& lease, Time now) noexcept {
+    return core::let_go(lease, now);
   }
   /// Starts telling who has a lock, and makes the connections for that.
   void watch_holder(const Ref<HolderWatch>& watch, Time now) {
