@@ -116,6 +116,12 @@ TEST_CASE("a_client_that_watches_a_lock_knows_that_it_is_free_only_if_a_majority
   CHECK_FALSE(run({.first_seed = 7697527, .schedules = 1, .profile = Profile::within}).violation);
 }
 
+// With this seed a raise is followed by the loss of two nodes' data and a restart of the third one, whose marker thereby ends as
+// well. Then a client that marks the nodes knows only its own, smaller option, and its quarantines are too short.
+TEST_CASE("in_a_raise_one_node_keeps_its_marker") {
+  CHECK_FALSE(run({.first_seed = 11106681, .schedules = 1, .profile = Profile::within}).violation);
+}
+
 // With this seed different seats are free on different nodes for a while, and none is free on a majority.
 TEST_CASE("the_first_one_in_line_asks_for_a_seat_only_when_one_may_be_free_on_a_majority") {
   CHECK_FALSE(run({.first_seed = 6359, .schedules = 1, .profile = Profile::beyond}).violation);
