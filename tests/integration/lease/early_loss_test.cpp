@@ -41,12 +41,8 @@ struct LostLease {
   Lease lease;
 };
 
-}  // namespace
-
-TEST_CASE("nobody_gets_a_lock_before_the_deadline_of_a_holder_who_was_told_early_that_it_is_lost") {
-  LostLease lost{10s};
-  REQUIRE(eventually([&] { return lost.recorder.losses().size() == 1; }));
-  CHECK(lost.lease.loss() == Loss::deleted);
+/// Precondition: the holder has just been told.
+void nobody_gets_it_before_the_deadline(const LostLease& lost) {
   const bool is_told_in_time = Clock::now() < lost.lease.deadline();
   CHECK(is_told_in_time);
   Redlock others{endpoints(lost.nodes), {.max_ttl = 30s}};
@@ -55,15 +51,19 @@ TEST_CASE("nobody_gets_a_lock_before_the_deadline_of_a_holder_who_was_told_early
   CHECK(Clock::now() >= lost.lease.deadline());
 }
 
+}  // namespace
+
+TEST_CASE("nobody_gets_a_lock_before_the_deadline_of_a_holder_who_was_told_early_that_it_is_lost") {
+  LostLease lost{10s};
+  REQUIRE(eventually([&] { return lost.recorder.losses().size() == 1; }));
+  CHECK(lost.lease.loss() == Loss::deleted);
+  nobody_gets_it_before_the_deadline(lost);
+}
+
 TEST_CASE("nobody_gets_a_lock_before_the_deadline_of_a_holder_whose_extension_failed_early") {
   LostLease lost{10s, false};
   REQUIRE(eventually([&] { return !lost.lease.extend() && !lost.lease.valid(); }));
-  const bool is_told_in_time = Clock::now() < lost.lease.deadline();
-  CHECK(is_told_in_time);
-  Redlock others{endpoints(lost.nodes), {.max_ttl = 30s}};
-  const LockResult next = others.try_lock_for("r", 60s, {.ttl = 1s});
-  CHECK(is_granted(next));
-  CHECK(Clock::now() >= lost.lease.deadline());
+  nobody_gets_it_before_the_deadline(lost);
 }
 
 TEST_CASE("a_holder_who_releases_a_lock_that_was_lost_early_leaves_it_to_others_at_once") {

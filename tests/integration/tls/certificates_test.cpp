@@ -65,6 +65,18 @@ void locks_work(redlock::LockClient& locks) {
   CHECK(locks.lock("r", {.node_wait = 20s}).value().release() == Release::released);
 }
 
+/// What the observer of a client that gets a lock is told of certificates. `own`: the client's, if it has one.
+auto certificates_seen(const Server& server, TlsOptions options, const Certificate& own = {}) {
+  options.cert_file = own.cert_file;
+  options.key_file = own.key_file;
+  const auto observer = std::make_shared<RecordingObserver>();
+  {
+    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
+    locks_work(locks);
+  }
+  return observer->certificates();
+}
+
 }  // namespace
 
 TEST_CASE("tls_nodes_grant_locks_to_clients_that_trust_them") {
@@ -171,13 +183,7 @@ TEST_CASE("a_server_that_requires_a_client_certificate_gets_it") {
 TEST_CASE("the_end_of_a_certificate_is_an_event") {
   const Authorities all;
   Server server{all.trusted.issue("server", {.until = "20890102030405Z"})};
-  const auto observer = std::make_shared<RecordingObserver>();
-  {
-    SingleNodeLock locks{server.nodes.url(0),
-                         {.connect_timeout = 20s, .tls = all.options, .observer = observer}};
-    locks_work(locks);
-  }
-  const auto seen = observer->certificates();
+  const auto seen = certificates_seen(server, all.options);
   REQUIRE(seen.size() == 1);
   CHECK(seen[0].node == server.nodes.url(0));
   CHECK(seen[0].end == std::chrono::sys_days{std::chrono::year{2089} / 1 / 2} + 3h + 4min + 5s);
@@ -188,15 +194,7 @@ TEST_CASE("the_end_of_the_client_s_certificate_is_an_event") {
   const Authorities all;
   Server server{all.trusted.issue("server"), {"--tls-ca-cert-file", all.trusted.own().cert_file}};
   const Certificate own = all.trusted.issue("client", {.until = "20890102030405Z"});
-  TlsOptions options = all.options;
-  options.cert_file = own.cert_file;
-  options.key_file = own.key_file;
-  const auto observer = std::make_shared<RecordingObserver>();
-  {
-    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
-    locks_work(locks);
-  }
-  const auto seen = observer->certificates();
+  const auto seen = certificates_seen(server, all.options, own);
   REQUIRE(seen.size() == 2);
   CHECK_FALSE(seen[0].is_own);
   CHECK(seen[1].is_own);
@@ -211,15 +209,7 @@ TEST_CASE("a_certificate_that_ends_within_30_days_ends_soon") {
   Server server{all.trusted.issue("server", {.until = until}),
                 {"--tls-ca-cert-file", all.trusted.own().cert_file}};
   const Certificate own = all.trusted.issue("client", {.until = until});
-  TlsOptions options = all.options;
-  options.cert_file = own.cert_file;
-  options.key_file = own.key_file;
-  const auto observer = std::make_shared<RecordingObserver>();
-  {
-    SingleNodeLock locks{server.nodes.url(0), {.connect_timeout = 20s, .tls = options, .observer = observer}};
-    locks_work(locks);
-  }
-  const auto seen = observer->certificates();
+  const auto seen = certificates_seen(server, all.options, own);
   REQUIRE(seen.size() == 2);
   for (const auto& certificate : seen) CHECK(certificate.ends_soon == (days < 30));
 }
