@@ -109,6 +109,18 @@ void Process::await_next_call(Thread& thread) {
   if (thread.scheduled_call) wake_later(thread, thread.scheduled_call->at - world_.now());
 }
 
+/// Returns false if the thread is to ask for a lock.
+bool Process::begin_other_call(Thread& thread, Time now) {
+  if (schedule_.workload.checks > 0 && random_.chance(schedule_.workload.checks) && begin_check(thread, now))
+    return true;
+  if (schedule_.workload.requests > 0 && random_.chance(schedule_.workload.requests)) {
+    request(thread, now);
+    return true;
+  }
+  return schedule_.workload.breaks > 0 && random_.chance(schedule_.workload.breaks) &&
+         break_lock(thread, now);
+}
+
 /// Works like `Client::acquire`.
 void Process::begin_call(Thread& thread, Time now) {
   if (!world_.is_open()) return;
@@ -119,12 +131,7 @@ void Process::begin_call(Thread& thread, Time now) {
                                                        Span{schedule_.node_timeout}),
                   now);
   }
-  if (schedule_.workload.checks > 0 && random_.chance(schedule_.workload.checks) && begin_check(thread, now))
-    return;
-  if (schedule_.workload.requests > 0 && random_.chance(schedule_.workload.requests))
-    return request(thread, now);
-  if (schedule_.workload.breaks > 0 && random_.chance(schedule_.workload.breaks) && break_lock(thread, now))
-    return;
+  if (!world_.awaits_grant() && begin_other_call(thread, now)) return;
   thread.resource = static_cast<int>(random_.between(0, schedule_.resources - 1));
   thread.resource = world_.most_wanted().value_or(thread.resource);
   if (schedule_.two_teams) thread.resource = team_of(index_, schedule_);

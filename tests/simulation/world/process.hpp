@@ -53,6 +53,8 @@ class Surroundings {
   [[nodiscard]] virtual bool is_open() const = 0;  // for new calls
   /// The resource to request next; empty if any will do.
   [[nodiscard]] virtual std::optional<int> most_wanted() const = 0;
+  /// True if a free lock has not been granted for so long that clients have to ask for it, and do nothing else.
+  [[nodiscard]] virtual bool awaits_grant() const = 0;
   /// The flag of the resource's line keeps newcomers from a majority.
   [[nodiscard]] virtual bool flag_stands(int resource) const = 0;
   virtual void asked(const std::string& owner) = 0;
@@ -131,6 +133,7 @@ class Process {
   void begin_call(Thread& thread, core::Time now);
   void await_next_call(Thread& thread);
   [[nodiscard]] std::optional<std::size_t> known_lease();
+  bool begin_other_call(Thread& thread, core::Time now);
   bool begin_check(Thread& thread, core::Time now);
   bool break_lock(Thread& thread, core::Time now);
   void request(Thread& thread, core::Time now);

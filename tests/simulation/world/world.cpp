@@ -432,6 +432,11 @@ std::optional<int> World::most_wanted() const {
   return std::nullopt;
 }
 
+/// Nobody gets a lock while all do something else.
+bool World::awaits_grant() const {
+  return healed_at_ <= now_ && now_ > free_since_ + (longest_wait(schedule_) + extra_life_) / 2;
+}
+
 /// Repeated until each lock was granted. After that clients begin no new calls.
 void World::look_for_grants() {
   const bool all_granted = !most_wanted();
@@ -446,9 +451,7 @@ void World::look_for_grants() {
   if (!is_open_) return;
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
   const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
-  // Besides an observer there may be only one client, and nobody gets a lock while it checks leases instead.
-  const bool nobody_asks = schedule_.observer >= 0 && attempts == 0;
-  if (nobody_asks || static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
+  if (static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
   if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);

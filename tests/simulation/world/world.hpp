@@ -133,6 +133,7 @@ class World final : private Surroundings {
   std::uint64_t wall_clock_us(int client) const override;
   bool is_open() const override { return is_open_; }
   std::optional<int> most_wanted() const override;
+  bool awaits_grant() const override;
   bool flag_stands(int resource) const override;
   void asked(const std::string& owner) override;
   void got_nothing(std::vector<Judge::Asked> asked) override;
