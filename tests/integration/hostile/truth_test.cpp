@@ -128,6 +128,7 @@ TEST_CASE("a_hostile_node_spoils_neither_adoptions_nor_shared_locks_nor_tokens")
     INFO("attack: " << attack.name);
     BesetClient client{five};
     Lease left = five.honest.lock("adopted", {.ttl = 60s}).value();
+    REQUIRE(eventually([&] { return five.honest_copies("adopted") == 4; }));
     const Handover handover = left.orphan().value();
     client.suffer(attack);
 
