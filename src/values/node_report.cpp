@@ -29,7 +29,7 @@ std::string text_of(const Holder& holder) {
 std::string details(const NodeReport& report) {
   std::string text = core::printable(report.message);
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
-  if (report.owner) add("owner " + text_of(Holder{*report.owner}));
+  if (report.owner) add(report.owner->empty() ? "no owner" : "owner " + text_of(Holder{*report.owner}));
   if (report.ttl)
     add(std::to_string(std::chrono::floor<std::chrono::milliseconds>(*report.ttl).count()) + " ms left");
   if (report.counter) add("token " + std::to_string(report.counter->value()));
