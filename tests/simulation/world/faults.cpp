@@ -250,8 +250,8 @@ void World::restart(const Fault& fault, int index) {
   if (fault.kind == Kind::roll_back) roll_back(node, snapshot.value());
   audit_all();
   if (--node.down > 0 || fault.kind == Kind::roll_back) return;
-  if (schedule_.one_node_is_steady && !loses)
-    return;  // it was cut off and goes on: a restart would end its marker
+  // The steady node was cut off and goes on: a restart would end its marker.
+  if (schedule_.one_node_is_steady && !loses) return;
   ++node.starts;
   const std::string run_id = run_id_of(fault.node, node.starts);
   node.server.restart(Keyspace{node.server.keys()}, run_id, clock_us(node));

@@ -432,9 +432,12 @@ std::optional<int> World::most_wanted() const {
   return std::nullopt;
 }
 
+/// Copies also live longer if clocks were set back.
+Instant World::longest_wait_here() const { return longest_wait(schedule_) + extra_life_; }
+
 /// Nobody gets a lock while all do something else.
 bool World::awaits_grant() const {
-  return healed_at_ <= now_ && now_ > free_since_ + (longest_wait(schedule_) + extra_life_) / 2;
+  return healed_at_ <= now_ && now_ > free_since_ + longest_wait_here() / 2;
 }
 
 /// Repeated until each lock was granted. After that clients begin no new calls.
@@ -452,7 +455,7 @@ void World::look_for_grants() {
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
   const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
   if (static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
-  if (now_ > free_since_ + longest_wait(schedule_) + extra_life_)
+  if (now_ > free_since_ + longest_wait_here())
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
   post(now_ + 5 * millisecond, Due::Kind::look_for_grants);
 }

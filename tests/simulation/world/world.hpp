@@ -236,6 +236,7 @@ class World final : private Surroundings {
   void healed();
   void delete_everywhere();
   void check_loss_is_reported(Judge::LeaseIndex lease);
+  Instant longest_wait_here() const;
   void look_for_grants();
   void look_at_line();
   [[nodiscard]] bool judges_watches(const Judge::Lease& lease) const;
