@@ -14,6 +14,17 @@ namespace {
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
+/// With a space instead of each run of white space.
+std::string in_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text)
+    if (!is_space(c))
+      line += c;
+    else if (line.empty() || line.back() != ' ')
+      line += ' ';
+  return line;
+}
+
 int line_at(const std::string& text, std::size_t at) {
   return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
 }
@@ -111,16 +122,9 @@ class FunctionScan {
   }
 
   void open() {
-    Brace brace = Brace::other;
-    if (is_at_scope()) {
-      if (opens_scope()) brace = Brace::scope;
-      if (opens_body()) brace = Brace::body;
-    }
+    const Brace brace = is_at_scope() ? brace_behind(flat_head()) : Brace::other;
     if (brace == Brace::scope) head_begin_ = at_ + 1;
-    if (brace == Brace::body) {
-      const std::size_t begin = head_start();
-      found_.push_back({std::regex_replace(head(), std::regex{R"(\s+)"}, " "), line_at(code_, begin), 0});
-    }
+    if (brace == Brace::body) found_.push_back({in_one_line(head()), line_at(code_, head_start()), 0});
     open_.push_back(brace);
   }
 
@@ -134,7 +138,9 @@ class FunctionScan {
 
   bool is_at_scope() const { return open_.empty() || open_.back() == Brace::scope; }
   bool is_access_specifier() const {
-    return code_[at_] == ':' && std::regex_search(head(), std::regex{R"(^(public|protected|private)\s*$)"});
+    if (code_[at_] != ':') return false;
+    const std::string word = head();
+    return word == "public" || word == "protected" || word == "private";
   }
 
   /// Where the declaration that is being read begins.
@@ -150,23 +156,26 @@ class FunctionScan {
     return head;
   }
 
-  bool opens_scope() const {
+  Brace brace_behind(const std::string& head) const {
+    if (opens_scope(head)) return Brace::scope;
+    return opens_body(head) ? Brace::body : Brace::other;
+  }
+  static bool opens_scope(const std::string& head) {
     static const std::regex type_or_namespace{
         R"(^(template\s*<.*>\s*)?((inline|static|constexpr|const|extern)\s+)*)"
         R"((namespace|class|struct|union|enum)\b[^()]*$)"};
     static const std::regex linkage{R"(^extern\s*"\s*"$)"};
-    return std::regex_search(flat_head(), type_or_namespace) || std::regex_search(flat_head(), linkage);
+    return std::regex_search(head, type_or_namespace) || std::regex_search(head, linkage);
   }
-  bool opens_body() const {
-    const std::string head = flat_head();
+  bool opens_body(const std::string& head) const {
     const auto depth = std::count(head.begin(), head.end(), '(') - std::count(head.begin(), head.end(), ')');
-    return !opens_scope() && is_space(code_[at_ - 1]) && depth == 0 && head.find('(') != std::string::npos &&
+    return is_space(code_[at_ - 1]) && depth == 0 && head.find('(') != std::string::npos &&
            head.back() != '=';
   }
   /// In one line, and with no parentheses but a function's: those of alignas and attributes are left out.
   std::string flat_head() const {
-    const std::string flat = std::regex_replace(head(), std::regex{R"(\s+)"}, " ");
-    return std::regex_replace(flat, std::regex{R"(alignas\s*\([^()]*\)|\[\[.*?\]\])"}, "");
+    static const std::regex left_out{R"(alignas\s*\([^()]*\)|\[\[.*?\]\])"};
+    return std::regex_replace(in_one_line(head()), left_out, "");
   }
 
   const std::string& code_;
