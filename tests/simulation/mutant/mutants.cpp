@@ -786,6 +786,9 @@ std::span<const std::unique_ptr<Mutant>> mutants() {
 }
 
 const Mutant* mutant_named(std::string_view name) {
+  static const Patched rare{"put-back-opens-without-raise",
+                            {patched(core::shared_put_back_script, {{"opens and counter+1 or ", ""}})}};
+  if (name == rare.name()) return &rare;
   const auto all = mutants();
   const auto found =
       std::find_if(all.begin(), all.end(), [name](const auto& mutant) { return mutant->name() == name; });

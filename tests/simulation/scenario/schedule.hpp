@@ -114,6 +114,8 @@ struct ScheduledCall {
   bool waits = false;               // up to one second
   std::chrono::milliseconds ttl{};  // 0: the schedule's
   bool raises = false;              // an operator raises `max_ttl` to the schedule's ttl instead
+  bool shared = false;              // a reader's, which reads again in place of the write
+  bool renews = false;              // the lease renews itself and is watched
 };
 
 inline constexpr int most_seats = 4;

@@ -139,7 +139,9 @@ void Process::begin_call(Thread& thread, Time now) {
   const bool adopts = orphan && random_.chance(schedule_.workload.adopts);
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
   thread.writer.reset();
-  thread.is_reader = schedule_.workload.reads > 0 && !adopts && random_.chance(schedule_.workload.reads);
+  thread.is_reader = thread.scheduled_call ? thread.scheduled_call->shared
+                                           : schedule_.workload.reads > 0 && !adopts &&
+                                                 random_.chance(schedule_.workload.reads);
   const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
                                                        : random_.chance(schedule_.workload.waits));
   const Instant longest =
@@ -333,7 +335,10 @@ void Process::acquired(Thread& thread, Time now) {
     thread.extensions_left = 0;
     thread.writes_at = now + Span{thread.scheduled_call->hold};
   }
-  if (!thread.scheduled_call && thread.extensions_left == 0 && random_.chance(schedule_.workload.renews)) {
+  const bool renews = thread.scheduled_call
+                          ? thread.scheduled_call->renews
+                          : thread.extensions_left == 0 && random_.chance(schedule_.workload.renews);
+  if (renews) {
     listen_to_requests(thread);
     engine_.keep(thread.held, now);
     engine_.watch(thread.held, now);
