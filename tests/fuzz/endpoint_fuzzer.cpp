@@ -29,6 +29,8 @@ void check(const Endpoint& endpoint) {
   must(again.transport() == endpoint.transport() && again.host() == endpoint.host() &&
            again.port() == endpoint.port() && again.path() == endpoint.path() && again.db() == endpoint.db(),
        "the shown text is the same address");
+  must(endpoint.transport() == Endpoint::Transport::tls || endpoint.tls_options({}) == redlock::TlsOptions{},
+       "only nodes with TLS have TLS options");
   // The endpoint without credentials has the same text, so the text has nothing of the password.
   must(again.to_string() == shown, "the shown text does not depend on the credentials");
 }
