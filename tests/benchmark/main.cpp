@@ -1,5 +1,6 @@
 // redlock-bench: measures the cost of a lock beside the least possible cost.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -30,6 +31,7 @@ struct Arguments {
   unsigned leases = 10'000;
   unsigned observers = 64;
   unsigned terms = 50;
+  unsigned ttl = 30;
   unsigned seconds = 30;
   unsigned max_ttl = 60;
   std::vector<unsigned> waiters{1, 2, 8, 64, 256};
@@ -189,9 +191,16 @@ void add_measurements(CLI::App& app, Arguments& arguments, AnyReport& report) {
       add_command(app, "renew", "CPU, memory and traffic of many leases with automatic renewal", arguments);
   renew->add_option("--leases", arguments.leases, "number of leases, 1 to 1000000 (default 10000)")
       ->check(CLI::Range(1, 1'000'000));
+  renew
+      ->add_option("--ttl", arguments.ttl,
+                   "of the leases in seconds, 1 to 60 (default 30); each is extended after a third of it")
+      ->check(CLI::Range(1, 60));
   renew->add_option("--seconds", arguments.seconds, "duration of the measurement (default 30)")
       ->check(CLI::Range(1, 86'400));
-  renew->callback([&] { report = bench::renew(arguments.nodes, arguments.leases, arguments.seconds); });
+  renew->callback([&] {
+    report = bench::renew(arguments.nodes, arguments.leases, std::chrono::seconds{arguments.ttl},
+                          arguments.seconds);
+  });
 
   CLI::App* seats = add_measurement(
       app, "seats", "Round trips until a client has a seat of a semaphore, of which others have half", 200,

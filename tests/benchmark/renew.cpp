@@ -33,14 +33,13 @@ std::vector<Lease> hold(Redlock& locks, unsigned count, std::chrono::seconds ttl
 
 }  // namespace
 
-Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
-  constexpr std::chrono::seconds long_ttl{30};
+Facts renew(unsigned nodes, unsigned leases, std::chrono::seconds ttl_of_leases, unsigned seconds) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   testing::RawClient observer{servers.port(0)};
   Redlock locks{endpoints_of(servers)};
   static_cast<void>(locks.lock("warm up").value());
   const double bytes_before = resident_bytes();
-  const std::vector<Lease> held = hold(locks, leases, long_ttl);
+  const std::vector<Lease> held = hold(locks, leases, ttl_of_leases);
   const double bytes = resident_bytes() - bytes_before;
 
   const Traffic before{observer};
@@ -54,6 +53,9 @@ Facts renew(unsigned nodes, unsigned leases, unsigned seconds) {
     if (lease.state() != State::held)
       throw std::runtime_error{lease.resource() + " was lost: " + std::string{to_string(lease.loss())}};
   const double extensions = after.extensions - before.extensions;
+  if (extensions == 0)
+    throw std::runtime_error{"no lease was extended in " + std::to_string(seconds) +
+                             " s; measure for longer than a third of the ttl"};
   return {{"leases", leases},
           {"nodes", nodes},
           {"cpu_percent_of_a_core", 100 * cpu / elapsed},

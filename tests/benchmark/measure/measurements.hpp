@@ -1,6 +1,7 @@
 // The measurements of the benchmark. Each starts and stops its own servers.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -64,8 +65,8 @@ Facts seat_trips(unsigned nodes, std::size_t cycles);
 /// time of this process for each; and the memory of `count` connections that are kept.
 Facts handshakes(unsigned count);
 
-/// The cost of holding `leases` leases with a ttl of 30 s for `seconds`: the CPU time of all threads of the
-/// client, its memory, and the traffic that one server sees.
-Facts renew(unsigned nodes, unsigned leases, unsigned seconds);
+/// The cost of holding `leases` leases for `seconds`, each of which is renewed after a third of its ttl: the CPU time of all
+/// threads of the client, its memory, and the traffic that one server sees. Throws if no lease was renewed.
+Facts renew(unsigned nodes, unsigned leases, std::chrono::seconds ttl_of_leases, unsigned seconds);
 
 }  // namespace redlock::benchmark
