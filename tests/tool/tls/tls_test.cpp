@@ -212,6 +212,22 @@ TEST_CASE("versions_and_ciphers_are_limited_and_passed_on") {
   CHECK(inner.output == "1.2 ECDHE+aECDSA TLS_AES_128_GCM_SHA256\n");
 }
 
+TEST_CASE("the_command_gets_certificates_name_and_missing_verification_of_the_command_line") {
+  const LocalNodes nodes{1, strict};
+  const redlock::TlsOptions tls = nodes.tls_options();
+  const std::string script =
+      "echo \"$REDLOCK_TLS_CACERT $REDLOCK_TLS_CERT $REDLOCK_TLS_KEY $REDLOCK_TLS_SERVER_NAME "
+      "$REDLOCK_TLS_INSECURE_SKIP_VERIFY\"";
+  // The command may change its folder, so it gets absolute paths.
+  const std::string key = std::filesystem::relative(tls.key_file);
+  const Program::Ending ending =
+      run_tool({"run", "--cacert", tls.ca_file, "--cert", tls.cert_file, "--key", key, "--server-name",
+                "localhost", "--insecure-skip-verify", "r", "--", "sh", "-c", script},
+               nodes.urls());
+  CHECK(ending.output ==
+        tls.ca_file + ' ' + tls.cert_file + ' ' + std::filesystem::absolute(key).string() + " localhost 1\n");
+}
+
 TEST_CASE("ciphers_of_tls_1_3_are_limited") {
   const LocalNodes nodes{
       1,
