@@ -195,6 +195,22 @@ TEST_CASE("a_stream_that_ends_within_a_record_is_a_lost_connection_and_is_replac
   CHECK(node.proxy.counters().connections >= 2);
 }
 
+TEST_CASE("a_redial_resumes_the_session_of_a_redis_server") {
+  const std::string version = GENERATE("TLSv1.2", "TLSv1.3");
+  CAPTURE(version);
+  Behind node{{"--tls-protocols", version}};
+  Dialled client{node.url, node.options.tls};
+  const auto bytes_of_a_dial = [&] {
+    const std::uint64_t before = node.proxy.counters().bytes_to_client;
+    CHECK(client.dial() == Connection::Dial::connected);
+    client.ping();  // TLS 1.3 delivers the session with the answer
+    client.connection.close();
+    return node.proxy.counters().bytes_to_client - before;
+  };
+  const std::uint64_t whole = bytes_of_a_dial();
+  CHECK(bytes_of_a_dial() < whole - 300);  // without the certificate
+}
+
 TEST_CASE("servers_that_refuse_the_sessions_that_they_have_offered_are_redialled_without_them") {
   const std::string auth = GENERATE("yes", "optional", "no");
   const std::string version = GENERATE("TLSv1.2", "TLSv1.3");
