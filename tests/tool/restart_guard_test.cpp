@@ -121,6 +121,9 @@ TEST_CASE("a_run_waits_for_nodes_that_have_said_when_they_vote_again") {
   const Program::Ending limited = run_tool(words({"-n", "--node-wait", "100ms"}), nodes.urls());
   CHECK(limited.code == 69);
   CHECK_THAT(limited.errors, contains("waiting for nodes") && contains("nodes voted"));
+  const auto before = redlock::Clock::now();
+  CHECK(run_tool(words({"-w", "1h", "--node-wait", "0"}), nodes.urls()).code == 69);
+  CHECK(redlock::Clock::now() - before < 10min);
   CHECK(run_tool(words({}), nodes.urls()).code == 0);
 }
 

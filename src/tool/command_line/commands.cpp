@@ -116,12 +116,14 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
       "-n,--nonblock", [&arguments](std::int64_t) { arguments.wait = std::chrono::nanoseconds{0}; },
       "give up at once if somebody else has the lock");
   add_time(*run, "-w,--wait", arguments.wait,
-           "give up after this time (default: wait as long as somebody else has the lock)")
+           "give up after this time; 0 is the same as -n (default: wait as long as somebody else has the\n"
+           "lock)")
       ->take_last()
       ->excludes(nonblock);
-  add_time(*run, "--node-wait", arguments.node_wait,
-           "without -w: how long to wait if too few nodes vote but enough of them say when they vote again,\n"
-           "because they have restarted; 0 reports this at once (default: no limit)");
+  add_time(
+      *run, "--node-wait", arguments.node_wait,
+      "how long to wait if too few nodes vote but enough of them say when they vote again, because they\n"
+      "have restarted; 0 reports this at once (default: no limit but -w)");
   run->add_option_function<std::string>(
          "--order",
          [&arguments](const std::string& given) {

@@ -22,6 +22,9 @@ constexpr std::chrono::seconds patience_without_quorum{10};
 /// The time between two attempts while nodes do not vote yet.
 constexpr std::chrono::milliseconds between_attempts{500};
 
+/// Whether one call waits for the holder and for nodes, up to a time.
+bool has_limit(const RunArguments& arguments) { return arguments.wait && arguments.wait->count() > 0; }
+
 LockOptions options_of(const RunArguments& arguments) {
   return {
       .ttl = arguments.ttl,
@@ -30,6 +33,8 @@ LockOptions options_of(const RunArguments& arguments) {
       .seats = arguments.seats,
       .shared = arguments.is_shared,
       .order = arguments.order,
+      // Calls that wait for the holder wait for nodes as well. After others, `acquire_by` waits.
+      .node_wait = has_limit(arguments) ? arguments.node_wait : std::nullopt,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
 }
 
@@ -105,17 +110,16 @@ class Asking {
 /// Also waits for nodes.
 template <class Calls>
 auto acquire_by(Calls calls, const RunArguments& arguments, Progress& progress, const std::stop_token& stop) {
-  const bool waits_for_nodes = !arguments.wait || arguments.wait->count() == 0;  // else the call has waited
   std::optional<Clock::time_point> give_up_at;
   for (;;) {
     const Clock::time_point begun = Clock::now();
     auto result = wait_for_holder(calls, arguments, progress, stop);
-    if (result.code() != Errc::no_quorum || !waits_for_nodes || !majority_votes_in(result.nodes()))
+    if (result.code() != Errc::no_quorum || has_limit(arguments) || !majority_votes_in(result.nodes()))
       return result;
     const Clock::time_point now = Clock::now();
     // After a wait for the holder, this is another outage than the one before.
     if (!give_up_at || now - begun >= patience_without_quorum) {
-      give_up_at = core::later(now, arguments.node_wait);
+      give_up_at = core::later(now, arguments.node_wait.value_or(Clock::duration::max()));
       if (now < *give_up_at) progress.nodes_awaited(result.nodes());
     }
     if (now >= *give_up_at) return result;

@@ -136,6 +136,7 @@ std::string joined(const std::vector<std::string>& resources) {
 
 struct CommandResult {
   int code = 0;
+  Clock::time_point ended;
   bool was_terminated = false;  ///< By this process or its watchdog.
   bool had_watchdog = true;
   bool interrupted = false;
@@ -177,7 +178,7 @@ CommandResult run_under(const Leases& leases, const RunArguments& arguments, con
       code == killed_by_signal + SIGINT && (had_terminal || signals.has_forwarded(SIGINT));
   // The terminal sent SIGINT to the command only: pass it on to the rest of the job.
   if (interrupted && had_terminal) ::kill(0, SIGINT);
-  return {code, termination.has_begun_by(ended), had_watchdog, interrupted};
+  return {code, ended, termination.has_begun_by(ended), had_watchdog, interrupted};
 }
 
 /// The lease because of which the command was terminated: a lost one, else the one with the first deadline.
@@ -195,18 +196,30 @@ Loss loss_of(const Lease& lease, const CommandResult& result) {
   return lease.state() == State::in_doubt ? Loss::no_quorum : Loss::deadline_passed;
 }
 
+/// The lease that was lost before the command ended by itself, as its release has shown. None if all leases were valid until
+/// then. A lock whose keys are gone counts: nobody knows when it happened.
+const Lease* lost_unnoticed(const Leases& leases, Clock::time_point ended) {
+  for (const Lease& lease : leases) {
+    const bool is_gone = lease.loss() == Loss::deleted || lease.loss() == Loss::taken;
+    if (is_gone || (lease.loss() != Loss::none && lease.deadline() < ended)) return &lease;
+  }
+  return nullptr;
+}
+
 /// Says why the command was terminated, and asks the nodes for what they say now. Counts the loss.
 std::string explain(Redlock& locks, const Lease& lease, const CommandResult& result, MetricsFile& metrics) {
   const Loss loss = loss_of(lease, result);
   metrics.count_as_lost(loss);
+  const std::string resource = core::printable(lease.resource());
   std::ostringstream text;
   text << "redlock: ";
   if (loss == Loss::none)
-    text << "the watchdog process of the lock " << core::printable(lease.resource())
-         << " ended, so the command was killed";
-  else
-    text << "the lock " << core::printable(lease.resource())
+    text << "the watchdog process of the lock " << resource << " ended, so the command was killed";
+  else if (result.was_terminated)
+    text << "the lock " << resource
          << " could not be kept, so the command was terminated: " << to_string(loss);
+  else
+    text << "the lock " << resource << " was lost before it was released: " << to_string(loss);
   text << '\n';
   std::error_code ignored;
   write_reports(text, locks.inspect(lease.resource(), ignored));
@@ -243,9 +256,15 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   const std::string reason = is_lost ? explain(locks, lost_one(leases), result, metrics) : "";
   leases.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
-  if (!result.was_terminated) return {result.code};
-  std::cerr << reason;
-  return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end(), revocation.is_asked()};
+  if (result.was_terminated) {
+    std::cerr << reason;
+    return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end(), revocation.is_asked()};
+  }
+  if (const Lease* const lost = lost_unnoticed(leases, result.ended)) {
+    std::cerr << explain(locks, *lost, result, metrics);
+    return {lock_lost};
+  }
+  return {result.code};
 }
 
 }  // namespace redlock::tool

@@ -25,9 +25,9 @@ struct RunArguments {
   bool is_election = false;               ///< The command runs while this candidate leads.
   std::chrono::nanoseconds kill_after = std::chrono::seconds{5};
   std::optional<std::chrono::nanoseconds> wait;  ///< Zero: one attempt. Empty: no time limit.
-  /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Has no
-  /// effect with a positive `wait`, which limits both waits.
-  std::chrono::nanoseconds node_wait = std::chrono::nanoseconds::max();
+  /// How long to wait for a majority of nodes, if the missing ones have said when they vote again. Empty: no limit but a
+  /// positive `wait`.
+  std::optional<std::chrono::nanoseconds> node_wait;
   std::optional<Order> order;           ///< Empty: `fifo`, if the nodes grant the rights for it.
   std::chrono::nanoseconds at_least{};  ///< For how long the lock stays taken at least.
   int conflict_code = conflict;
