@@ -52,7 +52,7 @@ std::string_view remedy(NodeStatus status) {
     case NodeStatus::wrong_password:
       return "correct the user and the password of the endpoint";
     case NodeStatus::no_permission:
-      return "give the user the permissions that docs/errors.md lists";
+      return "give the user the permissions that docs/errors.md lists; those to keys depend on key_prefix";
     case NodeStatus::read_only:
     case NodeStatus::replica:
       return "list independent masters only";

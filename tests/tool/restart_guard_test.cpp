@@ -178,10 +178,9 @@ TEST_CASE("new_nodes_get_the_max_ttl_of_the_first_run_and_later_ones_follow") {
   const Program::Ending refused =
       run_with({"REDLOCK_MAX_TTL=10m"}, {"run", "--ttl", "3m", "r", "--", "true"}, nodes);
   CHECK(refused.code == 64);
-  CHECK_THAT(
-      refused.errors,
-      contains("ttl too long (ttl plus lock_delay is 180 s, but max_ttl of these nodes is 120 s; to raise "
-               "it: redlock nodes set --max-ttl 180s)"));
+  CHECK_THAT(refused.errors, contains("ttl too long (the ttl, with any lock_delay, is 180 s, but max_ttl of "
+                                      "these nodes is 120 s; to raise "
+                                      "it: redlock nodes set --max-ttl 180s)"));
 }
 
 TEST_CASE("nodes_set_allows_a_longer_ttl") {

@@ -43,7 +43,7 @@ std::string remedy(const NodeReport& report) {
     case NodeStatus::wrong_password:
       return "Correct the user and the password in the list of nodes.";
     case NodeStatus::no_permission:
-      return "Give the user the permissions that docs/errors.md lists.";
+      return "Give the user the rights that redlock acl prints; those to keys depend on --key-prefix.";
     case NodeStatus::read_only:
     case NodeStatus::replica:
       return "List independent masters only.";

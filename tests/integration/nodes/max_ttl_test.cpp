@@ -50,14 +50,16 @@ TEST_CASE("two_teams_with_different_max_ttl_use_the_same_nodes") {
   { REQUIRE(is_granted(second.try_lock("r", {.ttl = 30s}))); }
   const Error error = error_of([&] { (void)second.try_lock("r", {.ttl = 31s}).value(); });
   CHECK(error.code() == Errc::misconfigured);
-  CHECK_THAT(message_of(error),
-             contains("ttl plus lock_delay is 31 s, but max_ttl of these nodes is 30 s; to raise it: redlock "
-                      "nodes set --max-ttl 31s"));
+  CHECK_THAT(
+      message_of(error),
+      contains(
+          "the ttl, with any lock_delay, is 31 s, but max_ttl of these nodes is 30 s; to raise it: redlock "
+          "nodes set --max-ttl 31s"));
   // A majority decides. The third node may answer later.
   CHECK(count(error.nodes(), NodeStatus::ttl_too_long) >= 2);
   const Error delayed = error_of([&] { (void)second.try_lock("r", {.ttl = 25s, .lock_delay = 6s}).value(); });
   CHECK_THAT(message_of(delayed),
-             contains("ttl plus lock_delay is 31 s, but max_ttl of these nodes is 30 s"));
+             contains("the ttl, with any lock_delay, is 31 s, but max_ttl of these nodes is 30 s"));
   CHECK(eventually([&] { return Observers{nodes}.having("r") == 0; }));
 }
 

@@ -75,7 +75,8 @@ TEST_CASE("a_new_deployment_gets_max_ttl_of_the_client_that_begins_it_and_all_ot
     REQUIRE(trouble);
     CHECK(trouble->status == NodeStatus::ttl_too_long);
     CHECK(trouble->message ==
-          "ttl plus lock_delay is 300 s, but max_ttl of these nodes is 60 s; to raise it: redlock nodes set "
+          "the ttl, with any lock_delay, is 300 s, but max_ttl of these nodes is 60 s; to raise it: redlock "
+          "nodes set "
           "--max-ttl 300s");
   }
   RestartGuard::Settings settings = example_guard();

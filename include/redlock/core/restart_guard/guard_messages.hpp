@@ -39,8 +39,8 @@ namespace detail {
            node.text.substr(0, 100);
   const Marker& marker = *node.marker;
   if (marker.nodes != expected.nodes)
-    return "its marker says " + std::to_string(marker.nodes) + " nodes, but this client has " +
-           std::to_string(expected.nodes) + remedy;
+    return "its marker says " + std::to_string(marker.nodes) + (marker.nodes == 1 ? " node" : " nodes") +
+           ", but this client has " + std::to_string(expected.nodes) + remedy;
   if (marker.limits.ceiling > expected.highest_ceiling)
     return "locks on these nodes may live for " + readable(marker.limits.ceiling) +
            ", but max_ttl of this client is " + readable(expected.highest_ceiling) +
@@ -61,9 +61,9 @@ namespace detail {
   const std::string prefix = keys.marker.substr(std::min(marker_key.size() + 1, keys.marker.size()));
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(ttl).count();
   return {NodeStatus::ttl_too_long,
-          "ttl plus lock_delay is " + readable(ttl) + ", but max_ttl of these nodes is " + readable(max_ttl) +
-              "; to raise it: redlock nodes set --max-ttl " + std::to_string(seconds) + "s" +
-              (prefix.empty() ? "" : " --key-prefix " + prefix)};
+          "the ttl, with any lock_delay, is " + readable(ttl) + ", but max_ttl of these nodes is " +
+              readable(max_ttl) + "; to raise it: redlock nodes set --max-ttl " + std::to_string(seconds) +
+              "s" + (prefix.empty() ? "" : " --key-prefix " + prefix)};
 }
 
 /// Why a node that answered is not admitted. `quarantine`: the length of a whole quarantine. Precondition: the node's
