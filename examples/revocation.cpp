@@ -27,7 +27,7 @@ int main() {
   const redlock::Lease urgent = locks.lock("printer").value();
   std::cout << "printing with token " << urgent.fencing_token() << '\n';
 
-  // This one does not listen. Who breaks its lock gets a greater token, so the printer can refuse what the former holder sends.
+  // This one does not listen. Whoever breaks its lock gets a greater token, so the printer can refuse what the former holder sends.
   const redlock::LockResult denied = locks.try_lock("printer");
   if (const auto hanging = denied.holder()) locks.break_lock("printer", hanging->owner_value);
   const redlock::Lease next = locks.lock("printer").value();

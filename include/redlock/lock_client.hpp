@@ -183,8 +183,10 @@ class REDLOCK_EXPORT LockClient {
   std::vector<NodeReport> revoke(std::string_view resource, std::string_view why, std::error_code& ec);
 
   /// Takes the lock from a holder who does not give it up, for example one that hangs: deletes its copies on all nodes. Somebody
-  /// else who has the lock meanwhile keeps it. `owner_value`: in full, as `inspect` shows it, or that of a reader. Neither
-  /// `LockOptions::at_least` nor `lock_delay` of the former holder delays the next one.
+  /// else who has the lock meanwhile keeps it. `owner_value`: in full, as `inspect` shows it. If readers share the lock
+  /// (`Holder::is_shared`), it is that of a reader, which `readers_in` returns. Neither `LockOptions::at_least` nor `lock_delay`
+  /// of the former holder delays the next one. Throws `invalid_argument` for the value of a lock that readers share or that
+  /// `at_least` keeps (`Holder::is_kept`): nobody owns such a value.
   ///
   /// The former holder is told of a loss (`Loss::deleted`, or `taken` if somebody else has the lock by then): at once if its lease
   /// is watched, otherwise by its next extension or at its deadline. **Until it has stopped, two may work on the resource.** The
