@@ -81,7 +81,8 @@ struct Holder {
   /// When the holder asked for the lock, by its own clock; none if the owner value has another form.
   std::optional<std::chrono::sys_seconds> since;
   /// The time until the lock expires if it is not extended, as it was when the nodes answered; none if it never expires
-  /// or is not known. The greatest of the nodes' values.
+  /// or is not known. The greatest of the nodes' values. It includes `LockOptions::lock_delay`: during the delay, the former
+  /// holder is shown.
   std::optional<std::chrono::nanoseconds> ttl;
 
   friend bool operator==(const Holder&, const Holder&) = default;
