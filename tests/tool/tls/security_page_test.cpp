@@ -2,12 +2,16 @@
 #include <filesystem>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "redlock/endpoint.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
+#include "support/network/raw_client.hpp"
 #include "support/temp_folder.hpp"
 #include "testing/certificates.hpp"
+#include "testing/loopback_port.hpp"
 #include "tool/program.hpp"
 #include "tool/secrets/page_blocks.hpp"
 #include "tool/tls/configured_server.hpp"
@@ -87,6 +91,58 @@ TEST_CASE("a_server_with_the_tls_configuration_of_the_page_grants_locks") {
       {"run", "--cacert", authority.ca.own().cert_file, "r", "--", "sh", "-c", "exit 5"}, {server.url()});
   CAPTURE(run.errors);
   CHECK(run.code == 5);
+}
+
+TEST_CASE("the_certificates_that_the_page_makes_identify_server_and_client") {
+  const Authority authority;
+  const TempFolder folder;
+  const std::string block = replaced(blocks_of(page).at("Servers").at(1), "10.0.0.1", "127.0.0.1");
+  const Program::Ending made = Program{{"sh", "-ec", "cd " + folder.path().string() + '\n' + block}}.wait();
+  CAPTURE(made.errors);
+  REQUIRE(made.code == 0);
+  const auto named = [&folder](const std::string& name) {
+    return detail::Certificate{folder.path() / (name + ".crt"), folder.path() / (name + ".key")};
+  };
+  const detail::Certificate client = named("client");
+  const ConfiguredServer server{blocks_of(page).at("Servers").at(0), authority.folder.path().string(),
+                                named("server"), named("ca"), "bind 127.0.0.1\ntls-auth-clients yes"};
+  const Program::Ending run = run_tool({"run", "--cacert", named("ca").cert_file, "--cert", client.cert_file,
+                                        "--key", client.key_file, "r", "--", "sh", "-c", "exit 5"},
+                                       {server.url()});
+  CAPTURE(run.errors);
+  CHECK(run.code == 5);
+}
+
+TEST_CASE("the_steps_of_the_page_switch_a_running_node_to_tls") {
+  const std::vector<std::string> blocks = blocks_of(page).at("Servers");
+  const Authority authority;
+  const detail::Certificate own = authority.ca.issue("server");
+  const detail::LoopbackPort tls_port;
+  const LocalNodes nodes{1};
+  RawClient administrator{nodes.port(0)};
+  std::string first_step = blocks.at(2);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {"/etc/redis/tls/server.crt", own.cert_file},
+           {"/etc/redis/tls/server.key", own.key_file},
+           {"/etc/redis/tls/ca.crt", authority.ca.own().cert_file},
+           {"6380", std::to_string(tls_port.number())}})
+    first_step = replaced(first_step, from, to);
+  const std::string tls_url = "rediss://127.0.0.1:" + std::to_string(tls_port.number());
+  const auto locking = [&](const std::string& url, const std::vector<std::string>& command) {
+    std::vector<std::string> words{"run",    "-n", "-E", "9", "--cacert", authority.ca.own().cert_file,
+                                   "--node", url,  "r",  "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  };
+
+  REQUIRE(administrator.command(words_of(first_step)) == "OK");
+  CHECK(run_tool(locking(nodes.url(0), tool(locking(tls_url, {"true"})))).code == 9);
+  CHECK(run_tool(locking(tls_url, tool(locking(nodes.url(0), {"true"})))).code == 9);
+
+  REQUIRE(administrator.command(words_of(blocks.at(3))) == "OK");
+  CHECK(run_tool(locking(nodes.url(0), {"true"})).code == 69);
+  CHECK(run_tool(locking(tls_url, {"true"})).code == 0);
+  CHECK(administrator.command({"PING"}) == "PONG");  // open connections stay open
 }
 
 TEST_CASE("the_list_of_the_page_has_a_node_with_options_of_its_own") {
