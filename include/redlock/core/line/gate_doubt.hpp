@@ -1,4 +1,4 @@
-// When a member of a line stops to believe the gate that others come first.
+// When a member of a line stops believing the gate that others come first.
 #pragma once
 
 #include <utility>

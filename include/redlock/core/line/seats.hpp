@@ -38,7 +38,7 @@ inline constexpr std::string_view seats_source =
                      [](const Reply& left) { return left.is(Reply::Kind::integer); });
 }
 
-/// Seats of which this client knows that they became free. Who asks for one of them first mostly gets it in one round trip.
+/// Seats of which this client knows that they became free. A call that asks for one of them first mostly gets it in one round trip.
 /// It knows little: at most 64 seats each of 1000 semaphores.
 class FreedSeats {
  public:

@@ -9,7 +9,7 @@ namespace redlock::inline v1::core {
 
 // While readers hold a lock, its key KEYS[1] has the value `held_by_readers`, and lives as long as the longest of them. The set
 // KEYS[3] has their ids, and each reader has a key of its own with its owner value: the set's name, a colon and the id. A
-// reader's copy counts only if all three say so. Who finds the lock free *opens* it for readers: that deletes the keys of all
+// reader's copy counts only if all three say so. Whoever finds the lock free *opens* it for readers: that deletes the keys of all
 // readers whose ids are still in the set, and raises the counter, so none of their copies counts again. Further readers *join*
 // and leave the counter as it is.
 //
