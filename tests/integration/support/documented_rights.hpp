@@ -13,7 +13,7 @@ namespace redlock::testing {
 /// The ACL rules that docs/errors.md lists for resources that begin with `app:`.
 inline std::vector<std::string> documented_rights() {
   const std::string page = read_project_file("docs/errors.md");
-  const std::string before = "\nACL SETUSER locks on >password ";
+  const std::string before = "\nACL SETUSER locks reset on >password ";
   const std::size_t begin = page.find(before);
   REQUIRE(begin != std::string::npos);
   std::istringstream line{
