@@ -41,7 +41,7 @@ void check(const RunArguments& run) {
   check(run.nodes);
   must(!run.command.empty(), "there is a command to run");
   for (const auto time : {run.ttl, run.kill_after, run.at_least, run.wait.value_or(0ns)}) check_time(time);
-  if (run.node_wait.value_or(std::chrono::nanoseconds{}) != std::chrono::nanoseconds::max()) check_time(run.node_wait);
+  if (run.node_wait) check_time(*run.node_wait);
   must(!run.is_shared || (!run.seats && run.at_least == 0ns), "options that exclude each other are refused");
   must(run.conflict_code >= 0 && run.conflict_code <= 255, "an exit code has 8 bits");
 }
