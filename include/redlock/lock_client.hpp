@@ -83,7 +83,8 @@ class REDLOCK_EXPORT LockClient {
   /// Waits until the lock is acquired or `wait` is over: in line with the other calls that wait for it, or, with `Order::none`,
   /// by attempts with random pauses between them. While too few nodes vote, it makes attempts with such pauses as well. The
   /// outcome is `timed_out` if the lock is still held when the time is over, as `try_lock` understands it, and `no_quorum` if
-  /// too few nodes vote then or when `LockOptions::node_wait` is over. If a majority of the nodes is misconfigured, the call
+  /// too few nodes vote then or when `LockOptions::node_wait` is over. So a `wait` that is shorter than a round trip ends with
+  /// `no_quorum`, whose reports say that nodes were not awaited. If a majority of the nodes is misconfigured, the call
   /// fails at once. With a `wait` of zero or less it makes one full attempt, as `try_lock` does, and waits for no node. A stop
   /// request ends the call at once with `cancelled`.
   LockResult try_lock_for(std::string_view resource, Duration wait, const LockOptions& options = {},

@@ -54,7 +54,8 @@ class REDLOCK_EXPORT Mutex {
   /// Returns false if another thread has this mutex, or if somebody else has the lock or stands in line for it; throws every
   /// other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_lock();
-  /// Returns false if the lock is still held after `wait`; throws every other outcome of `LockClient::try_lock_for` as `Error`.
+  /// Returns false if the lock is still held after `wait`, or if that was too short for a majority of the nodes to answer; throws
+  /// every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_lock_for(Duration wait);
   /// As `try_lock_for`, until a time point of any clock. Waits until then for nodes as well: `LockOptions::node_wait` has no
   /// effect. A clock that is not steady is read once a second, so that its jumps are noticed. Then each second is a call of its own,

@@ -41,7 +41,8 @@ class REDLOCK_EXPORT Semaphore {
   /// Returns false if all seats are taken or others stand in line, and possibly if a seat has just become free; throws every
   /// other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_acquire();
-  /// Returns false if no seat could be had within `wait`; throws every other outcome of `LockClient::try_lock_for` as `Error`.
+  /// Returns false if no seat could be had within `wait`, or if that was too short for a majority of the nodes to answer; throws
+  /// every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_acquire_for(Duration wait);
   /// As `try_acquire_for`, until a time point of any clock. The clock is read once.
   template <class AnyClock, class AnyDuration>

@@ -72,8 +72,9 @@ class REDLOCK_EXPORT SharedMutex {
   void lock_shared();
   /// Returns false if a writer has the lock or waits for it; throws every other outcome of `LockClient::try_lock` as `Error`.
   [[nodiscard]] bool try_lock_shared();
-  /// Returns false if this thread could not become a reader within `wait`, because writers have the lock or wait for it; throws
-  /// every other outcome of `LockClient::try_lock_for` as `Error`.
+  /// Returns false if this thread could not become a reader within `wait`, because writers have the lock or wait for it, or
+  /// because that was too short for a majority of the nodes to answer; throws every other outcome of `LockClient::try_lock_for`
+  /// as `Error`.
   [[nodiscard]] bool try_lock_shared_for(Duration wait);
   /// As `try_lock_shared_for`, until a time point of any clock. The clock is read once.
   template <class AnyClock, class AnyDuration>

@@ -7,6 +7,7 @@
 
 #include "api/client.hpp"
 #include "api/kinds/local_mutex.hpp"
+#include "api/kinds/out_of_time.hpp"
 #include "api/limits.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
@@ -71,9 +72,9 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   return keep(std::move(result), local);
 }
 
-/// Returns false if somebody else has the lock, and throws for all other outcomes.
+/// Returns false if somebody else has the lock or the time is over, and throws for all other outcomes.
 bool Mutex::keep(LockResult result, std::unique_lock<detail::LocalMutex>& local) {
-  if (result.is_held()) return false;
+  if (result.is_held() || detail::is_out_of_time(result)) return false;
   lease_ = std::move(result).value();
   local.release();
   return true;

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/kinds/out_of_time.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
@@ -28,9 +29,9 @@ bool Semaphore::try_acquire_for(Duration wait) {
   return keep(client_.try_lock_for(resource_, wait, options_));
 }
 
-/// Returns false if all seats are taken, and throws for all other outcomes.
+/// Returns false if all seats are taken or the time is over, and throws for all other outcomes.
 bool Semaphore::keep(LockResult result) {
-  if (result.is_held()) return false;
+  if (result.is_held() || detail::is_out_of_time(result)) return false;
   Lease permit = std::move(result).value();
   const std::lock_guard lock{mutex_};
   permits_.push_back(std::move(permit));

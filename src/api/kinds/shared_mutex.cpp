@@ -5,6 +5,7 @@
 
 #include "api/client.hpp"
 #include "api/kinds/local_mutex.hpp"
+#include "api/kinds/out_of_time.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
@@ -103,9 +104,9 @@ bool SharedMutex::join() {
   return true;
 }
 
-/// Returns false if a writer has the lock, and throws for all other outcomes.
+/// Returns false if a writer has the lock or the time is over, and throws for all other outcomes.
 bool SharedMutex::keep(LockResult result) {
-  if (result.is_held()) return false;
+  if (result.is_held() || detail::is_out_of_time(result)) return false;
   add(std::move(result).value());
   return true;
 }
