@@ -19,6 +19,7 @@ enum ExitCode : int {
   no_quorum = 69,        ///< Too few nodes answered to take the lock or to tell who has it.
   internal_error = 70,   ///< The system refused memory, a process or the like.
   lock_lost = 72,        ///< The command was terminated: its lock or its watchdog was lost.
+  not_written = 74,      ///< The output could not be written.
   not_executable = 126,  ///< As in a shell.
   not_found = 127,
   killed_by_signal = 128,  ///< Plus the signal number.

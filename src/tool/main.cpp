@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -15,6 +16,7 @@
 #include "tool/command_line/credentials.hpp"
 #include "tool/election/elect.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/output.hpp"
 #include "tool/run/command.hpp"
 #include "tool/run/signal_forwarder.hpp"
 #include "tool/watch/init_process.hpp"
@@ -71,6 +73,14 @@ int execute(const Commands& commands) {
   return internal_error;
 }
 
+/// A command whose output is lost does not succeed. A pipe that nobody reads ends it silently, as by SIGPIPE.
+int code_after_output(int code, int error) {
+  if (error == 0) return code;
+  if (error == EPIPE) return killed_by_signal + SIGPIPE;
+  std::cerr << "redlock: cannot write the output: " << std::generic_category().message(error) << '\n';
+  return not_written;
+}
+
 int exit_code_of(const std::error_code& code) {
   if (code.category() != redlock::category()) return internal_error;
   const bool is_usage = code == redlock::Errc::invalid_argument || code == redlock::Errc::misconfigured;
@@ -82,7 +92,9 @@ int exit_code_of(const std::error_code& code) {
 int main(int argc, char** argv) try {
   open_standard_descriptors();
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
-  return run_command_line(take_command_line(argc, argv), execute, std::cout, std::cerr);
+  Output output;
+  const int code = run_command_line(take_command_line(argc, argv), execute, std::cout, std::cerr);
+  return code_after_output(code, output.finish());
 } catch (const NotExecuted& error) {
   std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;

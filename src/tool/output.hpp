@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <iostream>
 #include <mutex>
 #include <set>
 #include <span>
+#include <streambuf>
 #include <string>
 #include <string_view>
 #include <syncstream>
@@ -32,6 +34,45 @@ inline void warn(std::string_view warning) {
 inline void write_reports(std::ostream& out, std::span<const NodeReport> reports) {
   for (const NodeReport& report : reports) out << "  " << report << '\n';
 }
+
+/// Writes to stdout for std::cout while it exists, and notes the first error.
+class Output final : std::streambuf {
+ public:
+  Output() : stdout_{std::cout.rdbuf(this)} {}
+  ~Output() override { std::cout.rdbuf(stdout_); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  /// Writes what is buffered. Returns the number of the system's error if something could not be written, else 0.
+  [[nodiscard]] int finish() {
+    std::cout.flush();
+    return error_;
+  }
+
+ private:
+  int_type overflow(int_type c) override {
+    return traits_type::eq_int_type(c, traits_type::eof())
+               ? traits_type::not_eof(c)
+               : noted(stdout_->sputc(traits_type::to_char_type(c)), traits_type::eof());
+  }
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    const std::streamsize written = stdout_->sputn(text, size);
+    if (written < size) note();
+    return written;
+  }
+  int sync() override { return noted(stdout_->pubsync(), -1); }
+
+  int noted(int result, int failure) {
+    if (result == failure) note();
+    return result;
+  }
+  void note() {
+    if (error_ == 0) error_ = errno;
+  }
+
+  std::streambuf* const stdout_;
+  int error_ = 0;
+};
 
 /// Returns true if stdout is a pipe that nobody reads any more.
 [[nodiscard]] inline bool is_output_closed() {

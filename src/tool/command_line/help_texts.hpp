@@ -66,6 +66,7 @@ inline constexpr const char* leader_footer =
     "  1    nobody leads\n"
     "  64   wrong usage or configuration\n"
     "  69   too few nodes answered to tell\n"
+    "  74   the output could not be written\n"
     "  128+N  with --watch: ended by signal N";
 
 inline constexpr const char* about_status =
@@ -76,7 +77,8 @@ inline constexpr const char* status_footer =
     "Exit codes:\n"
     "  0    the result is certain: the lock is held or free\n"
     "  64   wrong usage or configuration\n"
-    "  69   too few nodes answered to tell";
+    "  69   too few nodes answered to tell\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_list =
     "Prints what is locked: each resource that begins with PREFIX, or every one. Changes nothing. Goes "
@@ -91,7 +93,8 @@ inline constexpr const char* list_footer =
     "Exit codes:\n"
     "  0    the list is complete\n"
     "  64   wrong usage or configuration\n"
-    "  69   too few nodes answered, so locks may be missing";
+    "  69   too few nodes answered, so locks may be missing\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_watch =
     "Prints who holds the lock RESOURCE, and a line whenever that changes: held, free, or unknown because "
@@ -105,6 +108,7 @@ inline constexpr const char* watch_footer =
     "Exit codes:\n"
     "  0    ended by SIGINT or SIGTERM\n"
     "  64   wrong usage or configuration\n"
+    "  74   the output could not be written\n"
     "  128+N  ended by signal N";
 
 inline constexpr const char* about_release =
@@ -127,7 +131,8 @@ inline constexpr const char* revoke_footer =
     "  1    nobody holds the lock\n"
     "  64   wrong usage or configuration\n"
     "  69   too few nodes answered; those that did have asked their holder\n"
-    "  70   the system refused memory, a process or the like";
+    "  70   the system refused memory, a process or the like\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* release_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
@@ -135,7 +140,8 @@ inline constexpr const char* release_footer =
     "  0    the lock was released\n"
     "  1    nothing was released: the lock is free, somebody else holds it, or the answer was no\n"
     "  64   wrong usage or configuration; also if there is no terminal to ask on\n"
-    "  69   too few nodes answered, so the holder may still have the lock";
+    "  69   too few nodes answered, so the holder may still have the lock\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_check =
     "Asks the nodes whether the lease that SEQUENCER names is held, and prints valid, stale or unknown. This "
@@ -149,7 +155,8 @@ inline constexpr const char* check_footer =
     "  0    valid: most of the nodes have shown this holder\n"
     "  1    stale: the lease is over\n"
     "  64   wrong usage or configuration; also if SEQUENCER is not a sequencer\n"
-    "  69   too few nodes answered to tell";
+    "  69   too few nodes answered to tell\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_nodes =
     "Prints how each node is, what is wrong with the nodes and what to do about it. Changes nothing. Needs "
@@ -172,7 +179,8 @@ inline constexpr const char* init_footer =
     "Exit codes:\n"
     "  0    there is a deployment, and all nodes vote\n"
     "  64   wrong usage or configuration\n"
-    "  69   some nodes are not reachable, or do not vote";
+    "  69   some nodes are not reachable, or do not vote\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_set =
     "Allows locks with a ttl of up to --max-ttl on all nodes. Running clients follow without a restart. All\n"
@@ -186,7 +194,8 @@ inline constexpr const char* set_footer =
     "Exit codes:\n"
     "  0    all nodes have the limit\n"
     "  64   wrong usage or configuration\n"
-    "  69   some nodes are not reachable or lost their data; run it again when they are well";
+    "  69   some nodes are not reachable or lost their data; run it again when they are well\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* nodes_footer =
     "TIME is a number of seconds, or a number with ms, s, m or h.\n\n"
@@ -195,7 +204,8 @@ inline constexpr const char* nodes_footer =
     "  1    degraded: locks can be had, but something should be put right\n"
     "  2    unsafe: no lock can be had, or two may hold the same one\n"
     "  64   wrong usage; with --wait also: the nodes can never vote as they are configured\n"
-    "  69   with --wait: some nodes do not vote";
+    "  69   with --wait: some nodes do not vote\n"
+    "  74   the output could not be written";
 
 inline constexpr const char* about_acl =
     "Prints the line that makes a user on a server who may do what --for says with locks of this prefix, "
@@ -205,6 +215,7 @@ inline constexpr const char* about_acl =
 inline constexpr const char* acl_footer =
     "Exit codes:\n"
     "  0    the line was printed\n"
-    "  64   wrong usage";
+    "  64   wrong usage\n"
+    "  74   the output could not be written";
 
 }  // namespace redlock::tool

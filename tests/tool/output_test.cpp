@@ -1,0 +1,40 @@
+// What the commands write to stdout.
+#include <string>
+#include <vector>
+
+#include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
+#include "support/catch.hpp"
+#include "tool/program.hpp"
+
+using namespace redlock::testing;
+
+namespace {
+
+Program::Ending run_with_full_disk(const std::string& arguments, const std::vector<std::string>& urls) {
+  return Program{{"bash", "-c", REDLOCK_TOOL " " + arguments + " >/dev/full"}, {nodes_variable(urls)}}.wait();
+}
+
+}  // namespace
+
+TEST_CASE("a_command_whose_output_cannot_be_written_says_so_and_does_not_succeed") {
+  LocalNodes nodes{1};
+  redlock::Redlock locks{nodes.urls()};
+  const redlock::Lease lease = locks.lock("r").value();
+  for (const char* const arguments :
+       {"status r", "status --json r", "status --seats 2 r", "list", "list --json", "watch r", "leader r",
+        "leader --watch r", "revoke r", "nodes", "nodes init", "acl", "--help", "run --help", "--version",
+        "release --force --yes r"}) {
+    CAPTURE(arguments);
+    const Program::Ending ending = run_with_full_disk(arguments, nodes.urls());
+    CHECK(ending.code == 74);
+    CHECK_THAT(ending.errors, contains("redlock: cannot write the output: No space left on device\n"));
+  }
+}
+
+TEST_CASE("an_output_that_cannot_be_written_does_not_change_the_code_of_a_command_under_a_lock") {
+  LocalNodes nodes{1};
+  const Program::Ending ending = run_with_full_disk("run r -- sh -c 'echo text; exit 3'", nodes.urls());
+  CHECK(ending.code == 3);
+  CHECK(ending.errors.find("redlock: ") == std::string::npos);
+}
