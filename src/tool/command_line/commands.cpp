@@ -5,10 +5,10 @@
 #include <cctype>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tool/command_line/help_texts.hpp"
 #include "tool/command_line/options.hpp"
@@ -314,16 +314,23 @@ CLI::App* add_acl(CLI::App& app, AclArguments& arguments) {
   CLI::App* const acl = app.add_subcommand("acl", "print the rights that a user of the nodes needs");
   acl->formatter(std::make_shared<CommandFormatter>(about_acl));
   acl->footer(acl_footer);
-  std::map<std::string, Feature> features;
-  for (const Feature feature : all_features) features.emplace(name_of(feature), feature);
-  acl->add_option(
-         "--for", arguments.features,
+  std::vector<std::string> names;
+  for (const Feature feature : all_features) names.emplace_back(name_of(feature));
+  acl->add_option_function<std::vector<std::string>>(
+         "--for",
+         [&arguments](const std::vector<std::string>& given) {
+           arguments.features.clear();
+           for (const Feature feature : all_features)
+             if (std::ranges::find(given, name_of(feature)) != given.end())
+               arguments.features.push_back(feature);
+         },
          "what the user may do: plain: take locks without token and order; fenced: with fencing\n"
          "tokens; renewed: extend leases, and learn at once of their loss; waiting: stand in line, as\n"
          "all do by default; shared: take shared locks; operator: all commands of redlock (default: all but\n"
          "operator)")
-      ->type_name("FEATURE")
-      ->transform(CLI::CheckedTransformer(features).description(""));
+      ->type_name("FEATURE[,FEATURE]")
+      ->delimiter(',')
+      ->check(CLI::IsMember(names).description(""));
   acl->add_option("--key-prefix", arguments.key_prefix,
                   "the prefix of the keys: without one, the user may use all keys (default: none)")
       ->type_name("PREFIX");

@@ -203,7 +203,11 @@ TEST_CASE("redlock_acl_prints_a_line_with_a_placeholder_for_the_password") {
   const std::string all = run_tool({"acl"}).output;
   CHECK(all.starts_with("ACL SETUSER locks reset on >PASSWORD ~* &__redis__:invalidate &redlock:turn:* +"));
   CHECK(all == run_tool({"acl", "--for", "waiting", "shared", "renewed"}).output);
-  CHECK_THAT(run_tool({"acl", "--for", "everything"}).errors, contains("--for"));
+  CHECK(all == run_tool({"acl", "--for", "waiting,shared,renewed"}).output);
+  for (const char* const wrong : {"everything", "plain,everything"})
+    CHECK_THAT(run_tool({"acl", "--for", wrong}).errors,
+               contains("--for: everything not in {plain,fenced,renewed,waiting,shared,operator}\n"));
+  CHECK_THAT(run_tool({"acl", "--help"}).output, contains("--for FEATURE[,FEATURE] ..."));
   CHECK(run_tool({"acl", "--for", "everything"}).code == 64);
   for (const char* const name : {"", "two words", "\"quoted\""}) {
     const Program::Ending refused = run_tool({"acl", "--user", name});
