@@ -123,7 +123,7 @@ std::string describe_holder(const LockState& state, const std::string& resource,
   }
   const auto voted = std::ranges::count_if(nodes, has_voted);
   return "Cannot tell who holds " + resource + ": only " + std::to_string(voted) + " of " +
-         std::to_string(nodes.size()) + " nodes answered.";
+         std::to_string(nodes.size()) + " nodes voted.";
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_CASE("each_state_is_described_by_a_sentence") {
   CHECK(say(nodes("aaa..")) == "r is held by a, for 10.0 s unless extended.");
   CHECK(say({{"node", NodeStatus::held, {}, "a", {}}}) == "r is held by a and never expires.");
   CHECK(say(nodes("a....")) == "Nobody holds r.");
-  CHECK(say(nodes("aa???")) == "Cannot tell who holds r: only 2 of 5 nodes answered.");
+  CHECK(say(nodes("aa???")) == "Cannot tell who holds r: only 2 of 5 nodes voted.");
 }
 
 TEST_CASE("a_lock_that_a_majority_keeps_after_its_release_is_held_by_nobody") {

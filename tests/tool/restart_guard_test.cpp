@@ -65,7 +65,7 @@ TEST_CASE("status_says_for_how_long_no_lock_can_be_had") {
   REQUIRE(eventually([&] {
     CHECK(run_tool({"run", "-n", "--node-wait", "0", "r", "--", "true"}, nodes.urls()).code == 69);
     const std::string output = run_tool({"status", "r"}, nodes.urls()).output;
-    return contains("Cannot tell who holds r: only 1 of 3 nodes answered. No lock can be had for ")
+    return contains("Cannot tell who holds r: only 1 of 3 nodes voted. No lock can be had for ")
                .match(output) &&
            output.ends_with(" s.\n");
   }));

@@ -55,7 +55,7 @@ TEST_CASE("status_without_a_majority_says_so_and_exits_with_69") {
   nodes.kill(1);
   const Program::Ending ending = run_tool({"status", "r"}, nodes.urls());
   CHECK(ending.code == 69);
-  CHECK(ending.output.ends_with("\nCannot tell who holds r: only 1 of 3 nodes answered.\n"));
+  CHECK(ending.output.ends_with("\nCannot tell who holds r: only 1 of 3 nodes voted.\n"));
 }
 
 TEST_CASE("status_as_json_has_the_same_content") {

@@ -78,7 +78,7 @@ std::string line_of(const Watched& lock, std::size_t in_line) {
     line << "free";
   } else {
     line << "unknown: only " << std::ranges::count_if(lock.reports, has_voted) << " of "
-         << lock.reports.size() << " nodes answered";
+         << lock.reports.size() << " nodes voted";
   }
   line << line_length_text(in_line);
   return line.str();

@@ -125,9 +125,8 @@ TEST_CASE("revoke_and_release_say_why_the_nodes_refuse") {
        {std::vector<std::string>{"revoke", "job"}, {"release", "--force", "--yes", "job"}}) {
     const Program::Ending ending = run_tool(words, urls);
     CHECK(ending.code == 64);
-    CHECK_THAT(ending.errors,
-               contains("Cannot tell who holds job: only 0 of 3 nodes answered.\n  redis://") &&
-                   contains("WRONGPASS"));
+    CHECK_THAT(ending.errors, contains("Cannot tell who holds job: only 0 of 3 nodes voted.\n  redis://") &&
+                                  contains("WRONGPASS"));
   }
 }
 
@@ -164,7 +163,7 @@ TEST_CASE("revoke_cannot_tell_which_of_two_holders_has_the_lock_if_a_silent_node
     REQUIRE(RawClient{nodes.port(node)}.command({"SET", "job", value, "PX", "60000"}) == "OK");
   }
   const Program::Ending asked = revoke_with(69, nodes);
-  CHECK_THAT(asked.errors, contains("Cannot tell who holds job: only ") && contains(" of 3 nodes answered."));
+  CHECK_THAT(asked.errors, contains("Cannot tell who holds job: only ") && contains(" of 3 nodes voted."));
 }
 
 TEST_CASE("revoke_reports_that_nobody_has_the_lock_or_that_too_few_nodes_answer") {

@@ -34,7 +34,7 @@ TEST_CASE("watch_prints_a_line_for_each_change_of_the_holder") {
   REQUIRE(last_line_has(watch, " UTC  kept by at_least, free in "));
   nodes.kill(0);
   nodes.kill(1);
-  REQUIRE(last_line_has(watch, " of 3 nodes answered"));
+  REQUIRE(last_line_has(watch, " of 3 nodes voted"));
   CHECK(watch.output().find(" UTC  unknown: only ") != std::string::npos);
   watch.signal(SIGTERM);
   const Program::Ending ending = watch.wait();
