@@ -8,6 +8,7 @@
 
 using namespace std::chrono_literals;
 using namespace redlock::testing;
+using redlock::NodeStatus;
 using redlock::core::LineHead;
 using redlock::core::NodeIndex;
 
@@ -646,8 +647,22 @@ TEST_CASE("new_calls_join_until_the_others_have_looked_after_the_last_one_left_a
 
 TEST_CASE("a_warning_shows_why_a_server_refuses_the_line_escaped") {
   StandingClient client{3};
-  client.lines.warn_of_refusal("NOPERM \x1b[2J");
+  client.lines.warn_of_refusal({NodeStatus::no_permission, "NOPERM \x1b[2J"});
   const std::string warning = client.lines.take_warning().value();
   CHECK(
       warning.starts_with("calls cannot stand in line and poll instead: NOPERM \\x1b[2J; grant the rights"));
+}
+
+TEST_CASE("a_warning_about_a_key_of_another_type_advises_to_delete_the_keys_of_the_line") {
+  StandingClient client{3};
+  client.lines.warn_of_refusal({NodeStatus::wrong_type, "WRONGTYPE a string"});
+  CHECK(client.lines.take_warning() ==
+        "calls cannot stand in line and poll instead: WRONGTYPE a string; delete the keys redlock:q?:* and "
+        "redlock:q?t:* of this lock, unless another program uses them");
+}
+
+TEST_CASE("a_warning_about_a_refusal_for_another_reason_advises_nothing") {
+  StandingClient client{3};
+  client.lines.warn_of_refusal({NodeStatus::read_only, "READONLY a replica"});
+  CHECK(client.lines.take_warning() == "calls cannot stand in line and poll instead: READONLY a replica");
 }

@@ -71,7 +71,7 @@ class Lines {
     for (NodeIndex node = 0; node < refused.nodes() && heeds_flag_; ++node) {
       if (refused[node].trouble.status != NodeStatus::no_permission) continue;
       heeds_flag_ = false;
-      warn("attempts do not heed who stands in line", refused[node].trouble.message);
+      warn("attempts do not heed who stands in line", refused[node].trouble);
     }
   }
   /// The node says again and again that others come first, but nobody keeps the flag up.
@@ -81,7 +81,7 @@ class Lines {
         "for a minute");
   }
   /// Calls wait outside, and try again and again.
-  void warn_of_refusal(std::string_view why) { warn("calls cannot stand in line and poll instead", why); }
+  void warn_of_refusal(const Trouble& why) { warn("calls cannot stand in line and poll instead", why); }
 
   // ── from the engine ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -153,21 +153,24 @@ class Lines {
     return due_.empty() ? never : due_.begin()->first;
   }
 
-  /// A warning for the user. That rights are missing is said once in a client's life.
+  /// A warning for the user. Why a line is refused is said once in a client's life.
   std::optional<std::string> take_warning() noexcept { return std::exchange(warning_, std::nullopt); }
 
  private:
   /// For how long a client that has left a line joins it directly.
   [[nodiscard]] Span a_look() const noexcept { return context_.times().look_pause; }
-  void warn(std::string_view what, std::string_view why) {
+  void warn(std::string_view what, const Trouble& why) {
     if (std::exchange(has_warned_, true)) return;
-    warning_ = std::string{what}
-                   .append(": ")
-                   .append(printable(why))
-                   .append(
-                       "; grant the rights to the keys redlock:q?:* and redlock:q?t:* and the channels "
-                       "redlock:turn:*, or "
-                       "set order = none");
+    warning_ = std::string{what}.append(": ").append(printable(why.message)).append(advice_for(why.status));
+  }
+  [[nodiscard]] static std::string_view advice_for(NodeStatus status) noexcept {
+    if (status == NodeStatus::no_permission)
+      return "; grant the rights to the keys redlock:q?:* and redlock:q?t:* and the channels redlock:turn:*, "
+             "or set order = none";
+    if (status == NodeStatus::wrong_type)
+      return "; delete the keys redlock:q?:* and redlock:q?t:* of this lock, unless another program "
+             "uses them";
+    return "";
   }
 
   struct Entry {

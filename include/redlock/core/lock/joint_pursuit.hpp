@@ -211,7 +211,7 @@ class JointPursuit : public Operation {
     call_.is_fair = false;
     place.stay.refused(place.terms().key, now, outbox.observer());
     if (!call_.insists_on_order) {
-      outbox.lines()->warn_of_refusal(trouble.message);
+      outbox.lines()->warn_of_refusal(trouble);
       return turned_away(now, outbox);
     }
     failure_ = Failure{Errc::misconfigured, Tally{nodes_}, place.which};

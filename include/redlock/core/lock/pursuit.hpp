@@ -118,7 +118,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     call_.is_fair = false;
     stay_.refused(call_.claim.key, now, outbox.observer());
     if (!call_.insists_on_order) {
-      outbox.lines()->warn_of_refusal(trouble.message);
+      outbox.lines()->warn_of_refusal(trouble);
       return turned_away(now, outbox);
     }
     is_standing_ = false;
