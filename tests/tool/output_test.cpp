@@ -1,4 +1,7 @@
 // What the commands write to stdout.
+#include <array>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -6,6 +9,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "tool/program.hpp"
+#include "tool/table.hpp"
 
 using namespace redlock::testing;
 
@@ -37,4 +41,16 @@ TEST_CASE("an_output_that_cannot_be_written_does_not_change_the_code_of_a_comman
   const Program::Ending ending = run_with_full_disk("run r -- sh -c 'echo text; exit 3'", nodes.urls());
   CHECK(ending.code == 3);
   CHECK(ending.errors.find("redlock: ") == std::string::npos);
+}
+
+TEST_CASE("the_columns_of_a_table_are_aligned_by_characters") {
+  std::ostringstream printed;
+  std::streambuf* const stdout_buffer = std::cout.rdbuf(printed.rdbuf());
+  redlock::tool::Table<2>{}.print(std::array<redlock::tool::Table<2>::Row, 3>{
+      {{"HOLDER", "TTL"}, {"gr\u00f6\u00dfer \u20ac", "1 s"}, {"smaller", "2 s"}}});
+  std::cout.rdbuf(stdout_buffer);
+  CHECK(printed.str() ==
+        "HOLDER    TTL\n"
+        "gr\u00f6\u00dfer \u20ac  1 s\n"
+        "smaller   2 s\n");
 }
