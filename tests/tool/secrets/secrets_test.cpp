@@ -133,6 +133,16 @@ TEST_CASE("the_nodes_may_stand_in_a_file_that_others_cannot_read") {
   CHECK(refused.errors.find("swordfish") == std::string::npos);
 }
 
+TEST_CASE("a_nodes_file_that_names_no_node_is_refused_by_its_name") {
+  const TempFolder folder;
+  for (const char* const text : {"", "# redis://10.0.0.1\n\n"}) {
+    const std::string file = folder.write("nodes", text);
+    const Program::Ending refused = run_tool({"status", "--nodes-file", file, "r"});
+    CHECK(refused.code == 64);
+    CHECK_THAT(refused.errors, contains("the file " + file + " names no node"));
+  }
+}
+
 TEST_CASE("a_nodes_file_is_also_the_one_of_a_redlock_in_the_command") {
   const LocalNodes nodes{1, {.password = "swordfish"}};
   const TempFolder folder;
