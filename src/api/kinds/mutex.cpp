@@ -60,8 +60,9 @@ bool Mutex::try_lock_for(Duration wait) { return try_lock_for(wait, Unreachable:
 
 bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
   refuse_second_lock();
+  constexpr Clock::duration longest = std::chrono::hours{24 * 365};
   const auto deadline =
-      std::chrono::steady_clock::now() + std::min(wait.get(), Clock::duration{std::chrono::hours{24 * 365}});
+      std::chrono::steady_clock::now() + std::clamp(wait.get(), Clock::duration::zero(), longest);
   std::unique_lock local{*local_, deadline};
   if (!local) return false;
   const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());

@@ -163,6 +163,20 @@ TEST_CASE("a_timed_try_that_is_too_short_for_the_nodes_to_answer_returns_false")
   mutex.unlock();
 }
 
+TEST_CASE("the_most_negative_wait_does_not_wait_for_another_thread") {
+  TwoClients f;
+  Mutex mutex{f.locks, "r"};
+  std::unique_lock guard{mutex};
+  auto waiter = std::async(std::launch::async, [&] {
+    const bool locked = mutex.try_lock_for(std::chrono::hours::min());
+    if (locked) mutex.unlock();
+    return locked;
+  });
+  CHECK(waiter.wait_for(20s) == std::future_status::ready);
+  guard.unlock();
+  CHECK_FALSE(waiter.get());
+}
+
 TEST_CASE("timed_tries_succeed_when_the_lock_becomes_free") {
   TwoClients f;
   Mutex elsewhere{f.others, "r"};
