@@ -32,6 +32,8 @@ class LocalMutex;
 /// Threads: as `std::timed_mutex`. The thread that locks is the owner and has to unlock. A thread that locks twice gets an error
 /// instead of waiting for itself: use `RecursiveMutex` for that. The mutex must outlive its guards. It shares the client's
 /// connections and keeps them alive, as a lease does: the client object may be moved or destroyed.
+///
+/// fork(): a child process does not have its parent's lock: the calls that lock throw `Errc::invalid_argument` there.
 class REDLOCK_EXPORT Mutex {
  public:
   /// Does no I/O. Throws `Error` (invalid_argument) if the options have seats or are shared. The first lock call reports other
@@ -88,7 +90,7 @@ class REDLOCK_EXPORT Mutex {
   enum class Unreachable : std::uint8_t { report, wait, ignore };
   bool try_lock_for(Duration wait, Unreachable);
   [[nodiscard]] REDLOCK_INTERNAL bool is_mine() const noexcept;
-  REDLOCK_INTERNAL void refuse_second_lock() const;
+  REDLOCK_INTERNAL void check_caller() const;
   REDLOCK_INTERNAL void check_lease() const;
   REDLOCK_INTERNAL bool keep(LockResult, std::unique_lock<detail::LocalMutex>&);
 

@@ -62,7 +62,7 @@ class REDLOCK_EXPORT SharedMutex {
   /// As `Mutex::try_lock_until`.
   template <class AnyClock, class AnyDuration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
-    refuse_second_lock();
+    check_caller();
     return writer_.try_lock_until(deadline);
   }
   /// As `Mutex::unlock`.
@@ -105,7 +105,7 @@ class REDLOCK_EXPORT SharedMutex {
     std::size_t count = 0;
   };
 
-  REDLOCK_INTERNAL void refuse_second_lock() const;
+  REDLOCK_INTERNAL void check_caller() const;
   REDLOCK_INTERNAL bool is_reader() const;
   REDLOCK_INTERNAL bool join();
   REDLOCK_INTERNAL bool keep(LockResult);

@@ -25,7 +25,9 @@ Mutex::~Mutex() = default;
 /// This thread has locked the mutex.
 bool Mutex::is_mine() const noexcept { return local_->is_mine(); }
 
-void Mutex::refuse_second_lock() const {
+/// Throws in a child of fork(), whose copy of the local mutex nobody may unlock, and if this thread has locked the mutex.
+void Mutex::check_caller() const {
+  client_.client().check_process();
   if (is_mine())
     throw Error{std::make_error_code(std::errc::resource_deadlock_would_occur),
                 "this thread has already locked the mutex of " + core::printable(resource_) +
@@ -43,14 +45,14 @@ void Mutex::check_lease() const {
 }
 
 void Mutex::lock() {
-  refuse_second_lock();
+  check_caller();
   std::unique_lock local{*local_};
   lease_ = client_.lock(resource_, options_).value();
   local.release();
 }
 
 bool Mutex::try_lock() {
-  refuse_second_lock();
+  check_caller();
   std::unique_lock local{*local_, std::try_to_lock};
   if (!local) return false;
   return keep(client_.try_lock(resource_, options_), local);
@@ -59,7 +61,7 @@ bool Mutex::try_lock() {
 bool Mutex::try_lock_for(Duration wait) { return try_lock_for(wait, Unreachable::report); }
 
 bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
-  refuse_second_lock();
+  check_caller();
   constexpr Clock::duration longest = std::chrono::hours{24 * 365};
   const auto deadline =
       std::chrono::steady_clock::now() + std::clamp(wait.get(), Clock::duration::zero(), longest);

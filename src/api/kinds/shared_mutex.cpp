@@ -42,7 +42,9 @@ bool SharedMutex::is_reader() const {
   return readers_.contains(std::this_thread::get_id());
 }
 
-void SharedMutex::refuse_second_lock() const {
+/// Throws in a child of fork(), and if this thread has locked the mutex.
+void SharedMutex::check_caller() const {
+  client_.client().check_process();
   if (writer_.is_mine())
     throw_error(std::errc::resource_deadlock_would_occur,
                 "this thread has already locked, exclusively, the mutex of ", resource_);
@@ -55,15 +57,15 @@ void SharedMutex::refuse_second_lock() const {
 // ── the writer ──────────────────────────────────────────────────────────────────────────────────────────────
 
 void SharedMutex::lock() {
-  refuse_second_lock();
+  check_caller();
   writer_.lock();
 }
 bool SharedMutex::try_lock() {
-  refuse_second_lock();
+  check_caller();
   return writer_.try_lock();
 }
 bool SharedMutex::try_lock_for(Duration wait) {
-  refuse_second_lock();
+  check_caller();
   return writer_.try_lock_for(wait);
 }
 void SharedMutex::unlock() { writer_.unlock(); }
@@ -82,21 +84,20 @@ void SharedMutex::unlock_and_lock_shared() {
 // ── readers ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 void SharedMutex::lock_shared() {
-  refuse_second_lock();
+  check_caller();
   if (!join()) add(client_.lock(resource_, options_).value());
 }
 bool SharedMutex::try_lock_shared() {
-  refuse_second_lock();
+  check_caller();
   return join() || keep(client_.try_lock(resource_, options_));
 }
 bool SharedMutex::try_lock_shared_for(Duration wait) {
-  refuse_second_lock();
+  check_caller();
   return join() || keep(client_.try_lock_for(resource_, wait, options_));
 }
 
-/// Joins other threads. Returns false if none has a lease that is young enough. Those of the parent of a fork() are not ours.
+/// Joins other threads. Returns false if none has a lease that is young enough.
 bool SharedMutex::join() {
-  client_.client().check_process();
   const std::lock_guard lock{mutex_};
   if (!newest_ || client_.client().now() >= newest_->joined_until || !newest_->lease.valid()) return false;
   readers_.emplace(std::this_thread::get_id(), newest_);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -18,6 +19,7 @@
 #include "redlock/error.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
 #include "redlock/kinds/shared_mutex.hpp"
+#include "redlock/mutex.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -47,6 +49,38 @@ redlock::Options patient() {
 }
 
 constexpr int fine = 17;  // an exit code that nothing else returns by accident
+
+/// The call throws that the client is of no use in this process.
+template <class Call>
+bool is_invalid(const Call& call) {
+  try {
+    call();
+    return false;
+  } catch (const redlock::Error& error) {
+    return error.code() == Errc::invalid_argument;
+  }
+}
+
+/// Locks a mutex in one thread, forks in another, and calls what locks in the child. Returns the exit code of the child.
+template <class AnyMutex>
+int child_that_locks(AnyMutex& mutex) {
+  std::promise<void> is_locked;
+  std::promise<void> may_end;
+  const auto holder = std::async(std::launch::async, [&] {
+    mutex.lock();
+    is_locked.set_value();
+    may_end.get_future().wait();
+    mutex.unlock();
+  });
+  is_locked.get_future().wait();
+  const int code = in_child([&] {
+    if (!is_invalid([&] { mutex.lock(); })) return 1;
+    if (!is_invalid([&] { return mutex.try_lock(); })) return 2;
+    return is_invalid([&] { return mutex.try_lock_for(1h); }) ? fine : 3;
+  });
+  may_end.set_value();
+  return code;
+}
 
 /// Commands and connections that the servers have seen, ours here not included.
 struct Traffic {
@@ -171,21 +205,38 @@ TEST_CASE("a_child_does_not_join_the_readers_of_its_parent") {
   });
   const std::string key = "redlock:s:{resource}:" + owner.get_future().get().substr(0, 16);
   REQUIRE(eventually([&] { return servers.having(key) == 3; }));
-  const auto is_refused = [](const auto& lock) {
-    try {
-      lock();
-      return false;
-    } catch (const redlock::Error& error) {
-      return error.code() == Errc::invalid_argument;
-    }
-  };
   CHECK(in_child([&] {
-          if (!is_refused([&] { mutex.lock_shared(); })) return 1;
-          if (!is_refused([&] { return mutex.try_lock_shared(); })) return 2;
-          return is_refused([&] { mutex.lock(); }) && !mutex.lease() ? fine : 3;
+          if (!is_invalid([&] { mutex.lock_shared(); })) return 1;
+          if (!is_invalid([&] { return mutex.try_lock_shared(); })) return 2;
+          return is_invalid([&] { mutex.lock(); }) && !mutex.lease() ? fine : 3;
         }) == fine);
   CHECK(servers.having(key) == 3);
   may_end.set_value();
+}
+
+TEST_CASE("a_child_does_not_wait_for_a_thread_of_its_parent_that_has_locked_a_mutex") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  const redlock::LockOptions options{.ttl = 60s, .renewal = redlock::Renewal::none};
+  redlock::Mutex mutex{locks, "mutex", options};
+  redlock::RecursiveMutex recursive_mutex{locks, "recursive mutex", options};
+  redlock::SharedMutex shared_mutex{locks, "shared mutex", options};
+  CHECK(child_that_locks(mutex) == fine);
+  CHECK(child_that_locks(recursive_mutex) == fine);
+  CHECK(child_that_locks(shared_mutex) == fine);
+}
+
+TEST_CASE("a_child_of_the_thread_that_has_locked_a_mutex_is_told_of_the_fork") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  redlock::Mutex mutex{locks, "mutex"};
+  redlock::SharedMutex shared_mutex{locks, "shared mutex"};
+  const std::scoped_lock both{mutex, shared_mutex};
+  CHECK(in_child([&] {
+          if (!is_invalid([&] { mutex.lock(); })) return 1;
+          if (!is_invalid([&] { shared_mutex.lock(); })) return 2;
+          return is_invalid([&] { shared_mutex.lock_shared(); }) ? fine : 3;
+        }) == fine);
 }
 
 TEST_CASE("a_child_may_create_its_own_client") {
