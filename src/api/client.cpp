@@ -104,6 +104,15 @@ std::optional<core::RestartGuard::Settings> guard_of(std::size_t nodes, const Op
       .keys = core::MarkerKeys{options.key_prefix}};
 }
 
+/// After an adoption that failed, a node that named an empty owner has no value.
+void show_free(std::vector<NodeReport>& nodes) {
+  for (NodeReport& node : nodes) {
+    if (node.status != NodeStatus::held || node.owner != "") continue;
+    node.status = NodeStatus::free;
+    node.owner.reset();
+  }
+}
+
 }  // namespace
 
 std::chrono::microseconds system_wall_clock() {
@@ -255,8 +264,10 @@ void Client::check_downgrade(const Lease& lease, Time now) const {
 /// Returns none if the lock was granted, but this thread woke up only after its validity, and the call has time left.
 std::optional<LockResult> Client::run(core::LockCall call, std::string_view resource,
                                       const LockOptions& options, const std::stop_token& stop) {
-  const auto result_of = [this](const core::Pursuit::Failure& why) {
+  const bool is_adoption = !call.claim.adopted_owner.empty();
+  const auto result_of = [this, is_adoption](const core::Pursuit::Failure& why) {
     Failure explained = failed(why);
+    if (is_adoption) show_free(explained.nodes);
     return LockResult{explained.code, std::move(explained.details), std::move(explained.nodes)};
   };
   if (is_shut_down_ || stop.stop_requested()) return result_of({Errc::cancelled, std::nullopt});

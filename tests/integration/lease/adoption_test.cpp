@@ -1,4 +1,5 @@
 // Locks that go from one holder to the next.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -190,7 +191,11 @@ TEST_CASE("a_failed_adoption_does_not_shorten_the_lock_of_another_client") {
 
 TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
   Fixture f;
-  CHECK(f.adopter.adopt({"r", "somebody", FencingToken{1}}).code() == Errc::lost);
+  const auto refused = f.adopter.adopt({"r", "somebody", FencingToken{1}});
+  CHECK(refused.code() == Errc::lost);
+  using redlock::NodeStatus;
+  CHECK(std::ranges::count(refused.nodes(), NodeStatus::free, &redlock::NodeReport::status) >= 2);
+  CHECK(std::ranges::count(refused.nodes(), NodeStatus::held, &redlock::NodeReport::status) == 0);
   auto lease = f.leaver.lock("r").value();
   REQUIRE(spread(lease, f.servers));
   CHECK(f.adopter.adopt({"r", "somebody else", lease.fencing_token()}).code() == Errc::lost);

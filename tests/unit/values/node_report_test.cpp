@@ -87,7 +87,7 @@ TEST_CASE("a_report_is_one_line_with_every_known_detail") {
   CHECK(line(report) == "redis://a:1: held (since a while; owner 0123abcd; 1500 ms left; token 34)");
   report.counter.reset();
   report.message.clear();
-  report.owner = "";  // the lock that is to be adopted is not there
+  report.owner = "";  // the value of another program
   CHECK(line(report) == "redis://a:1: held (no owner; 1500 ms left)");
   report.owner.reset();
   CHECK(line(report) == "redis://a:1: held (1500 ms left)");
