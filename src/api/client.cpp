@@ -289,10 +289,14 @@ std::optional<LockResult> Client::run(core::LockCall call, std::string_view reso
 }
 
 Client::Failure Client::failed(const core::Pursuit::Failure& failure) const {
-  if (failure.tally) return explain(failure.code, *failure.tally);
+  if (failure.code != Errc::cancelled && failure.tally) return explain(failure.code, *failure.tally);
   if (failure.code == Errc::timed_out)
     return {failure.code, "the call stood in line, and no node has answered its last attempt", {}};
-  return {failure.code, is_shut_down_ ? "the client was shut down" : "stop was requested", {}};
+  const std::string why = is_shut_down_ ? "the client was shut down" : "stop was requested";
+  if (!failure.tally) return {failure.code, why, {}};
+  Failure explained = explain(failure.code, *failure.tally);
+  explained.details.insert(0, why + "; ");
+  return explained;
 }
 
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.

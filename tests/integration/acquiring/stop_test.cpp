@@ -116,12 +116,13 @@ TEST_CASE("a_stop_request_ends_a_call_that_waits_for_a_hung_majority") {
   nodes.pause(1);
 
   std::stop_source stop;
-  std::error_code ec;
-  std::jthread caller{[&] { ec = locks.lock("resource", {.ttl = 60s}, stop.get_token()).code(); }};
+  redlock::LockResult result{Errc::held};
+  std::jthread caller{[&] { result = locks.lock("resource", {.ttl = 60s}, stop.get_token()); }};
   REQUIRE(eventually([&] { return locks.active() == 1; }));
   stop.request_stop();
   caller.join();
-  CHECK(ec == Errc::cancelled);
+  CHECK(result.code() == Errc::cancelled);
+  CHECK_THAT(result.message(), contains("stop was requested; "));
   nodes.resume(0);
   nodes.resume(1);
   CHECK(eventually([&] { return everything_is_gone(nodes); }));
