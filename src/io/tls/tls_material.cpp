@@ -14,8 +14,16 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-[[noreturn]] void unusable(const std::string& what, const std::string& value) {
-  throw Error{Errc::invalid_argument, what + ' ' + value + ": " + last_error_text()};
+[[noreturn]] void unusable(const std::string& what, const std::string& value, const std::string& why) {
+  throw Error{Errc::invalid_argument, what + ' ' + value + ": " + why};
+}
+
+/// Has OpenSSL read a file. Returns why it is of no use; empty if it is of use. Whoever opens a FIFO waits for its writer.
+template <class Read>
+std::string trouble_with(const std::string& path, const Read& read) {
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode)) return "it is not a regular file";
+  return read(path.c_str()) == 1 ? std::string{} : last_error_text();
 }
 
 using Context = std::unique_ptr<SSL_CTX, FreeTls>;
@@ -23,9 +31,9 @@ using Context = std::unique_ptr<SSL_CTX, FreeTls>;
 void trust(SSL_CTX* context, const TlsOptions& options) {
   const TrustedFiles files = trusted_files(options);
   const auto load = [&](const char* option, const std::string& path) {
-    if (SSL_CTX_load_verify_file(context, path.c_str()) == 1) return;
-    if (!files.is_system) unusable(option, path);
-    ERR_clear_error();
+    const std::string trouble =
+        trouble_with(path, [context](const char* file) { return SSL_CTX_load_verify_file(context, file); });
+    if (!trouble.empty() && !files.is_system) unusable(option, path, trouble);
   };
   if (!files.file.empty()) load("ca_file", files.file);
   for (const std::string& path : files.from_folders) load("ca_path", path);
@@ -47,16 +55,16 @@ void identify(SSL_CTX* context, const TlsOptions& options) {
     *static_cast<bool*>(asked) = true;
     return -1;
   });
-  if (SSL_CTX_use_certificate_chain_file(context, options.cert_file.c_str()) != 1)
-    unusable("cert_file", options.cert_file);
-  const bool is_used = SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) == 1;
+  std::string trouble = trouble_with(options.cert_file, [context](const char* file) {
+    return SSL_CTX_use_certificate_chain_file(context, file);
+  });
+  if (!trouble.empty()) unusable("cert_file", options.cert_file, trouble);
+  trouble = trouble_with(options.key_file, [context](const char* file) {
+    return SSL_CTX_use_PrivateKey_file(context, file, SSL_FILETYPE_PEM);
+  });
   SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
-  if (has_passphrase) {
-    ERR_clear_error();
-    throw Error{Errc::invalid_argument, "key_file " + options.key_file +
-                                            ": the key has a passphrase; only a key without one can be used"};
-  }
-  if (!is_used) unusable("key_file", options.key_file);
+  if (has_passphrase) trouble = "the key has a passphrase; only a key without one can be used";
+  if (!trouble.empty()) unusable("key_file", options.key_file, trouble);
 }
 
 Context make_context(const TlsOptions& options) {
@@ -73,10 +81,10 @@ Context make_context(const TlsOptions& options) {
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(context.get(), &TlsTransport::keep);
   if (!options.ciphers.empty() && SSL_CTX_set_cipher_list(context.get(), options.ciphers.c_str()) != 1)
-    unusable("ciphers", options.ciphers);
+    unusable("ciphers", options.ciphers, last_error_text());
   if (!options.ciphersuites.empty() &&
       SSL_CTX_set_ciphersuites(context.get(), options.ciphersuites.c_str()) != 1)
-    unusable("ciphersuites", options.ciphersuites);
+    unusable("ciphersuites", options.ciphersuites, last_error_text());
   trust(context.get(), options);
   identify(context.get(), options);
   return context;

@@ -1,4 +1,6 @@
 // Whom a client trusts, and whom a server trusts.
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -276,6 +278,12 @@ TEST_CASE("tls_files_that_cannot_be_used_are_refused_when_the_client_is_made") {
   CHECK_THAT(refusal({.ca_file = "/no/such/file"}),
              contains("rediss://h:1: ca_file /no/such/file: No such file"));
   CHECK_THAT(refusal({.ca_file = all.folder.write("empty", "")}), contains("empty: "));
+  const std::string fifo = all.folder.path() / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const std::string why = " " + fifo + ": it is not a regular file";
+  CHECK_THAT(refusal({.ca_file = fifo}), contains("ca_file" + why));
+  CHECK_THAT(refusal({.cert_file = fifo, .key_file = client.key_file}), contains("cert_file" + why));
+  CHECK_THAT(refusal({.cert_file = client.cert_file, .key_file = fifo}), contains("key_file" + why));
   CHECK_THAT(refusal({.cert_file = client.cert_file}), contains("cert_file and key_file need each other"));
   CHECK_THAT(refusal({.cert_file = client.cert_file, .key_file = other.key_file}),
              contains("key values mismatch"));
