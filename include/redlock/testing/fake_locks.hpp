@@ -73,7 +73,7 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   explicit FakeLocks(int nodes = 3, Options options = {});
 
   /// Lets the time pass: keys expire, leases are renewed or lost, callbacks run. Does not block. Negative durations
-  /// count as zero.
+  /// count as zero. The time stops ten years before `Clock::time_point::max()`, which it never reaches.
   void advance(Duration);
   /// Returns the virtual time.
   [[nodiscard]] Clock::time_point now() const noexcept;

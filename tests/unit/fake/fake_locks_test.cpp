@@ -306,6 +306,16 @@ TEST_CASE("a_mutex_over_fake_locks_excludes_and_renews") {
   CHECK(mutex.last_release() == Release::released);
 }
 
+TEST_CASE("the_longest_advance_of_a_fake_ends_before_the_time_does") {
+  FakeLocks locks;
+  const Lease lease = locks.try_lock("r", {.ttl = 10s, .renewal = Renewal::none}).value();
+  locks.advance(std::chrono::hours::max());
+  CHECK(locks.now() < Clock::time_point::max());
+  CHECK_FALSE(lease.valid());
+  locks.advance(std::chrono::hours::max());
+  CHECK(locks.try_lock("r", {.ttl = 24h}).value().valid());
+}
+
 TEST_CASE("fake_locks_refuse_what_they_cannot_be") {
   CHECK(refusal([] { FakeLocks{0}; }) == Errc::invalid_argument);
   CHECK(refusal([] { FakeLocks{32}; }) == Errc::invalid_argument);
