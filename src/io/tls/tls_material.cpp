@@ -9,13 +9,14 @@
 #include "io/tls/tls_transport.hpp"
 #include "io/tls/tls_trouble.hpp"
 #include "io/tls/trusted_files.hpp"
+#include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
 namespace {
 
 [[noreturn]] void unusable(const std::string& what, const std::string& value, const std::string& why) {
-  throw Error{Errc::invalid_argument, what + ' ' + value + ": " + why};
+  throw Error{Errc::invalid_argument, what + ' ' + core::printable(value, std::string::npos) + ": " + why};
 }
 
 /// Has OpenSSL read a file. Returns why it is of no use; empty if it is of use. Whoever opens a FIFO waits for its writer.
@@ -39,7 +40,7 @@ void trust(SSL_CTX* context, const TlsOptions& options) {
   for (const std::string& path : files.from_folders) load("ca_path", path);
   if (files.is_system || options.ca_path.empty() || !files.from_folders.empty()) return;
   throw Error{Errc::invalid_argument,
-              "ca_path " + options.ca_path +
+              "ca_path " + core::printable(options.ca_path, std::string::npos) +
                   ": no file that can be found there is named as `openssl rehash` names certificates (8 hex "
                   "digits, a dot and a number)"};
 }

@@ -305,6 +305,17 @@ TEST_CASE("tls_files_that_cannot_be_used_are_refused_when_the_client_is_made") {
   CHECK_THAT(refusal({.ca_path = all.folder.path() / "cas"}), contains("ca_path " + broken + ": "));
 }
 
+TEST_CASE("a_path_or_cipher_that_would_control_a_terminal_is_escaped_in_the_refusal") {
+  const auto refusal = [](const TlsOptions& options) {
+    return std::string{error_of([&] { SingleNodeLock{"rediss://h:1", {.tls = options}}; }).what()};
+  };
+  CHECK_THAT(refusal({.ca_file = "x\x1b[31mred"}), contains(R"(ca_file x\x1b[31mred: )"));
+  CHECK_THAT(refusal({.ca_path = "a\nb"}), contains(R"(ca_path a\x0ab: no file)"));
+  CHECK_THAT(refusal({.cert_file = std::string{"a\0b", 3}, .key_file = "k"}),
+             contains(R"(cert_file a\x00b: )"));
+  CHECK_THAT(refusal({.ciphers = "x\x1b[31mred"}), contains(R"(ciphers x\x1b[31mred: )"));
+}
+
 TEST_CASE("a_server_name_that_no_certificate_has_is_refused_when_the_client_is_made") {
   const auto refusal = [](const std::string& name) {
     const TlsOptions options{.server_name = name};
