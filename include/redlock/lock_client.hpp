@@ -54,7 +54,8 @@ inline namespace v1 {
 /// SIGABRT) and SIGPROF. A process that a callback starts inherits that: reset its signal mask, for example with
 /// posix_spawnattr_setsigmask.
 ///
-/// Signals and cancellation: a signal does not end a call; a stop request does.
+/// Signals and cancellation: a signal does not end a call; a stop request does. A thread inside a call must not be
+/// cancelled with `pthread_cancel`, which can end the process: use a stop token.
 ///
 /// fork(): a child process must not use a client that was created before the fork. Such calls fail with
 /// `invalid_argument`.
