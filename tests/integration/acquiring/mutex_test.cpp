@@ -163,17 +163,18 @@ TEST_CASE("a_timed_try_that_is_too_short_for_the_nodes_to_answer_returns_false")
   mutex.unlock();
 }
 
-TEST_CASE("the_most_negative_wait_does_not_wait_for_another_thread") {
+TEST_CASE("the_most_negative_wait_does_not_wait_for_another_client") {
   TwoClients f;
-  Mutex mutex{f.locks, "r"};
-  std::unique_lock guard{mutex};
+  Mutex elsewhere{f.others, "r"};
+  auto lease = f.locks.try_lock("r");
+  REQUIRE(lease);
   auto waiter = std::async(std::launch::async, [&] {
-    const bool locked = mutex.try_lock_for(std::chrono::hours::min());
-    if (locked) mutex.unlock();
+    const bool locked = elsewhere.try_lock_for(std::chrono::hours::min());
+    if (locked) elsewhere.unlock();
     return locked;
   });
   CHECK(waiter.wait_for(20s) == std::future_status::ready);
-  guard.unlock();
+  lease->release();
   CHECK_FALSE(waiter.get());
 }
 
