@@ -60,15 +60,16 @@ class REDLOCK_EXPORT Mutex {
   /// every other outcome of `LockClient::try_lock_for` as `Error`.
   [[nodiscard]] bool try_lock_for(Duration wait);
   /// As `try_lock_for`, until a time point of any clock. Waits until then for nodes as well: `LockOptions::node_wait` has no
-  /// effect. A clock that is not steady is read once a second, so that its jumps are noticed. Then each second is a call of its own,
-  /// which begins at the end of the line: where others wait, use a steady clock.
+  /// effect. A clock that is not steady is read once a second, so that its jumps are noticed, until two seconds are left. Then each
+  /// second is a call of its own, which begins at the end of the line: where others wait, use a steady clock.
   template <class AnyClock, class AnyDuration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<AnyClock, AnyDuration>& deadline) {
     constexpr Duration round = std::chrono::seconds{1};
     for (;;) {
       const Duration left =
           detail::time_left(deadline.time_since_epoch(), AnyClock::now().time_since_epoch());
-      if (AnyClock::is_steady || left <= round) return try_lock_for(left, Unreachable::wait);
+      // The last call is no shorter than the others, so that it finds out whether there is a quorum.
+      if (AnyClock::is_steady || left.get() <= 2 * round.get()) return try_lock_for(left, Unreachable::wait);
       if (try_lock_for(round, Unreachable::ignore)) return true;
     }
   }

@@ -8,8 +8,8 @@
 
 namespace redlock::tool {
 
-/// Documented in redlock(1). Taken from sysexits.h where one fits. If the command ran to its end, its exit
-/// code is used instead.
+/// Documented in redlock(1). Taken from sysexits.h where one fits. If the command ran to its end under
+/// the lock, its exit code is used instead.
 enum ExitCode : int {
   success = 0,
   conflict = 1,          ///< Somebody else has the lock (`-E`: another code); or nothing was released.
@@ -18,7 +18,7 @@ enum ExitCode : int {
   usage = 64,            ///< Wrong arguments, or nodes that cannot vote as they are configured.
   no_quorum = 69,        ///< Too few nodes answered to take the lock or to tell who has it.
   internal_error = 70,   ///< The system refused memory, a process or the like.
-  lock_lost = 72,        ///< The command was terminated: its lock or its watchdog was lost.
+  lock_lost = 72,        ///< The lock was lost, or the watchdog ended.
   not_written = 74,      ///< The output could not be written.
   not_executable = 126,  ///< As in a shell.
   not_found = 127,

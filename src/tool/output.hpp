@@ -67,7 +67,7 @@ class Output final : std::streambuf {
     return result;
   }
   void note() {
-    if (error_ == 0) error_ = errno;
+    if (error_ == 0) error_ = errno != 0 ? errno : EIO;
   }
 
   std::streambuf* const stdout_;

@@ -129,6 +129,26 @@ TEST_CASE("a_lost_lock_is_counted_with_its_reason") {
         1);
 }
 
+// Without the right to be told of changes the client reads its lease each sixth second.
+TEST_CASE("a_lock_whose_keys_are_gone_when_the_command_ends_by_itself_is_reported_and_counted_as_lost") {
+  const Fixture f;
+  const LocalNodes nodes{3};
+  std::string script;
+  for (int node = 0; node < 3; ++node) {
+    RawClient{nodes.port(node)}.command({"ACL", "SETUSER", "default", "-client|tracking"});
+    script += "redis-cli -p " + std::to_string(nodes.port(node)) + " DEL r >&2; ";
+  }
+  const Program::Ending ending = run_tool(
+      {"run", "--ttl", "60s", "--metrics", f.file, "r", "--", "sh", "-c", script + "exit 5"}, nodes.urls());
+  CHECK(ending.code == 72);
+  CHECK_THAT(ending.errors,
+             contains("redlock: the lock r was lost before it was released: a majority of the nodes no "
+                      "longer holds the lock\n  " +
+                      nodes.url(0)));
+  const MetricsText text{read_file(f.file)};
+  CHECK(text["redlock_losses_total{resource=\"r\",kind=\"exclusive\",reason=\"deleted\"}"] == 1);
+}
+
 TEST_CASE("a_command_terminated_before_the_deadline_is_counted_as_a_loss") {
   const Fixture f;
   LocalNodes nodes{3};

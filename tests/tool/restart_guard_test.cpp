@@ -123,7 +123,7 @@ TEST_CASE("a_run_waits_for_nodes_that_have_said_when_they_vote_again") {
   CHECK_THAT(limited.errors, contains("waiting for nodes") && contains("nodes voted"));
   const auto before = redlock::Clock::now();
   CHECK(run_tool(words({"-w", "1h", "--node-wait", "0"}), nodes.urls()).code == 69);
-  CHECK(redlock::Clock::now() - before < 10min);
+  CHECK(redlock::Clock::now() - before < 60s);
   CHECK(run_tool(words({}), nodes.urls()).code == 0);
 }
 

@@ -134,18 +134,6 @@ TEST_CASE("a_command_runs_while_it_has_the_locks_of_all_resources") {
   CHECK(all_is_released(nodes));
 }
 
-TEST_CASE("a_lock_whose_keys_are_gone_when_the_command_ends_by_itself_is_reported_as_lost") {
-  const LocalNodes nodes{3};
-  std::string script;
-  for (int node = 0; node < nodes.size(); ++node)
-    script += "redis-cli -p " + std::to_string(nodes.port(node)) + " DEL r >&2; ";
-  const Program::Ending ending = run_tool({"run", "r", "--", "sh", "-c", script + "exit 5"}, nodes.urls());
-  CHECK(ending.code == 72);
-  CHECK_THAT(ending.errors,
-             contains("redlock: the lock r ") &&
-                 contains(": a majority of the nodes no longer holds the lock\n  " + nodes.url(0)));
-}
-
 TEST_CASE("n_w_and_E_mean_the_same_as_with_flock") {
   LocalNodes nodes{3};
   const auto lease =

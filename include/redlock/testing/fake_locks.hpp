@@ -73,7 +73,8 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   explicit FakeLocks(int nodes = 3, Options options = {});
 
   /// Lets the time pass: keys expire, leases are renewed or lost, callbacks run. Does not block. Negative durations
-  /// count as zero. The time stops ten years before `Clock::time_point::max()`, which it never reaches.
+  /// count as zero. The time stops ten years before `Clock::time_point::max()`. A lease that renews itself costs a
+  /// step for each third of its ttl.
   void advance(Duration);
   /// Returns the virtual time.
   [[nodiscard]] Clock::time_point now() const noexcept;

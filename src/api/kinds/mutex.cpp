@@ -67,7 +67,8 @@ bool Mutex::try_lock_for(Duration wait, Unreachable unreachable) {
       std::chrono::steady_clock::now() + std::clamp(wait.get(), Clock::duration::zero(), longest);
   std::unique_lock local{*local_, deadline};
   if (!local) return false;
-  const Duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
+  const Clock::duration left = std::max(deadline - std::chrono::steady_clock::now(), Clock::duration::zero());
+  if (left == Clock::duration::zero() && wait.get() > left) return false;  // another thread had it until then
   if (unreachable == Unreachable::report) return keep(client_.try_lock_for(resource_, left, options_), local);
   LockResult result = client_.try_lock_for(resource_, left, detail::without_node_wait(options_));
   const bool is_unreachable = result.code() == Errc::no_quorum || result.code() == Errc::too_slow;

@@ -29,7 +29,7 @@ inline constexpr const char* run_footer =
     "  64   wrong usage or configuration\n"
     "  69   no majority of the nodes was available\n"
     "  70   the system refused memory, a process or the like\n"
-    "  72   the lock could not be kept, so CMD was terminated\n"
+    "  72   the lock was lost: CMD was terminated, or had ended by itself when this was found out\n"
     "  126  CMD is not executable\n"
     "  127  CMD was not found";
 
@@ -48,8 +48,8 @@ inline constexpr const char* elect_footer =
     "  64   wrong usage or configuration\n"
     "  69   no majority of the nodes was available before CMD ran for the first time\n"
     "  70   the system refused memory, a process or the like\n"
-    "  72   the lock could not be kept, so CMD was terminated, and a signal came before redlock stood for\n"
-    "       election again\n"
+    "  72   the lock was lost: CMD was terminated, and a signal came before redlock stood for election\n"
+    "       again; or CMD had ended by itself when this was found out\n"
     "  126  CMD is not executable\n"
     "  127  CMD was not found";
 

@@ -33,7 +33,7 @@ LockOptions options_of(const RunArguments& arguments) {
       .seats = arguments.seats,
       .shared = arguments.is_shared,
       .order = arguments.order,
-      // Calls that wait for the holder wait for nodes as well. After others, `acquire_by` waits.
+      // Without a limit, and with -n, `acquire_by` waits for nodes between the calls.
       .node_wait = has_limit(arguments) ? arguments.node_wait : std::nullopt,
       .label = arguments.label.empty() ? detail::process_label(arguments.command.front()) : arguments.label};
 }

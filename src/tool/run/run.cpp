@@ -196,26 +196,31 @@ Loss loss_of(const Lease& lease, const CommandResult& result) {
   return lease.state() == State::in_doubt ? Loss::no_quorum : Loss::deadline_passed;
 }
 
-/// The lease that was lost before the command ended by itself, as its release has shown. None if all leases were valid until
-/// then. A lock whose keys are gone counts: nobody knows when it happened.
-const Lease* lost_unnoticed(const Leases& leases, Clock::time_point ended) {
-  for (const Lease& lease : leases) {
-    const bool is_gone = lease.loss() == Loss::deleted || lease.loss() == Loss::taken;
-    if (is_gone || (lease.loss() != Loss::none && lease.deadline() < ended)) return &lease;
+struct LostLease {
+  const Lease& lease;
+  Loss loss;
+};
+
+/// The lease that was lost before the command ended, although nothing had noticed that before the release of these leases. A lock
+/// whose keys are gone counts: nobody knows when that happened.
+std::optional<LostLease> lost_unnoticed(Leases& released, Clock::time_point ended) {
+  for (Lease& lease : released) {
+    const Loss loss = lease.loss();
+    const bool was_over = loss == Loss::deadline_passed || loss == Loss::no_quorum;
+    if (lease.release() != Release::already_lost || (was_over && lease.deadline() >= ended)) continue;
+    return LostLease{lease, loss == Loss::none ? Loss::deleted : loss};
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-/// Says why the command was terminated, and asks the nodes for what they say now. Counts the loss.
-std::string explain(Redlock& locks, const Lease& lease, const CommandResult& result, MetricsFile& metrics) {
-  const Loss loss = loss_of(lease, result);
-  metrics.count_as_lost(loss);
+/// Says why the command was terminated, or that it ended without its lock, and asks the nodes for what they say now.
+std::string explain(Redlock& locks, const Lease& lease, Loss loss, bool is_terminated) {
   const std::string resource = core::printable(lease.resource());
   std::ostringstream text;
   text << "redlock: ";
   if (loss == Loss::none)
     text << "the watchdog process of the lock " << resource << " ended, so the command was killed";
-  else if (result.was_terminated)
+  else if (is_terminated)
     text << "the lock " << resource
          << " could not be kept, so the command was terminated: " << to_string(loss);
   else
@@ -253,18 +258,21 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   const CommandResult result =
       run_under(leases, arguments, nodes, signals, termination, watchdog, revocation);
   const bool is_lost = result.was_terminated && !(revocation.is_asked() && leases.valid());
-  const std::string reason = is_lost ? explain(locks, lost_one(leases), result, metrics) : "";
+  std::string reason;
+  if (is_lost) {
+    const Lease& lost = lost_one(leases);
+    const Loss loss = loss_of(lost, result);
+    metrics.count_as_lost(loss);
+    reason = explain(locks, lost, loss, true);
+  }
   leases.release();
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
-  if (result.was_terminated) {
-    std::cerr << reason;
-    return {is_lost ? lock_lost : result.code, 0, !signals.asked_to_end(), revocation.is_asked()};
-  }
-  if (const Lease* const lost = lost_unnoticed(leases, result.ended)) {
-    std::cerr << explain(locks, *lost, result, metrics);
-    return {lock_lost};
-  }
-  return {result.code};
+  const std::optional<LostLease> unnoticed = is_lost ? std::nullopt : lost_unnoticed(leases, result.ended);
+  if (unnoticed) reason = explain(locks, unnoticed->lease, unnoticed->loss, false);
+  std::cerr << reason;
+  const int code = is_lost || unnoticed ? lock_lost : result.code;
+  if (!result.was_terminated) return {code};
+  return {code, 0, !signals.asked_to_end(), revocation.is_asked()};
 }
 
 }  // namespace redlock::tool

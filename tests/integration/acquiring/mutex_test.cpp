@@ -160,6 +160,7 @@ TEST_CASE("a_timed_try_that_is_too_short_for_the_nodes_to_answer_returns_false")
   CHECK_FALSE(semaphore.try_acquire_for(1us));
   for (int node = 0; node < 3; ++node) f.nodes.resume(node);
   CHECK(mutex.try_lock_for(20s));
+  CHECK_FALSE(std::async(std::launch::async, [&] { return mutex.try_lock_for(1us); }).get());
   mutex.unlock();
 }
 

@@ -135,9 +135,9 @@ class Mutant {
   Worlds worlds_ = nullptr;  // null: all
 };
 
-/// All mutants that schedules find which are drawn.
+/// All mutants that drawn schedules find.
 [[nodiscard]] std::span<const std::unique_ptr<Mutant>> mutants();
-/// One of these, or one that only a schedule finds which is written by hand. Returns null if there is none of this name.
+/// One of these, or one that only a handwritten schedule finds. Returns null if there is none of this name.
 [[nodiscard]] const Mutant* mutant_named(std::string_view name);
 
 }  // namespace redlock::simulation

@@ -128,16 +128,17 @@ TEST_CASE("the_steps_of_the_page_switch_a_running_node_to_tls") {
            {"6380", std::to_string(tls_port.number())}})
     first_step = replaced(first_step, from, to);
   const std::string tls_url = "rediss://127.0.0.1:" + std::to_string(tls_port.number());
-  const auto locking = [&](const std::string& url, const std::vector<std::string>& command) {
-    std::vector<std::string> words{"run",    "-n", "-E", "9", "--cacert", authority.ca.own().cert_file,
+  const auto locking = [&](const std::string& url, const std::vector<std::string>& command,
+                           const std::string& conflict = "9") {
+    std::vector<std::string> words{"run",    "-n", "-E", conflict, "--cacert", authority.ca.own().cert_file,
                                    "--node", url,  "r",  "--"};
     words.insert(words.end(), command.begin(), command.end());
     return words;
   };
 
   REQUIRE(administrator.command(words_of(first_step)) == "OK");
-  CHECK(run_tool(locking(nodes.url(0), tool(locking(tls_url, {"true"})))).code == 9);
-  CHECK(run_tool(locking(tls_url, tool(locking(nodes.url(0), {"true"})))).code == 9);
+  CHECK(run_tool(locking(nodes.url(0), tool(locking(tls_url, {"true"})), "8")).code == 9);
+  CHECK(run_tool(locking(tls_url, tool(locking(nodes.url(0), {"true"})), "8")).code == 9);
 
   REQUIRE(administrator.command(words_of(blocks.at(3))) == "OK");
   CHECK(run_tool(locking(nodes.url(0), {"true"})).code == 69);

@@ -658,7 +658,7 @@ TEST_CASE("a_warning_about_a_key_of_another_type_advises_to_delete_the_keys_of_t
   client.lines.warn_of_refusal({NodeStatus::wrong_type, "WRONGTYPE a string"});
   CHECK(client.lines.take_warning() ==
         "calls cannot stand in line and poll instead: WRONGTYPE a string; delete the keys redlock:q?:* and "
-        "redlock:q?t:* of this lock, unless another program uses them");
+        "redlock:q?t:* that have this lock's name, unless another program uses them");
 }
 
 TEST_CASE("a_warning_about_a_refusal_for_another_reason_advises_nothing") {

@@ -168,8 +168,8 @@ class Lines {
       return "; grant the rights to the keys redlock:q?:* and redlock:q?t:* and the channels redlock:turn:*, "
              "or set order = none";
     if (status == NodeStatus::wrong_type)
-      return "; delete the keys redlock:q?:* and redlock:q?t:* of this lock, unless another program "
-             "uses them";
+      return "; delete the keys redlock:q?:* and redlock:q?t:* that have this lock's name, unless another "
+             "program uses them";
     return "";
   }
 
