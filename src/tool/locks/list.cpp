@@ -123,7 +123,7 @@ int list(const ListArguments& arguments) {
     return !!std::cout.flush();
   });
   if (!arguments.json) table.print(rows);
-  if (!std::cout.flush()) return killed_by_signal + SIGPIPE;
+  if (!std::cout.flush()) return not_written;  // `main` says why, and knows a pipe that nobody reads
   for (const std::string& failure : reader.failures()) warn(failure);
   if (reader.answering() >= core::quorum(number)) return success;
   std::cerr << "redlock: locks may be missing, because only " << reader.answering() << " of " << number
