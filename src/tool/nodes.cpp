@@ -94,8 +94,6 @@ Nodes choose_nodes(const NodeChoice& choice) {
   Nodes nodes;
   nodes.options = options_of(choice);
   nodes.endpoints = endpoints_of(choice, nodes);
-  if (nodes.endpoints.empty() && choice.nodes_file)
-    refuse("the file " + core::printable(*choice.nodes_file) + " names no node: write one per line to it");
   if (nodes.endpoints.empty())
     refuse(
         "no nodes given: use --node URL for each node, or set REDLOCK_NODES to a comma-separated list, or "

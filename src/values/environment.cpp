@@ -114,7 +114,9 @@ std::optional<std::string> process_variable(const char* name) {
 std::vector<Endpoint> nodes_in_file(const std::string& path) {
   const std::optional<FileContent> file = read(path);
   if (!file) reject("cannot read the nodes: there is no file " + path);
-  return nodes_in(*file, path);
+  std::vector<Endpoint> nodes = nodes_in(*file, path);
+  if (nodes.empty()) reject("the file " + path + " names no node: write one per line to it");
+  return nodes;
 }
 
 std::vector<Endpoint> nodes_of(const Variables& variables) {

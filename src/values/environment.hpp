@@ -16,7 +16,8 @@ using Variables = Configuration::Variables;
 
 // All of these throw `Error` (invalid_argument).
 
-/// Returns the nodes in this file. Refuses a file with a password that every user of the machine may read.
+/// Returns the nodes in this file. Refuses a file that names no node, or that has a password and that every user of the
+/// machine may read.
 [[nodiscard]] std::vector<Endpoint> nodes_in_file(const std::string& path);
 /// Returns the nodes that a variable or one of the files at known places names; none if there are none.
 [[nodiscard]] std::vector<Endpoint> nodes_of(const Variables&);

@@ -111,6 +111,9 @@ TEST_CASE("a_bad_variable_is_refused_with_its_name_and_what_is_allowed") {
   CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/nowhere/\x1b[31m"}}),
              contains("there is no file /nowhere/\\x1b[31m"));
   CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", "/"}}), contains("cannot read the nodes: /"));
+  const TempFolder folder;
+  const std::string file = folder.write("nodes", "# redis://10.0.0.1\n\n");
+  CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", file}}), contains("the file " + file + " names no node"));
 }
 
 TEST_CASE("the_list_of_nodes_may_stand_in_a_file") {
