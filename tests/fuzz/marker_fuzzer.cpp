@@ -100,7 +100,8 @@ void check_node(std::string_view text, Choices choices) {
   core::GuardedNode node;
   node.run_id = (options & 8) != 0 ? "" : run_id;
   const core::Time now = at(1s);
-  must(node.read(reply, expected.is_durable, 1, now) == (node.run_id == reply.elements[4].text),
+  must(node.read(reply, *expected.keys, expected.is_durable, 1, now) ==
+           (node.run_id == reply.elements[4].text),
        "another run is noticed");
   if (node.failure) check_trouble(*node.failure);
   must(node.uptime >= 0s && node.uptime <= core::longest_believed, "a time is believed up to ten years");

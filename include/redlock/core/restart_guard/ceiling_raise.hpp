@@ -42,7 +42,7 @@ class CeilingRaise final : public Operation {
   void answered(NodeIndex index, Step, const Reply& reply, Time now, Outbox& outbox) override {
     if (done()) return;
     nodes_[index].run_id = outbox.run_id(index);
-    nodes_[index].read(reply, durable_, 0, now);
+    nodes_[index].read(reply, *outbox.marker_keys(), durable_, 0, now);
     if (--due_ == 0) proceed(now, outbox);
   }
   void disconnected(NodeIndex node, const Trouble& trouble, Time, Outbox&) override {

@@ -33,10 +33,7 @@ namespace detail {
 [[nodiscard]] inline std::string describe_foreign(const GuardedNode& node, const ExpectedMarker& expected) {
   const std::string remedy = "; all clients must agree. To change it, stop them all and delete " +
                              expected.keys->marker + " on every node";
-  if (!node.marker)
-    return expected.keys->marker +
-           " does not contain a marker; if no other program uses that key, delete it: " +
-           node.text.substr(0, 100);
+  if (!node.marker) return no_marker_in(*expected.keys, std::string_view{node.text}.substr(0, 100));
   const Marker& marker = *node.marker;
   if (marker.nodes != expected.nodes)
     return "its marker says " + std::to_string(marker.nodes) + (marker.nodes == 1 ? " node" : " nodes") +

@@ -27,6 +27,14 @@ struct ExpectedMarker {
   const MarkerKeys* keys = &keys_without_prefix;
 };
 
+namespace detail {
+/// What to say of a marker's key that holds something else.
+[[nodiscard]] inline std::string no_marker_in(const MarkerKeys& keys, std::string_view found) {
+  return (keys.marker + " does not contain a marker; if no other program uses that key, delete it: ")
+      .append(found);
+}
+}  // namespace detail
+
 struct GuardedNode {
   /// The transitions are drawn at `RestartGuard`.
   enum class Standing : std::uint8_t {
@@ -62,9 +70,9 @@ struct GuardedNode {
   /// How long a marker must stay missing or unnamed before the guard believes that no other client is marking the node.
   static constexpr Span between_looks = std::chrono::milliseconds{200};
 
-  /// Takes the reply of `mark_script`. `durable`: the server keeps all data over a restart. The caller, `RestartGuard`,
+  /// Takes the reply of `mark_script` about these keys. `durable`: the server keeps all data over a restart. The caller, `RestartGuard`,
   /// derives the standing from it. Returns false if another server, or another run of it, has answered.
-  bool read(const Reply& reply, bool durable, std::uint64_t event, Time now) {
+  bool read(const Reply& reply, const MarkerKeys& keys, bool durable, std::uint64_t event, Time now) {
     read_at = now;
     read_in = event;
     is_asked = false;
@@ -74,6 +82,8 @@ struct GuardedNode {
         !parts[1].is(Reply::Kind::integer) || !parts[2].is(Reply::Kind::integer) ||
         !parts[3].is(Reply::Kind::integer) || !parts[4].is(Reply::Kind::string)) {
       failure = trouble_of(reply, "a valid answer about the marker");
+      if (failure->status == NodeStatus::wrong_type)
+        failure = Trouble{NodeStatus::other_deployment, detail::no_marker_in(keys, failure->message)};
       return true;
     }
     if (parts[4].text != run_id) {

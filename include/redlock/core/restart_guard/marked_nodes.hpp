@@ -56,7 +56,8 @@ class MarkedNodes {
   }
   /// Gives the connection up if it does not lead to the server to which it was made.
   void read(NodeIndex node, const Reply& reply, bool durable, Time now, Outbox& outbox) {
-    if (!nodes_[node].read(reply, durable, ++events_, now)) outbox.give_up(node, *nodes_[node].failure);
+    if (!nodes_[node].read(reply, keys_, durable, ++events_, now))
+      outbox.give_up(node, *nodes_[node].failure);
   }
 
   // ── commands ─────────────────────────────────────────────────────────────────────────────────────────────
