@@ -142,7 +142,7 @@ struct Options {
   /// leaves the constructor. Later, on one of the client's threads, it reports callbacks, observers and a
   /// `credentials` source that throw, a node that refuses changed credentials, a node that lets waiting calls wait
   /// for others that are not there, and once per client each: a node that does not report deleted locks, and
-  /// missing rights to the waiting line. Default: warnings are dropped.
+  /// every reason why servers refuse the waiting line. Default: warnings are dropped.
   std::function<void(std::string_view warning)> on_warning = nullptr;
 
   /// Receives events for metrics and logs: see `Observer`, and `Prometheus`, which is a ready-made one.

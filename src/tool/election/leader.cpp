@@ -73,7 +73,7 @@ std::string text_of(const std::optional<Leader>& leader) {
   return text.str();
 }
 
-/// Says on stderr when too few nodes answer, once for each outage: nobody is reported as the leader then, nor as having left.
+/// Says on stderr when too few nodes vote, once for each outage: nobody is reported as the leader then, nor as having left.
 class Outage {
  public:
   Outage(Redlock& locks, const std::string& election) : locks_{locks}, election_{election} {}
@@ -86,7 +86,7 @@ class Outage {
     const bool is_out = voted < core::quorum(reports.size());
     if (std::exchange(is_out_, is_out) || !is_out) return;
     std::cerr << "redlock: only " << voted << " of " << reports.size()
-              << " nodes answer, so changes are not seen:\n";
+              << " nodes voted, so changes are not seen:\n";
     write_reports(std::cerr, reports);
   }
 

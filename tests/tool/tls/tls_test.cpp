@@ -318,6 +318,6 @@ TEST_CASE("watch_says_why_nodes_do_not_answer") {
   REQUIRE(eventually([&] { return watch.errors().find("tls failed (") != std::string::npos; }));
   Program leader{tool({"leader", "--watch", "r"}), {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return leader.errors().find("tls failed (") != std::string::npos; }));
-  CHECK_THAT(leader.errors(), contains("redlock: only 0 of 1 nodes answer, so changes are not seen:\n"));
+  CHECK_THAT(leader.errors(), contains("redlock: only 0 of 1 nodes voted, so changes are not seen:\n"));
   CHECK(leader.output().empty());
 }

@@ -661,6 +661,17 @@ TEST_CASE("a_warning_about_a_key_of_another_type_advises_to_delete_the_keys_of_t
         "redlock:q?t:* that have this lock's name, unless another program uses them");
 }
 
+TEST_CASE("each_reason_for_a_refusal_is_given_once") {
+  StandingClient client{3};
+  const redlock::core::Trouble other_type{NodeStatus::wrong_type, "WRONGTYPE a string"};
+  client.lines.warn_of_refusal(other_type);
+  CHECK(client.lines.take_warning());
+  client.lines.warn_of_refusal(other_type);
+  CHECK_FALSE(client.lines.take_warning());
+  client.lines.warn_of_refusal({NodeStatus::no_permission, "NOPERM no permissions"});
+  CHECK(client.lines.take_warning());
+}
+
 TEST_CASE("a_warning_about_a_refusal_for_another_reason_advises_nothing") {
   StandingClient client{3};
   client.lines.warn_of_refusal({NodeStatus::read_only, "READONLY a replica"});

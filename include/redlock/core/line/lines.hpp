@@ -153,14 +153,14 @@ class Lines {
     return due_.empty() ? never : due_.begin()->first;
   }
 
-  /// A warning for the user. Why a line is refused is said once in a client's life.
+  /// A warning for the user. Each reason why a line is refused is given once in a client's life.
   std::optional<std::string> take_warning() noexcept { return std::exchange(warning_, std::nullopt); }
 
  private:
   /// For how long a client that has left a line joins it directly.
   [[nodiscard]] Span a_look() const noexcept { return context_.times().look_pause; }
   void warn(std::string_view what, const Trouble& why) {
-    if (std::exchange(has_warned_, true)) return;
+    if (warning_ || !warned_of_.insert(why.status).second) return;
     warning_ = std::string{what}.append(": ").append(printable(why.message)).append(advice_for(why.status));
   }
   [[nodiscard]] static std::string_view advice_for(NodeStatus status) noexcept {
@@ -221,7 +221,7 @@ class Lines {
   std::vector<Ref<Line>> touched_;                   // lines with events that were not acted on
   FreedSeats freed_;
   bool heeds_flag_ = true;
-  bool has_warned_ = false;
+  std::set<NodeStatus> warned_of_;
   std::optional<std::string> warning_;
 };
 
