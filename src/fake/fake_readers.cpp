@@ -32,7 +32,7 @@ void FakeNode::open(const Call& call) {
 void FakeNode::join(const Call& call) {
   const std::string& owner = call.values.at(0);
   const std::string& ttl = call.values.at(1);
-  const long long left = value(call, 0).empty() ? 0 : pttl(call.keys[0], call.now.time);
+  const long long left = value(call, 0) == core::held_by_readers ? pttl(call.keys[0], call.now.time) : 0;
   sets_[call.keys.at(2)].emplace(core::holder_id(owner));
   set_for(own_key(call.keys[2], owner), owner, ttl, call.now.time);
   set_for(call.keys[0], std::string{core::held_by_readers}, std::to_string(std::max(std::stoll(ttl), left)),
@@ -91,13 +91,23 @@ Reply FakeNode::shared_put_back(const Call& call) {
 Reply FakeNode::shared_release(const Call& call) {
   const std::string& owner = call.values.at(0);
   const std::string own = own_key(call.keys.at(1), owner);
-  if (const Entry* const copy = find(own, call.now.time); !copy || copy->value != owner) return integer(0);
+  const Entry* const copy = find(own, call.now.time);
+  if (!copy || copy->value != owner) return integer(0);
+  const core::Time mine = copy->expires;
   std::set<std::string>& ids = sets_[call.keys[1]];
   remove(own);
   ids.erase(std::string{core::holder_id(owner)});
   if (value(call, 0) != core::held_by_readers) return integer(0);
-  std::erase_if(ids, [&](const std::string& id) { return !find(own_key(call.keys[1], id), call.now.time); });
-  if (ids.empty()) remove(call.keys[0]);
+  core::Time longest = core::Time::min();
+  std::erase_if(ids, [&](const std::string& id) {
+    const Entry* const other = find(call.keys[1] + ":" + id, call.now.time);
+    if (other) longest = std::max(longest, other->expires);
+    return !other;
+  });
+  if (ids.empty())
+    remove(call.keys[0]);
+  else if (longest < mine)
+    set(call.keys[0], std::string{core::held_by_readers}, longest);
   return integer(1);
 }
 

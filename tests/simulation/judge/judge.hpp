@@ -105,6 +105,10 @@ class Judge {
   void end(LeaseIndex index, LeaseEnd how);
   /// People delete locks on all nodes, which ends delays and minimum times.
   void deleted_by_people() noexcept { people_delete_ = true; }
+  /// A lock lives longer than what any of its readers has. People may have deleted the longest.
+  void outlives_readers(Instant now) {
+    if (!people_delete_) report(Rule::quiescence, now, "a lock outlives its readers");
+  }
   /// The client watches the lease for changes by others.
   void watched(LeaseIndex index) { leases_[index].watched = true; }
   /// The loss was reported to the holder.

@@ -16,7 +16,7 @@ enum class Rule : std::uint8_t {
   fence,       // a fenced store loses no accepted write
   ownership,   // a copy is removed or extended only by its owner, or expires
   liveness,    // after all faults are over, a client gets the lock
-  quiescence,  // no copy outlives its ttl, and nothing is left over at the end
+  quiescence,  // no copy outlives its ttl, no lock its readers, and nothing is left over at the end
   order,       // who has stood in line before another one called is served first
   wake_up,     // a free lock is taken by those who stand in line
   traffic,     // a grant wakes one of those who stand in line, and takes about one attempt

@@ -740,7 +740,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
               {patched(core::shared_grant_script, {{"if opens or counter==0 then", "if counter==0 then"}})}},
       with_readers);
   add(Patched{"readers-lock-is-not-prolonged",
-              {patched(core::shared_grant_script, {{"math.max(ARGV[2],ttl)", "ttl>0 and ttl or ARGV[2]"}}),
+              {patched(core::shared_grant_script, {{"math.max(ARGV[2],ttl)", "(ttl>0 and ttl or ARGV[2])"}}),
                patched(core::shared_extend_script, {{"{own,KEYS[3],KEYS[1]}", "{own,KEYS[3]}"}})}},
       with_readers);
   add(Patched{"extension-of-a-reader-without-the-lock",
@@ -749,7 +749,16 @@ std::vector<std::unique_ptr<Mutant>> make() {
       with_readers);
   add(Patched{"last-reader-frees-for-all",
               {patched(core::shared_release_script,
-                       {{"if call('EXISTS',KEYS[2]..':'..other)==1 then return released end ", ""}})}},
+                       {{"if left==-1 or left>=mine then return released end ", ""},
+                        {"if longest==-2 then", "if true then"}})}},
+      with_readers);
+  add(Patched{"lock-outlives-its-readers",
+              {patched(core::shared_release_script,
+                       {{"for _,key in ipairs(KEYS) do call('PEXPIRE',key,math.max(longest,1)) end ", ""}})}},
+      with_readers);
+  add(Patched{"readers-keep-the-writers-ttl",
+              {patched(core::shared_grant_script,
+                       {{"joins and math.max(ARGV[2],ttl) or ARGV[2]", "math.max(ARGV[2],ttl)"}})}},
       with_readers);
   add(Patched{"late-reader-frees-the-writer",
               {patched(core::shared_release_script,

@@ -306,6 +306,7 @@ void draw_readers(Schedule& schedule) {
   Random random{schedule.seed ^ 0x72656164U};
   if (schedule.calls.empty() && schedule.fencing && schedule.seats == 0 && random.chance(25))
     schedule.workload.reads = static_cast<int>(random.between(20, 80));
+  if (random.chance(50)) schedule.workload.short_reads = static_cast<int>(random.between(10, 60));
 }
 
 /// In some worlds with two locks, calls are for both. Draws from a sequence of its own, too.

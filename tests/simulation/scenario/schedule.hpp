@@ -99,6 +99,7 @@ struct Workload {
   int cancels = 0;   // percentage of calls that are cancelled after any time
   Instant longest_wait = second;
   int reads = 0;            // percentage of calls that are readers'
+  int short_reads = 0;      // percentage of these whose ttl is half as long
   int together = 0;         // percentage of calls for all locks at once
   int requests = 0;         // percentage of calls that ask a holder for its lock instead
   int breaks = 0;           // percentage of calls that take one of the last leases from its holder instead

@@ -197,6 +197,7 @@ core::Claim Process::claim_for(const Thread& thread, std::string key) {
   if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
   if (schedule_.fencing)
     claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
+  if (thread.is_reader && random_.chance(schedule_.workload.short_reads)) claim.ttl /= 2;
   if (thread.is_reader) claim.share();
   return claim;
 }

@@ -48,6 +48,15 @@ Sight sight_of(const Server& server, std::string_view lock_key, std::int64_t clo
           counter ? counter->value + ' ' + std::to_string(counter->expires_ms) : std::string{}};
 }
 
+bool outlives_readers(const Sight& sight, std::string_view lock_key, std::int64_t clock_us) {
+  const auto lock = sight.keys.find(lock_key);
+  if (lock == sight.keys.end() || lock->second.value != core::held_by_readers) return false;
+  // A reader in its last millisecond keeps the lock for one more.
+  const std::int64_t latest = lock->second.expires_ms - 1;
+  const auto ends_as_late = [latest](const Copy& copy) { return copy.expires_ms >= latest; };
+  return latest > clock_us / 1000 && std::ranges::none_of(sight.copies, ends_as_late);
+}
+
 std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after) {
   std::vector<std::string> changed;
   for (const auto& [key, entry] : before) {

@@ -31,6 +31,9 @@ struct Sight {
 };
 [[nodiscard]] Sight sight_of(const Server&, std::string_view lock_key, std::int64_t clock_us);
 
+/// Whether readers hold the lock, and its key lives longer than what any of them has.
+[[nodiscard]] bool outlives_readers(const Sight&, std::string_view lock_key, std::int64_t clock_us);
+
 /// The keys that differ in value or in ttl, or are in one of the two only.
 [[nodiscard]] std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after);
 

@@ -166,6 +166,7 @@ void World::delete_by_hand(int which, std::string_view key) {
 }
 /// The first lock, or where there are readers, any of its keys.
 void World::delete_something(int which) {
+  judge_.deleted_by_people();
   if (schedule_.workload.reads == 0 || random_.chance(40)) return delete_by_hand(which);
   const Node& node = nodes_[static_cast<std::size_t>(which)];
   const std::string lock = key_of(0, schedule_);

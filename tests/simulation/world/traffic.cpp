@@ -309,6 +309,7 @@ void World::judge_changes(int index, const std::vector<std::string_view>& words,
     const Sight& was = before[static_cast<std::size_t>(resource)];
     const Sight is = sight_of(server, key_of(resource, schedule_), at);
     judge_copies(resource, was.copies, is.copies, connection, words);
+    if (outlives_readers(is, key_of(resource, schedule_), at)) judge_.outlives_readers(now_);
     if (was.counter != is.counter)
       notify_change(connection.node, core::counter_key(key_of(resource, schedule_)), index);
     if (!was.copies.empty()) judge_.audit(resource, now_);

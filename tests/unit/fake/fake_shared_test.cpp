@@ -39,8 +39,9 @@ struct Node {
   Reply run(const Script& script, FakeNode::Words values) {
     return call({"EVALSHA", std::string{script.sha1}, "3", "key", "counter", "set"}, values);
   }
-  Reply grant(const std::string& owner, const std::string& proposal, const std::string& adopted = {}) {
-    return run(shared_grant_script, {owner, "1000", proposal, "0", adopted});
+  Reply grant(const std::string& owner, const std::string& proposal, const std::string& adopted = {},
+              const std::string& ttl = "1000") {
+    return run(shared_grant_script, {owner, ttl, proposal, "0", adopted});
   }
   Reply put_back(const std::string& owner, const std::string& token) {
     return run(shared_put_back_script, {owner, "1000", token, "0"});
@@ -134,6 +135,25 @@ TEST_CASE("a_reader_of_a_fake_node_whose_copy_expired_does_not_keep_the_lock") {
   CHECK(node.readers() == 1);
   CHECK(node.release(second).integer == 1);
   CHECK(node.value("key").empty());
+}
+
+TEST_CASE("a_lock_of_a_fake_node_outlives_none_of_its_readers") {
+  Node node;
+  static_cast<void>(node.grant(first, "105"));
+  static_cast<void>(node.grant(second, "105", {}, "8000"));
+  CHECK(node.pttl("key") == 8000);
+  CHECK(node.release(second).integer == 1);
+  CHECK(node.pttl("key") == 1000);
+  static_cast<void>(node.grant(second, "105", {}, "500"));
+  CHECK(node.release(second).integer == 1);
+  CHECK(node.pttl("key") == 1000);
+}
+
+TEST_CASE("a_writer_of_a_fake_node_that_becomes_a_reader_keeps_the_lock_for_the_readers_ttl") {
+  Node node;
+  node.node.set("key", "writer", at(8s));
+  CHECK(node.grant(first, "105", "writer").integer == 105);
+  CHECK(node.pttl("key") == 1000);
 }
 
 TEST_CASE("a_fake_node_frees_no_lock_of_a_writer_when_a_reader_leaves") {

@@ -49,7 +49,7 @@ inline constexpr Script shared_grant_script{
     "call('DEL',KEYS[3]) end "
     "local id=string.sub(ARGV[1],1,16) "
     "local own=KEYS[3]..':'..id "
-    "local lives=math.max(ARGV[2],ttl) "
+    "local lives=joins and math.max(ARGV[2],ttl) or ARGV[2] "
     "call('SADD',KEYS[3],id) "
     "call('PEXPIRE',KEYS[3],lives) "
     "call('SET',own,ARGV[1],'PX',ARGV[2]) "
@@ -66,7 +66,7 @@ inline constexpr Script shared_grant_script{
     "call('SET',KEYS[1],'redlock:shared','PX',lives) "
     "if ARGV[4]~='0' then call('PEXPIRE',KEYS[2],ARGV[4]) end "
     "return tonumber(raised)",
-    "631c78534cb909ebbd3bfd3867e7e5424f9c10c9"};
+    "6ad02609f6e3467772c382a628a8df3dbfc15436"};
 
 /// Prolongs the reader's own key, the set and the lock to at least ARGV[2] ms, and returns 1 if the reader has a copy. Else
 /// returns 0, or -1 if a writer has the lock. If there is a counter, it is kept for ARGV[3] ms more.
@@ -117,22 +117,28 @@ inline constexpr Script shared_put_back_script{
     "return 1",
     "c9305c54e139a09d41a364350a366e2dfd64a5a0"};
 
-/// Deletes the copy of the reader ARGV[1] and returns 1 if it had one, else returns 0. The last reader frees the lock KEYS[1].
-/// Here, the set is KEYS[2].
+/// Deletes the copy of the reader ARGV[1] and returns 1 if it had one, else returns 0. The last reader frees the lock KEYS[1], and
+/// if the one leaves whose copy would have lived longest, the lock lives as long as the longest of the others. Here, the set is
+/// KEYS[2].
 inline constexpr Script shared_release_script{
     "local call=redis.call "
     "local id=string.sub(ARGV[1],1,16) "
     "local own=KEYS[2]..':'..id "
     "if call('GETRANGE',own,0,#ARGV[1])~=ARGV[1] then return 0 end "
+    "local mine=call('PTTL',own) "
     "call('DEL',own) "
     "local released=call('SREM',KEYS[2],id) "
     "if call('GETRANGE',KEYS[1],0,14)~='redlock:shared' then return 0 end "
+    "local longest=-2 "
     "for _,other in ipairs(call('SMEMBERS',KEYS[2])) do "
-    "if call('EXISTS',KEYS[2]..':'..other)==1 then return released end "
-    "call('SREM',KEYS[2],other) end "
-    "call('DEL',KEYS[1],KEYS[2]) "
+    "local left=call('PTTL',KEYS[2]..':'..other) "
+    "if left==-1 or left>=mine then return released end "
+    "if left==-2 then call('SREM',KEYS[2],other) end "
+    "longest=math.max(longest,left) end "
+    "if longest==-2 then call('DEL',KEYS[1],KEYS[2]) return released end "
+    "for _,key in ipairs(KEYS) do call('PEXPIRE',key,math.max(longest,1)) end "
     "return released",
-    "f11ff4a599b729b85a7f333b4c8efa6448b3c1a9"};
+    "bebc676e393fee31822fbc29716c5df63f6ec838"};
 
 /// Returns the PTTL of the lock KEYS[1], or -2 if a reader can have it: it is free, or other readers have it. For the first one
 /// in line.
