@@ -103,7 +103,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// clock's epoch for an empty lease.
   [[nodiscard]] Clock::time_point deadline() const noexcept;
 
-  /// Returns why the lease was lost; `Loss::none` if it is still valid or was released in time.
+  /// Returns why the lease was lost; `Loss::none` if it is still valid or was released before anybody noticed a loss. If the
+  /// release finds that the owner value is gone, only its result says so, *already_lost*, and the observer's event.
   [[nodiscard]] Loss loss() const noexcept;
   /// Returns a token that gets a stop request when the lease is lost: at the deadline at the latest, and at
   /// once when a majority of the nodes reports that the owner value is gone, or when the client is shut down.

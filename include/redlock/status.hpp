@@ -59,8 +59,9 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Errc);
 /// The result of a release. None of them is an error.
 enum class Release : std::uint8_t {
   released,  ///< The lease was valid; a majority has deleted its value, or keeps the lock as `at_least` says.
-  already_lost,  ///< Nothing to release: the lease was lost before (`loss()` says why), orphaned or empty.
-  unknown,       ///< Too few nodes answered to know. Copies that were not deleted expire.
+  already_lost,  ///< Nothing to release: the lease was lost (`loss()` says why, if not only the release found out), orphaned
+                 ///< or empty.
+  unknown,  ///< Too few nodes answered to know. Copies that were not deleted expire.
 };
 
 /// Returns the enumerator's name, such as `"already_lost"`. Never fails.

@@ -105,12 +105,15 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
     const core::Span left = how == Release::already_lost
                                 ? core::Span::zero()
                                 : std::max<core::Span>(deadline() - ended, core::Span::zero());
+    const Loss known = loss(ended);
+    // Only the release has found that the owner value is gone.
+    const bool is_found_now = known == Loss::none && how == Release::already_lost;
     observer_->ended({.resource = claim.key,
                       .kind = claim.observed_as,
                       .held = std::min(ended, deadline()) - since_,
                       .validity_left = left,
                       .release = how,
-                      .loss = loss(ended)});
+                      .loss = is_found_now ? Loss::deleted : known});
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the observer misses this lease
   }
 

@@ -94,7 +94,8 @@ class REDLOCK_EXPORT Observer {
     Clock::duration held{};              ///< Counted from the start of the attempt that acquired it.
     Clock::duration validity_left{};     ///< At the start of the release; zero if the lease had ended before.
     Release release = Release::unknown;  ///< Also *unknown* if the lease was handed over by `Lease::orphan`.
-    Loss loss = Loss::none;              ///< Why it was lost; `release` is then *already_lost*.
+    Loss loss = Loss::none;  ///< Why it was lost; `release` is then *already_lost*. *deleted* if the
+                             ///< release found it.
   };
   virtual void ended(const Hold&) {}
 

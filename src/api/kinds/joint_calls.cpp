@@ -103,10 +103,25 @@ void Client::release(std::span<Lease> leases) noexcept {
   } catch (const std::bad_alloc&) {
     return;  // each is released alone
   }
-  if (records.size() > 1) client->release_all(records);
+  if (records.size() < 2) return;
+  // In portions that a connection takes, also behind others that wait there.
+  constexpr std::size_t most = std::size_t{1} << 18U;
+  std::size_t bytes = 0;
+  auto first = records.begin();
+  for (auto each = first; each != records.end(); ++each) {
+    const std::size_t size =
+        2 * (*each)->claim.key.size() + 500;  // at most, as a shared lock names its key twice
+    if (bytes + size > most) {
+      client->release_all({first, each});
+      first = each;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  client->release_all({first, records.end()});
 }
 
-void Client::release_all(const std::vector<Record>& records) noexcept {
+void Client::release_all(std::span<const Record> records) noexcept {
   try {
     check_process();
     std::vector<core::Ref<core::Operation>> operations;

@@ -26,8 +26,6 @@ class MetricsFile::Counter : public Observer {
       hold.loss = loss_;
       hold.release = Release::already_lost;
     }
-    // That the keys were gone showed only when the lease was released.
-    if (hold.loss == Loss::none && hold.release == Release::already_lost) hold.loss = Loss::deleted;
     counts_->ended(hold);
   }
   void extended(const Extension& event) override { counts_->extended(event); }

@@ -1,4 +1,5 @@
 // Several locks at once on real servers.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "integration/kinds/things.hpp"
@@ -145,4 +147,26 @@ TEST_CASE("calls_for_one_lock_and_for_several_take_turns") {
   for (std::thread& thread : threads) thread.join();
   CHECK(failed == 0);
   CHECK(things.clashes == 0);
+}
+
+TEST_CASE("one_call_takes_64_locks_with_the_longest_names") {
+  Fixture f;
+  std::vector<std::string> names;
+  for (int i = 0; i < 64; ++i) names.push_back(std::to_string(100 + i) + std::string(4093, 'x'));
+  const std::vector<std::string_view> resources{names.begin(), names.end()};
+  redlock::Leases leases = f.locks.try_lock_all(resources).value();
+  CHECK(leases.release() == Release::released);
+  const LockAllResult shared = f.locks.try_lock_all(resources, {.shared = true});
+  CHECK(shared.code() == std::error_code{});
+}
+
+TEST_CASE("leases_whose_releases_are_larger_together_than_what_a_connection_takes_are_all_released") {
+  Fixture f;
+  const std::string name(4000, 'x');
+  std::vector<redlock::Lease> leases;
+  for (int i = 0; i < 800; ++i) leases.push_back(f.locks.try_lock(name + std::to_string(i)).value());
+  redlock::Leases all{std::move(leases)};
+  CHECK(all.release() == Release::released);
+  CHECK(std::ranges::all_of(all, [](redlock::Lease& one) { return one.release() == Release::released; }));
+  CHECK(eventually([&] { return f.servers.empty() == 3; }));
 }

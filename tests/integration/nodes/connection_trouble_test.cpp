@@ -131,7 +131,7 @@ TEST_CASE("a_node_that_does_not_keep_up_is_overloaded_and_does_not_slow_the_othe
   for (int i = 0; i < 3000; ++i) all_released = cycle() == Release::released && all_released;
   CHECK(all_released);
   CHECK(inspection_finds(locks, 1, NodeStatus::overloaded));
-  CHECK(locks.inspect("r")[1].message == "more than 1 MiB is waiting to be sent");
+  CHECK(locks.inspect("r")[1].message == "more than 1.5 MiB are waiting to be sent");
 
   nodes.resume(1);
   Observers servers{nodes};

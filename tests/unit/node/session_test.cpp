@@ -202,20 +202,21 @@ TEST_CASE("commands_leave_room_in_the_buffer_for_their_releases") {
   SessionHarness harness;
   harness.session.wake(at(0ms));
   if (connected) harness.connect(at(0ms));
-  const std::size_t mebi = std::size_t{1} << 20U;
-  REQUIRE(harness.send(std::string(mebi / 2, 's'), 1, at(1ms)));
+  const std::size_t room = std::size_t{3} << 19U;
+  REQUIRE(harness.send(std::string(room, 's'), 1, at(1ms)));
   const Trouble* trouble = harness.session.send("x", {}, never, at(1ms));
   REQUIRE(trouble);
   CHECK(trouble->status == NodeStatus::overloaded);
-  CHECK(harness.release(std::string(mebi / 2, 'r'), 2, at(1ms)));
+  CHECK(trouble->message == "more than 1.5 MiB are waiting to be sent");
+  CHECK(harness.release(std::string(room, 'r'), 2, at(1ms)));
   CHECK_FALSE(harness.release("x", 3, at(1ms)));
   if (!connected) harness.connect(at(2ms));
-  CHECK(harness.session.unsent().size() == mebi);
+  CHECK(harness.session.unsent().size() == 2 * room);
   CHECK(harness.session.pending() == 2);
   // Bytes that the kernel has taken no longer count.
-  harness.session.sent(mebi / 2 + 1);
+  harness.session.sent(room + 1);
   CHECK(harness.send("y", 4, at(3ms)));
-  CHECK(harness.take_bytes() == std::string(mebi / 2 - 1, 'r') + "y");
+  CHECK(harness.take_bytes() == std::string(room - 1, 'r') + "y");
 }
 
 TEST_CASE("releases_kept_for_a_node_that_is_down_are_bounded") {
@@ -223,11 +224,11 @@ TEST_CASE("releases_kept_for_a_node_that_is_down_are_bounded") {
   harness.session.wake(at(0ms));
   harness.disconnect(at(0ms));
   const std::string release(1024, 'r');
-  for (int i = 0; i < 2000; ++i) CHECK_FALSE(harness.release(release, 1, at(1ms)));
+  for (int i = 0; i < 4000; ++i) CHECK_FALSE(harness.release(release, 1, at(1ms)));
   CHECK(harness.session.send(release, {{}, 1, true}, never, at(1ms))->status == NodeStatus::connection_lost);
   harness.session.on_time(harness.session.timer());
   harness.connect(at(100ms));
-  CHECK(harness.take_bytes().size() == std::size_t{1024} * 1024);
+  CHECK(harness.take_bytes().size() == std::size_t{3} * 1024 * 1024);
 }
 
 TEST_CASE("unanswered_commands_are_limited_and_releases_are_sent_nevertheless") {

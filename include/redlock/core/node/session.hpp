@@ -60,8 +60,11 @@ class Session {
     if (state_ != State::ready && !is_waiting && !slot.is_release) return &trouble_;
     // Other commands leave room for releases, so that an accepted SET can always be undone.
     const std::size_t size = out_.size() + waiting_.bytes() + command.size() + rest.size();
-    if (size > (slot.is_release ? unsent_limit : unsent_limit / 2))
-      return state_ == State::ready || is_waiting ? &overloaded() : &trouble_;
+    if (size > (slot.is_release ? 2 * unsent_limit : unsent_limit))
+      return state_ == State::ready || is_waiting
+                 ? &overloaded(slot.is_release ? "more than 3 MiB are waiting to be sent"
+                                               : "more than 1.5 MiB are waiting to be sent")
+                 : &trouble_;
     if (state_ == State::ready) {
       if (!pending_.has_room_for(slot)) return &overloaded(PendingReplies::crowd());
       const bool is_ignored = pending_.is_crowded();
@@ -217,7 +220,8 @@ class Session {
   enum class DialReason : std::uint8_t { first_use, replacement, retry };
   enum class Leave : bool { at_once, gracefully };
 
-  static constexpr std::size_t unsent_limit = std::size_t{1} << 20U;
+  /// Twice for releases. A call for 64 locks with the longest names needs more than 1 MiB.
+  static constexpr std::size_t unsent_limit = std::size_t{3} << 19U;
 
   [[nodiscard]] bool is_refused() const noexcept { return state_ == State::down && refused_until_ != never; }
   void dial(Time now, DialReason reason) {
@@ -242,7 +246,7 @@ class Session {
     pending_.push(std::move(slot), now);
   }
 
-  const Trouble& overloaded(std::string why = "more than 1 MiB is waiting to be sent") {
+  const Trouble& overloaded(std::string why) {
     overloaded_ = {NodeStatus::overloaded, std::move(why)};
     return overloaded_;
   }
