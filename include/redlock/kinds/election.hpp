@@ -88,7 +88,8 @@ class REDLOCK_EXPORT Election {
   /// that a majority shows another one: also if the same candidate leads anew, with a new lease. It may skip a leader
   /// who was there only briefly, but ends with the last one. Contradictory words of a minority are never reported, and
   /// nothing is while too few nodes answer. A resigned leader, and mostly at once the next one instead, is reported
-  /// after a round trip and 7 ms, while a node hangs after 32 ms; one that died, when its ttl is over.
+  /// after a round trip and 7 ms, while a node hangs after 32 ms; one that died, when its ttl and its
+  /// `lock_delay` are over.
   ///
   /// The callback runs on one of the client's threads, one call at a time, as `LockOptions::on_lost` does: under no mutex, so
   /// it may use the client, campaign and destroy the observation; while it blocks, newer leaders replace each other, and

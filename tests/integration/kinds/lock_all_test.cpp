@@ -164,7 +164,7 @@ TEST_CASE("leases_whose_releases_are_larger_together_than_what_a_connection_take
   Fixture f;
   const std::string name(4000, 'x');
   std::vector<redlock::Lease> leases;
-  for (int i = 0; i < 800; ++i) leases.push_back(f.locks.try_lock(name + std::to_string(i)).value());
+  for (int i = 0; i < 1000; ++i) leases.push_back(f.locks.try_lock(name + std::to_string(i)).value());
   redlock::Leases all{std::move(leases)};
   CHECK(all.release() == Release::released);
   CHECK(std::ranges::all_of(all, [](redlock::Lease& one) { return one.release() == Release::released; }));

@@ -231,6 +231,22 @@ TEST_CASE("fake_readers_are_renewed_and_learn_of_a_loss_from_a_renewal") {
   CHECK(losses.size() == 2);
 }
 
+TEST_CASE("in_the_delay_after_a_lost_reader_only_readers_get_the_lock_and_its_sequencer_is_valid") {
+  FakeLocks locks;
+  LockOptions delayed{.ttl = 10s, .lock_delay = 20s, .renewal = redlock::Renewal::none};
+  delayed.shared = true;
+  const Lease lost = locks.try_lock("r", delayed).value();
+  locks.advance(11s);
+  REQUIRE(lost.loss() == Loss::deadline_passed);
+  CHECK(locks.try_lock("r").is_held());
+  CHECK(locks.check(lost.sequencer()) == redlock::SequencerState::valid);
+  locks.try_lock("r", reader).value().release();
+  CHECK(locks.try_lock("r").is_held());
+  locks.advance(20s);
+  CHECK(locks.check(lost.sequencer()) == redlock::SequencerState::stale);
+  CHECK(is_granted(locks.try_lock("r")));
+}
+
 TEST_CASE("a_fake_node_says_by_a_negative_number_that_broken_owners_were_readers") {
   Node node;
   const auto broken = [&](const FakeNode::Words& owners) {

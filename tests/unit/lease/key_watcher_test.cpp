@@ -217,8 +217,8 @@ TEST_CASE("an_extension_arms_its_lease_again_in_the_same_batch") {
 TEST_CASE("a_read_that_does_not_fit_into_the_buffer_is_sent_later") {
   WatcherHarness watcher;
   watcher.arm(at(5ms));
-  // At most half a mebibyte may wait. The remaining room is just enough for the extension.
-  const std::size_t room = (std::size_t{1} << 19U) - watcher.lease->claim.extend_command().size();
+  // At most 1.5 MiB may wait. The remaining room is just enough for the extension.
+  const std::size_t room = (std::size_t{3} << 19U) - watcher.lease->claim.extend_command().size();
   watcher.harness.submit({.nodes = 1, .command = std::string(room, 'x')}, at(10ms));
   watcher.engine.submit(Ref<Operation>{new Extension{watcher.lease, 3}}, at(10ms));
   const std::string sent = watcher.take_bytes(0);
