@@ -90,6 +90,13 @@ quietly cmake -S "$source_dir/examples/testing" -B "$work/example" -DCMAKE_PREFI
 quietly cmake --build "$work/example"
 quietly ctest --test-dir "$work/example" --no-tests=error
 
+say "Without OpenSSL: a preset refuses, and so leaves out no test of TLS; without a preset there is no TLS"
+without_openssl=(-S "$source_dir" -DCMAKE_DISABLE_FIND_PACKAGE_OpenSSL=ON)
+refuse 'needs OpenSSL 3.0 or newer' cmake --preset release -B "$work/refused" "${without_openssl[@]}"
+quietly cmake -B "$work/without-openssl" "${without_openssl[@]}" -DREDLOCK_BUILD_TESTS=OFF -DREDLOCK_BUILD_BENCHMARK=OFF \
+  -DREDLOCK_BUILD_EXAMPLES=OFF -DREDLOCK_BUILD_TOOL=OFF
+grep -qF 'TLS: none' "$work/log" || fail "it does not say that there is no TLS"
+
 say "add_subdirectory, with hiredis in the project as well"
 build_consumer "$work/subdirectory" -DREDLOCK_SOURCE_DIR="$source_dir" -DHIREDIS_SOURCE_DIR="$work/hiredis-source" \
   -DREDLOCK_TLS=OFF "${joined[@]}"

@@ -39,14 +39,17 @@ not_hardened() {
   if grep -E -- '-fstack|-fcf-protection|FORTIFY|-z,?(now|relro)|-pie' "$@"; then fail "redlock's own flags in $*"; fi
 }
 
-# Checks that configuring fails with these words: refuse_consumer WORDS [arguments for cmake…]
-refuse_consumer() {
+# Checks that configuring into the folder $work/refused fails with these words: refuse WORDS COMMAND…
+refuse() {
   local words=$1 said=$work/said
-  if configure_consumer "$work/refused" "${@:2}" >"$said" 2>&1; then fail "configured: ${*:2}"; fi
+  if "${@:2}" >"$said" 2>&1; then fail "configured: ${*:2}"; fi
   rm -rf "$work/refused"
   # CMake wraps lines.
   grep -qF "$words" <<<"$(tr -s ' \n' ' ' <"$said")" || { cat "$said"; fail "it does not say: $words"; }
 }
+
+# The same for the programs that use redlock: refuse_consumer WORDS [arguments for cmake…]
+refuse_consumer() { refuse "$1" configure_consumer "$work/refused" "${@:2}"; }
 
 # Checks that the program is linked with FILE: linked_with FOLDER FILE
 linked_with() { grep -qF " $2" "$1/CMakeFiles/consumer.dir/link.txt" || fail "$1 does not link $2"; }
