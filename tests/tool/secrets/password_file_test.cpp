@@ -63,6 +63,19 @@ TEST_CASE("every_command_takes_the_password_from_a_file") {
              contains("the password file /none is missing"));
 }
 
+TEST_CASE("the_file_may_have_the_password_of_the_default_user") {
+  const Fixture f;
+  const std::string url = "redis://127.0.0.1:" + std::to_string(f.nodes.port(0));
+  RawClient server{f.nodes.port(0)};  // stays logged in
+  for (const std::string password : {"one", "two"}) {
+    REQUIRE(server.command({"ACL", "SETUSER", "default", "resetpass", '>' + password}) == "OK");
+    f.replace_file(password);
+    CHECK(run_tool({"status", "--node", url, "--password-file", f.file, "r"}).code == 0);
+    CHECK_THAT(run_tool({"nodes", "--node", url, "--password-file", f.file}).output,
+               contains("1 of 1 nodes vote"));
+  }
+}
+
 TEST_CASE("a_running_job_keeps_its_lock_when_the_password_is_replaced") {
   const Fixture f;
   const std::string end = (f.folder.path() / "end").string();

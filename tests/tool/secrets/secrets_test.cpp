@@ -54,6 +54,15 @@ int count_in_memory(pid_t process, const std::string& text) {
   return found;
 }
 
+/// Whether a process that has chosen these nodes leaves core dumps.
+bool is_dumpable_with(const redlock::tool::NodeChoice& choice) {
+  REQUIRE(::prctl(PR_GET_DUMPABLE) == 1);
+  CHECK(redlock::tool::choose_nodes(choice).endpoints.size() == 1);
+  const bool is_dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
+  ::prctl(PR_SET_DUMPABLE, 1);
+  return is_dumpable;
+}
+
 }  // namespace
 
 // The client keeps the password, so that it can log in again. The command line is kept for the next term of an election.
@@ -168,31 +177,24 @@ TEST_CASE("clean_env_keeps_the_nodes_out_of_the_environment_of_the_command") {
   const LocalNodes nodes{1};
   const std::vector<std::string> variables{nodes_variable(nodes.urls()), "REDLOCK_NODES_FILE=/unused"};
   const std::string show = "env | grep REDLOCK_ | cut -d= -f1 | sort";
-  const Program::Ending clean =
-      Program{tool({"run", "--clean-env", "r", "--", "sh", "-c", show}), variables}.wait();
-  CHECK(clean.output.find("REDLOCK_OWNER\n") != std::string::npos);
-  CHECK(clean.output.find("REDLOCK_NODES") == std::string::npos);
-  const Program::Ending whole = Program{tool({"run", "r", "--", "sh", "-c", show}), variables}.wait();
-  CHECK(whole.output.find("REDLOCK_NODES\nREDLOCK_NODES_FILE\n") != std::string::npos);
+  for (const char* const command : {"run", "elect"}) {
+    CAPTURE(command);
+    const Program::Ending clean =
+        Program{tool({command, "--clean-env", "r", "--", "sh", "-c", show}), variables}.wait();
+    CHECK(clean.output.find("REDLOCK_OWNER\n") != std::string::npos);
+    CHECK(clean.output.find("REDLOCK_NODES") == std::string::npos);
+    const Program::Ending whole = Program{tool({command, "r", "--", "sh", "-c", show}), variables}.wait();
+    CHECK(whole.output.find("REDLOCK_NODES\nREDLOCK_NODES_FILE\n") != std::string::npos);
+  }
 }
 
 TEST_CASE("a_process_that_knows_a_password_leaves_no_core_dump") {
-  REQUIRE(::prctl(PR_GET_DUMPABLE) == 1);
-  CHECK(redlock::tool::choose_nodes({.urls = {"redis://10.0.0.1"}}).endpoints.size() == 1);
-  CHECK(::prctl(PR_GET_DUMPABLE) == 1);
-  CHECK(redlock::tool::choose_nodes({.urls = {"redis://:secret@10.0.0.1"}}).endpoints.size() == 1);
-  CHECK(::prctl(PR_GET_DUMPABLE) == 0);
-  ::prctl(PR_SET_DUMPABLE, 1);
+  CHECK(is_dumpable_with({.urls = {"redis://10.0.0.1"}}));
+  CHECK_FALSE(is_dumpable_with({.urls = {"redis://:secret@10.0.0.1"}}));
+  CHECK_FALSE(is_dumpable_with({.urls = {"redis://10.0.0.1"}, .password_file = "password"}));
 }
 
 TEST_CASE("a_process_that_knows_a_private_key_leaves_no_core_dump") {
-  const auto is_dumpable_with = [](const redlock::tool::NodeChoice& choice) {
-    REQUIRE(::prctl(PR_GET_DUMPABLE) == 1);
-    CHECK(redlock::tool::choose_nodes(choice).endpoints.size() == 1);
-    const bool is_dumpable = ::prctl(PR_GET_DUMPABLE) == 1;
-    ::prctl(PR_SET_DUMPABLE, 1);
-    return is_dumpable;
-  };
   CHECK_FALSE(is_dumpable_with({.urls = {"rediss://10.0.0.1"}, .cert_file = "c", .key_file = "k"}));
   CHECK(is_dumpable_with({.urls = {"rediss://10.0.0.1"}, .cert_file = "c"}));
   CHECK(
