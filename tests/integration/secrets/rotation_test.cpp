@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/support/observers.hpp"
 #include "integration/support/waiting_line.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -316,4 +317,24 @@ TEST_CASE("a_password_in_a_file_may_be_replaced") {
   std::filesystem::remove(file);
   CHECK(eventually([&] { return f.warned() > 0; }));
   CHECK(is_granted(locks.try_lock("r")));
+}
+
+TEST_CASE("a_changed_password_of_the_default_user_is_sent_on_open_connections_and_on_new_ones") {
+  Fixture f;
+  Observers servers{f.nodes};  // stay logged in
+  servers.command({"ACL", "SETUSER", "default", ">old"});
+  const TempFolder folder;
+  const std::string file = folder.write("password", "old");
+  Options options = f.options();
+  options.credentials = redlock::password_file(file);
+  Redlock locks{f.endpoints(), options};
+  auto lease = locks.lock("r", {.on_lost = [](redlock::Loss) {}}).value();
+  REQUIRE(eventually([&] { return servers.calls("auth") == 6; }));  // both connections to each node
+  servers.command({"ACL", "SETUSER", "default", ">new"});
+  std::filesystem::rename(folder.write("next", "new"), file);
+  CHECK(eventually([&] { return servers.calls("auth") == 12; }));
+  servers.command({"ACL", "SETUSER", "default", "<old"});
+  servers.command({"CLIENT", "KILL", "TYPE", "normal"});
+  CHECK(eventually([&] { return lease.extend(); }));
+  CHECK(f.warned() == 0);
 }
