@@ -1,5 +1,6 @@
 // RecursiveMutex with a lock on real servers.
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -8,6 +9,7 @@
 #include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/redlock.hpp"
+#include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 
@@ -17,6 +19,7 @@ using namespace std::chrono_literals;
 using namespace redlock::testing;
 using redlock::Errc;
 using redlock::RecursiveMutex;
+using redlock::Redlock;
 using redlock::Release;
 
 }  // namespace
@@ -34,6 +37,32 @@ TEST_CASE("an_inner_unlock_of_a_recursive_mutex_keeps_the_lock_on_the_nodes") {
   }
   CHECK(mutex.last_release() == Release::released);
   CHECK(eventually([&] { return f.servers.empty() == 3; }));
+}
+
+TEST_CASE("a_recursive_mutex_that_is_locked_again_sends_no_command") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), {.node_timeout = 5s, .restart_guard = redlock::RestartGuard::off}};
+  RecursiveMutex mutex{locks, "r", {.ttl = 60s, .renewal = redlock::Renewal::none}};
+  mutex.lock();
+  REQUIRE(eventually([&] { return servers.holding("r", mutex.lease()->owner_value()) == 3; }));
+  // The commands that inspect the lock travel behind those of the call, if it sends any.
+  const auto commands_of = [&](const auto& call) {
+    const std::uint64_t before = servers.commands();
+    call();
+    CHECK(locks.inspect("r").size() == 3);
+    return servers.commands() - before;
+  };
+  static_cast<void>(commands_of([] {}));  // those of the first lock are over
+  const std::uint64_t of_inspection = commands_of([] {});
+  CHECK(of_inspection == commands_of([&] {
+          for (int i = 0; i < 100; ++i) {
+            const std::unique_lock tried{mutex, std::try_to_lock};
+            const std::scoped_lock inner{mutex};
+            const std::unique_lock timed{mutex, 1s};
+          }
+        }));
+  mutex.unlock();
 }
 
 TEST_CASE("a_recursive_mutex_whose_keys_were_deleted_is_not_locked_again") {

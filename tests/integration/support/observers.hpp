@@ -55,6 +55,12 @@ class Observers {
     for (RawClient& client : clients_) sum += client.calls(command);
     return sum;
   }
+  /// How many commands all servers have executed, among them those of this class and those of scripts.
+  [[nodiscard]] std::uint64_t commands() {
+    std::uint64_t sum = 0;
+    for (RawClient& client : clients_) sum += std::stoull(client.info("total_commands_processed").value());
+    return sum;
+  }
   /// Number of requests for a lock with a token, granted or denied, summed over all servers.
   [[nodiscard]] std::uint64_t attempts() {
     std::uint64_t sum = 0;
