@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integration/support/calls_in_turn.hpp"
+#include "integration/support/measure.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/waiting_line.hpp"
 #include "redlock/redlock.hpp"
@@ -88,7 +89,11 @@ TEST_CASE("a_writer_gets_the_lock_although_16_readers_come_and_go") {
     });
   };
   CHECK(have_all_read(2));
-  for (int write = 0; write < 5; ++write) CHECK(is_granted(writing.try_lock_for("r", 60s, writer)));
+  std::vector<redlock::Clock::duration> waits;
+  for (int write = 0; write < 5; ++write)
+    waits.push_back(time_of([&] { CHECK(is_granted(writing.try_lock_for("r", 60s, writer))); }));
+  // On a busy machine, some writes take longer.
+  CHECK(*std::min_element(waits.begin(), waits.end()) < 1s);
   for (std::atomic<int>& each : read) each = 0;
   CHECK(have_all_read(2));
   is_over = true;
