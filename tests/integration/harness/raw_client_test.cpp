@@ -1,4 +1,5 @@
 // The raw client reports the real state of servers, which other tests rely on.
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ TEST_CASE("a_raw_client_does_not_wait_forever") {
   RawClient client{nodes.port(0)};
   nodes.pause(0);
   REQUIRE_THAT(exception_message([&] { client.command({"PING"}); }), contains("no answer within 2 s"));
+  RawClient other{nodes.port(0), "", std::chrono::seconds{1}};
+  REQUIRE_THAT(exception_message([&] { other.command({"PING"}); }), contains("no answer within 1 s"));
   nodes.resume(0);
   REQUIRE(client.command({"PING"}) == "PONG");
 }

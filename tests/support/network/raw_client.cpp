@@ -18,8 +18,6 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-constexpr std::chrono::seconds kPatience{2};
-
 struct FreeReply {
   void operator()(redisReply* reply) const noexcept { ::freeReplyObject(reply); }
 };
@@ -69,13 +67,16 @@ struct RawClient::Reply {
 /// deadline per call.
 class RawClient::Connection {
  public:
-  explicit Connection(std::uint16_t port)
-      : port_{port}, socket_{detail::connect_to_loopback(port)}, reader_{::redisReaderCreate()} {
+  Connection(std::uint16_t port, std::chrono::seconds patience)
+      : port_{port},
+        patience_{patience},
+        socket_{detail::connect_to_loopback(port)},
+        reader_{::redisReaderCreate()} {
     if (!socket_) fail(std::strerror(errno));
   }
 
   Reply exchange(const std::vector<std::string>& arguments) {
-    const Time deadline = std::chrono::steady_clock::now() + kPatience;
+    const Time deadline = std::chrono::steady_clock::now() + patience_;
     send(encoded(arguments), deadline);
     for (;;) {
       void* reply = nullptr;
@@ -111,7 +112,7 @@ class RawClient::Connection {
     for (;;) {
       const auto left =
           std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-      if (left.count() <= 0) fail("no answer within 2 s");
+      if (left.count() <= 0) fail("no answer within " + std::to_string(patience_.count()) + " s");
       pollfd poll_for{socket_.get(), events, 0};
       const int ready = ::poll(&poll_for, 1, static_cast<int>(left.count()));
       if (ready > 0) return;
@@ -124,12 +125,13 @@ class RawClient::Connection {
   }
 
   const std::uint16_t port_;
+  const std::chrono::seconds patience_;
   detail::Fd socket_;
   std::unique_ptr<redisReader, FreeReader> reader_;
 };
 
-RawClient::RawClient(std::uint16_t port, std::string password)
-    : port_{port}, password_{std::move(password)} {}
+RawClient::RawClient(std::uint16_t port, std::string password, std::chrono::seconds patience)
+    : port_{port}, password_{std::move(password)}, patience_{patience} {}
 RawClient::~RawClient() = default;
 RawClient::RawClient(RawClient&&) noexcept = default;
 RawClient& RawClient::operator=(RawClient&&) noexcept = default;
@@ -138,7 +140,7 @@ RawClient::Reply RawClient::ask(const std::vector<std::string>& arguments) {
   // Taken out while in use, so that after an exception the next call connects again.
   std::unique_ptr<Connection> connection = std::move(connection_);
   if (!connection) {
-    connection = std::make_unique<Connection>(port_);
+    connection = std::make_unique<Connection>(port_, patience_);
     if (!password_.empty()) connection->exchange({"AUTH", password_});
   }
   Reply reply = connection->exchange(arguments);

@@ -15,11 +15,12 @@ namespace redlock::testing {
 /// A plain blocking client, for tests that inspect servers or change them without the library.
 ///
 /// Connects to 127.0.0.1 on the first call and on the first call after one that threw. A call takes at most
-/// two seconds and never sends its command twice. Throws `std::runtime_error` if the server does not answer
+/// `patience` and never sends its command twice. Throws `std::runtime_error` if the server does not answer
 /// or, except from `command()`, answers with an error. Not thread safe.
 class RawClient {
  public:
-  explicit RawClient(std::uint16_t port, std::string password = {});
+  explicit RawClient(std::uint16_t port, std::string password = {},
+                     std::chrono::seconds patience = std::chrono::seconds{2});
   ~RawClient();
   RawClient(RawClient&&) noexcept;
   RawClient& operator=(RawClient&&) noexcept;
@@ -53,6 +54,7 @@ class RawClient {
 
   std::uint16_t port_;
   std::string password_;
+  std::chrono::seconds patience_;
   std::unique_ptr<Connection> connection_;
 };
 
