@@ -1,6 +1,7 @@
 #include "chaos/field/nodes.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -47,6 +48,14 @@ bool is_lasting(const std::string& key) {
          key.starts_with("redlock:f");
 }
 
+/// Throws std::runtime_error if a server refuses a command.
+void check_reply(int node, const std::string& command, const std::string& reply) {
+  if (reply.starts_with('-'))
+    throw std::runtime_error{"node " + std::to_string(node) + " refuses " + command + ": " + reply};
+}
+
+std::chrono::nanoseconds own_clock() { return std::chrono::system_clock::now().time_since_epoch(); }
+
 }  // namespace
 
 Nodes::Nodes(int count, const std::string& folder, const std::string& clock_library)
@@ -55,7 +64,8 @@ Nodes::Nodes(int count, const std::string& folder, const std::string& clock_libr
               .persist = true,
               // It reads again what it has written in the whole run.
               .start_timeout = std::chrono::minutes{2}}},
-      folder_{folder} {
+      folder_{folder},
+      sleeps_(static_cast<std::size_t>(count)) {
   for (int node = 0; node < count; ++node) clocks_.emplace_back(folder_of(node) + ".clock");
   // Once more, as the clocks are there now.
   for (int node = 0; node < count; ++node) nodes_.restart_empty(node);
@@ -89,7 +99,7 @@ void Nodes::begin_at_node(const Fault& fault) {
     case Kind::stop:
       return nodes_.pause(node);
     case Kind::node_clock:
-      return clocks_[static_cast<std::size_t>(node)].set(milliseconds{fault.amount});
+      return set_clock(node, milliseconds{fault.amount});
     case Kind::flush_scripts:
       return command(node, {"SCRIPT", "FLUSH"});
     case Kind::flush_all:
@@ -97,7 +107,7 @@ void Nodes::begin_at_node(const Fault& fault) {
     case Kind::full:
       return command(node, {"CONFIG", "SET", "maxmemory", "1"});
     case Kind::sleep:
-      return sleep(node, fault.length);
+      return begin_sleep(node, fault.length);
     case Kind::kill_clients:
       return command(node, {"CLIENT", "KILL", "TYPE", "normal"});
     case Kind::kill_listeners:
@@ -128,7 +138,9 @@ void Nodes::end_at_node(const Fault& fault) {
       keep_copy(node);
       return nodes_.resume(node);
     case Kind::node_clock:
-      return clocks_[static_cast<std::size_t>(node)].set(0ns);
+      return set_clock(node, 0ms);
+    case Kind::sleep:
+      return end_sleep(node);
     case Kind::full:
       return command(node, {"CONFIG", "SET", "maxmemory", "0"});
     case Kind::no_command:
@@ -193,20 +205,42 @@ void Nodes::end_at_link(const Fault& fault) {
 }
 
 void Nodes::command(int node, const std::vector<std::string>& words) {
-  const std::string reply = testing::RawClient{nodes_.port(node)}.command(words);
-  if (reply.starts_with('-'))
-    throw std::runtime_error{"node " + std::to_string(node) + " refuses " + words.front() + ": " + reply};
+  check_reply(node, words.front(), testing::RawClient{nodes_.port(node)}.command(words));
 }
 
-/// Nobody waits for its reply.
-void Nodes::sleep(int node, milliseconds length) {
-  sleeps_.emplace_back([port = nodes_.port(node), length] {
-    try {
-      testing::RawClient{port}.command(
-          {"DEBUG", "SLEEP", std::to_string(std::chrono::duration<double>{length}.count())});
-    } catch (const std::runtime_error&) {  // it sleeps for longer than a plain client waits
-    }
-  });
+/// The server's clock shows whether the clock library does its part.
+void Nodes::set_clock(int node, milliseconds error) {
+  clocks_[static_cast<std::size_t>(node)].set(error);
+  const std::chrono::nanoseconds before = own_clock();
+  const std::chrono::microseconds said = clock_of(node);
+  if (said < before + error - 1ms || said > own_clock() + error + 1ms)
+    throw std::runtime_error{"node " + std::to_string(node) + " has a clock that is wrong by " +
+                             std::to_string(std::chrono::round<milliseconds>(said - before).count()) +
+                             " ms instead of " + std::to_string(error.count()) + " ms"};
+}
+
+std::chrono::microseconds Nodes::clock_of(int node) const {
+  const std::string reply = testing::RawClient{nodes_.port(node)}.command({"TIME"});
+  check_reply(node, "TIME", reply);
+  long long seconds = 0;
+  long long microseconds = 0;
+  if (std::sscanf(reply.c_str(), "[%lld, %lld]", &seconds, &microseconds) != 2)
+    throw std::runtime_error{"no time: " + reply};
+  return std::chrono::seconds{seconds} + std::chrono::microseconds{microseconds};
+}
+
+/// Faults of other targets go on meanwhile, so somebody else waits for the reply.
+void Nodes::begin_sleep(int node, milliseconds length) {
+  sleeps_[static_cast<std::size_t>(node)] =
+      std::async(std::launch::async, [port = nodes_.port(node), length] {
+        const auto patience = std::chrono::ceil<std::chrono::seconds>(length) + 10s;
+        return testing::RawClient{port, "", patience}.command(
+            {"DEBUG", "SLEEP", std::to_string(std::chrono::duration<double>{length}.count())});
+      });
+}
+
+void Nodes::end_sleep(int node) {
+  check_reply(node, "DEBUG SLEEP", sleeps_[static_cast<std::size_t>(node)].get());
 }
 
 std::string Nodes::folder_of(int node) const {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "chaos/clock/clock_file.hpp"
@@ -30,9 +30,13 @@ class Nodes {
   /// The servers' own addresses.
   [[nodiscard]] std::vector<std::string> urls() const { return nodes_.urls(); }
 
-  /// Makes a fault of a node or of a link begin or end. Throws std::runtime_error if a server does not do its part.
+  /// Makes a fault of a node or of a link begin or end. Throws std::runtime_error if a server does not do its part, or if the
+  /// fault has no effect.
   void begin(const Fault&);
   void end(const Fault&);
+
+  /// The server's wall clock: the time since 1970. Throws std::runtime_error if it does not answer.
+  [[nodiscard]] std::chrono::microseconds clock_of(int node) const;
 
   /// Keeps copies of the data that all nodes have now, for those that lose it later.
   void keep_copies();
@@ -49,7 +53,9 @@ class Nodes {
   void begin_at_link(const Fault&);
   void end_at_link(const Fault&);
   void command(int node, const std::vector<std::string>& words);
-  void sleep(int node, milliseconds length);
+  void set_clock(int node, milliseconds error);
+  void begin_sleep(int node, milliseconds length);
+  void end_sleep(int node);
   void keep_copy(int node);
   void put_copy_back(int node);
   [[nodiscard]] std::string folder_of(int node) const;
@@ -59,7 +65,7 @@ class Nodes {
   const std::string folder_;
   std::vector<ClockFile> clocks_;
   std::vector<std::unique_ptr<testing::Proxy>> proxies_;  // by link
-  std::vector<std::jthread> sleeps_;
+  std::vector<std::future<std::string>> sleeps_;          // by node: the reply to the last DEBUG SLEEP
 };
 
 }  // namespace redlock::chaos

@@ -1,6 +1,7 @@
 #include "chaos/field/packets.hpp"
 
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -11,6 +12,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "testing/fd.hpp"
+#include "testing/loopback_port.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::chaos {
@@ -54,6 +57,13 @@ std::string enter_own_network() {
   return is_ready ? "" : "nft is refused";
 }
 
+bool is_answered(std::uint16_t port) {
+  const testing::detail::Fd connection = testing::detail::connect_to_loopback(port);
+  if (!connection) return true;
+  pollfd answer{connection.get(), POLLOUT, 0};
+  return ::poll(&answer, 1, 50) != 0;
+}
+
 void drop_packets(std::uint16_t port, Direction direction, bool on) {
   const auto change = [&](const std::string& set) {
     return std::string{on ? "add" : "delete"}.append(" element inet chaos ").append(set).append(" { ") +
@@ -63,6 +73,8 @@ void drop_packets(std::uint16_t port, Direction direction, bool on) {
   if (direction != Direction::to_client) commands += change("to_server");
   if (direction != Direction::to_server) commands += change("to_client");
   if (!filter(commands)) throw std::runtime_error{"nft refuses: " + commands};
+  if (on && is_answered(port))
+    throw std::runtime_error{"nft drops no packets of port " + std::to_string(port) + " after: " + commands};
 }
 
 }  // namespace redlock::chaos

@@ -13,8 +13,12 @@ namespace redlock::chaos {
 /// empty string.
 [[nodiscard]] std::string enter_own_network();
 
+/// Whether the kernel answers a new connection to this port within 50 ms, be it to refuse it. It needs nothing of the program at
+/// the port.
+[[nodiscard]] bool is_answered(std::uint16_t port);
+
 /// From now on, or no longer, drops the packets between clients and this port, without a word to either. Precondition: this
-/// network is our own. Throws std::runtime_error if nftables refuses.
+/// network is our own. Throws std::runtime_error if nftables refuses, or if the port is answered all the same.
 void drop_packets(std::uint16_t port, testing::Direction, bool on);
 
 }  // namespace redlock::chaos
