@@ -24,23 +24,22 @@ struct Arguments {
   int seconds = 60;
 };
 
-/// Removed at the end, unless somebody should read what is in it.
 std::string make_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "redlock-chaos-XXXXXX").string();
   if (!::mkdtemp(name.data())) throw std::runtime_error{"no temporary folder"};
   return name;
 }
 
+/// Says what came of the run. Returns the exit code.
 int conclude(const Arguments& arguments, const Outcome& outcome) {
   std::cout << summary(arguments.run, outcome);
   if (!arguments.report.empty()) write_page(arguments.report, arguments.run, outcome);
   const auto& violation = outcome.verdict.violation;
   const bool is_search = !arguments.run.mutant.empty();
   if (violation && !is_search && !arguments.run.is_control) {
-    std::cout << around_violation(outcome) << "The logs are in " << arguments.run.folder << '\n';
+    std::cout << around_violation(outcome);
     return 1;
   }
-  std::filesystem::remove_all(arguments.run.folder);
   if (is_search && violation)
     std::cout << "found: " << around_violation(outcome).substr(0, around_violation(outcome).find('\n'))
               << '\n';
@@ -55,6 +54,21 @@ int conclude(const Arguments& arguments, const Outcome& outcome) {
   const bool lost = outcome.verdict.figures.writes_lost_unfenced > 0;
   std::cout << (lost ? "The control lost writes, as it should.\n" : "The control lost no write.\n");
   return lost ? 0 : 1;
+}
+
+/// Removes the folder of the run at the end, unless somebody should read what is in it. Returns the exit code.
+int run_and_conclude(const Arguments& arguments) {
+  int code = 1;
+  try {
+    code = conclude(arguments, redlock::chaos::run(arguments.run));
+  } catch (const std::exception& error) {
+    std::cerr << "redlock-chaos: " << error.what() << '\n';
+  }
+  if (code == 0)
+    std::filesystem::remove_all(arguments.run.folder);
+  else
+    std::cout << "The logs are in " << arguments.run.folder << '\n';
+  return code;
 }
 
 }  // namespace
@@ -106,7 +120,7 @@ int main(int argc, char** argv) try {
     run.loses_packets = refusal.empty();
   }
   run.folder = make_folder();
-  return conclude(arguments, redlock::chaos::run(run));
+  return run_and_conclude(arguments);
 } catch (const std::exception& error) {
   std::cerr << "redlock-chaos: " << error.what() << '\n';
   return 1;
