@@ -93,7 +93,7 @@ TEST_CASE("clients_that_last_are_stopped_and_never_killed") {
 
 TEST_CASE("long_plans_have_faults_of_every_kind_and_those_of_one_target_do_not_overlap") {
   std::set<Kind> kinds;
-  for (const std::uint64_t seed : {1, 2}) {
+  for (const std::uint64_t seed : {1U, 2U}) {
     Shape lossy = shape(seed, Profile::beyond);
     lossy.loses_packets = true;
     std::map<std::pair<Place, int>, std::chrono::milliseconds> ends;
