@@ -14,7 +14,7 @@
 namespace redlock::inline v1::detail {
 
 /// Returns `name="value"`, escaped. Bytes that are not UTF-8 become U+FFFD, because a single one would make the
-/// whole text invalid, and so do those of characters that control a terminal.
+/// whole text invalid, and so do those of characters that control a terminal or are not shown.
 [[nodiscard]] std::string label(std::string_view name, std::string_view value);
 
 /// One metric: its values by labels. Make the labels with `label` and join them with commas.

@@ -25,10 +25,12 @@ struct Attack {
 };
 
 /// What terminals obey, and what makes a text look like another one: CSI and OSC of C0, C1 as a byte, in UTF-8 and in
-/// UTF-8 that is longer than necessary, DEL, separators of lines, overrides of the direction, a half of a surrogate pair.
+/// UTF-8 that is longer than necessary, DEL, separators of lines, overrides of the direction, a half of a surrogate pair,
+/// and characters that are not shown: of no width, a soft hyphen, a filler, a tag, a variation selector, a noncharacter.
 inline const std::string escapes =
     "\x1b[2J\x1b]0;x\x07\x9b\x33\xc2\x9b\x33\xe0\x82\x9b\x33\x7f\b\xc2\x85\xe2\x80\xa8\xe2\x80\xa9"
-    "\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xed\xa0\x80\xf5\x80\x80\x80";
+    "\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xed\xa0\x80\xf5\x80\x80\x80"
+    "\xe2\x80\x8b\xef\xbb\xbf\xc2\xad\xe3\x85\xa4\xf3\xa0\x81\x81\xef\xb8\x8f\xef\xbf\xbf";
 
 namespace attack {
 

@@ -114,10 +114,12 @@ struct BesetCalls {
   Calls calls;
 };
 
-/// Whether the text has the escapes as the command writes them: CSI of C0 and of C1, and an override of the direction.
+/// Whether the text has the escapes as the command writes them: CSI of C0 and of C1, an override of the direction, and
+/// a space of no width.
 void check_escaped(const std::string& text, bool is_json) {
-  for (const char* const part : is_json ? std::array{"\\u001b[2J", "\\u009b3", "\\u202e"}
-                                        : std::array{"\\x1b[2J", "\\xc2\\x9b3", "\\xe2\\x80\\xae"})
+  for (const char* const part :
+       is_json ? std::array{"\\u001b[2J", "\\u009b3", "\\u202e", "\\u200b"}
+               : std::array{"\\x1b[2J", "\\xc2\\x9b3", "\\xe2\\x80\\xae", "\\xe2\\x80\\x8b"})
     CHECK_THAT(text, contains(part));
 }
 

@@ -10,14 +10,45 @@
 
 namespace redlock::inline v1::core {
 
-/// Whether this character is shown as itself. Characters of C1 (U+0080 to U+009F) control a terminal. Line and paragraph
-/// separators may break a line, and bidirectional controls show a text in another order than it has.
+struct CharacterRange {
+  char32_t first;
+  char32_t last;
+};
+inline constexpr CharacterRange escaped_characters[] = {
+    // C0, DEL and C1 control a terminal. Separators of lines and paragraphs may break a line.
+    {0x0, 0x1f},
+    {0x7f, 0x9f},
+    {0x2028, 0x2029},
+    // Bidirectional controls show a text in another order than it has. They, and all others that are not shown, such as the
+    // zero-width space, are Default_Ignorable_Code_Point in Unicode.
+    {0xad, 0xad},
+    {0x34f, 0x34f},
+    {0x61c, 0x61c},
+    {0x115f, 0x1160},
+    {0x17b4, 0x17b5},
+    {0x180b, 0x180f},
+    {0x200b, 0x200f},
+    {0x202a, 0x202e},
+    {0x2060, 0x206f},
+    {0x3164, 0x3164},
+    {0xfe00, 0xfe0f},
+    {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},
+    {0xfff0, 0xfff8},
+    {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+    // Nor are interlinear annotations and noncharacters; the last two of each plane are noncharacters as well.
+    {0xfff9, 0xfffb},
+    {0xfdd0, 0xfdef},
+};
+
+/// Whether this character is shown as itself. If it is not, two texts may look alike, or do what their reader does not see.
 [[nodiscard]] constexpr bool is_plain(char32_t character) noexcept {
-  const auto is_within = [character](char32_t first, char32_t last) {
-    return character >= first && character <= last;
-  };
-  return !is_within(0, 0x1f) && !is_within(0x7f, 0x9f) && character != 0x61c && !is_within(0x200e, 0x200f) &&
-         !is_within(0x2028, 0x202e) && !is_within(0x2066, 0x206f);
+  return (character & 0xfffeU) != 0xfffe &&
+         std::ranges::none_of(escaped_characters, [=](CharacterRange range) {
+           return character >= range.first && character <= range.last;
+         });
 }
 
 /// Returns how many bytes the first character has in UTF-8; zero if it is none, or not a plain one. Bytes that encode a
