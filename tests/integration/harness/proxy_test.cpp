@@ -250,6 +250,7 @@ TEST_CASE("bytes_that_trickle_arrive_one_after_the_other") {
   path.proxy.trickle(0ms, Direction::to_client);
   wire.send("PING");
   REQUIRE(wire.receive(7) == kPong);
+  REQUIRE(path.proxy.counters().trickled_bytes == 7);
 }
 
 TEST_CASE("a_flood_follows_the_answers_to_clients_that_have_sent_the_word") {
@@ -257,11 +258,13 @@ TEST_CASE("a_flood_follows_the_answers_to_clients_that_have_sent_the_word") {
   Wire concerned{path.proxy.port()};
   Wire other{path.proxy.port()};
   path.proxy.flood("+x\r\n", "INFO");
+  REQUIRE(path.proxy.counters().flood_bytes == 0);
   concerned.send("INFO no-such-section");
   const std::string answer = "$0\r\n\r\n";
   REQUIRE(concerned.receive(answer.size() + 8) == answer + "+x\r\n+x\r\n");
   // The proxy sends as much as it can.
   REQUIRE(eventually([&] { return path.proxy.counters().bytes_to_client > 500'000; }));
+  REQUIRE(path.proxy.counters().flood_bytes > 500'000 - answer.size());
   other.send("PING");
   REQUIRE(other.receive(7) == kPong);
 }
@@ -282,8 +285,13 @@ TEST_CASE("a_proxy_rewrites_each_reply_to_a_command_and_each_message") {
   path.server.command({"PUBLISH", "news", "x"});
   CHECK(wire.receive(13) == "+message 34\r\n");
 
+  CHECK(path.proxy.counters().changed_replies == 5);
+
   path.proxy.rewrite({});
   CHECK(client.command({"ECHO", "key"}) == "key");
+  path.proxy.rewrite([](const std::vector<std::string>&, std::string reply) { return reply; });
+  CHECK(client.command({"ECHO", "key"}) == "key");
+  CHECK(path.proxy.counters().changed_replies == 5);
 }
 
 TEST_CASE("threads_may_change_the_network_while_it_is_used") {

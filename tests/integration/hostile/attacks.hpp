@@ -1,11 +1,13 @@
 // What a hostile node may do to the replies of a Redis server.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <string>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "support/network/proxy.hpp"
 
 namespace redlock::testing {
@@ -23,6 +26,12 @@ struct Attack {
   std::string name;
   std::function<void(Proxy&)> begin;
 };
+
+/// Whether an attack took effect: the proxy has changed replies, sent a flood, or made pauses between bytes.
+inline bool was_hostile(const Proxy& proxy) {
+  const ProxyCounters counters = proxy.counters();
+  return counters.changed_replies + counters.flood_bytes + counters.trickled_bytes > 0;
+}
 
 /// What terminals obey, and what makes a text look like another one: CSI and OSC of C0, C1 as a byte, in UTF-8 and in
 /// UTF-8 that is longer than necessary, DEL, separators of lines, overrides of the direction, a half of a surrogate pair,
@@ -56,7 +65,13 @@ inline bool calls(const Command& command, std::string_view source, std::string_v
 inline bool calls(const Command& command, const core::Script& script) {
   return calls(command, script.source, script.sha1);
 }
+inline bool calls_one(const Command& command, std::initializer_list<core::Script> scripts) {
+  return std::ranges::any_of(scripts, [&](const core::Script& script) { return calls(command, script); });
+}
 inline bool calls_any(const Command& command) { return names(command, "EVAL") || names(command, "EVALSHA"); }
+inline bool is_grant(const Command& command) {
+  return calls_one(command, {core::grant_script, core::shared_grant_script});
+}
 
 inline std::function<void(Proxy&)> replies(ReplyRewriting rewriting) {
   return [rewriting = std::move(rewriting)](Proxy& proxy) { proxy.rewrite(rewriting); };
@@ -158,24 +173,34 @@ inline std::vector<std::string> error_answers() {
     all.push_back(std::string{"-"} + code + " x\r\n");
   return all;
 }
-inline std::string yes_to(const Command& command, std::string reply) {
-  return calls(command, core::grant_script) || calls(command, core::confirm_script) ||
-                 calls(command, core::release_script) || calls(command, core::extend_script) ||
-                 calls(command, core::put_back_script)
-             ? integer(1)
-             : std::move(reply);
+/// What the script of the line replies: this member's rank, and for how many ms one before it counts as alive.
+inline std::string place_in_line(std::int64_t rank, std::int64_t left) {
+  return array({integer(rank), integer(rank + 1), integer(left), integer(1), bulk("a line")});
 }
-/// As if somebody else had every lock. `holder`: in the form of an owner value, or any text.
+inline std::string yes_to(const Command& command, std::string reply) {
+  if (is_grant(command) ||
+      calls_one(command, {core::confirm_script, core::release_script, core::extend_script,
+                          core::put_back_script, core::swap_script, core::shared_release_script,
+                          core::shared_extend_script, core::shared_put_back_script}))
+    return integer(1);
+  if (calls(command, core::set_script) || names(command, "SET")) return "+OK\r\n";
+  return calls(command, core::line_script) ? place_in_line(0, -1) : std::move(reply);
+}
+/// As if somebody else had every lock, and stood first in every line. `holder`: in the form of an owner value, or any text.
+inline std::string no_to(const Command& command, std::string reply, const std::string& holder) {
+  if (is_grant(command) || calls(command, core::swap_script)) return array({bulk(holder), integer(60'000)});
+  if (calls(command, core::set_script) || names(command, "SET")) return "$-1\r\n";
+  if (calls_one(command, {core::extend_script, core::shared_extend_script})) return integer(-1);
+  if (calls_one(command, {core::confirm_script, core::release_script, core::put_back_script,
+                          core::shared_release_script, core::shared_put_back_script}))
+    return integer(0);
+  if (calls(command, core::line_script)) return place_in_line(1, 60'000);
+  if (names(command, "GETRANGE")) return bulk(holder);
+  return names(command, "PTTL") ? integer(60'000) : std::move(reply);
+}
 inline std::function<void(Proxy&)> held_by(const std::string& holder) {
   return replies([holder](const Command& command, std::string reply) {
-    if (calls(command, core::grant_script) || calls(command, core::swap_script))
-      return array({bulk(holder), integer(60'000)});
-    if (calls(command, core::set_script) || names(command, "SET")) return std::string{"$-1\r\n"};
-    if (calls(command, core::extend_script)) return integer(-1);
-    if (calls(command, core::release_script) || calls(command, core::confirm_script)) return integer(0);
-    if (names(command, "GETRANGE")) return bulk(holder);
-    if (names(command, "PTTL")) return integer(60'000);
-    return reply;
+    return no_to(command, std::move(reply), holder);
   });
 }
 /// Each string in a reply becomes `text`.
@@ -202,7 +227,6 @@ inline std::vector<Attack> all_attacks(const std::string& other_run_id) {
   const std::string digits(40, '0');
   std::string nested;
   for (int level = 0; level < 2000; ++level) nested += "*1\r\n";
-  const auto is_grant = [](const Command& command) { return calls(command, core::grant_script); };
   const auto is_digest = [](const Command& command) { return names(command, "SCRIPT"); };
   return {
       {"garbage",

@@ -53,6 +53,7 @@ struct BesetClient {
     attack.begin(proxy);
     proxy.cut();
   }
+  [[nodiscard]] bool has_suffered() const { return was_hostile(proxy); }
   [[nodiscard]] std::vector<Endpoint> endpoints_of(FiveNodes& five) const {
     std::vector<Endpoint> all = endpoints(five.nodes);
     all.front() = Endpoint{proxy.url()};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "integration/hostile/beset_client.hpp"
+#include "integration/support/loss_recorder.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -126,6 +127,12 @@ TEST_CASE("beside_a_hostile_node_every_attempt_succeeds_at_half_the_speed_or_mor
     const std::size_t resident = resident_kib();
     {
       BesetClient client{five};
+      // Because of this lease the client listens, as some attacks have to do with that.
+      LossRecorder losses;
+      const redlock::Lease watched =
+          client.locks.lock("watched", {.ttl = std::chrono::seconds{60}, .on_lost = losses.callback()})
+              .value();
+      REQUIRE(eventually([&] { return client.locks.listens(0); }));
       Comparison compared{five, client.locks, {five.honest, "honest"}, {client.locks, "beset"}};
       attack.begin(client.proxy);  // on connections that have worked
       compared.run_slices(8);
@@ -133,6 +140,8 @@ TEST_CASE("beside_a_hostile_node_every_attempt_succeeds_at_half_the_speed_or_mor
       compared.run_slices(8);
       CHECK(compared.honest.all_succeed());
       CHECK(compared.beset.all_succeed());
+      CHECK(eventually([&] { return client.has_suffered(); }));
+      CHECK(losses.losses().empty());
       CHECK(compared.beset.median() <= 2 * compared.honest.upper_quartile());
       CHECK(compared.beset.total() <= 2 * compared.honest.total() + 2 * FiveNodes::node_timeout);
       honest_total += compared.honest.total();

@@ -16,6 +16,7 @@
 #include "integration/support/loss_recorder.hpp"
 #include "redlock/core/line/gates.hpp"
 #include "redlock/core/line/line_messages.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 #include "redlock/redlock.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -45,12 +46,40 @@ void check_held(LockClient& locks, const Lease& lease) {
   if (holder) CHECK(holder->owner_value == lease.owner_value());
 }
 
+/// The node becomes hostile. The client calls for its own lock until the attack has taken effect. Some attacks do so only on
+/// connections that listen, so the client has to listen because of this lease.
+void suffer(BesetClient& client, const Attack& attack, const Lease& lease) {
+  client.suffer(attack);
+  REQUIRE(eventually([&] {
+    check_held(client.locks, lease);
+    return client.has_suffered();
+  }));
+}
+
 bool stands_in_line(FiveNodes& five, const std::string& resource) {
   const std::string order = redlock::core::LineKeys{resource}.order;
   return std::ranges::any_of(five.servers, [&](RawClient& server) {
     return server.command({"EXISTS", order}) == "1";
   });
 }
+
+/// A call that waits for a lock. Its client waits only a short time for each reply.
+struct CallInLine {
+  explicit CallInLine(FiveNodes& five)
+      : client{
+            five,
+            {.connect_timeout = 20s, .node_timeout = 200ms, .on_warning = [this](std::string_view warning) {
+               if (warning.find("poll instead") != warning.npos) polls = true;
+             }}} {}
+  void wait_for(const std::string& resource) {
+    result =
+        std::async(std::launch::async, [this, resource] { return client.locks.try_lock_for(resource, 20s); });
+  }
+
+  std::atomic<bool> polls{false};
+  BesetClient client;
+  std::future<LockResult> result;
+};
 
 /// Another lock at each call, whose line is ordered by node 0 if that node is asked. `number`: of the last one.
 std::string next_lock_of_gate(FiveNodes& five, int& number) {
@@ -65,6 +94,15 @@ std::string next_lock_of_gate(FiveNodes& five, int& number) {
 
 }  // namespace
 
+TEST_CASE("a_node_that_says_yes_or_no_to_everything_says_it_to_every_script") {
+  for (const redlock::core::Script* const script : redlock::core::all_scripts) {
+    CAPTURE(script->source);
+    const attack::Command command{"EVALSHA", std::string{script->sha1}};
+    CHECK(attack::yes_to(command, "truth") != "truth");
+    CHECK(attack::no_to(command, "truth", "holder") != "truth");
+  }
+}
+
 TEST_CASE("a_hostile_node_ends_no_lease_and_gives_no_lock_to_two") {
   FiveNodes five;
   for (const Attack& attack : five.attacks()) {
@@ -73,7 +111,7 @@ TEST_CASE("a_hostile_node_ends_no_lease_and_gives_no_lock_to_two") {
     LossRecorder losses;
     Lease lease = client.locks.lock("truth", {.ttl = 60s, .on_lost = losses.callback()}).value();
     REQUIRE(eventually([&] { return five.honest_copies("truth") == 4 && client.locks.listens(1); }));
-    client.suffer(attack);
+    suffer(client, attack, lease);
 
     check_held(five.honest, lease);
     check_held(client.locks, lease);
@@ -108,7 +146,9 @@ TEST_CASE("a_hostile_node_spoils_no_renewal") {
     all.push_back({std::move(client), std::move(losses), std::move(lease), {}});
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].client->suffer(attacks[i]);
+    // A node that says yes to an extension lies.
+    REQUIRE(five.servers[0].command({"SET", attacks[i].name, "another"}) == "OK");
+    suffer(*all[i].client, attacks[i], all[i].lease);
     all[i].deadline = all[i].lease.deadline();
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -130,7 +170,9 @@ TEST_CASE("a_hostile_node_spoils_neither_adoptions_nor_shared_locks_nor_tokens")
     Lease left = five.honest.lock("adopted", {.ttl = 60s}).value();
     REQUIRE(eventually([&] { return five.honest_copies("adopted") == 4; }));
     const Handover handover = left.orphan().value();
-    client.suffer(attack);
+    LossRecorder losses;
+    const Lease watched = client.locks.lock(attack.name, {.ttl = 60s, .on_lost = losses.callback()}).value();
+    suffer(client, attack, watched);
 
     Lease adopted = client.locks.adopt(handover, {.ttl = 60s}).value();
     CHECK(adopted.fencing_token() > handover.token);
@@ -155,28 +197,39 @@ TEST_CASE("a_hostile_node_spoils_neither_adoptions_nor_shared_locks_nor_tokens")
   }
 }
 
+// Some attacks happen only on connections that have worked, and others only in the handshakes of new ones. Where the node says
+// that others come first, the call waits for as long as a flag lives, so the results are awaited after all calls have begun.
 TEST_CASE("a_call_in_line_gets_the_lock_whatever_the_node_says_that_orders_the_line") {
   FiveNodes five;
   int number = 0;
-  for (const Attack& attack : five.attacks()) {
-    INFO("attack: " << attack.name);
-    const std::string resource = next_lock_of_gate(five, number);
-    std::atomic<bool> polls{false};
-    const auto note = [&](std::string_view warning) {
-      if (warning.find("poll instead") != warning.npos) polls = true;
-    };
-    BesetClient client{five, {.connect_timeout = 20s, .node_timeout = 200ms, .on_warning = note}};
-    Lease held = five.honest.lock(resource).value();
-    REQUIRE(eventually([&] { return five.honest_copies(resource) == 4; }));
-    attack.begin(client.proxy);
-    auto waiting = std::async(std::launch::async, [&] { return client.locks.try_lock_for(resource, 20s); });
-    // The hostile node executes commands, whatever it replies. If it says that the client has no rights, the call polls.
-    REQUIRE(eventually([&] { return stands_in_line(five, resource) || polls; }));
-    CHECK(held.release() == Release::released);
-    LockResult result = waiting.get();
-    CAPTURE(result.message());
-    CHECK(result);
-    if (result) CHECK(result->release() == Release::released);
+  std::vector<std::unique_ptr<CallInLine>> on_old_connections;
+  std::vector<std::unique_ptr<CallInLine>> on_new_connections;
+  for (auto* const calls : {&on_old_connections, &on_new_connections})
+    for (const Attack& attack : five.attacks()) {
+      INFO("attack: " << attack.name << (calls == &on_old_connections ? "" : ", on new connections"));
+      const std::string resource = next_lock_of_gate(five, number);
+      CallInLine& call = *calls->emplace_back(std::make_unique<CallInLine>(five));
+      Lease held = five.honest.lock(resource).value();
+      REQUIRE(eventually([&] { return five.honest_copies(resource) == 4; }));
+      attack.begin(call.client.proxy);
+      if (calls == &on_new_connections) call.client.proxy.cut();
+      call.wait_for(resource);
+      // The hostile node executes commands, whatever it replies. If it says that the client has no rights, the call polls.
+      REQUIRE(eventually([&] { return stands_in_line(five, resource) || call.polls; }));
+      CHECK(held.release() == Release::released);
+    }
+  const std::vector<Attack> attacks = five.attacks();
+  for (std::size_t i = 0; i < attacks.size(); ++i) {
+    INFO("attack: " << attacks[i].name);
+    CHECK(eventually([&] {
+      return on_old_connections[i]->client.has_suffered() || on_new_connections[i]->client.has_suffered();
+    }));
+    for (CallInLine* const call : {on_old_connections[i].get(), on_new_connections[i].get()}) {
+      LockResult result = call->result.get();
+      CAPTURE(result.message());
+      CHECK(result);
+      if (result) CHECK(result->release() == Release::released);
+    }
   }
 }
 

@@ -137,6 +137,7 @@ class Proxy::Loop {
   Lane to_client;
   std::uint64_t accepted = 0;
   std::optional<ReplyRewriting> rewriting;  // none before the first call for one
+  std::uint64_t changed_replies = 0;
   std::list<Link> links;
   void listen(bool on) { listener_ = on ? port_.listen() : Fd{}; }
 
@@ -288,7 +289,16 @@ void Proxy::replace(std::string from, std::string to) {
 }
 
 void Proxy::rewrite(ReplyRewriting rewriting) {
-  loop_->perform([&](Loop& loop) { loop.rewriting = std::move(rewriting); });
+  loop_->perform([&](Loop& loop) {
+    loop.rewriting.emplace();
+    if (!rewriting) return;
+    loop.rewriting = [rewriting = std::move(rewriting), &loop](const std::vector<std::string>& command,
+                                                               const std::string& reply) {
+      std::string rewritten = rewriting(command, reply);
+      if (rewritten != reply) ++loop.changed_replies;
+      return rewritten;
+    };
+  });
 }
 
 void Proxy::cut(Cut how) {
@@ -307,7 +317,13 @@ void Proxy::half_close(Direction direction) {
 ProxyCounters Proxy::counters() const {
   ProxyCounters result;
   loop_->perform([&](Loop& loop) {
-    result = {loop.accepted, loop.links.size(), loop.to_server.bytes, loop.to_client.bytes};
+    result = {loop.accepted,
+              loop.links.size(),
+              loop.to_server.bytes,
+              loop.to_client.bytes,
+              loop.changed_replies,
+              loop.to_client.flood_bytes,
+              loop.to_server.trickled_bytes + loop.to_client.trickled_bytes};
   });
   return result;
 }

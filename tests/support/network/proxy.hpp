@@ -20,6 +20,9 @@ struct ProxyCounters {
   std::uint64_t open = 0;             ///< Accepted and not yet ended.
   std::uint64_t bytes_to_server = 0;  ///< Forwarded, without those that still wait.
   std::uint64_t bytes_to_client = 0;  ///< Also those of a flood.
+  std::uint64_t changed_replies = 0;  ///< What the function of `rewrite` returned was not the server's reply.
+  std::uint64_t flood_bytes = 0;      ///< Of floods, also those that wait.
+  std::uint64_t trickled_bytes = 0;   ///< After which a pause was made.
 };
 
 /// Forwards TCP connections to a port of 127.0.0.1 and can delay, stall and break them:

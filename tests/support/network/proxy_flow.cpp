@@ -76,6 +76,7 @@ bool Flow::may_flood() const noexcept {
 void Flow::flood(ProxyClock::time_point now) {
   std::string bytes;
   while (bytes.size() < kFlood) bytes += lane_.flood;
+  lane_.flood_bytes += bytes.size();
   push(Kind::bytes, std::move(bytes), now);
 }
 
@@ -114,7 +115,10 @@ Flow::Progress Flow::send(Piece& piece) {
     piece.sent += static_cast<std::size_t>(size);
     lane_.bytes += static_cast<std::uint64_t>(size);
     has_sent_ = true;
-    if (lane_.pause.count() > 0) next_byte_ = ProxyClock::now() + lane_.pause;
+    if (lane_.pause.count() > 0) {
+      next_byte_ = ProxyClock::now() + lane_.pause;
+      ++lane_.trickled_bytes;
+    }
     return Progress::going_on;
   }
   blocked_ = would_block(errno);

@@ -31,6 +31,8 @@ struct Lane {
   std::chrono::nanoseconds pause{0};  ///< After each byte, which then travels alone; 0: none.
 
   std::uint64_t bytes = 0;
+  std::uint64_t flood_bytes = 0;
+  std::uint64_t trickled_bytes = 0;
   std::array<std::uint64_t, 10'001>
       delays{};  ///< Number of forwarded pieces by delay in ms; the last entry counts all longer delays.
 
