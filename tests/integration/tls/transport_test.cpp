@@ -243,6 +243,20 @@ TEST_CASE("a_server_is_told_the_host_name_that_is_expected_and_no_address") {
   conversation.talk();
 }
 
+TEST_CASE("an_ipv6_address_is_verified") {
+  const Setting setting;
+  const Endpoint local{"rediss://[::1]"};
+  for (const int version : versions) {
+    const auto client = TlsContext::make(setting.options);
+    const OwnServer right{setting.authority.issue("right", {.names = "IP:::1"}), version};
+    Conversation{right, *client, local}.talk();
+    const OwnServer wrong{setting.authority.issue("wrong", {.names = "IP:::2"}), version};
+    const Conversation refused{wrong, *client, Endpoint{"rediss://[::1]:2"}};
+    CHECK(refused.state == Transport::Handshake::failed);
+    CHECK(refused.client->trouble().message == "certificate is for ::2, not ::1");
+  }
+}
+
 TEST_CASE("a_host_that_is_too_long_to_be_told_is_not_told") {
   const Setting setting;
   const OwnServer server{setting.certificate, TLS1_3_VERSION};
