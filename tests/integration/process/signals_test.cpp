@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/process/signal_handler.hpp"
 #include "integration/support/observers.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -26,36 +27,6 @@ using namespace redlock::testing;
 namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
-
-std::atomic<int> handled{0};
-std::atomic<int> handled_elsewhere{0};  // signals handled on threads that are not the program's
-thread_local volatile std::sig_atomic_t is_of_the_program = 0;
-
-void note(int) {
-  ++handled;
-  handled_elsewhere += is_of_the_program ? 0 : 1;
-}
-
-/// Installs a handler without SA_RESTART until the destructor, so that the signal makes running system calls fail
-/// with EINTR.
-class Handler {
- public:
-  explicit Handler(int signal) : signal_{signal} {
-    is_of_the_program = 1;
-    handled = 0;
-    handled_elsewhere = 0;
-    struct sigaction action {};
-    action.sa_handler = note;
-    ::sigaction(signal_, &action, &before_);
-  }
-  Handler(const Handler&) = delete;
-  Handler& operator=(const Handler&) = delete;
-  ~Handler() { ::sigaction(signal_, &before_, nullptr); }
-
- private:
-  int signal_;
-  struct sigaction before_ {};
-};
 
 /// Sends SIGALRM to the process a thousand times a second. Any thread that does not block it may get it.
 class SignalSource {
@@ -170,22 +141,7 @@ TEST_CASE("the_background_thread_handles_no_signals_but_those_of_a_crash_or_a_pr
 
 TEST_CASE("connections_closed_by_servers_raise_no_sigpipe") {
   LocalNodes nodes{3};
-  Proxy proxy{nodes.port(0)};
-  const Handler handler{SIGPIPE};
-  std::atomic<int> granted{0};
-  for (int round = 0; round < 60; ++round) {
-    InspectableLock locks{{proxy.url(), nodes.url(1), nodes.url(2)}, {.node_timeout = 10s}};
-    REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
-    REQUIRE(eventually([&] { return locks.ready(0); }));
-    std::vector<std::jthread> callers;
-    for (int caller = 0; caller < 3; ++caller)
-      callers.emplace_back([&, name = "resource " + std::to_string(caller)] {
-        for (int cycle = 0; cycle < 20; ++cycle) granted += is_granted(locks.try_lock(name, lasting)) ? 1 : 0;
-      });
-    proxy.cut(round % 2 == 0 ? Cut::reset : Cut::close);
-  }
-  CHECK(granted == 60 * 3 * 20);
-  CHECK(handled == 0);
+  check_no_sigpipe(nodes, {});
 }
 
 TEST_CASE("the_signals_of_a_crash_in_a_callback_reach_the_handler_of_the_program") {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/process/signal_handler.hpp"
 #include "integration/support/fake_server.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/refusal.hpp"
@@ -297,4 +298,9 @@ TEST_CASE("commands_that_do_not_fit_into_the_socket_arrive_over_tls") {
   CHECK(node.is_free(std::string(4096, 'x')));
   CHECK(locks.lock("r").value().release() == Release::released);
   CHECK(node.proxy.counters().connections == connections);  // it is the same one
+}
+
+TEST_CASE("tls_connections_closed_by_servers_raise_no_sigpipe") {
+  LocalNodes nodes{3, {.tls = true}};
+  check_no_sigpipe(nodes, nodes.tls_options());
 }
