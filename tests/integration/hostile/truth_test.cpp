@@ -146,6 +146,7 @@ TEST_CASE("a_hostile_node_spoils_no_renewal") {
     all.push_back({std::move(client), std::move(losses), std::move(lease), {}});
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
+    INFO("attack: " << attacks[i].name);
     // A node that says yes to an extension lies.
     REQUIRE(five.servers[0].command({"SET", attacks[i].name, "another"}) == "OK");
     suffer(*all[i].client, attacks[i], all[i].lease);
