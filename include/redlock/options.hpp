@@ -159,10 +159,11 @@ struct LockOptions {
   Duration ttl = std::chrono::seconds{30};
 
   /// For how long nobody gets the lock after this lease was lost: at the deadline, or because its process died. After a shared
-  /// lease, only readers get it. Until then, others see the former holder, and its sequencer is valid. Gives a holder that does not know of its loss yet, and what it has under way, time to end. A release in time frees the lock at
-  /// once. So does a deletion of its keys by people, or a node that forgets them, so this replaces no fencing token. The
-  /// nodes keep the key for the ttl and the delay, which together are at most the nodes' `max_ttl`. 0 to 365 days, rounded up
-  /// to whole milliseconds. Default: 0.
+  /// lease, no writer does. Until then, others see the former holder, and its sequencer is valid. Gives a holder that does not
+  /// know of its loss yet, and what it has under way, time to end. A release in time frees the lock at once. So does a
+  /// deletion of its keys by people, or a node that forgets them, so this replaces no fencing token. The nodes keep the key
+  /// for the ttl and the delay, which together are at most the nodes' `max_ttl`. 0 to 365 days, rounded up to whole
+  /// milliseconds. Default: 0.
   ///
   /// Source: Burrows, The Chubby lock service, 2006, section 2.4.
   Duration lock_delay = Duration{};
@@ -178,10 +179,10 @@ struct LockOptions {
   /// Makes the resource a semaphore with so many seats: the call takes any free one, and `Lease::resource` names it. The seats
   /// of `gpu` are the locks `gpu#0`, `gpu#1` and so on, so at most that many leases are valid at any time, and every minority of
   /// the nodes may be gone. A lock of the resource itself is another lock; one of `gpu#0` has that seat, and `gpu#` is not to
-  /// be locked, because it names the line. Clients with different numbers share the low seats. A call that finds a seat taken asks which ones are free and tries up to twelve of them; then
-  /// it fails with `held`, although another one may just have become free. A token orders the holders of one seat only, so
-  /// what it protects has to belong to the seat. An adoption takes over the seat that the handover names. 1 to 1000. Default:
-  /// none, the resource is a lock.
+  /// be locked, because it names the line. Clients with different numbers share the low seats. A call that finds a seat taken
+  /// asks which ones are free and tries up to twelve of them; then it fails with `held`, although another one may just have
+  /// become free. A token orders the holders of one seat only, so what it protects has to belong to the seat. An adoption
+  /// takes over the seat that the handover names. 1 to 1000. Default: none, the resource is a lock.
   std::optional<std::size_t> seats = std::nullopt;
 
   /// Makes the call one for a reader: any number of readers hold the lock at a time, but no reader and an exclusive holder, the

@@ -59,7 +59,7 @@ REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, Errc);
 /// The result of a release. None of them is an error.
 enum class Release : std::uint8_t {
   released,  ///< The lease was valid; a majority has deleted its value, or keeps the lock as `at_least` says.
-  already_lost,  ///< Nothing to release: the lease was lost (`loss()` says why, if not only the release found out), orphaned
+  already_lost,  ///< Nothing to release: the lease was lost (`loss()` says why, unless only the release found out), orphaned
                  ///< or empty.
   unknown,  ///< Too few nodes answered to know. Copies that were not deleted expire.
 };
@@ -134,8 +134,8 @@ enum class NodeStatus : std::uint8_t {
   bad_counter,
   same_node,    ///< The same server as another endpoint in the list. *Misconfigured.*
   quarantined,  ///< The node lost its data or is new. It grants nothing until forgotten locks have expired.
-  other_deployment,  ///< The node's marker names other nodes or another number of them. *Misconfigured.*
-  ttl_too_long,      ///< The ttl plus lock_delay is longer than `max_ttl` of the nodes. *Misconfigured.*
+  other_deployment,  ///< The node's marker names other nodes or another number of them, or is none. *Misconfigured.*
+  ttl_too_long,  ///< The ttl plus lock_delay is longer than `max_ttl` of the nodes. *Misconfigured.*
   tls_failed,  ///< One side refuses the other's certificate, or does not speak the same TLS. *Misconfigured.*
 };
 

@@ -54,8 +54,8 @@ class [[nodiscard]] REDLOCK_EXPORT Leases {
   /// Returns the time left until the first deadline; zero if a lease is lost or released, or there is none.
   [[nodiscard]] Clock::duration remaining() const noexcept;
 
-  /// Releases all locks together: each node gets one batch of commands. Blocks as
-  /// `Lease::release` does, once for all of them. Returns *released* if that is so for every lease, else *already_lost* if it
+  /// Releases all locks together: each node gets their commands in batches of up to 512 KiB, about a thousand locks or a hundred
+  /// with the longest names. Blocks as `Lease::release` does, once for each batch. Returns *released* if that is so for every lease, else *already_lost* if it
   /// is so for one, else *unknown*; `Lease::release` returns the outcome of each. Without leases returns *already_lost*.
   Release release() noexcept;
 

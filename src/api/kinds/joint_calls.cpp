@@ -105,12 +105,12 @@ void Client::release(std::span<Lease> leases) noexcept {
   }
   if (records.size() < 2) return;
   // In portions that a connection takes, also behind others that wait there.
-  constexpr std::size_t most = std::size_t{1} << 18U;
+  constexpr std::size_t most = std::size_t{1} << 19U;
   std::size_t bytes = 0;
   auto first = records.begin();
   for (auto each = first; each != records.end(); ++each) {
-    const std::size_t size =
-        2 * (*each)->claim.key.size() + 500;  // at most, as a shared lock names its key twice
+    const core::Claim& claim = (*each)->claim;
+    const std::size_t size = claim.key.size() * (claim.is_shared() ? 2 : 1) + 500;  // at most
     if (bytes + size > most) {
       client->release_all({first, each});
       first = each;

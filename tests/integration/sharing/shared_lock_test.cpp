@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "integration/sharing/reach_all_readers.hpp"
@@ -36,6 +37,24 @@ std::vector<std::string> keys_of(RawClient& server) {
 }
 
 }  // namespace
+
+TEST_CASE("the_lock_lives_no_longer_than_the_longest_reader_that_is_left") {
+  TwoClients f;
+  LockOptions brief = reader;
+  brief.ttl = 20s;
+  const auto lives = [&](const char* key) { return f.servers[0].pttl(key); };
+  Lease longest = f.locks.try_lock("r", reader).value();
+  Lease shorter = f.others.try_lock("r", brief).value();
+  REQUIRE(eventually([&] { return lives("redlock:s:{r}") > 20'000; }));
+  CHECK(longest.release() == Release::released);
+  for (const char* const key : {"r", "redlock:s:{r}"})
+    CHECK(eventually([&] { return lives(key) > 0 && lives(key) <= 20'000; }));
+  CHECK(shorter.release() == Release::released);
+
+  Lease former = f.locks.try_lock("r", writer).value();
+  const Lease downgraded = f.locks.downgrade(std::move(former), brief).value();
+  CHECK(eventually([&] { return lives("r") > 0 && lives("r") <= 20'000; }));
+}
 
 TEST_CASE("readers_hold_the_lock_together_and_the_writer_alone") {
   TwoClients f;

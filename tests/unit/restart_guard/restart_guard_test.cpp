@@ -685,8 +685,8 @@ TEST_CASE("a_marker_key_with_foreign_content_is_left_alone") {
     CHECK(
         one.objection(0, at(0ms)) ==
         "other deployment: redlock:node does not contain a marker; if no other program uses that key, delete "
-        "it: " +
-            text.substr(0, 100));
+        "it (found: " +
+            text.substr(0, 100) + ")");
     CHECK(servers[0].data.marker == text);
   }
 }
@@ -697,7 +697,7 @@ TEST_CASE("a_marker_key_of_another_type_is_reported_by_its_name") {
   one.guard.connected(0, error_reply("WRONGTYPE a list"), at(0ms), one.outbox);
   CHECK(one.objection(0, at(0ms)) ==
         "other deployment: redlock:node does not contain a marker; if no other program uses that key, delete "
-        "it: WRONGTYPE a list");
+        "it (found: WRONGTYPE a list)");
 }
 
 TEST_CASE("a_node_whose_marker_cannot_be_read_reports_why_and_is_asked_again_after_a_second") {

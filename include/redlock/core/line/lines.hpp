@@ -76,6 +76,7 @@ class Lines {
   }
   /// The node says again and again that others come first, but nobody keeps the flag up.
   void warn_of_disorder(std::string_view node) {
+    if (warning_) return;
     warning_ = std::string{node}.append(
         " lets calls wait for others that are not there, so it does not order waiting lines of this client "
         "for a minute");

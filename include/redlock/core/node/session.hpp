@@ -220,7 +220,7 @@ class Session {
   enum class DialReason : std::uint8_t { first_use, replacement, retry };
   enum class Leave : bool { at_once, gracefully };
 
-  /// Twice for releases. A call for 64 locks with the longest names needs more than 1 MiB.
+  /// Twice for releases. A call for 64 locks with the longest names and key prefix needs nearly so much.
   static constexpr std::size_t unsent_limit = std::size_t{3} << 19U;
 
   [[nodiscard]] bool is_refused() const noexcept { return state_ == State::down && refused_until_ != never; }

@@ -30,8 +30,9 @@ struct ExpectedMarker {
 namespace detail {
 /// What to say of a marker's key that holds something else.
 [[nodiscard]] inline std::string no_marker_in(const MarkerKeys& keys, std::string_view found) {
-  return (keys.marker + " does not contain a marker; if no other program uses that key, delete it: ")
-      .append(found);
+  return (keys.marker + " does not contain a marker; if no other program uses that key, delete it (found: ")
+      .append(found)
+      .append(")");
 }
 }  // namespace detail
 
