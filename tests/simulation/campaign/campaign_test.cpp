@@ -168,15 +168,15 @@ TEST_CASE("a_failing_schedule_is_reduced_to_the_necessary_faults") {
 
 TEST_CASE("the_documented_example_of_a_reduced_schedule_is_correct") {
   const std::string text = redlock::testing::read_project_file("docs/simulation.md");
-  CHECK(text.find("redlock-sim --seed 714 --profile within --mutant no-drift\n") != text.npos);
-  CHECK(text.find("--faults 6,7,21\n") != text.npos);
+  CHECK(text.find("redlock-sim --seed 169 --profile within --mutant no-drift\n") != text.npos);
+  CHECK(text.find("--faults 1,2,3,6\n") != text.npos);
   const Campaign campaign{
-      .first_seed = 714, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
+      .first_seed = 169, .schedules = 1, .profile = Profile::within, .mutant = mutant_named("no-drift")};
   const CampaignResult result = run(campaign);
-  REQUIRE(result.failed_seed == 714);
-  const Schedule whole = draw_schedule(714, Profile::within);
+  REQUIRE(result.failed_seed == 169);
+  const Schedule whole = draw_schedule(169, Profile::within);
   const Schedule reduced = shrink(whole, result.violation->rule, campaign.mutant);
-  CHECK(reduced.faults == std::vector{whole.faults[6], whole.faults[7], whole.faults[21]});
+  CHECK(reduced.faults == std::vector{whole.faults[1], whole.faults[2], whole.faults[3], whole.faults[6]});
 }
 
 // A table in the docs says which schedule finds each mistake first, and which promise is broken then.
@@ -231,7 +231,7 @@ TEST_CASE("every_judged_event_occurs") {
 // The digests differ between two builds only if some history does. Whoever changes what happens in the world on purpose
 // writes the new one here, after every build has printed the same: redlock-sim --digest --schedules 200
 TEST_CASE("histories_are_the_same_with_every_compiler_and_every_option") {
-  CHECK(digest_of_histories({.schedules = 200}) == 0x020167a461ab57aaU);
+  CHECK(digest_of_histories({.schedules = 200}) == 0xa3cc279e59eaa327U);
 }
 
 TEST_CASE("schedules_vary_as_intended") {
