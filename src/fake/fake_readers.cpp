@@ -98,16 +98,16 @@ Reply FakeNode::shared_release(const Call& call) {
   remove(own);
   ids.erase(std::string{core::holder_id(owner)});
   if (value(call, 0) != core::held_by_readers) return integer(0);
-  core::Time longest = core::Time::min();
+  core::Time latest = core::Time::min();
   std::erase_if(ids, [&](const std::string& id) {
     const Entry* const other = find(call.keys[1] + ":" + id, call.now.time);
-    if (other) longest = std::max(longest, other->expires);
+    if (other) latest = std::max(latest, other->expires);
     return !other;
   });
   if (ids.empty())
     remove(call.keys[0]);
-  else if (longest < mine)
-    set(call.keys[0], std::string{core::held_by_readers}, longest);
+  else if (latest < mine)
+    set(call.keys[0], std::string{core::held_by_readers}, latest);
   return integer(1);
 }
 
