@@ -100,7 +100,7 @@ Reply FakeNode::shared_release(const Call& call) {
   if (value(call, 0) != core::held_by_readers) return integer(0);
   core::Time latest = core::Time::min();
   std::erase_if(ids, [&](const std::string& id) {
-    const Entry* const other = find(call.keys[1] + ":" + id, call.now.time);
+    const Entry* const other = find(own_key(call.keys[1], id), call.now.time);
     if (other) latest = std::max(latest, other->expires);
     return !other;
   });

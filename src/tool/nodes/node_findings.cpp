@@ -53,8 +53,7 @@ std::string remedy(const NodeReport& report) {
       return "Fix the server's certificate, or the options --cacert, --cert and --key.";
     case NodeStatus::other_deployment:
       return "Configure all clients alike; docs/safety.md says how to change the nodes. If the marker's key "
-             "holds "
-             "something else, delete it.";
+             "holds something else, delete it.";
     case NodeStatus::quarantined:
       if (report.votes_in && report.votes_in->count() > 0) return "Wait: it votes again by itself.";
       return "Run redlock nodes --wait: the time after which it votes again begins when a client asks for a "

@@ -304,8 +304,8 @@ void draw_breaks(Schedule& schedule) {
 /// In some worlds, calls are those of readers, and writers become readers. Draws from a sequence of its own, too.
 void draw_readers(Schedule& schedule) {
   Random random{schedule.seed ^ 0x72656164U};
-  if (schedule.calls.empty() && schedule.fencing && schedule.seats == 0 && random.chance(25))
-    schedule.workload.reads = static_cast<int>(random.between(20, 80));
+  if (!schedule.calls.empty() || !schedule.fencing || schedule.seats > 0 || !random.chance(25)) return;
+  schedule.workload.reads = static_cast<int>(random.between(20, 80));
   if (random.chance(50)) schedule.workload.short_reads = static_cast<int>(random.between(10, 60));
 }
 

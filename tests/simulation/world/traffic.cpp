@@ -307,11 +307,11 @@ void World::judge_changes(int index, const std::vector<std::string_view>& words,
   const Server& server = nodes_[static_cast<std::size_t>(connection.node)].server;
   for (int resource = 0; resource < schedule_.resources; ++resource) {
     const Sight& was = before[static_cast<std::size_t>(resource)];
-    const Sight is = sight_of(server, key_of(resource, schedule_), at);
+    const std::string lock_key = key_of(resource, schedule_);
+    const Sight is = sight_of(server, lock_key, at);
     judge_copies(resource, was.copies, is.copies, connection, words);
-    if (outlives_readers(is, key_of(resource, schedule_), at)) judge_.outlives_readers(now_);
-    if (was.counter != is.counter)
-      notify_change(connection.node, core::counter_key(key_of(resource, schedule_)), index);
+    if (outlives_readers(is, lock_key, at)) judge_.outlives_readers(now_);
+    if (was.counter != is.counter) notify_change(connection.node, core::counter_key(lock_key), index);
     if (!was.copies.empty()) judge_.audit(resource, now_);
     for (const std::string& changed : changed_keys(was.keys, is.keys)) {
       if (resource == watched_lock(schedule_)) watched_changed_at_ = now_;
