@@ -98,6 +98,18 @@ TEST_CASE("a_gate_that_is_set_back_and_stops_may_delay_those_behind_the_dead") {
   CHECK_FALSE(run({.first_seed = 4584610, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed a node is away without its data, and the clients have not redialled it when it is back. A seat that was released
+// with a minimum time is free on one of the other two nodes, and not on the other one, whose clock was set back.
+TEST_CASE("nobody_in_line_takes_a_seat_of_a_node_that_was_not_redialled_yet") {
+  CHECK_FALSE(run({.first_seed = 12292577, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
+// With this seed people delete the holder's copies on two nodes, and the holder puts one back. The client that watches was told
+// that the holder has left, and names it again a quarter of a second later.
+TEST_CASE("a_holder_that_gets_its_majority_back_is_named_again_a_little_later") {
+  CHECK_FALSE(run({.first_seed = 12203056, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed operators delete markers, another client writes them again, and a client that only watches the lock has to
 // look at them, too.
 TEST_CASE("a_client_that_only_watches_a_lock_looks_again_at_nodes_that_do_not_vote") {

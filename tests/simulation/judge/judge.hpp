@@ -154,6 +154,7 @@ class Judge {
   void audit(int resource, Instant now);
 
   LineJudge& lines() noexcept { return lines_; }
+  [[nodiscard]] const LineJudge& lines() const noexcept { return lines_; }
   WatchJudge& watches() noexcept { return watches_; }
   Stores& stores(int resource) { return stores_[static_cast<std::size_t>(resource)]; }
   void judge_stores(Instant now);

@@ -100,6 +100,7 @@ void LineJudge::disturbed(const Fault& fault, Instant now) {
   // After a long pause, a client finds its commands overdue, and redials.
   if (pauses(fault) && fault.length > 4 * timeout)
     redialled += std::min(2 * std::max(longest_pause_, away_ + fault.length + 25 * millisecond), second);
+  redialled_at_ = std::max(redialled_at_, redialled);
   order_excused_until_ =
       std::max(order_excused_until_, redialled + (now < fault.at + fault.length ? fault.length : 0));
   if (only_cripples_) crippled_until_[fault.client] = fault.at + fault.length;

@@ -90,6 +90,8 @@ class LineJudge {
   /// time. The first one in line may ask in vain after each of them.
   void judge_attempts(std::uint64_t changes, Instant now);
 
+  /// Before this time a client may not have redialled a node that it reaches again.
+  [[nodiscard]] Instant redialled_at() const noexcept { return redialled_at_; }
   [[nodiscard]] std::uint64_t bypasses() const noexcept { return bypasses_; }
 
  private:
@@ -127,6 +129,7 @@ class LineJudge {
   std::set<Caller> joint_calls_;                // calls for all locks that stand in line
   std::map<std::pair<int, int>, First> first_;  // by resource and node
   Instant wake_up_excused_until_ = 0;
+  Instant redialled_at_ = 0;
   Instant order_excused_until_ = 0;
   Instant told_excused_until_ = 0;
   Instant flag_excused_until_ = 0;

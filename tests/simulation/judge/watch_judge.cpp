@@ -1,5 +1,6 @@
 #include "simulation/judge/watch_judge.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "redlock/core/base/quorum.hpp"
@@ -7,7 +8,12 @@
 namespace redlock::simulation {
 
 void WatchJudge::told(int client, const core::Holding& seen, Instant now) {
-  watching_.at(client).seen = seen;
+  Watching& watching = watching_.at(client);
+  if (watching.seen && watching.seen->owner && watching.seen->owner != seen.owner) {
+    watching.left = watching.seen->owner;
+    watching.left_at = now;
+  }
+  watching.seen = seen;
   if (seen.owner && copies_[*seen.owner].count() < core::quorum(static_cast<std::size_t>(schedule_.nodes)))
     report_(Rule::watch, now, "a client is told of a holder that no majority has had");
 }
@@ -33,6 +39,14 @@ void WatchJudge::must_have_forgotten(std::string_view owner, Instant now) {
   for (const auto& [client, watching] : watching_)
     if (watching.seen && watching.seen->owner == owner)
       report_(Rule::watch, now, "a client that watches the lock is not told that its holder has left");
+}
+
+/// A quarter of a second later, by clocks that differ by a fiftieth.
+Instant WatchJudge::told_again_at(std::string_view owner) const {
+  Instant latest = 0;
+  for (const auto& [client, watching] : watching_)
+    if (watching.left == owner) latest = std::max(latest, watching.left_at + 255 * millisecond);
+  return latest;
 }
 
 void WatchJudge::must_know_that_it_is_free(Instant now) {

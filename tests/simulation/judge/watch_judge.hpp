@@ -36,6 +36,8 @@ class WatchJudge {
   void must_know(std::string_view owner, std::optional<std::uint64_t> token, Instant now);
   /// Likewise, no node has had this holder's value for a while.
   void must_have_forgotten(std::string_view owner, Instant now);
+  /// A client that was told that this holder has left is not told of it again before this time.
+  [[nodiscard]] Instant told_again_at(std::string_view owner) const;
   /// Nobody has had the lock for so long that all have been told of that.
   void must_know_that_it_is_free(Instant now);
 
@@ -43,6 +45,8 @@ class WatchJudge {
   struct Watching {
     Instant since;
     std::optional<core::Holding> seen = {};
+    std::optional<std::string> left = {};  // the holder that was seen before
+    Instant left_at = 0;
   };
 
   const Schedule& schedule_;

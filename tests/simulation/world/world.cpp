@@ -344,13 +344,14 @@ Instant World::time_to_see() const {
 Instant World::time_to_read_all() const { return 10 * second + longest_refusal(schedule_) + extra_life_; }
 
 /// While others ask the holder again and again, a distant client may hear that the key was touched before each of its reads is
-/// answered.
+/// answered. A client that was told that the holder has left, which lost its majority and got it back, waits before it looks again.
 void World::check_holder_is_known(Judge::LeaseIndex index) {
   const Judge::Lease& lease = judge_.lease(index);
   const bool is_held = !lease.over && !lease.loss_is_reported &&
                        copies(lease.resource, lease.owner).count() >= core::quorum(nodes_.size());
   if (!is_held || !judges_watches(lease)) return;
-  const Instant known_at = watched_touched_at_ + time_to_see();
+  const Instant known_at =
+      std::max(watched_touched_at_, judge_.watches().told_again_at(lease.owner)) + time_to_see();
   if (now_ >= known_at) {
     const bool shows_token = showing(lease).count() >= core::quorum(nodes_.size());
     return judge_.watches().must_know(lease.owner, shows_token ? std::optional{lease.token} : std::nullopt,
@@ -499,6 +500,11 @@ bool World::is_usable(const Node& node) const {
   return node.down == 0 && node.stopped == 0 && node.modes == std::array<int, 3>{};
 }
 
+bool World::has_dialled(int client, int node) const {
+  const int current = clients_[static_cast<std::size_t>(client)].connections[static_cast<std::size_t>(node)];
+  return current >= 0 && connections_[static_cast<std::size_t>(current)].made_is_known;
+}
+
 bool World::reaches_majority(int client) const {
   int reached = 0;
   for (int node = 0; node < schedule_.nodes; ++node) reached += network_.connects(client, node) ? 1 : 0;
@@ -523,6 +529,7 @@ bool World::could_take(int resource, int client, bool as_reader) const {
     const int which = static_cast<int>(&node - nodes_.data());
     const Entry* const lock = node.server.find(key, clock_us(node));
     return is_usable(node) && network_.connects(client, which) &&
+           (now_ >= judge_.lines().redialled_at() || has_dialled(client, which)) &&
            (!lock || (as_reader && lock->value == core::held_by_readers));
   };
   return is_running(clients_[static_cast<std::size_t>(client)]) &&

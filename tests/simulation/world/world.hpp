@@ -246,6 +246,8 @@ class World final : private Surroundings {
   void check_holder_is_known(Judge::LeaseIndex lease);
   void check_holder_is_forgotten(Judge::LeaseIndex lease, bool was_gone);
   void end_watches();
+  /// The client has a connection to the node.
+  [[nodiscard]] bool has_dialled(int client, int node) const;
   [[nodiscard]] bool could_take(int resource, int client, bool as_reader = false) const;
   [[nodiscard]] int nodes_with(std::string_view key) const;
   [[nodiscard]] bool is_usable(const Node& node) const;
