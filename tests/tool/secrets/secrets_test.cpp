@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <string>
 
 #include "redlock/testing/local_nodes.hpp"
@@ -65,7 +66,8 @@ bool is_dumpable_with(const redlock::tool::NodeChoice& choice) {
 
 }  // namespace
 
-// The client keeps the password, so that it can log in again. The command line is kept for the next term of an election.
+// The client keeps the password, so that it can log in again. The command line is kept for the next term of an election. A
+// connection that logs in has the password once more, until it has sent it.
 TEST_CASE("a_password_on_the_command_line_is_once_more_in_memory_than_one_in_a_file") {
   if (::geteuid() != 0) return;
   const std::string password = "swordfish-and-chips";
@@ -73,19 +75,21 @@ TEST_CASE("a_password_on_the_command_line_is_once_more_in_memory_than_one_in_a_f
   const TempFolder folder;
   const std::string file = folder.write("nodes", nodes.url(0));
   std::filesystem::permissions(file, std::filesystem::perms::owner_read);
-  int in_file = 0;
+  int in_file = std::numeric_limits<int>::max();
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--nodes-file", file},
                                                 {"--node", nodes.url(0)},
                                                 {"--node=" + nodes.url(0)}}) {
+    CAPTURE(words);
     std::vector<std::string> all{"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"};
     all.insert(all.begin() + 1, words.begin(), words.end());
     Program holder{tool(all)};
     REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
-    const int found = count_in_memory(holder.id(), password);
-    CAPTURE(words, found);
-    if (in_file == 0) in_file = found;
-    CHECK(found > 0);
-    CHECK(found <= in_file + (words[0] == "--nodes-file" ? 0 : 1));
+    const auto count = [&] { return count_in_memory(holder.id(), password); };
+    if (words[0] == "--nodes-file")
+      for (int repeated = 0; repeated < 20; ++repeated) in_file = std::min(in_file, count());
+    CAPTURE(in_file);
+    CHECK(eventually([&] { return count() <= in_file + 1; }));
+    CHECK(count() > 0);
     holder.signal(SIGTERM);
     holder.wait();
   }
