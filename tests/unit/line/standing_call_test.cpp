@@ -50,6 +50,50 @@ void answer_all(EngineHarness& harness, Time now) {
   }
 }
 
+/// Likewise, but of a user who may lack the rights to the keys of lines. Returns how often any node was asked to put the client
+/// into a line, and the first one for a grant with the line's flag and without it.
+struct Asked {
+  int stands = 0;
+  int with_flag = 0;
+  int without_flag = 0;
+};
+Asked answer_user(EngineHarness& harness, bool has_rights, Time now) {
+  Asked asked;
+  const Reply refusal = text_reply(Reply::Kind::error, "NOPERM no permissions to access a key");
+  for (NodeIndex node = 0; node < harness.engine.nodes(); ++node) {
+    const std::string bytes = harness.take_bytes(node);
+    std::vector<std::string_view> words;
+    for (std::string_view rest = bytes; !rest.empty();) {
+      take_command(rest, words);
+      const bool is_line = words[1] == line_script.sha1;
+      const bool is_grant = words[1] == grant_script.sha1;
+      const bool names_flag = is_grant && std::ranges::any_of(words, [](std::string_view word) {
+                                return word.starts_with("redlock:qw:");
+                              });
+      asked.stands += is_line && !words[7].empty();
+      if (node == 0) asked.with_flag += names_flag;
+      if (node == 0) asked.without_flag += is_grant && !names_flag;
+      Reply reply = is_grant ? held_by("other") : is_line ? place_reply(1, 2) : number(1);
+      if (!has_rights && (names_flag || is_line)) reply = refusal;
+      harness.engine.answered(node, reply, now);
+    }
+  }
+  return asked;
+}
+/// Answers until the time is `end`.
+Asked answer_user_until(EngineHarness& harness, bool has_rights, Time now, Time end) {
+  Asked sum;
+  for (; now < end; now = harness.engine.timer()) {
+    harness.engine.on_time(now);
+    for (int round = 0; round < 4; ++round) {
+      const Asked asked = answer_user(harness, has_rights, now);
+      sum = {sum.stands + asked.stands, sum.with_flag + asked.with_flag,
+             sum.without_flag + asked.without_flag};
+    }
+  }
+  return sum;
+}
+
 using Namer = std::function<std::string(int denial)>;
 
 /// Nodes that say that the lock is free. When they are asked for it, the first one grants, and each other one says that it has
@@ -145,6 +189,23 @@ TEST_CASE("replies_that_come_after_a_line_is_over_leave_nothing_to_do") {
   REQUIRE(harness.engine.lines()->empty());
   answer_all(harness, at(4ms));  // the flag was taken down
   CHECK(harness.engine.timer() > at(4ms));
+}
+
+TEST_CASE("a_call_that_was_refused_in_line_stands_there_a_minute_later_if_it_has_the_rights_then") {
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
+  harness.engine.submit(Ref<Operation>{new Pursuit{fair_call(), 3}}, at(0ms));
+  const Asked refused = answer_user_until(harness, false, at(0ms), at(59s));
+  CHECK(refused.with_flag == 1);
+  CHECK(refused.stands == 1);
+  CHECK(refused.without_flag > 50);  // it polls
+  REQUIRE(harness.engine.lines()->empty());
+  const Asked still_refused = answer_user_until(harness, false, harness.engine.timer(), at(110s));
+  CHECK(still_refused.with_flag == 1);
+  CHECK(still_refused.stands == 1);
+  const Asked allowed = answer_user_until(harness, true, harness.engine.timer(), at(130s));
+  CHECK(allowed.with_flag > 0);
+  CHECK(harness.engine.lines()->waited_for() == 1);
 }
 
 TEST_CASE("a_gate_that_says_forever_that_others_come_first_is_found_out") {

@@ -15,6 +15,7 @@
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/core/base/ref.hpp"
+#include "redlock/core/base/time.hpp"
 #include "redlock/core/line/line.hpp"
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/operation/tally.hpp"
@@ -65,13 +66,15 @@ class Lines {
     return freed_.take(line_key, seats);
   }
 
+  /// What was refused is tried again so much later: somebody may have granted the rights meanwhile.
+  static constexpr Span pause_after_refusal = std::chrono::minutes{1};
   /// Whether attempts name the flag. A user whose ACL forbids that gets locks, but can overtake others.
-  [[nodiscard]] bool heeds_flag() const noexcept { return heeds_flag_; }
-  void ignore_flag(const Tally& refused) {
-    for (NodeIndex node = 0; node < refused.nodes() && heeds_flag_; ++node) {
+  [[nodiscard]] bool heeds_flag(Time now) const noexcept { return now >= ignores_flag_until_; }
+  void ignore_flag(const Tally& refused, Time now) {
+    for (NodeIndex node = 0; node < refused.nodes(); ++node) {
       if (refused[node].trouble.status != NodeStatus::no_permission) continue;
-      heeds_flag_ = false;
-      warn("attempts do not heed who stands in line", refused[node].trouble);
+      ignores_flag_until_ = later(now, pause_after_refusal);
+      return warn("attempts do not heed who stands in line", refused[node].trouble);
     }
   }
   /// The node says again and again that others come first, but nobody keeps the flag up.
@@ -221,7 +224,7 @@ class Lines {
   std::set<std::pair<Time, std::string_view>> due_;  // by key, so that a history can be repeated
   std::vector<Ref<Line>> touched_;                   // lines with events that were not acted on
   FreedSeats freed_;
-  bool heeds_flag_ = true;
+  Time ignores_flag_until_ = Time::min();
   std::set<NodeStatus> warned_of_;
   std::optional<std::string> warning_;
 };

@@ -46,7 +46,7 @@ class JointPursuit : public Operation {
     const auto wants_to_join = [&](const Place& place) {
       return outbox.lines()->wants_to_join(place.terms().key, now);
     };
-    if (!stands_in_line(outbox) || std::none_of(places_.begin(), places_.end(), wants_to_join))
+    if (!stands_in_line(now, outbox) || std::none_of(places_.begin(), places_.end(), wants_to_join))
       return attempt(now, outbox);
     stand(plan_.retry().last_call_of_any(now, claims_.front().node_timeout), now, outbox);
   }
@@ -152,8 +152,8 @@ class JointPursuit : public Operation {
     JointPursuit& owner_;
   };
 
-  [[nodiscard]] bool stands_in_line(Outbox& outbox) const noexcept {
-    return call_.is_fair && call_.waits() && outbox.lines();
+  [[nodiscard]] bool stands_in_line(Time now, Outbox& outbox) const noexcept {
+    return call_.is_fair && call_.waits() && outbox.lines() && now >= polls_until_;
   }
   void stand(Time until, Time now, Outbox& outbox) {
     is_standing_ = true;
@@ -208,7 +208,7 @@ class JointPursuit : public Operation {
     if (!attempt_) attempt(now, outbox);
   }
   void refused(Place& place, NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) {
-    call_.is_fair = false;
+    polls_until_ = later(now, Lines::pause_after_refusal);
     place.stay.refused(place.terms().key, now, outbox.observer());
     if (!call_.insists_on_order) {
       outbox.lines()->warn_of_refusal(trouble);
@@ -221,7 +221,7 @@ class JointPursuit : public Operation {
 
   void attempt(Time now, Outbox& outbox) {
     const bool heeds_flags =
-        !flag_refused_ && (call_.insists_on_order || !outbox.lines() || outbox.lines()->heeds_flag());
+        !flag_refused_ && (call_.insists_on_order || !outbox.lines() || outbox.lines()->heeds_flag(now));
     std::vector<Claim> claims = claims_;
     for (std::size_t which = 0; which < claims.size(); ++which) {
       const Place& place = places_[which];
@@ -249,7 +249,7 @@ class JointPursuit : public Operation {
     if (why != Errc::timed_out || !failure_)
       failure_ = Failure{why, denied.take_tally(), attempt.failed_at()};
     if (!again) return end(now, outbox);
-    if (why != Errc::held || now >= last_call || !stands_in_line(outbox)) {
+    if (why != Errc::held || now >= last_call || !stands_in_line(now, outbox)) {
       leave_lines(now, outbox);
       return set_deadline(*again);
     }
@@ -260,7 +260,7 @@ class JointPursuit : public Operation {
   void note_flag(Time now, Outbox& outbox) {
     const std::optional<Tally> refused = std::exchange(flag_refused_, std::nullopt);
     if (!refused || !shows_rights(attempt_->failure())) return;
-    outbox.lines()->ignore_flag(*refused);
+    outbox.lines()->ignore_flag(*refused, now);
     Place& place = places_[attempt_->granted() ? 0 : attempt_->failed_at()];
     place.stay.refused(place.terms().key, now, outbox.observer());
   }
@@ -290,6 +290,7 @@ class JointPursuit : public Operation {
   std::deque<Place> places_;  // for each claim; lines refer to them
   Ref<JointAcquisition> attempt_;
   std::optional<Tally> flag_refused_;  // by the attempt before this one, it seems
+  Time polls_until_ = Time::min();     // because it was refused in a line
   bool is_standing_ = false;
   std::optional<Failure> failure_;
 };

@@ -57,7 +57,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
 
   void start(Time now, Outbox& outbox) override {
     plan_.begin(now);
-    if (!stands_in_line(outbox)) return attempt(now, outbox);
+    if (!stands_in_line(now, outbox)) return attempt(now, outbox);
     terms_ = {line_key(),
               now,
               call_.claim.key_ttl(),
@@ -115,7 +115,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     attempt(now, outbox);
   }
   void refused(NodeIndex node, const Trouble& trouble, Time now, Outbox& outbox) override {
-    call_.is_fair = false;
+    polls_until_ = later(now, Lines::pause_after_refusal);
     stay_.refused(call_.claim.key, now, outbox.observer());
     if (!call_.insists_on_order) {
       outbox.lines()->warn_of_refusal(trouble);
@@ -162,8 +162,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   [[nodiscard]] std::string line_key() const {
     return call_.seats > 0 ? line_of_seats(call_.claim.key) : call_.claim.key;
   }
-  [[nodiscard]] bool stands_in_line(Outbox& outbox) const noexcept {
-    return call_.is_fair && call_.waits() && outbox.lines();
+  [[nodiscard]] bool stands_in_line(Time now, Outbox& outbox) const noexcept {
+    return call_.is_fair && call_.waits() && outbox.lines() && now >= polls_until_;
   }
   void stand(Time until, Time now, Outbox& outbox) {
     is_standing_ = true;
@@ -179,7 +179,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
 
   void attempt(Time now, Outbox& outbox, bool is_in_turn = false) {
     is_in_turn_ = is_in_turn;
-    heeds_flag_ = !is_in_turn && (!outbox.lines() || outbox.lines()->heeds_flag() || call_.insists_on_order);
+    heeds_flag_ = !is_in_turn && !flag_refused_ &&
+                  (!outbox.lines() || outbox.lines()->heeds_flag(now) || call_.insists_on_order);
     if (call_.seats > 0) {
       search_ = new SeatSearch{
           *this,
@@ -214,13 +215,13 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
       return attempt_without_flag(attempt, now, outbox);
     const std::optional<Time> again = plan_.next(why, attempt.tally(), attempt.begun(), now);
     const std::string* const holder = attempt.tally().owner_of_majority();
-    const bool is_split = stands_in_line(outbox) && split_vote_.note(attempt.tally());
+    const bool is_split = stands_in_line(now, outbox) && split_vote_.note(attempt.tally());
     if (is_in_turn_ && holder && call_.seats == 0)
       stay_.denied_by(call_.claim.key, *holder, now, outbox.observer());
     if (why != Errc::timed_out || !failure_) failure_ = Failure{why, attempt.take_tally()};
     if (!again) return end(now, outbox);
     const Time last_call = plan_.retry().last_call(attempt.begun(), now);
-    if (why == Errc::held && now < last_call && stands_in_line(outbox)) {
+    if (why == Errc::held && now < last_call && stands_in_line(now, outbox)) {
       if (!is_standing_) return stand(last_call, now, outbox);
       set_deadline(last_call);
       const auto how = is_split ? LineHead::Attempt::split : LineHead::Attempt::denied;
@@ -232,14 +233,13 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   void attempt_without_flag(const Acquisition& refused, Time now, Outbox& outbox) {
     flag_refused_ = refused.tally();
     if (call_.seats == 0) call_.claim = refused.claim();
-    call_.claim.heeds_flag = false;
     attempt(now, outbox);
   }
 
   void note_flag(const Acquisition& ended, Time now, Outbox& outbox) {
     const std::optional<Tally> refused = std::exchange(flag_refused_, std::nullopt);
     if (!refused || !shows_rights(ended.failure())) return;
-    outbox.lines()->ignore_flag(*refused);
+    outbox.lines()->ignore_flag(*refused, now);
     stay_.refused(call_.claim.key, now, outbox.observer());
   }
 
@@ -264,6 +264,7 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
   SeatSearch* search_ = nullptr;       // the attempt, if it is one at any seat
   bool heeds_flag_ = true;             // the attempt does, if the claim does
   std::optional<Tally> flag_refused_;  // by the attempt before this one, it seems
+  Time polls_until_ = Time::min();     // because it was refused in line
   bool is_standing_ = false;           // in line
   bool is_in_turn_ = false;
   StayInLine stay_;
