@@ -149,8 +149,10 @@ Client::Client(const std::vector<Endpoint>& nodes, Options options, WallClock wa
   warn(options_, nodes);
 }
 
+bool Client::is_of_this_process() const noexcept { return fork_generation() == generation_; }
+
 void Client::check_process() const {
-  if (fork_generation() != generation_)
+  if (!is_of_this_process())
     throw Error{Errc::invalid_argument,
                 "the client was created before fork(); create a new one in the child"};
 }
@@ -236,6 +238,10 @@ LockResult Client::downgrade(Lease&& lease, LockOptions options) {
   check_process();
   const Record record = lease.record_;
   check_downgrade(lease, now());
+  const auto is_over = [] {
+    return LockResult{Errc::lost, "the lease was over before it could be downgraded", {}};
+  };
+  if (record->release_outcome) return is_over();  // released, or left to an adopter
   options.shared = true;
   core::LockCall call = call_of(record->resource, options, Attempts::one, core::never);
   call.claim.adopted_owner = record->claim.owner;
@@ -248,8 +254,7 @@ LockResult Client::downgrade(Lease&& lease, LockOptions options) {
   std::optional<LockResult> result;
   if (was_in_force) result = run(std::move(call), record->resource, options, {});
   record->release_outcome = release(record);
-  if (result) return std::move(*result);
-  return LockResult{Errc::lost, "the lease was over before it could be downgraded", {}};
+  return result ? std::move(*result) : is_over();
 }
 
 void Client::check_downgrade(const Lease& lease, Time now) const {
@@ -316,7 +321,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 }
 
 /// Has the lease renewed and watched, as its options say. Returns false if the client has just been shut down.
-bool Client::keep(const Record& record, const LockOptions& options) {
+bool Client::keep(const Record& record, const LockOptions& options) try {
   if (!registry_->add(record)) {
     shell_->shut_down({record});
     return false;
@@ -328,6 +333,9 @@ bool Client::keep(const Record& record, const LockOptions& options) {
   if (options.renewal == Renewal::automatic) shell_->keep(record);
   if (options.on_lost || options.on_revoke) shell_->watch(record);
   return true;
+} catch (...) {  // no thread or memory: the caller gets no lease
+  record->was_used = false;
+  throw;
 }
 
 /// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported

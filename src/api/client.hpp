@@ -61,6 +61,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
   /// Throws Error (invalid_argument) in a child of fork().
   void check_process() const;
+  [[nodiscard]] bool is_of_this_process() const noexcept;
 
   /// Throws Error (invalid_argument) for bad arguments. `is_election`: for the observer.
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,

@@ -68,6 +68,8 @@ Connection::Dial Connection::dial() try {
   return fail({NodeStatus::tls_failed, error.details()});
 } catch (const std::system_error& error) {  // no thread or descriptor
   return fail({NodeStatus::unreachable, error.what()});
+} catch (const std::bad_alloc&) {  // no memory for the look-up
+  return fail({NodeStatus::unreachable, "out of memory"});
 }
 
 Connection::Dial Connection::proceed() {
@@ -114,7 +116,10 @@ Connection::Dial Connection::connect_next() {
     --addresses_left_;
     next_address_ = (next_address_ + 1) % addresses_.size();
     socket_ = Descriptor{::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
-    if (!socket_) return fail({NodeStatus::unreachable, error_text(errno)});
+    if (!socket_) {
+      trouble_ = {NodeStatus::unreachable, error_text(errno)};
+      continue;
+    }
     if (address.storage.ss_family != AF_UNIX) {
       set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY);
       probe_when_idle(socket_.get());

@@ -66,7 +66,10 @@ Reactor::~Reactor() {
     leave_lines(until);
   } catch (const std::exception&) {  // no memory: the flags expire
   }
-  connections_.finish(until);
+  try {
+    connections_.finish(until);
+  } catch (const std::exception&) {  // no memory: the copies expire
+  }
 }
 
 /// The gates' answers tell whether this client was the last one in line, and has to take the flag down.

@@ -182,8 +182,9 @@ void LossNotifier::add(const std::shared_ptr<LeaseRecord>& record) {
 std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& record) {
   const std::lock_guard lock{state_->mutex};
   if (!record->stop.stop_possible()) {
-    record->stop = std::stop_source{};
-    state_->add(record, state_);
+    std::stop_source stop;
+    state_->add(record, state_);  // may throw
+    record->stop = std::move(stop);
     if (record->loss(Clock::now()) != Loss::none) record->stop.request_stop();
   }
   return record->stop.get_token();

@@ -52,10 +52,12 @@ class REDLOCK_EXPORT Semaphore {
   }
   /// Releases the permit that this object acquired last, and blocks as `Lease::release` does. Returns what that returns:
   /// `already_lost` means that somebody else may have had the seat meanwhile. Throws `Error` with
-  /// `std::errc::operation_not_permitted` if this object has no permit. Otherwise it does not throw.
+  /// `std::errc::operation_not_permitted` if this object has no permit. Otherwise it does not throw. In a child of fork(), as
+  /// `Lease::release`.
   Release release();
 
-  /// How many permits this object has acquired and not released. Some of them may be lost.
+  /// How many permits this object has acquired and not released. Some of them may be lost. In a child of fork(), 0 if another
+  /// thread of the parent was using this object at that moment.
   [[nodiscard]] std::size_t permits() const noexcept;
 
  private:

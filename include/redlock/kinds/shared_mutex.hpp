@@ -94,7 +94,7 @@ class REDLOCK_EXPORT SharedMutex {
   void unlock_and_lock_shared();
 
   /// Returns the lease of this thread, which other readers may share; null if this thread has not locked the mutex. Valid until
-  /// this thread unlocks.
+  /// this thread unlocks. In a child of fork(), null also if another thread of the parent was using this object at that moment.
   [[nodiscard]] const Lease* lease() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "api/kinds/lock_in_process.hpp"
 #include "api/kinds/out_of_time.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
@@ -39,7 +40,8 @@ bool Semaphore::keep(LockResult result) {
 }
 
 Release Semaphore::release() {
-  std::unique_lock lock{mutex_};
+  std::unique_lock lock = detail::lock_in_process(client_.client(), mutex_);
+  if (!lock) return Release::unknown;
   if (permits_.empty())
     throw Error{std::make_error_code(std::errc::operation_not_permitted),
                 "this object has no permit of the semaphore " + core::printable(resource_)};
@@ -50,8 +52,8 @@ Release Semaphore::release() {
 }
 
 std::size_t Semaphore::permits() const noexcept {
-  const std::lock_guard lock{mutex_};
-  return permits_.size();
+  const std::unique_lock lock = detail::lock_in_process(client_.client(), mutex_);
+  return lock ? permits_.size() : 0;
 }
 
 }  // namespace v1

@@ -5,6 +5,7 @@
 
 #include "api/client.hpp"
 #include "api/kinds/local_mutex.hpp"
+#include "api/kinds/lock_in_process.hpp"
 #include "api/kinds/out_of_time.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/error.hpp"
@@ -122,7 +123,8 @@ void SharedMutex::add(Lease&& lease) {
 }
 
 void SharedMutex::unlock_shared() {
-  std::unique_lock lock{mutex_};
+  std::unique_lock lock = detail::lock_in_process(client_.client(), mutex_);
+  if (!lock) return;
   const auto mine = readers_.find(std::this_thread::get_id());
   if (mine == readers_.end())
     throw_error(std::errc::operation_not_permitted, "this thread is no reader of the mutex of ", resource_);
@@ -136,7 +138,8 @@ void SharedMutex::unlock_shared() {
 
 const Lease* SharedMutex::lease() const {
   if (writer_.is_mine()) return writer_.lease();
-  const std::lock_guard lock{mutex_};
+  const std::unique_lock lock = detail::lock_in_process(client_.client(), mutex_);
+  if (!lock) return nullptr;
   const auto mine = readers_.find(std::this_thread::get_id());
   return mine == readers_.end() ? nullptr : &mine->second->lease;
 }

@@ -18,6 +18,7 @@
 #include "os/pause.hpp"
 #include "redlock/error.hpp"
 #include "redlock/kinds/recursive_mutex.hpp"
+#include "redlock/kinds/semaphore.hpp"
 #include "redlock/kinds/shared_mutex.hpp"
 #include "redlock/mutex.hpp"
 #include "redlock/testing/local_nodes.hpp"
@@ -224,6 +225,63 @@ TEST_CASE("a_child_does_not_wait_for_a_thread_of_its_parent_that_has_locked_a_mu
   CHECK(child_that_locks(mutex) == fine);
   CHECK(child_that_locks(recursive_mutex) == fine);
   CHECK(child_that_locks(shared_mutex) == fine);
+}
+
+TEST_CASE("a_child_ends_although_a_thread_of_its_parent_waits_for_the_mutex_that_it_has_locked") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes)};
+  std::optional<redlock::Mutex> mutex{std::in_place, locks, "mutex"};
+  mutex->lock();
+  std::promise<pid_t> id;
+  std::jthread waiting{[&] {
+    id.set_value(::gettid());
+    const std::scoped_lock lock{*mutex};
+  }};
+  const pid_t begun = id.get_future().get();
+  REQUIRE(eventually([&] { return status_of(begun, "State").starts_with('S'); }));
+  CHECK(in_child([&] {
+          ::alarm(60);
+          mutex->unlock();
+          if (mutex->last_release() != Release::unknown) return 1;
+          mutex.reset();
+          return fine;
+        }) == fine);
+  mutex->unlock();
+}
+
+// A thread that is in the middle of a call of the same object has its mutex in the child for ever.
+TEST_CASE("a_child_returns_what_other_threads_of_its_parent_are_using") {
+  LocalNodes nodes{3};
+  InspectableLock locks{endpoints(nodes), patient()};
+  redlock::Semaphore semaphore{locks, "semaphore", 4, {.ttl = 60s, .renewal = redlock::Renewal::none}};
+  redlock::SharedMutex shared_mutex{locks, "shared mutex", {.ttl = 60s, .renewal = redlock::Renewal::none}};
+  semaphore.acquire();
+  shared_mutex.lock_shared();
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> callers;
+  for (int caller = 0; caller < 2; ++caller)
+    callers.emplace_back([&] {
+      while (!over) static_cast<void>(semaphore.permits());
+    });
+  for (int caller = 0; caller < 2; ++caller)
+    callers.emplace_back([&] {
+      while (!over) static_cast<void>(shared_mutex.lease());
+    });
+  int children = 0;
+  for (int round = 0; round < 50; ++round)
+    children += in_child([&] {
+                  ::alarm(60);
+                  static_cast<void>(semaphore.permits());
+                  if (semaphore.release() != Release::unknown) return 1;
+                  static_cast<void>(shared_mutex.lease());
+                  shared_mutex.unlock_shared();
+                  return fine;
+                }) == fine;
+  over = true;
+  callers.clear();
+  CHECK(children == 50);
+  CHECK(semaphore.release() == Release::released);
+  shared_mutex.unlock_shared();
 }
 
 TEST_CASE("a_child_of_the_thread_that_has_locked_a_mutex_is_told_of_the_fork") {

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "redlock/core/lease/extension.hpp"
@@ -24,6 +26,14 @@ std::shared_ptr<LeaseState> lease_of(std::chrono::milliseconds ttl, Time ends_at
   Claim claim = example_claim();
   claim.ttl = ttl;
   return std::make_shared<LeaseState>(std::move(claim), at(ttl - 12ms), ends_at);
+}
+
+using Taken = std::pair<Time, std::shared_ptr<LeaseState>>;
+/// The leases that are to be extended now, and when they were due.
+std::vector<Taken> taken_from(Renewals& renewals, Time now) {
+  std::vector<Taken> taken;
+  renewals.extend_due(now, [&](Time due, const auto& lease) { taken.emplace_back(due, lease); });
+  return taken;
 }
 
 /// The commands that wait to be sent to a node.
@@ -49,9 +59,9 @@ TEST_CASE("a_lease_is_renewed_after_a_third_of_its_ttl_or_slightly_earlier") {
     CHECK(renewals.timer() <= at(10s));
     CHECK(renewals.timer() >= at(8900ms));
     moments.insert(renewals.timer());
-    CHECK(renewals.take_due(renewals.timer() - 1ns).empty());
+    CHECK(taken_from(renewals, renewals.timer() - 1ns).empty());
     const Time due = renewals.timer();
-    CHECK(renewals.take_due(due) == std::vector{Renewals::Due{due, lease}});
+    CHECK(taken_from(renewals, due) == std::vector{Taken{due, lease}});
     CHECK(renewals.timer() == never);
   }
   CHECK(moments.size() > 5);
@@ -215,6 +225,30 @@ TEST_CASE("overlapping_extensions_do_not_make_a_copy_count_too_early") {
   CHECK_FALSE(lease->copies.counts(0));
 }
 
+TEST_CASE("leases_that_no_memory_was_left_to_extend_are_due_again") {
+  Renewals renewals{1};
+  std::vector<std::shared_ptr<LeaseState>> held;
+  for (int i = 0; i < 4; ++i) {
+    held.push_back(lease_of(3000ms));
+    renewals.add(held.back(), at(0ms));
+  }
+  std::vector<std::shared_ptr<LeaseState>> extended;
+  const auto extend = [&](Time, const std::shared_ptr<LeaseState>& lease) {
+    if (extended.size() == 1) throw std::bad_alloc{};
+    extended.push_back(lease);
+    Renewals::stop(held.back());  // it is released meanwhile
+  };
+  CHECK_THROWS_AS(renewals.extend_due(at(1000ms), extend), std::bad_alloc);
+  REQUIRE(extended.size() == 1);
+  CHECK(renewals.timer() <= at(1000ms));
+  std::set<std::shared_ptr<LeaseState>> rest;
+  for (const Taken& taken : taken_from(renewals, at(1000ms))) rest.insert(taken.second);
+  std::set<std::shared_ptr<LeaseState>> expected{held.begin(), held.end() - 1};
+  expected.erase(extended.front());
+  CHECK(rest == expected);
+  CHECK(renewals.timer() == never);
+}
+
 TEST_CASE("thousands_of_due_renewals_are_sent_in_batches") {
   Renewals renewals{1};
   std::vector<std::shared_ptr<LeaseState>> held;
@@ -224,7 +258,7 @@ TEST_CASE("thousands_of_due_renewals_are_sent_in_batches") {
   }
   std::size_t taken = 0;
   while (renewals.timer() <= at(1000ms)) {
-    const auto batch = renewals.take_due(at(1000ms));
+    const auto batch = taken_from(renewals, at(1000ms));
     REQUIRE(!batch.empty());
     CHECK(batch.size() <= 512);
     taken += batch.size();

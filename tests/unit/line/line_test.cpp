@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "unit/support/failing_memory.hpp"
 #include "unit/support/standing_client.hpp"
 
 using namespace std::chrono_literals;
@@ -676,4 +677,19 @@ TEST_CASE("a_warning_about_a_refusal_for_another_reason_advises_nothing") {
   StandingClient client{3};
   client.lines.warn_of_refusal({NodeStatus::read_only, "READONLY a replica"});
   CHECK(client.lines.take_warning() == "calls cannot stand in line and poll instead: READONLY a replica");
+}
+
+TEST_CASE("a_call_that_finds_no_memory_for_a_line_does_not_stand_there") {
+  bool has_memory = false;
+  for (int successes = 0; !has_memory; ++successes) {
+    StandingClient client{3};
+    TestWaiter call{at(0ms)};
+    has_memory = succeeds_with(successes, [&] { client.lines.join(call); });
+    CAPTURE(successes);
+    client.lines.leave(call);
+    CHECK(client.lines.waited_for() == 0);
+    TestWaiter next{at(1ms)};
+    client.join(next, at(1ms));
+    CHECK(client.lines.waited_for() == 1);
+  }
 }

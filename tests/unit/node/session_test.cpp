@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "unit/support/failing_memory.hpp"
 #include "unit/support/session_harness.hpp"
 
 namespace {
@@ -276,4 +277,26 @@ TEST_CASE("replies_read_after_the_end_of_a_connection_are_ignored") {
   CHECK_FALSE(harness.session.answered(ok(), at(2ms)));
   CHECK(harness.session.state() == State::down);
   CHECK(harness.session.trouble().status == NodeStatus::same_node);
+}
+
+// Without its slot, each later reply would be taken for that of the command before.
+TEST_CASE("a_command_is_not_sent_if_there_is_no_memory_for_the_slot_of_its_reply") {
+  const std::string first(40, 'a');
+  const std::string second(40, 'b');
+  bool has_memory = false;
+  for (int successes = 0; !has_memory; ++successes) {
+    SessionHarness harness;
+    harness.make_ready(at(0ms));
+    int sent = 0;
+    has_memory = true;
+    // Grows what has to grow.
+    for (; has_memory && sent < 40; sent += has_memory ? 1 : 0)
+      has_memory = succeeds_with(successes, [&] { harness.send(first, 1, at(0ms)); });
+    CAPTURE(successes, sent);
+    CHECK(harness.session.pending() == static_cast<std::size_t>(sent));
+    CHECK(harness.session.unsent().size() == first.size() * static_cast<std::size_t>(sent));
+    CHECK(harness.send(second, 2, at(0ms)));
+    CHECK(harness.session.unsent().ends_with(second));
+    CHECK(harness.session.pending() == static_cast<std::size_t>(sent) + 1);
+  }
 }

@@ -15,8 +15,12 @@ class Ring {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  void push(T value) {
+  /// Afterwards one `push` throws nothing.
+  void make_room() {
     if (size_ == slots_.size()) grow();
+  }
+  void push(T value) {
+    make_room();
     slots_[(head_ + size_++) & (slots_.size() - 1)] = std::move(value);
   }
   /// Precondition: not empty.

@@ -134,8 +134,9 @@ class Engine final : public Outbox {
     if (nodes_.on_guard_time()) start_waiting(now);
     if (now >= operations_.timer())
       operations_.on_time(now, *this, [&](const auto& operation) { advance(operation, now); });
-    for (const auto& [due, lease] : renewals_.take_due(now))
+    renewals_.extend_due(now, [&](Time due, const std::shared_ptr<LeaseState>& lease) {
       submit(Ref<Operation>{new Extension{lease, nodes(), due}});
+    });
     listeners_.on_time(now);
     key_watcher_.on_time(now, *this);
     holder_watches_.on_time(now, *this);

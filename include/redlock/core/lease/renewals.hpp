@@ -40,24 +40,44 @@ class Renewals {
   }
 
   [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }
-  /// A lease, and when its renewal was due.
-  using Due = std::pair<Time, std::shared_ptr<LeaseState>>;
-  /// Takes the leases whose renewal is due, at most a batch of them; the rest remains due. The end of its extension
-  /// schedules a lease again.
-  [[nodiscard]] std::vector<Due> take_due(Time now) {
-    std::vector<Due> taken;
-    while (timer() <= now && taken.size() < batch) {
-      taken.push_back(*due_.begin());
-      unschedule(taken.back().second);
-    }
-    return taken;
+  /// Takes the leases whose renewal is due, at most a batch of them, and calls `extend(due, lease)` for each; the rest
+  /// remains due. The end of its extension schedules a lease again. If `extend` throws, because memory has run out, this lease
+  /// and those behind it are due again.
+  template <class Extend>
+  void extend_due(Time now, const Extend& extend) {
+    std::vector<Entry> taken = take_due(now);
+    for (auto next = taken.begin(); next != taken.end(); ++next) try {
+        extend(next->value().first, next->value().second);
+      } catch (...) {
+        for (; next != taken.end(); ++next) put_back(std::move(*next));
+        throw;
+      }
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return due_.size(); }
 
  private:
   static constexpr std::size_t batch = 512;
+  /// A lease, and when its renewal is due.
+  using Due = std::pair<Time, std::shared_ptr<LeaseState>>;
+  using Entry = std::set<Due, DueOrder>::node_type;  // goes back without memory
 
+  [[nodiscard]] std::vector<Entry> take_due(Time now) {
+    std::vector<Entry> taken;
+    if (timer() > now) return taken;
+    taken.reserve(std::min(batch, due_.size()));
+    while (timer() <= now && taken.size() < batch) {
+      due_.begin()->second->renewal_due = never;
+      taken.push_back(due_.extract(due_.begin()));
+    }
+    return taken;
+  }
+  void put_back(Entry&& entry) noexcept {
+    LeaseState& lease = *entry.value().second;
+    if (lease.renewals != this || lease.renewal_due != never) return;
+    lease.renewal_due = entry.value().first;
+    due_.insert(std::move(entry));
+  }
   void unschedule(const std::shared_ptr<LeaseState>& lease) noexcept {
     if (lease->renewal_due != never) due_.erase({std::exchange(lease->renewal_due, never), lease});
   }

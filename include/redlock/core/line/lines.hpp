@@ -42,9 +42,11 @@ class Lines {
   }
   void join(Waiter& waiter) {
     const std::string& key = waiter.terms().key;
-    Entry& entry = entries_[key];
-    if (!entry.line) entry.line = Ref<Line>{new Line{key, member_, nodes_, context_, touched_}};
-    entry.line->add(waiter);
+    auto entry = entries_.find(key);
+    if (entry == entries_.end())
+      entry =
+          entries_.emplace(key, Entry{Ref<Line>{new Line{key, member_, nodes_, context_, touched_}}}).first;
+    entry->second.line->add(waiter);
   }
   /// The call has ended, or waits outside. Does nothing for a call that does not stand in line.
   void leave(Waiter& waiter) {

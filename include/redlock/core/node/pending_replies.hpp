@@ -40,6 +40,8 @@ class PendingReplies {
     return "more than " + std::to_string(most) + " commands are unanswered";
   }
 
+  /// Afterwards one `push` throws nothing.
+  void make_room() { slots_.make_room(); }
   void push(ReplySlot&& slot, Time now) {
     slot.since = now;
     must_read_ += must_be_read(slot) ? 1 : 0;

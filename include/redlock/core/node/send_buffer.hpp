@@ -1,6 +1,7 @@
 // The bytes that are to be sent on one connection.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -16,8 +17,11 @@ class SendBuffer {
  public:
   using Bytes = redlock::detail::WipedString;
 
-  /// `rest`: the end of the command.
+  /// `rest`: the end of the command. Without memory it throws, and adds nothing.
   void add(std::string_view command, bool is_release, std::string_view rest = {}) {
+    const std::size_t size = bytes_.size() + command.size() + rest.size();
+    if (size > bytes_.capacity()) bytes_.reserve(std::max(size, 2 * bytes_.capacity()));
+    commands_.make_room();
     bytes_.append(command).append(rest);
     commands_.push({command.size() + rest.size(), is_release});
   }

@@ -69,8 +69,7 @@ class Session {
       if (!pending_.has_room_for(slot)) return &overloaded(PendingReplies::crowd());
       const bool is_ignored = pending_.is_crowded();
       if (is_ignored) slot.operation = {};
-      out_.add(command, slot.is_release, rest);
-      expect(std::move(slot), now);
+      queue(command, std::move(slot), rest, now);
       return is_ignored ? &overloaded(PendingReplies::crowd()) : nullptr;
     }
     // Also send a release on the connection that is being closed, after the SET that may still be queued there.
@@ -90,8 +89,7 @@ class Session {
     for (WaitingCommands::Command& waiting : waiting_.take_all()) {
       if (now >= waiting.send_by) continue;  // its operation is over; a release that follows it does no harm
       if (const std::optional<std::string> rest = rest_of(waiting.slot)) {
-        out_.add(waiting.bytes, waiting.slot.is_release, *rest);
-        expect(std::move(waiting.slot), now);
+        queue(waiting.bytes, std::move(waiting.slot), *rest, now);
       } else {
         refused.push_back(std::move(waiting.slot));
       }
@@ -241,7 +239,9 @@ class Session {
     login_.say_if_due(out_, pending_, now);
   }
 
-  void expect(Slot&& slot, Time now) {
+  void queue(std::string_view command, Slot&& slot, std::string_view rest, Time now) {
+    pending_.make_room();  // without memory, no command is sent that has no slot for its reply
+    out_.add(command, slot.is_release, rest);
     used_at_ = now;
     pending_.push(std::move(slot), now);
   }

@@ -54,11 +54,12 @@ class SessionLogin {
   void say_if_due(SendBuffer& out, PendingReplies& pending, Time now) {
     if (state_ != State::due) return;
     redlock::detail::WipedString bytes;
-    state_ = append_login(bytes, login_) ? State::said : State::accepted;
-    if (state_ == State::accepted) return;
-    ++unanswered_;
+    if (!append_login(bytes, login_)) return static_cast<void>(state_ = State::accepted);
+    pending.make_room();
     out.add_secret(bytes);
     pending.push({.always_read = true, .is_login = true}, now);
+    ++unanswered_;
+    state_ = State::said;
   }
   /// The server has answered that command. Returns true if it refuses these credentials for the first time.
   bool answered(const Reply& reply) noexcept {
