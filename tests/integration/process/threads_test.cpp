@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <system_error>
 
+#include "integration/support/observers.hpp"
 #include "redlock/error.hpp"
 #include "redlock/kinds/leases.hpp"
 #include "redlock/testing/local_nodes.hpp"

@@ -27,13 +27,12 @@ const LockOptions writer{.ttl = 60s, .renewal = redlock::Renewal::none};
 }  // namespace
 
 TEST_CASE("a_lease_that_is_over_is_not_downgraded_and_leaves_the_lock_to_its_adopter") {
-  LocalNodes nodes{3};
-  InspectableLock locks{endpoints(nodes)};
-  redlock::Lease lease = locks.try_lock_for("r", 30s, {.ttl = 60s}).value();
+  TwoClients f;
+  Lease lease = f.locks.lock("r", writer).value();
   const auto handover = lease.orphan();
   REQUIRE(handover);
-  CHECK(locks.downgrade(std::move(lease)).code() == Errc::lost);
-  const redlock::LockResult adopted = locks.adopt(*handover, {.ttl = 60s});
+  CHECK(f.locks.downgrade(std::move(lease), reader).code() == Errc::lost);
+  const LockResult adopted = f.others.adopt(*handover, writer);
   CAPTURE(adopted.message());
   CHECK(is_granted(adopted));
 }
