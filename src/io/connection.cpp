@@ -72,7 +72,7 @@ Connection::Dial Connection::dial() try {
   return fail({NodeStatus::unreachable, "out of memory"});
 }
 
-Connection::Dial Connection::proceed() {
+Connection::Dial Connection::proceed() try {
   if (state_ == State::resolving) {
     Resolution::Answer answer = resolution_->answer();
     if (!answer.there) return Dial::pending;
@@ -92,6 +92,8 @@ Connection::Dial Connection::proceed() {
   if (error == 0) return secure();
   trouble_ = {NodeStatus::unreachable, error_text(error)};
   return connect_next();
+} catch (const std::bad_alloc&) {
+  return fail({NodeStatus::unreachable, "out of memory"});
 }
 
 /// Begins with the address that worked last, or else with the one after those that the last dial tried.

@@ -54,7 +54,7 @@ class LocalMutex {
   };
   const unsigned generation_ = fork_generation();
   const OwnProcessPtr<Parts> parts_{new Parts};
-  std::atomic<std::thread::id> owner_;  // written under mutex_
+  std::atomic<std::thread::id> owner_;  // written under the mutex, except in a child of fork()
 };
 
 }  // namespace redlock::inline v1::detail

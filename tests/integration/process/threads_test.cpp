@@ -50,7 +50,7 @@ TEST_CASE("a_stop_token_that_could_not_be_had_gets_its_request_when_it_is_asked_
   LocalNodes nodes{3};
   InspectableLock locks{endpoints(nodes)};
   const redlock::Lease lease =
-      locks.try_lock_for("r", 30s, {.ttl = 2s, .renewal = redlock::Renewal::none}).value();
+      locks.try_lock_for("r", 30s, {.ttl = 5s, .renewal = redlock::Renewal::none}).value();
   {
     const NoMoreThreads none;
     CHECK_THROWS_AS(lease.stop_token(), std::system_error);

@@ -691,5 +691,6 @@ TEST_CASE("a_call_that_finds_no_memory_for_a_line_does_not_stand_there") {
     TestWaiter next{at(1ms)};
     client.join(next, at(1ms));
     CHECK(client.lines.waited_for() == 1);
+    CHECK_FALSE(client.sent().empty());
   }
 }

@@ -61,8 +61,9 @@ class OperationList {
   /// Handles the timers of all operations, then calls `advance(operation)` for each.
   template <class Advance>
   void on_time(Time now, Outbox& outbox, Advance&& advance) {
+    const std::vector<Ref<Operation>> operations = all();  // without memory, the timer stays
     timer_ = never;
-    for (const Ref<Operation>& operation : all()) {
+    for (const Ref<Operation>& operation : operations) {
       if (operation->done()) continue;
       if (now >= operation->give_up_at) operation->abandon(Errc::timed_out, now, outbox);
       if (operation->started_ && now >= operation->deadline()) operation->timed_out(now, outbox);

@@ -42,47 +42,43 @@ class Renewals {
   [[nodiscard]] Time timer() const noexcept { return due_.empty() ? never : due_.begin()->first; }
   /// Takes the leases whose renewal is due, at most a batch of them, and calls `extend(due, lease)` for each; the rest
   /// remains due. The end of its extension schedules a lease again. If `extend` throws, because memory has run out, this lease
-  /// and those behind it are due again.
+  /// and those behind it remain due.
   template <class Extend>
   void extend_due(Time now, const Extend& extend) {
-    std::vector<Entry> taken = take_due(now);
-    for (auto next = taken.begin(); next != taken.end(); ++next) try {
-        extend(next->value().first, next->value().second);
+    for (std::size_t taken = 0; timer() <= now && taken < batch; ++taken) {
+      const Time due = due_.begin()->first;
+      const std::shared_ptr<LeaseState> lease = due_.begin()->second;
+      move(lease, never);
+      try {
+        extend(due, lease);
       } catch (...) {
-        for (; next != taken.end(); ++next) put_back(std::move(*next));
+        if (lease->renewals == this && lease->renewal_due == never) move(lease, due);
         throw;
       }
+    }
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return due_.size(); }
 
  private:
   static constexpr std::size_t batch = 512;
-  /// A lease, and when its renewal is due.
+  /// A lease, and when its renewal is due: `never` while its extension is under way. So that an extension needs no memory, its
+  /// entry is kept meanwhile.
   using Due = std::pair<Time, std::shared_ptr<LeaseState>>;
-  using Entry = std::set<Due, DueOrder>::node_type;  // goes back without memory
 
-  [[nodiscard]] std::vector<Entry> take_due(Time now) {
-    std::vector<Entry> taken;
-    if (timer() > now) return taken;
-    taken.reserve(std::min(batch, due_.size()));
-    while (timer() <= now && taken.size() < batch) {
-      due_.begin()->second->renewal_due = never;
-      taken.push_back(due_.extract(due_.begin()));
-    }
-    return taken;
-  }
-  void put_back(Entry&& entry) noexcept {
-    LeaseState& lease = *entry.value().second;
-    if (lease.renewals != this || lease.renewal_due != never) return;
-    lease.renewal_due = entry.value().first;
-    due_.insert(std::move(entry));
-  }
   void unschedule(const std::shared_ptr<LeaseState>& lease) noexcept {
-    if (lease->renewal_due != never) due_.erase({std::exchange(lease->renewal_due, never), lease});
+    due_.erase(Due{std::exchange(lease->renewal_due, never), lease});
+  }
+  void move(const std::shared_ptr<LeaseState>& lease, Time due) {
+    if (auto entry = due_.extract(Due{lease->renewal_due, lease})) {
+      entry.value().first = due;
+      due_.insert(std::move(entry));
+    } else {
+      due_.emplace(due, lease);
+    }
+    lease->renewal_due = due;
   }
   void schedule(const std::shared_ptr<LeaseState>& lease, Time now) {
-    unschedule(lease);
     const Span ttl = lease->claim.ttl;
     const State state = lease->state(now);
     if (state == State::lost || state == State::released) return stop(lease);
@@ -90,8 +86,7 @@ class Renewals {
                                     : now + pause_after_doubt(ttl);
     // An extension that begins at the deadline releases what is left of the lease.
     due = lease->is_final() ? lease->deadline() : std::min(std::max(due, now), lease->deadline());
-    due_.emplace(due, lease);
-    lease->renewal_due = due;
+    move(lease, due);
   }
   [[nodiscard]] static Time rounded_down(Time about, Span ttl) noexcept {
     return about - about.time_since_epoch() % std::max<Span>(ttl / 300, std::chrono::milliseconds{1});

@@ -50,7 +50,9 @@ class Line final : public ScriptedOperation {
 
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   void touch() {
-    if (!std::exchange(is_touched_, true)) touched_.emplace_back(this);
+    if (is_touched_) return;
+    touched_.emplace_back(this);
+    is_touched_ = true;
   }
   void untouch() noexcept { is_touched_ = false; }
 
