@@ -65,8 +65,8 @@ class [[nodiscard]] REDLOCK_EXPORT Leases {
 
 extern template class BasicLockResult<Leases>;
 
-/// The leases of several locks, or why there are none. If there are none, the message begins with the resource whose lock was
-/// not acquired, and `nodes()` and `holder()` are about that one.
+/// The leases of several locks, or why there are none. If there are none, the message names, after the outcome, the resource
+/// whose lock was not acquired, and `nodes()` and `holder()` are about that one.
 using LockAllResult = BasicLockResult<Leases>;
 
 }  // namespace v1
