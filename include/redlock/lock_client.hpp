@@ -233,6 +233,8 @@ class REDLOCK_EXPORT LockClient {
   ///
   /// Does not block and releases nothing, because the holders have to stop their work first. A lock stays on
   /// the nodes until its lease is released or destroyed, or its ttl runs out. Repeated calls have no effect.
+  /// Takes mutexes, so a call in a signal handler may block for ever. Block the signal in all threads instead, and
+  /// let one of them wait for it with `sigwait` (docs/guide.md has an example).
   /// Throws `invalid_argument` in a child of `fork()`; otherwise throws only if memory runs out.
   void shut_down();
 
