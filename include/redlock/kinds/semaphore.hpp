@@ -29,7 +29,7 @@ inline namespace v1 {
 class REDLOCK_EXPORT Semaphore {
  public:
   /// Does no I/O. The first call that acquires reports invalid options and resources. `seats`: 1 to 1000; all users should
-  /// agree.
+  /// agree. `LockOptions::seats` has no effect.
   Semaphore(LockClient& client, std::string_view resource, std::size_t seats, LockOptions options = {});
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
