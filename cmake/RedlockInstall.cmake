@@ -7,7 +7,7 @@ set(redlock_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/redlock")
 # The file for pkg-config. It finds its library from where it lies itself, so that `cmake --install build --prefix …`
 # and folders that are moved later are right as well.
 function(redlock_install_pkgconfig target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION;LIBS" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESCRIPTION;LIBS;REQUIRES" "")
   set(folder "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
   if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
     set(prefix "${CMAKE_INSTALL_PREFIX}")
@@ -59,7 +59,8 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/redlock/testing/fake_locks.hpp" COM
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock/testing")
 
 if(REDLOCK_BUILD_TESTING)
-  redlock_install_library(redlock-testing DESCRIPTION "Redis servers for tests of code that uses redlock")
+  redlock_install_library(redlock-testing DESCRIPTION "Redis servers for tests of code that uses redlock"
+    REQUIRES redlock)
   install(FILES "${PROJECT_SOURCE_DIR}/include/redlock/testing/local_nodes.hpp" COMPONENT redlock-testing
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/redlock/testing")
 endif()
