@@ -34,8 +34,10 @@ constexpr std::string_view own_keys = "redlock:";
 // In the largest unit that expresses it exactly.
 std::string text(Clock::duration time) {
   const auto count = time.count();
+  if (time == Clock::duration::max()) return "unlimited";
   if (time % std::chrono::hours{24} == time.zero() && count != 0) {
-    return std::to_string(time / std::chrono::hours{24}) + " days";
+    const auto days = time / std::chrono::hours{24};
+    return std::to_string(days) + (days == 1 ? " day" : " days");
   }
   if (time % std::chrono::seconds{1} == time.zero())
     return std::to_string(time / std::chrono::seconds{1}) + " s";
@@ -43,10 +45,12 @@ std::string text(Clock::duration time) {
   return std::to_string(count) + " ns";
 }
 
-void check_between(std::string_view name, Clock::duration least, Clock::duration given,
-                   Clock::duration most) {
+/// `note`: more about what is allowed.
+void check_between(std::string_view name, Clock::duration least, Clock::duration given, Clock::duration most,
+                   std::string_view note = "") {
   if (given >= least && given <= most) return;
-  refuse(std::string{name} + " is " + text(given) + "; allowed: " + text(least) + " to " + text(most));
+  refuse((std::string{name} + " is " + text(given) + "; allowed: " + text(least) + " to " + text(most))
+             .append(note));
 }
 
 void check_length(std::string_view name, std::size_t least, std::size_t given, std::size_t most) {
@@ -106,13 +110,16 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 }
 
 Timing timing(const Options& options, const LockOptions& lock) {
-  check_between("ttl", shortest_ttl, lock.ttl, longest_ttl);
+  check_between("ttl", shortest_ttl, lock.ttl, longest_ttl,
+                "; with a restart guard to the nodes' max_ttl, which is 60 s by default");
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
   check_between("lock_delay", Clock::duration::zero(), lock.lock_delay, longest_ttl);
   const Clock::duration lock_delay = std::chrono::ceil<milliseconds>(lock.lock_delay.get());
   if (lock.at_least < Duration{} || lock.at_least > Duration{ttl})
     refuse("at_least is " + text(lock.at_least) + "; allowed: 0 s to the ttl, which is " + text(ttl));
-  if (lock.max_hold) check_between("max_hold", ttl, *lock.max_hold, longest_hold);
+  if (lock.max_hold && (*lock.max_hold < Duration{ttl} || *lock.max_hold > Duration{longest_hold}))
+    refuse("max_hold is " + text(*lock.max_hold) + "; allowed: the ttl, which is " + text(ttl) + ", to " +
+           text(longest_hold));
   const Clock::duration drift = options.drift ? options.drift->get() : core::default_drift(ttl);
   if (drift >= ttl) {
     refuse("drift is " + text(drift) + "; it must be less than the ttl, which is " + text(ttl));

@@ -103,7 +103,24 @@ TEST_CASE("timeouts_are_from_1_ms_to_60_s") {
   CHECK(refusal(with_node_timeout(0ms)) == "node_timeout is 0 s; allowed: 1 ms to 60 s");
   CHECK(refusal(with_node_timeout(48h)) == "node_timeout is 2 days; allowed: 1 ms to 60 s");
   CHECK(refusal(with_node_timeout(std::chrono::hours::max())) ==
-        "node_timeout is 9223372036854775807 ns; allowed: 1 ms to 60 s");
+        "node_timeout is unlimited; allowed: 1 ms to 60 s");
+}
+
+TEST_CASE("a_refused_time_of_one_day_is_in_the_singular") {
+  Options options;
+  options.credentials_interval = 0s;
+  CHECK(refusal(options) == "credentials_interval is 0 s; allowed: 10 ms to 1 day");
+}
+
+TEST_CASE("the_hold_time_is_from_the_ttl_to_3650_days") {
+  const auto refused = [](Duration max_hold) {
+    return refusal([&] { static_cast<void>(redlock::detail::timing({}, {.max_hold = max_hold})); });
+  };
+  const std::string allowed = "; allowed: the ttl, which is 30 s, to 3650 days";
+  CHECK(refused(30s).empty());
+  CHECK(refused(24h * 3650).empty());
+  CHECK(refused(1s) == "max_hold is 1 s" + allowed);
+  CHECK(refused(24h * 3651) == "max_hold is 3651 days" + allowed);
 }
 
 TEST_CASE("the_drift_is_at_least_0_and_less_than_the_ttl") {
@@ -131,13 +148,14 @@ TEST_CASE("the_default_node_timeout_is_a_tenth_of_the_ttl_but_at_most_250_ms") {
 }
 
 TEST_CASE("the_ttl_is_from_10_ms_to_365_days") {
+  const std::string note = "; with a restart guard to the nodes' max_ttl, which is 60 s by default";
   CHECK(timing(10ms).ttl == 10ms);
   CHECK(timing(365 * 24h, with_max_ttl(365 * 24h)).ttl == 365 * 24h);
-  CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed: 10 ms to 365 days");
-  CHECK(refusal({}, 0s) == "ttl is 0 s; allowed: 10 ms to 365 days");
-  CHECK(refusal({}, -30s) == "ttl is -30 s; allowed: 10 ms to 365 days");
-  CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed: 10 ms to 365 days");
-  CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed: 10 ms to 365 days");
+  CHECK(refusal({}, 10ms - 1ns) == "ttl is 9999999 ns; allowed: 10 ms to 365 days" + note);
+  CHECK(refusal({}, 0s) == "ttl is 0 s; allowed: 10 ms to 365 days" + note);
+  CHECK(refusal({}, -30s) == "ttl is -30 s; allowed: 10 ms to 365 days" + note);
+  CHECK(refusal({}, 366 * 24h) == "ttl is 366 days; allowed: 10 ms to 365 days" + note);
+  CHECK(refusal({}, 365 * 24h + 1ms) == "ttl is 31536000001 ms; allowed: 10 ms to 365 days" + note);
 }
 
 TEST_CASE("the_delay_after_a_loss_is_from_0_to_365_days_and_prolongs_the_memory_of_counters") {
