@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,8 +67,9 @@ Clock::time_point FakeLocks::now() const noexcept { return shell_->now(); }
 void FakeLocks::take(std::string_view resource, Duration ttl, std::string_view label) {
   const auto held = client().shared_from_this();
   detail::check_label(label);
+  const Clock::duration kept = detail::timing({}, {.ttl = ttl}).ttl;
   shell_->overwrite(detail::lock_key(prefix_, resource),
-                    detail::draw_owner_values(label).next(shell_->wall()), ttl.get());
+                    detail::draw_owner_values(label).next(shell_->wall()), kept);
 }
 
 void FakeLocks::lose(std::string_view resource) {
@@ -77,7 +79,8 @@ void FakeLocks::lose(std::string_view resource) {
 
 void FakeLocks::set_node(int node, FakeNodeState state) {
   const auto held = client().shared_from_this();
-  shell_->set_node(static_cast<std::size_t>(node), state);
+  if (node < 0 || !shell_->set_node(static_cast<std::size_t>(node), state))
+    throw std::out_of_range{"there is no node number " + std::to_string(node)};
 }
 
 }  // namespace v1

@@ -130,16 +130,18 @@ void FakeShell::overwrite(const std::string& key, const std::optional<std::strin
   advance(std::chrono::milliseconds{10});  // a fresh lease is not watched before it has lived for 5 ms
 }
 
-void FakeShell::set_node(std::size_t node, FakeNodeState state) {
+bool FakeShell::set_node(std::size_t node, FakeNodeState state) {
   {
     const Lock lock{mutex_};
-    const bool is_new = std::exchange(states_.at(node), state) != state;
+    if (node >= states_.size()) return false;
+    const bool is_new = std::exchange(states_[node], state) != state;
     if (is_new && state != FakeNodeState::hanging)
       for (const ConnectionIndex each : {node, nodes_.size() + node})
         engine_.disconnected(each, {NodeStatus::connection_lost, "the server closed the connection"}, now());
     exchange();
   }
   report_news();
+  return true;
 }
 
 /// Passes bytes and connections to and fro until nothing is left to pass.

@@ -46,7 +46,8 @@ class FakeShell final : public Shell, public LossReports {
   void advance(core::Span);
   /// Sets the key on all nodes and notifies the client, as servers notify one that tracks the key. No value: deletes it.
   void overwrite(const std::string& key, const std::optional<std::string>& value, core::Span ttl);
-  void set_node(std::size_t node, FakeNodeState);
+  /// Returns false if there is no such node.
+  [[nodiscard]] bool set_node(std::size_t node, FakeNodeState);
   [[nodiscard]] std::chrono::microseconds wall() const noexcept { return clock_->wall(); }
 
   [[nodiscard]] core::Time now() const noexcept override { return clock_->now(); }

@@ -82,7 +82,8 @@ class REDLOCK_EXPORT FakeLocks : public LockClient {
   /// Gives the lock to somebody else, for `ttl`, whoever had it: on all nodes, with an owner value that has `label`. A
   /// lease that is watched (`on_lost`, `stop_token`, `wait_lost`; `Renewal::automatic` after a second) is then lost
   /// (`Loss::taken`) when this returns; another one, and a shared one, learns of it from a renewal, `extend` or `release`. Moves
-  /// the time by 10 ms. Throws `Error` (`invalid_argument`) for a resource or label that a lock cannot have.
+  /// the time by 10 ms. Throws `Error` (`invalid_argument`) for a resource, ttl (10 ms to 365 days) or label that a
+  /// lock cannot have.
   void take(std::string_view resource, Duration ttl, std::string_view label = "somebody else");
   /// Deletes the lock on all nodes, whoever had it. As `take`, with `Loss::deleted`.
   void lose(std::string_view resource);

@@ -320,8 +320,12 @@ TEST_CASE("fake_locks_refuse_what_they_cannot_be") {
   CHECK(refusal([] { FakeLocks{0}; }) == Errc::invalid_argument);
   CHECK(refusal([] { FakeLocks{32}; }) == Errc::invalid_argument);
   FakeLocks locks;
-  CHECK_THROWS_AS(locks.set_node(3, FakeNodeState::hanging), std::out_of_range);
-  CHECK_THROWS_AS(locks.set_node(-1, FakeNodeState::hanging), std::out_of_range);
+  CHECK_THROWS_MATCHES(locks.set_node(3, FakeNodeState::hanging), std::out_of_range,
+                       Catch::Matchers::Message("there is no node number 3"));
+  CHECK_THROWS_MATCHES(locks.set_node(-1, FakeNodeState::hanging), std::out_of_range,
+                       Catch::Matchers::Message("there is no node number -1"));
+  CHECK(refusal([&] { locks.take("r", -5s); }) == Errc::invalid_argument);
+  CHECK(refusal([&] { locks.take("r", 0s); }) == Errc::invalid_argument);
   CHECK(refusal([&] { locks.take("", 1s); }) == Errc::invalid_argument);
   CHECK(refusal([&] { locks.take("r", 1s, std::string(201, 'x')); }) == Errc::invalid_argument);
   CHECK(refusal([&] { locks.lose("redlock:r"); }) == Errc::invalid_argument);
