@@ -56,6 +56,9 @@ std::string remedy(const NodeReport& report) {
              "holds something else, delete it.";
     case NodeStatus::quarantined:
       if (report.votes_in && report.votes_in->count() > 0) return "Wait: it votes again by itself.";
+      if (report.message.find("has no ttl") != std::string::npos)
+        return "Delete the key of its quarantine when more than max_ttl has passed since the server "
+               "restarted or lost its data.";
       return "Run redlock nodes --wait: the time after which it votes again begins when a client asks for a "
              "lock.";
     default:

@@ -56,6 +56,21 @@ TEST_CASE("a_node_that_does_not_vote_is_found_with_an_advice_for_its_reason") {
   }
 }
 
+TEST_CASE("the_key_of_a_quarantine_without_an_end_is_to_be_deleted_and_not_to_be_awaited") {
+  for (const std::string reason :
+       {"votes again once redlock:quarantine, which has no ttl, is deleted", "its quarantine has no ttl"}) {
+    NodeView node;
+    node.report.status = NodeStatus::quarantined;
+    node.report.message = reason;
+    const std::vector<Finding> findings = findings_about(node);
+    CAPTURE(reason);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].advice ==
+          "Delete the key of its quarantine when more than max_ttl has passed since the server restarted or "
+          "lost its data.");
+  }
+}
+
 TEST_CASE("a_server_that_cannot_report_deleted_locks_degrades") {
   NodeView node;
   node.report.status = NodeStatus::free;
