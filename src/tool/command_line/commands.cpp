@@ -142,10 +142,9 @@ CLI::App* add_run(CLI::App& app, RunArguments& arguments) {
   run->add_option("--label", arguments.label,
                   "who holds the lock, shown to others (default: host, process and the name of CMD)")
       ->type_name("TEXT");
-  run->add_option(
-         "RESOURCE", arguments.resources,
-         "name of the lock: 1 to 4096 bytes, not starting with -, ++ or redlock:. With up to 64 different\n"
-         "ones, CMD runs while it has all of these locks")
+  run->add_option("RESOURCE", arguments.resources,
+                  "name of the lock: 1 to 4096 bytes, not ++, not starting with - or redlock:.\n"
+                  "With up to 64 different ones, CMD runs while it has all of these locks")
       ->required();
   return run;
 }
