@@ -80,14 +80,6 @@ void print_json(const std::string& resource, const LockState& state, std::span<c
   std::cout << json_text(all, 2) << '\n';
 }
 
-/// A sentence about the semaphore with the name of a free lock, after a space; nothing if none of its seats is taken.
-std::string describe_seats(const std::string& semaphore, std::size_t seats_taken) {
-  if (seats_taken == 0) return {};
-  const bool is_one = seats_taken == 1;
-  return " At least " + std::to_string(seats_taken) + (is_one ? " seat" : " seats") + " of the semaphore " +
-         semaphore + (is_one ? " is" : " are") + " taken: see redlock status --seats N " + semaphore + ".";
-}
-
 }  // namespace
 
 int status(const StatusArguments& arguments) {

@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/version.hpp"
@@ -19,6 +21,13 @@ namespace {
 std::vector<std::string> without_credentials(std::vector<std::string> words) {
   for (std::string& word : words) word = tool::without_credentials(std::move(word));
   return words;
+}
+
+/// CLI11 reports a missing word before an unknown option, although that is why the word is missing.
+std::string reason_of(const CLI::ParseError& error, const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || unknown.empty()) return error.what();
+  return CLI::ExtrasError{unknown}.what();
 }
 
 }  // namespace
@@ -63,7 +72,7 @@ int run_command_line(CommandLine line, const std::function<int(const Commands&)>
     }
     const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     if (!has_extra || separator != words.end() || !runs_command()) {
-      err << core::printable(tool::without_credentials(error.what()), std::string::npos)
+      err << core::printable(tool::without_credentials(reason_of(error, app)), std::string::npos)
           << "\nRun with --help for more information.\n";
       return usage;
     }

@@ -20,6 +20,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
+#include "tool/semaphore/seats.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -175,9 +176,11 @@ int report(const Deletion& result, std::size_t nodes, LockState::Kind before, co
 }
 
 /// After the state of the lock, if nobody's copies can be deleted.
-std::string_view why_nothing(const ReleaseArguments& arguments, const LockState& state) {
+std::string why_nothing(Redlock& locks, const ReleaseArguments& arguments, const LockState& state) {
   if (arguments.owner) return " No node has a copy with the owner value of --owner.";
-  return state.kind == LockState::Kind::shared ? " No node says who the readers are." : "";
+  if (state.kind == LockState::Kind::shared) return " No node says who the readers are.";
+  if (state.kind != LockState::Kind::free) return {};
+  return describe_seats(arguments.resource, taken_among_first(locks, arguments.resource));
 }
 
 /// Returns true if the lock is not that of the owner, or not shared by it.
@@ -200,8 +203,10 @@ int force_release(const ReleaseArguments& arguments) {
       arguments.owner ? owner_beginning_with(*arguments.owner, reports) : owners_in(state, reports);
   if (owners.values.empty()) {
     std::cerr << "redlock: nothing to release: "
-              << printable(describe(state, arguments.resource, reports), std::string::npos)
-              << why_nothing(arguments, state) << '\n';
+              << printable(
+                     describe(state, arguments.resource, reports) + why_nothing(locks, arguments, state),
+                     std::string::npos)
+              << '\n';
     if (state.kind != LockState::Kind::unknown) return conflict;
     write_reports(std::cerr, reports);
     return without_majority(misconfigured(reports), reports.size());

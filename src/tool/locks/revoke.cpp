@@ -15,6 +15,7 @@
 #include "tool/lock_state.hpp"
 #include "tool/locks/holder_text.hpp"
 #include "tool/output.hpp"
+#include "tool/semaphore/seats.hpp"
 
 namespace redlock::tool {
 namespace {
@@ -62,8 +63,10 @@ int revoke(const RevokeArguments& arguments) {
     std::cout << "Asked all readers to give up " << core::printable(arguments.resource) << ".\n";
     return success;
   }
-  std::cerr << "redlock: " << core::printable(describe(state, arguments.resource, reports), std::string::npos)
-            << '\n';
+  std::string text = describe(state, arguments.resource, reports);
+  if (state.kind == LockState::Kind::free)
+    text += describe_seats(arguments.resource, taken_among_first(locks, arguments.resource));
+  std::cerr << "redlock: " << core::printable(text, std::string::npos) << '\n';
   if (state.kind != LockState::Kind::unknown) return conflict;
   write_reports(std::cerr, reports);
   return without_majority(misconfigured(reports), reports.size());

@@ -92,4 +92,11 @@ std::size_t taken_among_first(Redlock& locks, const std::string& semaphore) {
   }
 }
 
+std::string describe_seats(const std::string& semaphore, std::size_t seats_taken) {
+  if (seats_taken == 0) return {};
+  const bool is_one = seats_taken == 1;
+  return " At least " + std::to_string(seats_taken) + (is_one ? " seat" : " seats") + " of the semaphore " +
+         semaphore + (is_one ? " is" : " are") + " taken: see redlock status --seats N " + semaphore + ".";
+}
+
 }  // namespace redlock::tool

@@ -50,5 +50,7 @@ void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind);
 /// How many of the first 16 seats are taken, as far as a majority says so. The semaphore may have more seats. Blocks as
 /// `inspect_all` does.
 [[nodiscard]] std::size_t taken_among_first(Redlock&, const std::string& semaphore);
+/// A sentence about the semaphore with the name of a free lock, after a space; nothing if none of its seats is taken.
+[[nodiscard]] std::string describe_seats(const std::string& semaphore, std::size_t seats_taken);
 
 }  // namespace redlock::tool

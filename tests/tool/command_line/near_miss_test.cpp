@@ -71,6 +71,12 @@ TEST_CASE("a_node_in_the_wrong_place_is_refused_without_its_password") {
   }
 }
 
+TEST_CASE("an_unknown_option_is_named_although_a_word_is_missing_beside_it") {
+  CHECK(run_tool({"run", "-n", "-x", "--", "true"})
+            .errors.starts_with("The following argument was not expected: -x\n"));
+  CHECK(run_tool({"run", "-n", "--", "true"}).errors.starts_with("RESOURCE is required\n"));
+}
+
 TEST_CASE("the_nearest_word_differs_in_at_most_two_letters") {
   const Words known{"run", "status", "release"};
   CHECK(nearest_word("relaese", known) == "release");   // two neighbours

@@ -98,6 +98,19 @@ TEST_CASE("status_and_watch_of_a_lock_that_readers_share_do_not_call_it_a_seat_b
   REQUIRE(last_line_has(watch, " UTC  held by 1 reader: "));
 }
 
+TEST_CASE("who_asks_for_or_releases_the_name_of_a_semaphore_is_told_that_its_seats_are_taken") {
+  Seats f;
+  const std::string hint =
+      "Nobody holds gpu. At least 1 seat of the semaphore gpu is taken: see redlock status --seats N gpu.\n";
+  const Program::Ending asked = f.run({"revoke", "gpu"});
+  CHECK(asked.code == 1);
+  CHECK(asked.errors == "redlock: " + hint);
+  const Program::Ending released = f.run({"release", "--force", "--yes", "gpu"});
+  CHECK(released.code == 1);
+  CHECK(released.errors == "redlock: nothing to release: " + hint);
+  CHECK(f.run({"revoke", "free"}).errors == "redlock: Nobody holds free.\n");
+}
+
 TEST_CASE("status_of_a_free_lock_says_how_many_seats_of_a_semaphore_of_its_name_are_taken_at_least") {
   Seats f;
   const Program::Ending one = f.run({"status", "gpu"});
