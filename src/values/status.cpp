@@ -16,7 +16,7 @@ class Category final : public std::error_category {
   [[nodiscard]] std::string message(int value) const override {
     switch (static_cast<Errc>(value)) {
       case Errc::held:
-        return "held: somebody else has the lock";
+        return "held: somebody else has the lock or stands in line, or at_least keeps it";
       case Errc::timed_out:
         return "timed out: the lock was still held when the wait ended";
       case Errc::no_quorum:
