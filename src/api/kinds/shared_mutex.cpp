@@ -69,7 +69,12 @@ bool SharedMutex::try_lock_for(Duration wait) {
   check_caller();
   return writer_.try_lock_for(wait);
 }
-void SharedMutex::unlock() { writer_.unlock(); }
+void SharedMutex::unlock() {
+  if (!writer_.is_mine() && is_reader())
+    throw_error(std::errc::operation_not_permitted,
+                "this thread is a reader, and has to call unlock_shared, of the mutex of ", resource_);
+  writer_.unlock();
+}
 
 void SharedMutex::unlock_and_lock_shared() {
   if (!writer_.is_mine())

@@ -112,7 +112,11 @@ TEST_CASE("who_has_locked_a_shared_mutex_does_not_lock_it_again") {
   CHECK(is_refused([&] { (void)mutex.try_lock_shared_until(std::chrono::steady_clock::now()); }) == deadlock);
   const auto not_permitted = std::make_error_code(std::errc::operation_not_permitted);
   if (by_reader) {
-    CHECK(is_refused([&] { mutex.unlock(); }) == not_permitted);
+    const redlock::Error error = error_of([&] { mutex.unlock(); });
+    CHECK(error.code() == not_permitted);
+    CHECK_THAT(error.what(),
+               Catch::Matchers::EndsWith(
+                   "this thread is a reader, and has to call unlock_shared, of the mutex of r"));
     CHECK(is_refused([&] { mutex.unlock_and_lock_shared(); }) == not_permitted);
   } else {
     CHECK(is_refused([&] { mutex.unlock_shared(); }) == not_permitted);
