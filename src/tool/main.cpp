@@ -35,6 +35,18 @@ void open_standard_descriptors() {
   ::close(opened);
 }
 
+/// Whether `complain` may be kept waiting by a stderr that nobody reads.
+bool complains_briefly = false;
+
+/// Says why the command fails.
+void complain(const std::string& why) {
+  const std::string text = "redlock: " + why + '\n';
+  if (complains_briefly)
+    tell_briefly(text);
+  else
+    std::cerr << text;
+}
+
 int end_with(const Ending& ending) {
   if (ending.signal != 0) die_by_signal(ending.signal);
   return ending.code;
@@ -42,6 +54,7 @@ int end_with(const Ending& ending) {
 
 int execute(const Commands& commands) {
   serve_as_init();
+  complains_briefly = commands.chosen() == CommandName::run || commands.chosen() == CommandName::elect;
   switch (commands.chosen()) {
     case CommandName::run:
       return end_with(run(commands.run_arguments));
@@ -96,12 +109,12 @@ int main(int argc, char** argv) try {
   const int code = run_command_line(take_command_line(argc, argv), execute, std::cout, std::cerr);
   return code_after_output(code, output.finish());
 } catch (const NotExecuted& error) {
-  std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
+  complain(redlock::core::printable(error.what(), std::string::npos));
   return error.code() == std::errc::no_such_file_or_directory ? not_found : not_executable;
 } catch (const redlock::Error& error) {
-  std::cerr << "redlock: " << error.what() << '\n';
+  complain(error.what());
   return exit_code_of(error.code());
 } catch (const std::exception& error) {
-  std::cerr << "redlock: " << redlock::core::printable(error.what(), std::string::npos) << '\n';
+  complain(redlock::core::printable(error.what(), std::string::npos));
   return internal_error;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <iostream>
 #include <mutex>
 #include <set>
@@ -14,21 +15,31 @@
 #include <string_view>
 #include <syncstream>
 
+#include "redlock/clock.hpp"
 #include "redlock/core/base/printable.hpp"
 #include "redlock/node_report.hpp"
 
 namespace redlock::tool {
 
-/// Writes a warning, unless this process has written the same one before. Thread safe.
-inline void warn(std::string_view warning) {
+/// Writes to stderr what nobody may be kept waiting for, while a lock is held or waited for. The text is dropped, or its end, if
+/// stderr cannot be written to within this time: a pipe that nobody reads is full, a terminal is stopped. Thread safe.
+void tell(const std::string& text, std::chrono::milliseconds patience = {});
+/// For a text that is worth a moment.
+inline void tell_briefly(const std::string& text) { tell(text, std::chrono::milliseconds{100}); }
+
+/// The text of a warning; empty if this process has had the same one before. Thread safe.
+inline std::string first_warning(std::string_view warning) {
   static std::mutex mutex;
-  static std::set<std::string, std::less<>> written;
-  {
-    const std::lock_guard lock{mutex};
-    if (!written.emplace(warning).second) return;
-  }
-  std::osyncstream{std::cerr} << "redlock: warning: " << core::printable(warning, std::string::npos) << '\n';
+  static std::set<std::string, std::less<>> had;
+  const std::lock_guard lock{mutex};
+  if (!had.emplace(warning).second) return {};
+  return "redlock: warning: " + core::printable(warning, std::string::npos) + '\n';
 }
+
+/// Writes a warning, unless this process has written the same one before. Thread safe.
+inline void warn(std::string_view warning) { std::osyncstream{std::cerr} << first_warning(warning); }
+/// The same, as `tell_briefly`.
+inline void warn_briefly(std::string_view warning) { tell_briefly(first_warning(warning)); }
 
 /// What each node says, a line for each.
 inline void write_reports(std::ostream& out, std::span<const NodeReport> reports) {

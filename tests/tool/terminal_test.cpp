@@ -5,8 +5,11 @@
 
 #include <poll.h>
 #include <array>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "redlock/testing/local_nodes.hpp"
@@ -14,6 +17,7 @@
 #include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
 #include "testing/fd.hpp"
+#include "testing/process_group.hpp"
 #include "tool/program.hpp"
 
 using namespace redlock::testing;
@@ -22,6 +26,8 @@ namespace {
 
 constexpr const char* ctrl_c = "\x03";
 constexpr const char* ctrl_d = "\x04";
+constexpr const char* ctrl_q = "\x11";
+constexpr const char* ctrl_s = "\x13";
 constexpr const char* ctrl_z = "\x1a";
 
 /// An interactive shell on its own terminal.
@@ -305,4 +311,21 @@ TEST_CASE("release_says_so_if_the_holder_released_the_lock_before_the_answer") {
   shell.type("y\n");
   CHECK(shell.sees("redlock: nothing to release: r is no longer held by the nightly one since 2"));
   CHECK(shell.sees("code 1\r\n"));
+}
+
+TEST_CASE("a_run_that_waited_starts_its_command_while_the_terminal_is_stopped") {
+  LocalNodes nodes{1};
+  RawClient server{nodes.port(0)};
+  Program holder{tool({"run", "r", "--", "sleep", "600"}), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return !server.locks().empty(); }));
+  const detail::ProcessGroup files;
+  const std::string started = files.folder() + "/started";
+  Shell shell{nodes};
+  shell.type(run + "r -- touch " + started + "\n");
+  REQUIRE(shell.sees("\rwaiting for r: "));
+  shell.type(ctrl_s);
+  std::this_thread::sleep_for(std::chrono::milliseconds{1500});  // the next report is due
+  holder.signal(SIGTERM);
+  CHECK(eventually([&] { return std::filesystem::exists(started); }));
+  shell.type(ctrl_q);
 }

@@ -1,14 +1,14 @@
 #include "tool/election/elect.hpp"
 
 #include <chrono>
-#include <iostream>
-#include <syncstream>
+#include <string>
 #include <utility>
 
 #include "os/pause.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/error.hpp"
 #include "tool/exit_code.hpp"
+#include "tool/output.hpp"
 #include "tool/run/signal_forwarder.hpp"
 
 namespace redlock::tool {
@@ -40,14 +40,13 @@ Ending elect(const RunArguments& arguments) {
       was_asked = ending.was_asked;
     } catch (const Error& error) {
       if (!has_led || !may_pass(error)) throw;
-      if (!std::exchange(has_complained, true))
-        std::osyncstream{std::cerr} << "redlock: " << error.what() << '\n';
+      if (!std::exchange(has_complained, true)) tell_briefly("redlock: " + std::string{error.what()} + '\n');
       are_nodes_missing = true;
     }
     if (are_nodes_missing) detail::pause_until(Clock::now() + pause_without_nodes, signals.stop());
     if (was_asked) detail::pause_until(Clock::now() + pause_after_request, signals.stop());
     if (const int signal = signals.stopped_by()) return {killed_by_signal + signal, signal};
-    if (!are_nodes_missing) std::cerr << "redlock: stands for election again\n";
+    if (!are_nodes_missing) tell_briefly("redlock: stands for election again\n");
   }
 }
 

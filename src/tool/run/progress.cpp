@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <iostream>
 #include <sstream>
 #include <string_view>
-#include <syncstream>
 #include <utility>
 
 #include "redlock/core/base/printable.hpp"
 #include "tool/line_text.hpp"
+#include "tool/output.hpp"
 #include "tool/time_text.hpp"
 
 namespace redlock::tool {
@@ -120,10 +119,11 @@ void Progress::nodes_awaited(std::span<const NodeReport> nodes) {
   const std::lock_guard lock{mutex_};
   if (verbosity_ == Verbosity::quiet) return;
   clear_line();
-  std::osyncstream message{std::cerr};
+  std::ostringstream message;
   message << "redlock: waiting for nodes that will vote again\n";
   for (const NodeReport& report : nodes)
     if (report.votes_in) message << "  " << report << '\n';
+  tell(message.str());
 }
 
 void Progress::end_without_quorum(std::stop_source wait, Clock::duration patience) {
@@ -144,9 +144,8 @@ void Progress::end(const Leases& taken) {
   clear_line();
   if (verbosity_ != Verbosity::verbose) return;
   for (const Lease& lease : taken)
-    std::osyncstream{std::cerr} << "redlock: took " << core::printable(lease.resource()) << " after "
-                                << readable(now_() - begun_) << ", token " << lease.fencing_token().value()
-                                << '\n';
+    tell("redlock: took " + core::printable(lease.resource()) + " after " + readable(now_() - begun_) +
+         ", token " + std::to_string(lease.fencing_token().value()) + '\n');
 }
 
 /// Precondition for this and all below: the mutex is held.
@@ -165,15 +164,12 @@ void Progress::note_quorum(bool had_quorum, Clock::time_point now) {
 void Progress::write(const std::string& text, Clock::time_point now) {
   const bool updates_line = has_terminal();
   written_at_ = now;
-  if (updates_line)
-    std::osyncstream{std::cerr} << '\r' << fitted(text) << "\x1b[K";
-  else
-    std::osyncstream{std::cerr} << "redlock: " << text << '\n';
+  tell(updates_line ? '\r' + fitted(text) + "\x1b[K" : "redlock: " + text + '\n');
   has_line_ = has_line_ || updates_line;
 }
 
 void Progress::clear_line() {
-  if (std::exchange(has_line_, false)) std::cerr << "\r\x1b[K" << std::flush;
+  if (std::exchange(has_line_, false)) tell("\r\x1b[K");
 }
 
 }  // namespace redlock::tool

@@ -22,7 +22,8 @@ namespace redlock::tool {
 enum class Verbosity : std::uint8_t { quiet, normal, verbose };
 
 /// Observes the attempts at the locks, and writes to stderr what they wait for, once they have waited for a second. On a terminal
-/// it updates one line, which it removes at the end; elsewhere it writes a line at first and then each minute.
+/// it updates one line, which it removes at the end; elsewhere it writes a line at first and then each minute. It drops what
+/// stderr does not take at once.
 class Progress final : public Observer {
  public:
   using Now = std::function<Clock::time_point()>;

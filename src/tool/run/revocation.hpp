@@ -2,14 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <iostream>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <syncstream>
 
 #include "redlock/clock.hpp"
 #include "redlock/core/base/printable.hpp"
+#include "tool/output.hpp"
 #include "tool/watch/termination.hpp"
 
 namespace redlock::tool {
@@ -20,13 +19,13 @@ class Revocation {
   /// `grace`: how long after SIGTERM the command is killed.
   Revocation(Termination& termination, Clock::duration grace) : termination_{termination}, grace_{grace} {}
 
-  /// What a lease calls when somebody asks for the lock. Must not be called after this object has ended. It blocks while nobody
-  /// reads stderr, but not before the command has got its signal.
+  /// What a lease calls when somebody asks for the lock. Must not be called after this object has ended. It waits a moment if
+  /// nobody reads stderr, but not before the command has got its signal.
   [[nodiscard]] std::function<void(std::string_view)> callback() {
     return [this](std::string_view why) {
       if (!ask()) return;
-      std::osyncstream{std::cerr} << "redlock: asked to give up the lock, so the command is terminated: "
-                                  << core::printable(why) << '\n';
+      tell_briefly(
+          "redlock: asked to give up the lock, so the command is terminated: " + core::printable(why) + '\n');
     };
   }
   /// The command runs from now on.

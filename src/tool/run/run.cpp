@@ -6,7 +6,6 @@
 #include <csignal>
 #include <filesystem>
 #include <initializer_list>
-#include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -242,8 +241,9 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   Termination termination;
   Watchdog watchdog{termination};
   const Nodes nodes = choose_nodes(arguments.nodes);
-  MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn};
+  MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn_briefly};
   Options options = nodes.options;
+  options.on_warning = warn_briefly;
   const auto progress =
       std::make_shared<Progress>(arguments.resources, arguments.verbosity, metrics.observer());
   options.observer = progress;
@@ -269,7 +269,7 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   const std::optional<LostLease> unnoticed = is_lost ? std::nullopt : lost_unnoticed(leases, result.ended);
   if (unnoticed) reason = explain(locks, unnoticed->lease, unnoticed->loss, false);
-  std::cerr << reason;
+  tell_briefly(reason);
   const int code = is_lost || unnoticed ? lock_lost : result.code;
   if (!result.was_terminated) return {code};
   return {code, 0, !signals.asked_to_end(), revocation.is_asked()};

@@ -1,6 +1,7 @@
 // What happens to a command whose lock somebody asks for.
 #include "tool/run/revocation.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,22 +13,30 @@
 #include <string>
 
 #include "support/catch.hpp"
+#include "testing/fd.hpp"
 #include "tool/watch/termination.hpp"
 
 using namespace std::chrono_literals;
 using redlock::Clock;
 using redlock::testing::contains;
+using redlock::testing::detail::Fd;
 using redlock::tool::Revocation;
 using redlock::tool::Termination;
 
 namespace {
 
-/// Takes the place of stderr. Notes whether the command had got its signal when the first byte was written, and how many writes
+/// Takes the place of stderr, which is a file meanwhile. Notes whether the command had got its signal when the first byte was written, and how many writes
 /// there were.
 class Screen : public std::streambuf {
  public:
-  explicit Screen(const Termination& termination) : termination_{termination} {}
-  ~Screen() override { std::cerr.rdbuf(before_); }
+  explicit Screen(const Termination& termination) : termination_{termination} {
+    const Fd nothing{::open("/dev/null", O_WRONLY | O_CLOEXEC)};
+    ::dup2(nothing.get(), STDERR_FILENO);
+  }
+  ~Screen() override {
+    std::cerr.rdbuf(before_);
+    ::dup2(stderr_.get(), STDERR_FILENO);
+  }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
@@ -50,6 +59,7 @@ class Screen : public std::streambuf {
 
  private:
   const Termination& termination_;
+  const Fd stderr_{::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
   std::streambuf* const before_ = std::cerr.rdbuf(this);
 };
 
