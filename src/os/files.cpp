@@ -51,12 +51,14 @@ void replace_file(const std::string& path, std::string_view content) {
   draft.is_gone = true;
 }
 
-std::optional<FileContent> read_file(const std::string& path) {
+namespace {
+
+std::optional<FileContent> read_opened(const std::string& path, const Descriptor& file, bool is_any_kind) {
   constexpr std::size_t most_bytes = 64 * 1024;
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   struct stat about {};
   if (!file || ::fstat(file.get(), &about) != 0) throw_errno(path);
+  if (!is_any_kind && !S_ISREG(about.st_mode)) return FileContent{.is_regular = false};
   WipedBytes bytes(most_bytes + 1);
   std::size_t size = 0;
   while (size < bytes.size()) {
@@ -70,6 +72,16 @@ std::optional<FileContent> read_file(const std::string& path) {
     throw std::system_error{EFBIG, std::system_category(), path + " has more than 64 KiB"};
   return FileContent{.text = std::string_view{bytes.data(), size},
                      .is_public = (about.st_mode & S_IROTH) != 0};
+}
+
+}  // namespace
+
+std::optional<FileContent> read_file(const std::string& path) {
+  return read_opened(path, Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC)}, true);
+}
+
+std::optional<FileContent> read_regular_file(const std::string& path) {
+  return read_opened(path, Descriptor{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)}, false);
 }
 
 }  // namespace redlock::inline v1::detail

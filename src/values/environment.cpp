@@ -65,11 +65,12 @@ std::vector<Endpoint> nodes_in(const FileContent& file, const std::string& path)
 Secret read_password(const std::string& path) {
   std::optional<FileContent> file;
   try {
-    file = read_file(path);
+    file = read_regular_file(path);
   } catch (const std::system_error& error) {
     refuse(path, "cannot be read: " + std::string{error.what()});
   }
   if (!file) refuse(path, "is missing");
+  if (!file->is_regular) refuse(path, "is not a regular file, which can be read again and again");
   std::string_view text = file->text.text();
   if (text.ends_with('\n')) text.remove_suffix(1);
   if (text.ends_with('\r')) text.remove_suffix(1);

@@ -104,9 +104,11 @@ std::string line_of(const Change& change) { return time_column(change.when) + te
 }  // namespace
 
 int show_leader(const LeaderArguments& arguments) {
-  const SignalForwarder signals;
+  SignalForwarder signals;
+  std::optional<SignalForwarder::Preparation> preparation{std::in_place, signals};
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
+  preparation.reset();
   Election election{locks, arguments.election};
   if (!arguments.watch) {
     const Change now{.leader = election.leader()};

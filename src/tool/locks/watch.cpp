@@ -151,9 +151,11 @@ std::vector<std::string> keys_of(const std::vector<std::string>& resources, cons
 }  // namespace
 
 int watch_lock(const WatchArguments& arguments) {
-  const SignalForwarder signals;
+  SignalForwarder signals;
+  std::optional<SignalForwarder::Preparation> preparation{std::in_place, signals};
   const Nodes nodes = choose_nodes(arguments.nodes);
   Redlock locks{nodes.endpoints, nodes.options};
+  preparation.reset();
   Screen screen{locks, arguments};
   ChangeListeners listeners{nodes.endpoints, keys_of(screen.resources(), nodes.options.key_prefix),
                             nodes.options.credentials};

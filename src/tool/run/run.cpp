@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -240,6 +241,7 @@ Ending run(const RunArguments& arguments) {
 Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   Termination termination;
   Watchdog watchdog{termination};
+  std::optional<SignalForwarder::Preparation> preparation{std::in_place, signals};
   const Nodes nodes = choose_nodes(arguments.nodes);
   MetricsFile metrics{arguments.metrics, joined(arguments.resources), warn_briefly};
   Options options = nodes.options;
@@ -248,6 +250,7 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
       std::make_shared<Progress>(arguments.resources, arguments.verbosity, metrics.observer());
   options.observer = progress;
   Redlock locks{nodes.endpoints, std::move(options)};
+  preparation.reset();
   Revocation revocation{termination, arguments.kill_after};
   const auto on_revoke = arguments.revocable ? revocation.callback() : nullptr;
   Leases leases = acquire(locks, arguments, on_revoke, *progress, signals.stop());

@@ -48,6 +48,12 @@ void SignalForwarder::forward_to(const Command* command) noexcept {
   if (!command) stop_ = {};  // the signal that came before the command ends nothing else
 }
 
+void SignalForwarder::prepare(bool is_preparing) noexcept {
+  const std::lock_guard lock{mutex_};
+  is_preparing_ = is_preparing;
+  if (const int early = stopped_by_; is_preparing && early != 0) die_by_signal(early);
+}
+
 void SignalForwarder::listen() noexcept {
   for (int number = 0; !closing_;)
     if (::sigwait(&watched_, &number) == 0 && number != SIGRTMIN) handle(number);
@@ -58,6 +64,7 @@ void SignalForwarder::handle(int number) noexcept {
   if (command_) return forward(number);
   if (number == SIGTSTP && !is_job_orphaned()) ::kill(::getpid(), SIGSTOP);
   if (!ends_a_wait(number)) return;
+  if (is_preparing_) die_by_signal(number);
   stopped_by_ = number;
   stop_.request_stop();
 }

@@ -13,13 +13,26 @@
 namespace redlock::tool {
 
 /// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own.
-/// While there is no command, the first of them ends the wait for the lock; SIGTSTP stops this process, unless its
+/// While there is no command, the first of them ends the wait for the lock, or this process during a `Preparation`; SIGTSTP stops this process, unless its
 /// group is orphaned, and SIGWINCH has no effect. While there is one, they are forwarded to it. There may be several
 /// commands, one after the other. Signals that were ignored when this process started stay ignored.
 ///
 /// Create it before any other thread, so that all threads inherit the blocked signals.
 class SignalForwarder {
  public:
+  /// While it exists, nobody looks at `stop`, because files are read that may block: a signal that would end the wait ends this
+  /// process at once, by the signal's default action. Nothing is held yet.
+  class Preparation {
+   public:
+    explicit Preparation(SignalForwarder& signals) noexcept : signals_{signals} { signals_.prepare(true); }
+    ~Preparation() { signals_.prepare(false); }
+    Preparation(const Preparation&) = delete;
+    Preparation& operator=(const Preparation&) = delete;
+
+   private:
+    SignalForwarder& signals_;
+  };
+
   SignalForwarder();
   ~SignalForwarder();
   SignalForwarder(const SignalForwarder&) = delete;
@@ -47,6 +60,7 @@ class SignalForwarder {
   void forward_to(const Command* command) noexcept;
 
  private:
+  void prepare(bool is_preparing) noexcept;
   void listen() noexcept;
   void handle(int number) noexcept;
   void forward(int number) noexcept;
@@ -59,6 +73,7 @@ class SignalForwarder {
   std::atomic<bool> stop_requested_{false};
   std::atomic<bool> closing_{false};
   std::mutex mutex_;
+  bool is_preparing_ = false;         // guarded by mutex_
   const Command* command_ = nullptr;  // guarded by mutex_
   std::thread thread_;
 };

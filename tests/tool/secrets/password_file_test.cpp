@@ -1,4 +1,6 @@
 // redlock --password-file: the password of the nodes in a file, which may be replaced.
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -144,4 +146,15 @@ TEST_CASE("the_command_gets_the_password_file_but_nothing_of_the_connections_wit
   CHECK_THAT(clean, contains("REDLOCK_OWNER="));
   for (const char* const begin : {"REDLOCK_NODES", "REDLOCK_PASSWORD", "REDLOCK_TLS_"})
     CHECK_THAT(clean, !contains(begin));
+}
+
+TEST_CASE("a_password_file_that_becomes_a_pipe_does_not_keep_a_run_from_its_end") {
+  const Fixture f;
+  Program job{tool(f.with_file({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 3"}))};
+  REQUIRE(eventually([&] { return job.output() == "ready\n"; }));
+  const std::string pipe = f.folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::filesystem::rename(pipe, f.file);
+  f.set_password("new");  // so that the file is read at once
+  CHECK(eventually([&] { return !job.is_running(); }));
 }
