@@ -105,6 +105,7 @@ int exit_code_of(const std::error_code& code) {
 int main(int argc, char** argv) try {
   open_standard_descriptors();
   ::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid cannot report how a child ended
+  survive_file_size_limit();
   Output output;
   const int code = run_command_line(take_command_line(argc, argv), execute, std::cout, std::cerr);
   return code_after_output(code, output.finish());

@@ -176,6 +176,26 @@ TEST_CASE("an_unwritable_file_is_a_warning_and_the_command_runs") {
         "redlock: warning: cannot write the metrics: " + file + ": No such file or directory\n");
 }
 
+TEST_CASE("a_file_beyond_the_file_size_limit_is_a_warning_and_the_command_keeps_its_lock") {
+  const Fixture f;
+  LocalNodes nodes{1};
+  const std::string text = "ulimit -f 1; exec " REDLOCK_TOOL " run --metrics " + f.file + " r -- echo done";
+  const Program::Ending ending = Program{{"bash", "-c", text}, {nodes_variable(nodes.urls())}}.wait();
+  CHECK(ending.code == 0);
+  CHECK(ending.output == "done\n");
+  CHECK_THAT(ending.errors, contains("redlock: warning: cannot write the metrics: "));
+}
+
+TEST_CASE("the_command_handles_the_file_size_limit_as_if_redlock_were_not_there") {
+  LocalNodes nodes{1};
+  const auto code = [&](const std::string& before) {
+    const std::string text = before + "exec " REDLOCK_TOOL " run r -- sh -c 'kill -s XFSZ $$; exit 3'";
+    return Program{{"bash", "-c", text}, {nodes_variable(nodes.urls())}}.wait().code;
+  };
+  CHECK(code("") == 128 + SIGXFSZ);
+  CHECK(code("trap '' XFSZ; ") == 3);
+}
+
 TEST_CASE("the_file_is_kept_up_to_date_and_a_write_error_is_reported_once") {
   const Fixture f;
   const std::string folder = f.group.folder() + "/later";

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -17,6 +18,8 @@ namespace redlock::tool {
 namespace {
 
 using detail::Descriptor;
+
+bool dies_at_file_size_limit = false;  // a command would
 
 /// Returns pointers for exec. Made before the fork, because the child must not allocate memory.
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
@@ -47,11 +50,14 @@ void become(const std::vector<char*>& words, const std::vector<char*>& environme
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const bool is_orphan = ::getppid() != parent;  // the parent died before the line above
   if (is_orphan || !launch.before_exec(::getpid())) ::_exit(killed_by_signal + SIGKILL);
+  if (dies_at_file_size_limit) ::signal(SIGXFSZ, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &launch.signals, nullptr);
   ::execvpe(words.front(), words.data(), environment.data());
 }
 
 }  // namespace
+
+void survive_file_size_limit() noexcept { dies_at_file_size_limit = ::signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }
 
 Command::Command(const Launch& launch) {
   const std::vector<std::string> environment = environment_with(launch.environment);

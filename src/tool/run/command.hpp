@@ -11,6 +11,10 @@
 
 namespace redlock::tool {
 
+/// Lets a write beyond the file size limit fail with EFBIG, in this process only: a `Command` gets the former handling back. Call
+/// it once, before there are other threads.
+void survive_file_size_limit() noexcept;
+
 /// The program could not be executed. The error code is that of execvp(3).
 struct NotExecuted : std::system_error {
   using std::system_error::system_error;
