@@ -26,13 +26,11 @@ namespace {
 using namespace redlock::tool;
 
 /// Opens stdin, stdout and stderr if they are closed, so that no other descriptor gets their numbers. They
-/// are closed again in the command.
+/// are closed again in the command. Output to a closed stdout is lost, so that writing it has to fail.
 void open_standard_descriptors() {
-  int opened = 0;
-  do {
-    opened = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  } while (opened >= 0 && opened <= STDERR_FILENO);
-  ::close(opened);
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number)
+    if (::fcntl(number, F_GETFD) < 0)  // the next one that is opened, because all below are open
+      ::open("/dev/null", (number == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
 }
 
 /// Whether `complain` may be kept waiting by a stderr that nobody reads.

@@ -15,8 +15,14 @@ using namespace redlock::testing;
 
 namespace {
 
+Program::Ending run_with_output(const std::string& redirection, const std::string& arguments,
+                                const std::vector<std::string>& urls) {
+  return Program{{"bash", "-c", REDLOCK_TOOL " " + arguments + " " + redirection}, {nodes_variable(urls)}}
+      .wait();
+}
+
 Program::Ending run_with_full_disk(const std::string& arguments, const std::vector<std::string>& urls) {
-  return Program{{"bash", "-c", REDLOCK_TOOL " " + arguments + " >/dev/full"}, {nodes_variable(urls)}}.wait();
+  return run_with_output(">/dev/full", arguments, urls);
 }
 
 }  // namespace
@@ -34,6 +40,19 @@ TEST_CASE("a_command_whose_output_cannot_be_written_says_so_and_does_not_succeed
     CHECK(ending.code == 74);
     CHECK_THAT(ending.errors, contains("redlock: cannot write the output: No space left on device\n"));
   }
+}
+
+TEST_CASE("a_command_with_output_and_a_closed_stdout_says_so_and_does_not_succeed") {
+  LocalNodes nodes{1};
+  for (const char* const arguments : {"status r", "list", "watch r", "--help"})
+    for (const char* const redirection : {">&-", "<&- >&-"}) {
+      CAPTURE(arguments, redirection);
+      const Program::Ending ending = run_with_output(redirection, arguments, nodes.urls());
+      CHECK(ending.code == 74);
+      CHECK_THAT(ending.errors, contains("redlock: cannot write the output: Bad file descriptor\n"));
+    }
+  CHECK(run_with_output(">&-", "run r -- true", nodes.urls()).code == 0);
+  CHECK(run_with_output(">&- 2>&-", "status r", nodes.urls()).code == 74);
 }
 
 TEST_CASE("an_output_that_cannot_be_written_does_not_change_the_code_of_a_command_under_a_lock") {
