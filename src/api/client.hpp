@@ -138,7 +138,8 @@ class Client : public std::enable_shared_from_this<Client> {
   void check_downgrade(const Lease&, core::Time now) const;
   [[nodiscard]] core::Span default_wait() const;
   [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;
-  [[nodiscard]] Failure explain(Errc, const core::Tally&) const;
+  /// `yes`: the status of a node that voted for the call.
+  [[nodiscard]] Failure explain(Errc, const core::Tally&, NodeStatus yes = NodeStatus::granted) const;
   [[nodiscard]] std::vector<NodeReport> reports(const core::Tally&, NodeStatus yes) const;
 
   const Options options_;

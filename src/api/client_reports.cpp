@@ -96,7 +96,8 @@ core::Holding Client::holder(std::string_view resource) {
   return shell_->run(inspection_of(resource), {}, [this](const core::Inspection& ended) {
     const Tally& tally = ended.tally();
     if (auto seen = ended.holding()) return std::move(*seen);
-    Failure failure = explain(tally.is_hopeless() ? Errc::misconfigured : Errc::no_quorum, tally);
+    Failure failure =
+        explain(tally.is_hopeless() ? Errc::misconfigured : Errc::no_quorum, tally, NodeStatus::free);
     throw Error{failure.code, failure.details, std::move(failure.nodes)};
   });
 }
@@ -139,7 +140,7 @@ std::chrono::nanoseconds Client::raise_max_ttl(Duration max_ttl) {
   });
 }
 
-Client::Failure Client::explain(Errc code, const Tally& tally) const {
+Client::Failure Client::explain(Errc code, const Tally& tally, NodeStatus yes) const {
   std::string details = std::to_string(tally.votes()) + " of " + std::to_string(tally.nodes()) +
                         " nodes voted, " + std::to_string(core::quorum(tally.nodes())) + " needed";
   const std::optional<core::Span> wait = code == Errc::no_quorum ? tally.majority_votes_in() : std::nullopt;
@@ -147,7 +148,7 @@ Client::Failure Client::explain(Errc code, const Tally& tally) const {
     details.append("; enough nodes vote again in ")
         .append(core::readable(std::chrono::ceil<std::chrono::milliseconds>(*wait)))
         .append(": wait, or let calls wait with node_wait");
-  std::vector<NodeReport> all = reports(tally, NodeStatus::granted);
+  std::vector<NodeReport> all = reports(tally, yes);
   const auto names_nobody = [](const NodeReport& report) {
     return report.status == NodeStatus::held && !report.owner && !report.message.empty();
   };

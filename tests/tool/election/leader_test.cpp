@@ -13,6 +13,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/network/raw_client.hpp"
 #include "tool/program.hpp"
 
 using namespace std::chrono_literals;
@@ -97,4 +98,13 @@ TEST_CASE("leader_with_watch_ends_when_nobody_reads_its_output") {
   const Program::Ending ending = pipe.wait();
   CHECK(ending.code == 128 + SIGPIPE);
   CHECK(ending.output.ends_with("nobody\n"));
+}
+
+TEST_CASE("a_node_without_a_leader_is_free_and_has_granted_nothing") {
+  LocalNodes nodes{3};
+  for (const int node : {0, 1}) RawClient{nodes.port(node)}.command({"HSET", "cron", "a", "b"});
+  const Program::Ending ending = run_tool({"leader", "cron"}, nodes.urls());
+  CHECK(ending.code == 64);
+  CHECK_THAT(ending.errors, contains(nodes.urls().back() + ": free"));
+  CHECK(ending.errors.find("granted") == std::string::npos);
 }
