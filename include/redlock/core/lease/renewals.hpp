@@ -58,8 +58,6 @@ class Renewals {
     }
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return due_.size(); }
-
  private:
   static constexpr std::size_t batch = 512;
   /// A lease, and when its renewal is due: `never` while its extension is under way. So that an extension needs no memory, its
