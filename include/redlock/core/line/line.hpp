@@ -50,8 +50,7 @@ class Line final : public ScriptedOperation {
 
   [[nodiscard]] const std::string& key() const noexcept { return key_; }
   void touch() {
-    if (is_touched_) return;
-    touched_.emplace_back(this);
+    if (!is_touched_) touched_.emplace_back(this);
     is_touched_ = true;
   }
   void untouch() noexcept { is_touched_ = false; }
@@ -248,10 +247,9 @@ class Line final : public ScriptedOperation {
     if (!stands_) left_at_ = {};  // nobody is there whom the next call could overtake
     if (!place->line.empty()) flag_.lower(place->line, *this, now, outbox);  // a newer line has another name
   }
-  /// A client that stands there asks when it leaves.
   void ask_about_flag(Time now, Outbox& outbox) {
     const std::optional<NodeIndex> gate = flag_.doubtful_at();
-    if (gate && !(stands_ && gate == gate_)) send_leave(*gate, now, outbox);
+    if (gate && !(stands_ && gate == gate_)) send_leave(*gate, now, outbox);  // else it asks when it leaves
   }
 
   void on_reply(NodeIndex node, Step step, const Reply& reply, Time now, Outbox& outbox) override {
