@@ -144,7 +144,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// retry can fix, and the lease is then in doubt; invalid_argument in a child of fork().
   [[nodiscard]] bool extend();
   /// As above. Clears `ec` on success; otherwise sets it to `Errc::lost` (also for a lease that is released or
-  /// empty), `Errc::no_quorum` (in doubt), `Errc::misconfigured` or, in a child of fork(), `Errc::invalid_argument`. Throws only if memory runs out.
+  /// empty), `Errc::no_quorum` (in doubt), `Errc::misconfigured` or, in a child of fork(), `Errc::invalid_argument`. Throws
+  /// only if memory runs out.
   bool extend(std::error_code& ec);
 
   /// Releases the lock: deletes the owner value on all nodes, and never another holder's value. If `LockOptions::at_least` is not

@@ -40,7 +40,7 @@ bool complains_briefly = false;
 void complain(const std::string& why) {
   const std::string text = "redlock: " + why + '\n';
   if (complains_briefly)
-    tell_briefly(text);
+    tell_at_the_end(text);
   else
     std::cerr << text;
 }

@@ -26,6 +26,8 @@ namespace redlock::tool {
 void tell(const std::string& text, std::chrono::milliseconds patience = {});
 /// For a text that is worth a moment.
 inline void tell_briefly(const std::string& text) { tell(text, std::chrono::milliseconds{100}); }
+/// For the last words of a process, which also a slow reader should get.
+inline void tell_at_the_end(const std::string& text) { tell(text, std::chrono::seconds{2}); }
 
 /// The text of a warning; empty if this process has had the same one before. Thread safe.
 inline std::string first_warning(std::string_view warning) {

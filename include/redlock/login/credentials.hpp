@@ -28,8 +28,8 @@ using CredentialsSource = std::function<Credentials(const Endpoint& node)>;
 /// password.
 ///
 /// The source blocks while it reads. It throws `Error` (invalid_argument) if the file is missing, cannot be read, is not a
-/// regular one, is empty or has more than 64 KiB. It does not look at who else may read the file: secrets that Docker and Kubernetes mount are
-/// readable by all users of the container. Any thread may call it.
+/// regular one, is empty or has more than 64 KiB. It does not look at who else may read the file: secrets that Docker and
+/// Kubernetes mount are readable by all users of the container. Any thread may call it.
 [[nodiscard]] REDLOCK_EXPORT CredentialsSource password_file(std::string path);
 
 }  // namespace v1

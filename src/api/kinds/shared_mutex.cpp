@@ -39,8 +39,8 @@ SharedMutex::SharedMutex(LockClient& client, std::string_view resource, LockOpti
 SharedMutex::~SharedMutex() = default;
 
 bool SharedMutex::is_reader() const {
-  const std::lock_guard lock{mutex_};
-  return readers_.contains(std::this_thread::get_id());
+  const std::unique_lock lock = detail::lock_in_process(client_.client(), mutex_);
+  return lock && readers_.contains(std::this_thread::get_id());
 }
 
 /// Throws in a child of fork(), and if this thread has locked the mutex.

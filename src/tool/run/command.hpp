@@ -11,8 +11,8 @@
 
 namespace redlock::tool {
 
-/// Lets a write beyond the file size limit fail with EFBIG, in this process only: a `Command` gets the former handling back. Call
-/// it once, before there are other threads.
+/// Lets a write beyond the file size limit fail with EFBIG in this process and what it starts, except a `Command`, which gets
+/// the former handling back. Call it once, before there are other threads.
 void survive_file_size_limit() noexcept;
 
 /// The program could not be executed. The error code is that of execvp(3).

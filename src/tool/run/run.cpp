@@ -272,7 +272,7 @@ Ending run(const RunArguments& arguments, SignalForwarder& signals) {
   if (result.interrupted || signals.stopped_by() == SIGINT) return {result.code, SIGINT};
   const std::optional<LostLease> unnoticed = is_lost ? std::nullopt : lost_unnoticed(leases, result.ended);
   if (unnoticed) reason = explain(locks, unnoticed->lease, unnoticed->loss, false);
-  tell_briefly(reason);
+  tell_at_the_end(reason);
   const int code = is_lost || unnoticed ? lock_lost : result.code;
   if (!result.was_terminated) return {code};
   return {code, 0, !signals.asked_to_end(), revocation.is_asked()};

@@ -13,9 +13,9 @@
 namespace redlock::tool {
 
 /// Handles SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH and SIGTSTP on a thread of its own.
-/// While there is no command, the first of them ends the wait for the lock, or this process during a `Preparation`; SIGTSTP stops this process, unless its
-/// group is orphaned, and SIGWINCH has no effect. While there is one, they are forwarded to it. There may be several
-/// commands, one after the other. Signals that were ignored when this process started stay ignored.
+/// While there is no command, the first of them ends the wait for the lock, or this process during a `Preparation`; SIGTSTP
+/// stops this process, unless its group is orphaned, and SIGWINCH has no effect. While there is one, they are forwarded to it.
+/// There may be several commands, one after the other. Signals that were ignored when this process started stay ignored.
 ///
 /// Create it before any other thread, so that all threads inherit the blocked signals.
 class SignalForwarder {

@@ -27,7 +27,7 @@ class NoMoreThreads {
     pthread_getattr_default_np(&before_);
     pthread_attr_t huge;
     pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t{1} << 47U);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 60U);
     pthread_setattr_default_np(&huge);
     pthread_attr_destroy(&huge);
   }

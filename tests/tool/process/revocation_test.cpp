@@ -25,8 +25,8 @@ using redlock::tool::Termination;
 
 namespace {
 
-/// Takes the place of stderr, which is a file meanwhile. Notes whether the command had got its signal when the first byte was written, and how many writes
-/// there were.
+/// Takes the place of stderr, which is a file meanwhile. Notes whether the command had got its signal when the first byte was
+/// written, and how many writes there were.
 class Screen : public std::streambuf {
  public:
   explicit Screen(const Termination& termination) : termination_{termination} {

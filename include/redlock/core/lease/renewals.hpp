@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 #include <utility>
-#include <vector>
 
 #include "redlock/core/base/backoff.hpp"
 #include "redlock/core/base/time.hpp"
