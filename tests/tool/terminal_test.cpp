@@ -316,7 +316,7 @@ TEST_CASE("release_says_so_if_the_holder_released_the_lock_before_the_answer") {
 TEST_CASE("a_run_that_waited_starts_its_command_while_the_terminal_is_stopped") {
   LocalNodes nodes{1};
   RawClient server{nodes.port(0)};
-  Program holder{tool({"run", "r", "--", "sleep", "600"}), {nodes_variable(nodes.urls())}};
+  Program other{tool({"run", "r", "--", "sleep", "600"}), {nodes_variable(nodes.urls())}};
   REQUIRE(eventually([&] { return !server.locks().empty(); }));
   const detail::ProcessGroup files;
   const std::string started = files.folder() + "/started";
@@ -325,7 +325,7 @@ TEST_CASE("a_run_that_waited_starts_its_command_while_the_terminal_is_stopped") 
   REQUIRE(shell.sees("\rwaiting for r: "));
   shell.type(ctrl_s);
   std::this_thread::sleep_for(std::chrono::milliseconds{1500});  // the next report is due
-  holder.signal(SIGTERM);
+  other.signal(SIGTERM);
   CHECK(eventually([&] { return std::filesystem::exists(started); }));
   shell.type(ctrl_q);
 }
