@@ -36,7 +36,7 @@ use_pkgconfig() {
     [[ "$(pkg-config --cflags "$library")" =~ ^-I[^\ ]*/include\ -pthread\ *$ ]] ||
       fail "flags from pkg-config: $(pkg-config --cflags "$library")"
   done
-  [[ " $(pkg-config --libs redlock-testing) " = *" -lredlock-testing "*" -lredlock "* ]] ||
+  [[ " $(pkg-config --libs redlock-testing) " = *" -lredlock-testing "*"-lredlock "* ]] ||
     fail "libraries from pkg-config: $(pkg-config --libs redlock-testing)"
 }
 
