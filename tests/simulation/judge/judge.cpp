@@ -204,10 +204,11 @@ void Judge::got_together(const std::vector<LeaseIndex>& leases, Instant now) {
   std::set<int> locks;
   for (const LeaseIndex index : leases)
     if (in_force(leases_[index])) locks.insert(leases_[index].resource);
-  if (static_cast<int>(locks.size()) < schedule_.resources)
-    report(Rule::all_or_nothing, now,
-           "a call for " + std::to_string(schedule_.resources) + " locks returns leases of " +
-               std::to_string(locks.size()));
+  const int asked = schedule_.resources - schedule_.seats;
+  if (static_cast<int>(locks.size()) < asked)
+    report(
+        Rule::all_or_nothing, now,
+        "a call for " + std::to_string(asked) + " locks returns leases of " + std::to_string(locks.size()));
 }
 
 void Judge::must_have_nothing(const std::vector<Asked>& asked, Instant now) {

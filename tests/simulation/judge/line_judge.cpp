@@ -142,26 +142,38 @@ void LineJudge::called(Caller caller, int resource, bool flag_stands, Instant no
   calls_[caller] = {.resource = resource, .called = now, .flag_stood = flag_stands, .is_readers = is_readers};
 }
 
-void LineJudge::stands(Caller caller, bool stands, Instant now) {
-  Call& call = calls_.at(caller);
-  if (std::exchange(call.stands, stands) == stands) return;
+void LineJudge::called_for_all(Caller caller, bool flag_stands, Instant now) {
+  joint_calls_[caller] = {
+      .resource = schedule_.seats, .called = now, .flag_stood = flag_stands, .is_readers = false};
+}
+
+void LineJudge::stand(Call& call, bool stands, Instant now) {
+  left_ += stands ? 0 : 1;
+  call.stands = stands;
   call.stands_since = now;
   call.enqueued = 0;
   call.gate = -1;
+}
+
+void LineJudge::stands(Caller caller, bool stands, Instant now) {
+  Call& call = calls_.at(caller);
+  if (call.stands == stands) return;
+  stand(call, stands, now);
   FirstReaders& first = first_readers_[static_cast<std::size_t>(call.resource)];
   if (first.client == caller.first) first.since = now;
 }
 
-void LineJudge::stands_for_all(Caller caller, bool stands) {
-  if (stands)
-    joint_calls_.insert(caller);
-  else
-    joint_calls_.erase(caller);
+void LineJudge::stands_for_all(Caller caller, bool stands, Instant now) {
+  Call& call = joint_calls_.at(caller);
+  if (call.stands != stands) stand(call, stands, now);
 }
 
-void LineJudge::granted_together(Instant now) {
+void LineJudge::granted_together(Caller caller, Instant now) {
   busy_at_.fill(now);
   all_busy_at_ = now;
+  const Call& call = joint_calls_.at(caller);
+  judge_order(call, calls_, now);
+  judge_order(call, joint_calls_, now);
 }
 
 void LineJudge::ended(Caller caller) {
@@ -170,12 +182,13 @@ void LineJudge::ended(Caller caller) {
 }
 
 void LineJudge::enqueued(int client, int resource, int node, Instant now) {
-  for (auto& [caller, call] : calls_) {
-    if (caller.first != client || call.resource != resource || !call.stands) continue;
-    if (call.stands_since + there_ >= now) continue;  // the gate may not know of it yet
-    if (call.enqueued == 0) call.enqueued = now;
-    call.gate = node;
-  }
+  for (Calls* const calls : {&calls_, &joint_calls_})
+    for (auto& [caller, call] : *calls) {
+      if (caller.first != client || call.resource != resource || !call.stands) continue;
+      if (call.stands_since + there_ >= now) continue;  // the gate may not know of it yet
+      if (call.enqueued == 0) call.enqueued = now;
+      call.gate = node;
+    }
 }
 
 /// The order is certain if one call was enqueued before the other one began. The places of calls are as exact as messages are
@@ -192,15 +205,20 @@ void LineJudge::granted(Caller caller, Instant now) {
   busy_at_.fill(now);
   all_busy_at_ = now;
   first_readers_[static_cast<std::size_t>(call.resource)].since = now;
-  for (const auto& [other, earlier] : calls_) {
-    if (other == caller || !is_bypassed(earlier, call)) continue;
+  judge_order(call, calls_, now);
+  judge_order(call, joint_calls_, now);
+}
+
+void LineJudge::judge_order(const Call& granted, const Calls& others, Instant now) {
+  for (const auto& [other, earlier] : others) {
+    if (!is_bypassed(earlier, granted)) continue;
     ++bypasses_;
     // The flag that stood may have been that of an earlier line. That of a new one is up after two round trips.
-    const bool is_guarded = call.flag_stood && earlier.enqueued + 4 * there_ < call.called;
-    const bool is_same_line = call.gate >= 0 ? earlier.gate == call.gate : is_guarded;
-    if (schedule_.is_about_lines && is_same_line && order_excused_until_ < call.called)
+    const bool is_guarded = granted.flag_stood && earlier.enqueued + 4 * there_ < granted.called;
+    const bool is_same_line = granted.gate >= 0 ? earlier.gate == granted.gate : is_guarded;
+    if (schedule_.is_about_lines && is_same_line && order_excused_until_ < granted.called)
       report_(Rule::order, now,
-              "a call of " + milliseconds(call.called, 3) + " was served before one of client " +
+              "a call of " + milliseconds(granted.called, 3) + " was served before one of client " +
                   static_cast<char>('A' + other.first) + " of " + milliseconds(earlier.called, 3));
   }
 }
@@ -240,7 +258,7 @@ void LineJudge::told(int client, int resource, int node, Instant now) {
 void LineJudge::judge_attempts(std::uint64_t changes, Instant now) {
   if (!schedule_.is_about_lines || !schedule_.faults.empty() || schedule_.workload.together > 0) return;
   constexpr std::uint64_t at_the_start = 5;
-  if (attempts_ > grants_ + grants_ / 2 + changes + at_the_start)
+  if (attempts_ > std::max(grants_, left_) + grants_ / 2 + changes + at_the_start)
     report_(Rule::traffic, now,
             std::to_string(attempts_) + " attempts in line for " + std::to_string(grants_) + " grants");
 }
@@ -261,7 +279,7 @@ void LineJudge::asks(Caller caller, Instant now) {
 
 void LineJudge::died(int client) {
   std::erase_if(calls_, [client](const auto& each) { return each.first.first == client; });
-  std::erase_if(joint_calls_, [client](const Caller& each) { return each.first == client; });
+  std::erase_if(joint_calls_, [client](const auto& each) { return each.first.first == client; });
   died_.insert(client);
 }
 

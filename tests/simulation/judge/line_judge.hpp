@@ -41,7 +41,8 @@ class LineJudge {
   /// The call stands in line from now on, or does not any more.
   void stands(Caller caller, bool stands, Instant now);
   /// Likewise, a call for all locks. It stands in the first of their lines, and maybe in others.
-  void stands_for_all(Caller caller, bool stands);
+  void called_for_all(Caller caller, bool flag_stands, Instant now);
+  void stands_for_all(Caller caller, bool stands, Instant now);
   /// A node has put the client into the line.
   void enqueued(int client, int resource, int node, Instant now);
   /// This client is the first one in the line of this node.
@@ -54,7 +55,7 @@ class LineJudge {
   void asks(Caller caller, Instant now);
   void granted(Caller caller, Instant now);
   /// A call has got all locks.
-  void granted_together(Instant now);
+  void granted_together(Caller caller, Instant now);
   void ended(Caller caller);
   void died(int client);
 
@@ -70,7 +71,8 @@ class LineJudge {
   /// Whether somebody for whom this is true stands in line for several locks.
   template <class Can>
   [[nodiscard]] bool any_joint(const Can& can) const {
-    return std::ranges::any_of(joint_calls_, [&](const Caller& caller) { return can(caller.first); });
+    return std::ranges::any_of(joint_calls_,
+                               [&](const auto& each) { return each.second.stands && can(each.first.first); });
   }
   /// To be called often, for the lock or for each seat. `is_idle`: it is free, and somebody in line could take it. Not while calls
   /// for several locks stand in line: those that wait for one lock let the others lie idle.
@@ -87,7 +89,7 @@ class LineJudge {
   void look(bool is_left, bool is_up, Instant now);
 
   /// At the end. `changes`: what changes a lock's key or its readers while it is held, and when it is released with a minimum
-  /// time. The first one in line may ask in vain after each of them.
+  /// time. The first one in line may ask in vain after each of them, and so may the next one when it leaves without the lock.
   void judge_attempts(std::uint64_t changes, Instant now);
 
   /// Before this time a client may not have redialled a node that it reaches again.
@@ -117,16 +119,19 @@ class LineJudge {
     Instant since = 0;  // with the same calls, and without a grant
   };
   [[nodiscard]] Instant soon() const;
+  using Calls = std::map<Caller, Call>;
   /// Whether a call has stood in the first line for so long that the first one has raised the flag.
   [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
+  void stand(Call& call, bool stands, Instant now);
+  void judge_order(const Call& granted, const Calls& others, Instant now);
 
   const Schedule& schedule_;
   Report report_;
   const Instant there_;       // the longest way of a message
   const bool only_cripples_;  // all faults keep clients from nodes that do not order the line
-  std::map<Caller, Call> calls_;
-  std::set<Caller> joint_calls_;                // calls for all locks that stand in line
+  Calls calls_;
+  Calls joint_calls_;                           // for all locks; they have the first of their lines
   std::map<std::pair<int, int>, First> first_;  // by resource and node
   Instant wake_up_excused_until_ = 0;
   Instant redialled_at_ = 0;
@@ -149,6 +154,7 @@ class LineJudge {
   Instant in_order_at_ = 0;     // when no flag was left
   std::uint64_t attempts_ = 0;  // by calls in line
   std::uint64_t grants_ = 0;    // to calls in line
+  std::uint64_t left_ = 0;      // calls that stood in line, with or without a grant
   std::uint64_t bypasses_ = 0;
 };
 

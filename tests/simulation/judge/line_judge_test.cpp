@@ -226,7 +226,8 @@ TEST_CASE("calls_that_stand_in_line_for_all_locks_must_not_leave_all_of_them_fre
   for (const End end : {End::none, End::granted, End::left, End::died}) {
     LineFixture fixture;
     const auto stands = [&] { return fixture.judge.any_joint([](int) { return true; }); };
-    fixture.judge.stands_for_all({0, 0}, true);
+    fixture.judge.called_for_all({0, 0}, true, 0);
+    fixture.judge.stands_for_all({0, 0}, true, 0);
     REQUIRE(stands());
     CHECK(fixture.judge.any_standing(1, [](int client) { return client == 0; }));
     CHECK_FALSE(fixture.judge.any_standing(1, [](int client) { return client == 1; }));
@@ -234,12 +235,51 @@ TEST_CASE("calls_that_stand_in_line_for_all_locks_must_not_leave_all_of_them_fre
     REQUIRE(fixture.broken == std::optional{Rule::wake_up});
     fixture.broken.reset();
     fixture.judge.look_at_all(false, 3 * second);
-    if (end == End::granted) fixture.judge.granted_together(4 * second);
+    if (end == End::granted) fixture.judge.granted_together({0, 0}, 4 * second);
     if (end == End::left) fixture.judge.ended({0, 0});
     if (end == End::died) fixture.judge.died(0);
     CHECK(stands() == (end == End::none || end == End::granted));
     fixture.judge.look_at_all(stands(), 4 * second);
     CHECK(fixture.broken == (end == End::none ? std::optional{Rule::wake_up} : std::nullopt));
+  }
+}
+
+TEST_CASE("calls_for_all_locks_keep_their_order_in_the_first_line") {
+  enum class Later { for_all, for_the_first, for_another };
+  for (const Later later : {Later::for_all, Later::for_the_first, Later::for_another}) {
+    LineFixture fixture;
+    fixture.judge.called_for_all({0, 0}, true, 100 * millisecond);
+    fixture.judge.stands_for_all({0, 0}, true, 100 * millisecond);
+    fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+    const Instant called = 120 * millisecond;
+    if (later == Later::for_all) {
+      fixture.judge.called_for_all({1, 0}, true, called);
+      fixture.judge.granted_together({1, 0}, 130 * millisecond);
+    } else {
+      fixture.judge.called({1, 0}, later == Later::for_the_first ? 0 : 1, true, called);
+      fixture.judge.granted({1, 0}, 130 * millisecond);
+    }
+    CHECK(fixture.broken == (later == Later::for_another ? std::nullopt : std::optional{Rule::order}));
+  }
+}
+
+TEST_CASE("a_call_for_all_locks_is_not_served_before_one_for_the_first_that_stood_in_line") {
+  LineFixture fixture;
+  fixture.stand(0, 100 * millisecond);
+  fixture.judge.enqueued(0, 0, 2, 110 * millisecond);
+  fixture.judge.called_for_all({1, 0}, true, 120 * millisecond);
+  fixture.judge.granted_together({1, 0}, 130 * millisecond);
+  CHECK(fixture.broken == Rule::order);
+}
+
+TEST_CASE("a_call_that_leaves_its_line_without_the_lock_lets_the_next_one_ask_in_vain") {
+  for (const int leave : {0, 1}) {
+    LineFixture fixture;
+    for (int client = 0; client < 2; ++client) fixture.stand(client, 100 * millisecond);
+    for (int attempt = 0; attempt < 6; ++attempt) fixture.judge.asks({0, 0}, 200 * millisecond);
+    if (leave > 0) fixture.judge.stands({0, 0}, false, 200 * millisecond);
+    fixture.judge.judge_attempts(0, second);
+    CHECK(fixture.broken == (leave > 0 ? std::nullopt : std::optional{Rule::traffic}));
   }
 }
 

@@ -119,6 +119,8 @@ class Mutant {
   }
   /// Whether all calls for several locks join the lines in the same order.
   [[nodiscard]] virtual bool sorts_locks() const { return true; }
+  /// Whether calls for several locks stay behind those who stand in the lines.
+  [[nodiscard]] virtual bool several_heed_flags() const { return true; }
   /// Whether locks that were got together are held until the first of their deadlines.
   [[nodiscard]] virtual bool looks_at_all_deadlines() const { return true; }
   /// Whether the copies of a lost lease stay on the nodes until its holder releases it.

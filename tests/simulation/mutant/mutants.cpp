@@ -551,6 +551,13 @@ class JoinsInAnyOrder final : public NamedMutant {
   [[nodiscard]] bool sorts_locks() const override { return false; }
 };
 
+/// Calls for several locks do not heed the flags of the lines.
+class OvertakesWithSeveral final : public NamedMutant {
+ public:
+  using NamedMutant::NamedMutant;
+  [[nodiscard]] bool several_heed_flags() const override { return false; }
+};
+
 /// A semaphore with two seats as other libraries have it: each node admits two holders, and a majority of the nodes suffices.
 /// Either key is one of the two places on a node, whichever the client has named.
 class CountsHolders final : public NamedMutant {
@@ -783,6 +790,7 @@ std::vector<std::unique_ptr<Mutant>> make() {
   add(ArmsForOneChange{"no-rearm-after-change"}, with_watches_alone);
   add(IgnoresCounters{"counters-are-not-watched"}, with_watches_alone);
   add(JoinsInAnyOrder{"lines-in-any-order"}, about_joint_lines);
+  add(OvertakesWithSeveral{"several-overtake-the-line"}, about_joint_lines);
   add(Patched{"keys-of-lines-stay", {line_with({{"call('PEXPIRE',order,ARGV[3]*2)", ""}})}}, with_lines);
   return all;
 }

@@ -100,7 +100,7 @@ struct Workload {
   Instant longest_wait = second;
   int reads = 0;            // percentage of calls that are readers'
   int short_reads = 0;      // percentage of these whose ttl is half as long
-  int together = 0;         // percentage of calls for all locks at once
+  int together = 0;         // percentage of calls for all locks at once, but no seats
   int requests = 0;         // percentage of calls that ask a holder for its lock instead
   int breaks = 0;           // percentage of calls that take one of the last leases from its holder instead
   int checks = 0;           // percentage of calls that check one of the last leases instead, whoever holds it
@@ -120,7 +120,7 @@ struct ScheduledCall {
 };
 
 inline constexpr int most_seats = 4;
-inline constexpr int most_resources = most_seats + 1;
+inline constexpr int most_resources = most_seats + 2;
 
 struct Schedule {
   std::uint64_t seed = 0;
@@ -214,6 +214,11 @@ inline constexpr core::WatchTimes watch_times{.settling = std::chrono::microseco
 
 /// The lock that clients watch, if they watch any.
 [[nodiscard]] inline int watched_lock(const Schedule& schedule) { return schedule.resources - 1; }
+
+/// Whether readers use this lock. A seat has one holder, and so has the lock that clients watch.
+[[nodiscard]] inline bool is_for_readers(int resource, const Schedule& schedule) {
+  return !is_seat(resource, schedule) && (schedule.observer < 0 || resource != watched_lock(schedule));
+}
 
 /// The value drawn for one client or node, or 0.
 [[nodiscard]] inline std::int64_t drawn_for(std::size_t index, const std::vector<std::int64_t>& drawn) {

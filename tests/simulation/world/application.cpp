@@ -141,6 +141,7 @@ void Process::begin_call(Thread& thread, Time now) {
   thread.writer.reset();
   thread.is_reader = thread.scheduled_call ? thread.scheduled_call->shared
                                            : schedule_.workload.reads > 0 && !adopts &&
+                                                 is_for_readers(thread.resource, schedule_) &&
                                                  random_.chance(schedule_.workload.reads);
   const bool waits = !adopts && (thread.scheduled_call ? thread.scheduled_call->waits
                                                        : random_.chance(schedule_.workload.waits));
@@ -184,8 +185,9 @@ bool Process::begin_check(Thread& thread, Time now) {
   return true;
 }
 
-core::Claim Process::claim_for(const Thread& thread, std::string key) {
-  core::Claim claim{.key = std::move(key),
+/// What is the same for all locks of a call.
+core::Claim Process::terms_of(const Thread& thread) {
+  core::Claim claim{.key = {},
                     .owner = {},
                     .ttl = schedule_.ttl - schedule_.lock_delay,
                     .lock_delay = schedule_.lock_delay,
@@ -195,11 +197,16 @@ core::Claim Process::claim_for(const Thread& thread, std::string key) {
   if (schedule_.at_least.count() > 0 && !thread.is_reader)
     claim.at_least = std::chrono::milliseconds{random_.between(0, schedule_.at_least.count())};
   if (thread.scheduled_call && thread.scheduled_call->ttl.count() > 0) claim.ttl = thread.scheduled_call->ttl;
-  if (schedule_.fencing)
-    claim.fence = core::Fence{.counter_key = core::counter_key(claim.key), .memory = schedule_.fence_memory};
   if (thread.is_reader && random_.chance(schedule_.workload.short_reads)) claim.ttl /= 2;
-  if (thread.is_reader) claim.share();
   return claim;
+}
+
+core::Claim Process::claim_on(std::string key, core::Claim terms, const Thread& thread) const {
+  terms.key = std::move(key);
+  if (schedule_.fencing)
+    terms.fence = core::Fence{.counter_key = core::counter_key(terms.key), .memory = schedule_.fence_memory};
+  if (thread.is_reader) terms.share();
+  return terms;
 }
 
 /// What is the same for one lock and for several.
@@ -215,8 +222,8 @@ core::LockCall Process::call_for(const Thread& thread, Time now) {
 
 void Process::pursue(Thread& thread, Time now) {
   const bool is_for_any_seat = is_seat(thread.resource, schedule_) && thread.adopted.owner.empty();
-  core::Claim claim =
-      claim_for(thread, is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_));
+  core::Claim claim = claim_on(is_for_any_seat ? std::string{semaphore} : key_of(thread.resource, schedule_),
+                               terms_of(thread), thread);
   const bool is_fair = schedule_.stands_in_line && thread.adopted.owner.empty();
   claim.heeds_flag = is_fair;
   thread.state = Thread::State::asking;
@@ -396,8 +403,8 @@ void Process::apply_mutant(Thread& thread, Time now) {
 /// Releases or orphans the lock, or goes on as a reader.
 void Process::end_hold(Thread& thread, Time now) {
   if (thread.claim.is_shared()) return release(thread, now);
-  if (schedule_.workload.reads > 0 && !thread.claim.is_kept(now) && random_.chance(30))
-    return downgrade(thread, now);
+  const bool may_read = schedule_.workload.reads > 0 && is_for_readers(thread.resource, schedule_);
+  if (may_read && !thread.claim.is_kept(now) && random_.chance(30)) return downgrade(thread, now);
   if (thread.scheduled_call || !world_.may_orphan() || !random_.chance(schedule_.workload.orphans))
     return release(thread, now);
   world_.lease_over(*std::exchange(thread.lease, std::nullopt), LeaseEnd::given_back);

@@ -175,7 +175,7 @@ void Process::settle(Time now) {
     if (thread.state == Thread::State::asking && thread.pursuit->granted())
       judge_grant(*thread.pursuit->granted());
     if (thread.state == Thread::State::asking_for_all && thread.joint_pursuit->granted())
-      judge_.lines().granted_together(world_.now());
+      judge_.lines().granted_together({index_, thread.index}, world_.now());
     // A writer that becomes a reader takes no turn.
     if (thread.state == Thread::State::asking && thread.pursuit->granted() && !thread.writer)
       judge_.lines().granted({index_, thread.index}, world_.now());
@@ -188,7 +188,8 @@ void Process::settle(Time now) {
     if (thread->state == Thread::State::asking)
       judge_.lines().stands(caller, !thread->finished() && thread->pursuit->is_standing(), world_.now());
     if (thread->state == Thread::State::asking_for_all)
-      judge_.lines().stands_for_all(caller, !thread->finished() && thread->joint_pursuit->is_standing());
+      judge_.lines().stands_for_all(caller, !thread->finished() && thread->joint_pursuit->is_standing(),
+                                    world_.now());
   }
   while (const std::shared_ptr<Held> lost = loss_queue_.take_lost(now)) report_loss(lost, now);
   heed_requests(now);

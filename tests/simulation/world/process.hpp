@@ -140,7 +140,8 @@ class Process {
   void listen_to_requests(Thread& thread);
   void heed_requests(core::Time now);
   [[nodiscard]] core::LockCall call_for(const Thread& thread, core::Time now);
-  [[nodiscard]] core::Claim claim_for(const Thread& thread, std::string key);
+  [[nodiscard]] core::Claim terms_of(const Thread& thread);
+  [[nodiscard]] core::Claim claim_on(std::string key, core::Claim terms, const Thread& thread) const;
   void pursue(Thread& thread, core::Time now);
   void pursue_all(Thread& thread, core::Time now);
   void joint_attempt_begins(Thread& thread, const std::vector<core::Claim>& claims);

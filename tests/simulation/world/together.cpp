@@ -16,14 +16,16 @@ void Process::pursue_all(Thread& thread, Time now) {
   core::LockCall call = call_for(thread, now);
   call.is_fair = schedule_.stands_in_line;
   std::vector<core::Claim> claims;
-  for (int resource = 0; resource < schedule_.resources; ++resource) {
-    claims.push_back(claim_for(thread, key_of(resource, schedule_)));
-    claims.back().heeds_flag = call.is_fair;
-  }
+  if (schedule_.observer >= 0) thread.is_reader = false;  // one of the locks is the one that clients watch
+  core::Claim terms = terms_of(thread);
+  terms.heeds_flag = call.is_fair && (!mutant_ || mutant_->several_heed_flags());
+  for (int resource = schedule_.seats; resource < schedule_.resources; ++resource)
+    claims.push_back(claim_on(key_of(resource, schedule_), terms, thread));
   if (mutant_ && !mutant_->sorts_locks() && index_ % 2 == 1) std::ranges::reverse(claims);
   auto pursuit = std::make_unique<ObservedJointPursuit>(std::move(call), std::move(claims), thread);
   thread.state = Thread::State::asking_for_all;
   thread.joint_pursuit = pursuit.get();
+  judge_.lines().called_for_all({index_, thread.index}, world_.flag_stands(schedule_.seats), world_.now());
   submit(thread, std::move(pursuit), now);
 }
 
