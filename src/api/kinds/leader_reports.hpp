@@ -47,21 +47,27 @@ class LeaderReports : public std::enable_shared_from_this<LeaderReports> {
   }
 
  private:
-  void deliver(const std::function<void(std::string_view)>& report) {
+  void deliver(const std::function<void(std::string_view)>& report) noexcept {
     std::unique_lock lock{mutex_};
-    while (callback_ && newest_) {
-      std::optional<Leader> leader = leader_of(*std::exchange(newest_, std::nullopt));
-      if (!leader && !std::exchange(has_led_, leader.has_value())) continue;
-      has_led_ = leader.has_value();
-      is_calling_ = true;
-      auto call = [callback = callback_, leader = std::move(leader)] { (*callback)(leader); };
-      lock.unlock();
-      run_callback(std::move(call), "an observer of an election", report);
-      lock.lock();
-      is_calling_ = false;
-      has_ended_.notify_all();
+    try {
+      while (callback_ && newest_) deliver_newest(lock, report);
+    } catch (const std::exception&) {  // no memory: the leader is reported at the next change
     }
     is_delivering_ = false;
+  }
+  void deliver_newest(std::unique_lock<std::mutex>& lock,
+                      const std::function<void(std::string_view)>& report) {
+    std::optional<Leader> leader = leader_of(*newest_);
+    newest_.reset();
+    if (!leader && !has_led_) return;
+    has_led_ = leader.has_value();
+    is_calling_ = true;
+    auto call = [callback = callback_, leader = std::move(leader)] { (*callback)(leader); };
+    lock.unlock();
+    run_callback(std::move(call), "an observer of an election", report);
+    lock.lock();
+    is_calling_ = false;
+    has_ended_.notify_all();
   }
 
   std::mutex mutex_;

@@ -110,6 +110,17 @@ TEST_CASE("a_holder_that_gets_its_majority_back_is_named_again_a_little_later") 
   CHECK_FALSE(run({.first_seed = 12203056, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed releases keep the lock for its minimum time, and many calls in line give up meanwhile. Each one that becomes the
+// first asks once.
+TEST_CASE("attempts_of_those_who_become_the_first_in_line_of_a_kept_lock_are_no_polling") {
+  CHECK_FALSE(run({.first_seed = 13244481, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
+// With this seed a reader asks for two locks and is paused until just before its deadline.
+TEST_CASE("the_locks_of_one_call_end_together") {
+  CHECK_FALSE(run({.first_seed = 13280446, .schedules = 1, .profile = Profile::within}).violation);
+}
+
 // With this seed operators delete markers, another client writes them again, and a client that only watches the lock has to
 // look at them, too.
 TEST_CASE("a_client_that_only_watches_a_lock_looks_again_at_nodes_that_do_not_vote") {

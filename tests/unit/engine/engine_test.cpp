@@ -12,6 +12,7 @@
 #include "redlock/core/lock/acquisition.hpp"
 #include "support/catch.hpp"
 #include "unit/support/engine_harness.hpp"
+#include "unit/support/failing_memory.hpp"
 
 using namespace redlock::testing;
 using namespace redlock::core;
@@ -291,6 +292,19 @@ TEST_CASE("every_operation_finishes_exactly_once_in_any_order") {
     harness.engine.on_time(at(1s));
     CHECK(harness.engine.finished().empty());
   } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("the_end_of_an_operation_needs_no_memory") {
+  EngineHarness harness{3};
+  harness.make_ready(at(0ms));
+  std::vector<Ref<RecordingOperation>> operations;
+  for (int i = 0; i < 40; ++i) {
+    operations.push_back(harness.submit({}, at(1ms)));
+    operations.back()->events.reserve(8);
+  }
+  for (const auto& operation : operations)
+    CHECK(succeeds_with(0, [&] { harness.abandon(operation, at(2ms)); }));
+  CHECK(harness.engine.finished().size() == operations.size());
 }
 
 TEST_CASE("the_engine_needs_attention_while_an_operation_runs_or_a_release_or_an_errand_is_pending") {

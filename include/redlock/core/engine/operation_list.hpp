@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ class OperationList {
   void add(const Ref<Operation>& operation, Time now) {
     operation->submitted_at_ = now;
     operation->position_ = active_.size();
+    make_room(finished_.size() + active_.size() + 1);
     active_.push_back(operation);
     senders_ += operation->sends() ? 1 : 0;
     wake_by(operation->give_up_at);
@@ -44,7 +46,7 @@ class OperationList {
     }
     active_.pop_back();
     senders_ -= ended->sends() ? 1 : 0;
-    if (observer_) ended->tell(*observer_, now);
+    if (observer_) tell(*ended, now);
     Operation* const parent = ended->parent;
     if (!parent) return finished_.push_back(std::move(ended));
     parent->child_ended(*ended, now, outbox);
@@ -89,6 +91,15 @@ class OperationList {
   [[nodiscard]] std::vector<Ref<Operation>>& finished() noexcept { return finished_; }
 
  private:
+  /// The end of an operation needs no memory: otherwise its caller would not be woken.
+  void make_room(std::size_t operations) {
+    if (operations > finished_.capacity()) finished_.reserve(2 * operations);
+  }
+  void tell(const Operation& ended, Time now) const noexcept try {
+    ended.tell(*observer_, now);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for the event
+  }
+
   std::vector<Ref<Operation>> active_;
   std::vector<Ref<Operation>> finished_;
   std::size_t senders_ = 0;

@@ -24,8 +24,8 @@ class WaitingCommands {
   /// The size of all commands together.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   void add(std::string_view command, ReplySlot slot, Time send_by) {
-    bytes_ += command.size();
     commands_.push_back({std::string{command}, std::move(slot), send_by});
+    bytes_ += command.size();
   }
   /// Takes all commands, also those whose `send_by` has passed.
   [[nodiscard]] std::vector<Command> take_all() noexcept {
