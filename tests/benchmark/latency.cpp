@@ -1,4 +1,6 @@
 #include <array>
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -11,20 +13,53 @@
 #include "benchmark/measure/servers.hpp"
 #include "benchmark/seats/cold_seat_floor.hpp"
 #include "benchmark/seats/taken_seats.hpp"
-#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::benchmark {
 namespace {
 
-Contestant raw(std::string name, unsigned nodes, Floor& floor) {
-  return {std::move(name), nodes, 1,
-          [&floor](std::size_t cycles, Samples& samples) { floor.run(cycles, samples); }};
+struct Setup {
+  Setup(unsigned count, bool with_tls)
+      : nodes{count},
+        servers{static_cast<int>(count), {.tls = with_tls}},
+        redlock{endpoints_of(servers), {.tls = servers.tls_options()}},
+        unguarded{endpoints_of(servers), {.tls = servers.tls_options(), .restart_guard = RestartGuard::off}},
+        single{servers.url(0), {.tls = servers.tls_options()}},
+        guarded{mark(redlock, servers)},
+        bare{.owner_end = guarded.owner_end} {}
+
+  unsigned nodes;
+  testing::LocalNodes servers;
+  Redlock redlock;
+  Redlock unguarded;
+  SingleNodeLock single;
+  Wording guarded;  // commands of `redlock`
+  Wording bare;     // and of the others
+};
+
+Wording with_token(Wording wording) {
+  wording.is_fenced = true;
+  return wording;
+}
+Wording of_seat(Wording wording) {
+  wording.is_seat = true;
+  return wording;
+}
+Wording of_reader(Wording wording) {
+  wording.is_shared = true;
+  return wording;
+}
+
+Contestant raw(std::string name, const std::vector<RawAddress>& servers, const ResourceName& resource,
+               const Wording& wording, std::size_t locks = 1) {
+  const auto floor = std::make_shared<Floor>(servers, resource, wording, locks);
+  return {std::move(name), static_cast<unsigned>(servers.size()), 1,
+          [floor](std::size_t cycles, Samples& samples) { floor->run(cycles, samples); }};
 }
 
 Contestant library(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options,
                    ResourceName resource) {
   return {std::move(name), nodes, 1,
-          [&locks, &options, resource](std::size_t cycles, Samples& samples) mutable {
+          [&locks, options, resource](std::size_t cycles, Samples& samples) mutable {
             measure_cycles(locks, options, resource, cycles, samples);
           }};
 }
@@ -33,18 +68,11 @@ LockOptions any_seat(LockOptions options) {
   options.seats = seats;
   return options;
 }
-/// Takes and releases a seat of a semaphore.
-Contestant seat(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options) {
-  return {std::move(name), nodes, 1,
-          [&locks, options = any_seat(options)](std::size_t cycles, Samples& samples) {
-            SameName semaphore;
-            measure_cycles(locks, options, semaphore, cycles, samples);
-          }};
-}
-constexpr std::string_view cold_floor_name = "cold-seat-floor";
-Contestant raw_cold_seat(unsigned nodes, ColdSeatFloor& floor, TakenSeats& others) {
-  return {std::string{cold_floor_name}, nodes, 1,
-          [&](std::size_t cycles, Samples& samples) { floor.run(others, cycles, samples); }};
+Contestant raw_cold_seat(std::string name, const testing::LocalNodes& servers, char contestant,
+                         const Wording& wording, TakenSeats& others) {
+  const auto floor = std::make_shared<ColdSeatFloor>(addresses_of(servers), contestant, of_seat(wording));
+  return {std::move(name), static_cast<unsigned>(servers.size()), 1,
+          [floor, &others](std::size_t cycles, Samples& samples) { floor->run(others, cycles, samples); }};
 }
 /// Takes and releases a seat of a semaphore of which the client knows nothing.
 Contestant cold_seat(std::string name, unsigned nodes, LockClient& locks, const LockOptions& options,
@@ -67,27 +95,28 @@ Contestant cold_seat(std::string name, unsigned nodes, LockClient& locks, const 
         }
       }};
 }
-/// Others have half of the seats.
-std::vector<Lease> take_half(LockClient& locks) {
+
+/// Each semaphore or lock that is used again and again has one name.
+const ResourceName with_seats = ResourceName::always('x');
+const ResourceName with_reader = ResourceName::always('w');
+const LockOptions shared{.ttl = ttl, .shared = true};
+
+/// Others have half of the seats, and read all the time.
+std::vector<Lease> take_for_others(LockClient& locks) {
   std::vector<Lease> taken;
-  while (taken.size() < seats / 2)
-    taken.push_back(locks.try_lock(SameName{}.next(), any_seat({.ttl = std::chrono::hours{1}})).value());
+  while (taken.size() < seats / 2) {
+    ResourceName semaphore = with_seats;
+    taken.push_back(locks.try_lock(semaphore.next(), any_seat({.ttl = std::chrono::hours{1}})).value());
+  }
+  for (ResourceName resource : {with_reader, ResourceName::always('J')})
+    taken.push_back(locks.try_lock(resource.next(), {.ttl = std::chrono::hours{1}, .shared = true}).value());
   return taken;
 }
 
-const LockOptions shared{.ttl = ttl, .shared = true};
-/// The floor does not repeat commands whose script a node does not know.
-void load_scripts_of_readers(const testing::LocalNodes& servers) {
-  for (const RawAddress& address : addresses_of(servers))
-    for (const core::Script* const script : {&core::shared_grant_script, &core::shared_release_script})
-      NodeConnection{address}.ask({"SCRIPT", "LOAD", script->source});
-}
-/// Another reader has the lock all the time.
-Contestant beside_reader(std::string name, unsigned nodes, LockClient& locks) {
-  return {std::move(name), nodes, 1, [&locks](std::size_t cycles, Samples& samples) {
-            SameName resource;
-            measure_cycles(locks, shared, resource, cycles, samples);
-          }};
+/// About half of the cycles search for a seat, and take longer than the others. So the median of either half counts.
+double typical_of_search(const Contestant& contestant) {
+  const Samples& samples = contestant.samples;
+  return samples.percentile_us(0.25) + samples.percentile_us(0.75);
 }
 
 constexpr std::size_t several = 10;
@@ -128,70 +157,75 @@ Contestant reentry(std::string name, unsigned nodes, AnyMutex& mutex) {
           }};
 }
 
-/// About half of the cycles search for a seat, and take longer than the others. So the median of either half counts.
-double typical_us(const Contestant& contestant) {
-  const Samples& samples = contestant.samples;
-  return samples.percentile_us(0.25) + samples.percentile_us(0.75);
+/// One lock, without and with a token.
+void add_locks(std::vector<Comparison>& all, Setup& setup) {
+  const std::vector<RawAddress> servers = addresses_of(setup.servers);
+  const std::vector<RawAddress> first{servers.front()};
+  const unsigned nodes = setup.nodes;
+  all.push_back({raw("floor", servers, {'f', 0}, setup.guarded),
+                 library("redlock", nodes, setup.redlock, plain, {'r', 0})});
+  all.push_back({raw("fenced-floor", servers, {'F', 0}, with_token(setup.guarded)),
+                 library("redlock-fenced", nodes, setup.redlock, fenced, {'R', 0})});
+  all.push_back({raw("unguarded-floor", servers, {'e', 0}, setup.bare),
+                 library("unguarded", nodes, setup.unguarded, plain, {'u', 0})});
+  all.push_back({raw("unguarded-fenced-floor", servers, {'E', 0}, with_token(setup.bare)),
+                 library("unguarded-fenced", nodes, setup.unguarded, fenced, {'U', 0})});
+  all.push_back({raw("single-floor", first, {'g', 0}, setup.bare),
+                 library("single", 1, setup.single, plain, {'s', 0})});
+  all.push_back({raw("single-fenced-floor", first, {'G', 0}, with_token(setup.bare)),
+                 library("single-fenced", 1, setup.single, fenced, {'S', 0})});
 }
-Row compare(const Contestant& contestant, const Contestant& floor) {
-  if (floor.name == cold_floor_name) return {contestant, typical_us(contestant) / typical_us(floor)};
-  return {contestant, contestant.samples.percentile_us(0.5) / floor.samples.percentile_us(0.5)};
+
+void add_seats(std::vector<Comparison>& all, Setup& setup, TakenSeats& others) {
+  const std::vector<RawAddress> servers = addresses_of(setup.servers);
+  const unsigned nodes = setup.nodes;
+  const Wording bare = of_seat(setup.bare);
+  all.push_back({raw("seat-floor", servers, ResourceName::always('h'), bare),
+                 library("seat", nodes, setup.unguarded, any_seat(plain), with_seats)});
+  all.push_back({raw("seat-fenced-floor", servers, ResourceName::always('H'), with_token(bare)),
+                 library("seat-fenced", nodes, setup.unguarded, any_seat(fenced), with_seats)});
+  all.push_back({raw_cold_seat("cold-seat-floor", setup.servers, 'l', bare, others),
+                 cold_seat("cold-seat", nodes, setup.unguarded, plain, {'k', 0}, others), typical_of_search});
+  all.push_back({raw_cold_seat("cold-seat-fenced-floor", setup.servers, 'L', with_token(bare), others),
+                 cold_seat("cold-seat-fenced", nodes, setup.unguarded, fenced, {'K', 0}, others),
+                 typical_of_search});
+}
+
+/// Several locks together, and those of readers.
+void add_others(std::vector<Comparison>& all, Setup& setup) {
+  const std::vector<RawAddress> servers = addresses_of(setup.servers);
+  const unsigned nodes = setup.nodes;
+  all.push_back({raw("ten-floor", servers, {'i', 0}, setup.bare, several),
+                 together("ten", nodes, setup.unguarded, plain, {'t', 0})});
+  all.push_back({raw("ten-fenced-floor", servers, {'I', 0}, with_token(setup.bare), several),
+                 together("ten-fenced", nodes, setup.unguarded, fenced, {'T', 0})});
+  all.push_back({raw("shared-floor", servers, {'j', 0}, of_reader(setup.bare)),
+                 library("shared", nodes, setup.unguarded, shared, {'v', 0})});
+  all.push_back({raw("shared-beside-floor", servers, ResourceName::always('J'), of_reader(setup.bare)),
+                 library("shared-beside", nodes, setup.unguarded, shared, with_reader)});
 }
 
 }  // namespace
 
 Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
-  const testing::LocalNodes servers{static_cast<int>(nodes), {.tls = with_tls}};
-  const TlsOptions tls = servers.tls_options();
-  Redlock redlock{endpoints_of(servers), {.tls = tls}};
-  Redlock unguarded{endpoints_of(servers), {.tls = tls, .restart_guard = RestartGuard::off}};
-  SingleNodeLock single{servers.url(0), {.tls = tls}};
-  RecursiveMutex mutex{redlock, "re-entered", {.ttl = ttl}};
+  Setup setup{nodes, with_tls};
+  TakenSeats others{addresses_of(setup.servers)};
+  const std::vector<Lease> taken = take_for_others(setup.unguarded);
+  RecursiveMutex mutex{setup.redlock, "re-entered", {.ttl = ttl}};
   const std::scoped_lock locked{mutex};
   std::recursive_timed_mutex std_mutex;
   const std::scoped_lock std_locked{std_mutex};
-  const Wording guarded = mark(redlock, servers);
-  const Wording bare{.owner_end = guarded.owner_end};
-  Floor floor{addresses_of(servers), 'f', guarded};
-  Floor unguarded_floor{addresses_of(servers), 'e', bare};
-  Floor single_floor{{addresses_of(servers).front()}, 'g', bare};
-  Floor seat_floor{addresses_of(servers), 'h', bare};
-  ColdSeatFloor cold_seat_floor{addresses_of(servers), 'l', bare.owner_end};
-  TakenSeats others{addresses_of(servers)};
-  Floor several_floor{addresses_of(servers), 'i', bare, several};
-  const std::vector<Lease> taken = take_half(unguarded);
-  const Lease reader = unguarded.lock(SameName{}.next(), shared).value();
-  load_scripts_of_readers(servers);
-  Floor shared_floor{addresses_of(servers), 'j', {.owner_end = bare.owner_end, .is_shared = true}};
-  std::vector<Contestant> contestants{
-      raw("floor", nodes, floor),
-      library("redlock", nodes, redlock, plain, {'r', 0}),
-      library("redlock-fenced", nodes, redlock, fenced, {'R', 0}),
-      raw("unguarded-floor", nodes, unguarded_floor),
-      library("unguarded", nodes, unguarded, plain, {'u', 0}),
-      library("unguarded-fenced", nodes, unguarded, fenced, {'U', 0}),
-      raw("single-floor", 1, single_floor),
-      library("single", 1, single, plain, {'s', 0}),
-      library("single-fenced", 1, single, fenced, {'S', 0}),
-      raw("seat-floor", nodes, seat_floor),
-      seat("seat", nodes, unguarded, plain),
-      seat("seat-fenced", nodes, unguarded, fenced),
-      raw_cold_seat(nodes, cold_seat_floor, others),
-      cold_seat("cold-seat", nodes, unguarded, plain, {'k', 0}, others),
-      cold_seat("cold-seat-fenced", nodes, unguarded, fenced, {'K', 0}, others),
-      raw("ten-floor", nodes, several_floor),
-      together("ten", nodes, unguarded, plain, {'t', 0}),
-      together("ten-fenced", nodes, unguarded, fenced, {'T', 0}),
-      raw("shared-floor", nodes, shared_floor),
-      library("shared", nodes, unguarded, shared, {'v', 0}),
-      beside_reader("shared-beside", nodes, unguarded),
-      reentry("std-re-entry", 0, std_mutex),
-      reentry("re-entry", 0, mutex),
-  };
-  measure_by_turns(contestants, cycles);
+  std::vector<Comparison> comparisons;
+  add_locks(comparisons, setup);
+  add_seats(comparisons, setup, others);
+  add_others(comparisons, setup);
+  comparisons.push_back({reentry("std-re-entry", 0, std_mutex), reentry("re-entry", 0, mutex)});
+  measure_by_turns(comparisons, cycles);
   Report report;
-  for (std::size_t i = 0; i < contestants.size(); ++i)
-    report.rows.push_back(compare(contestants[i], contestants[i - i % 3]));
+  for (const Comparison& each : comparisons) {
+    report.rows.emplace_back(each.floor, 1.0);
+    report.rows.emplace_back(each.measured, each.typical_us(each.measured) / each.typical_us(each.floor));
+  }
   return report;
 }
 

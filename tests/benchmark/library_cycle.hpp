@@ -15,8 +15,8 @@ inline const LockOptions plain{.ttl = ttl, .fencing = false};
 inline const LockOptions fenced{.ttl = ttl};
 
 /// Measures one cycle. Adds a sample if the resource was locked and released, and a failure otherwise.
-template <class Name>
-void measure_cycle(LockClient& locks, const LockOptions& options, Name& resource, Samples& samples) {
+inline void measure_cycle(LockClient& locks, const LockOptions& options, ResourceName& resource,
+                          Samples& samples) {
   const std::string_view name = resource.next();
   const auto begun = Stopwatch::now();
   LockResult lease = locks.try_lock(name, options);
@@ -26,9 +26,8 @@ void measure_cycle(LockClient& locks, const LockOptions& options, Name& resource
 }
 
 /// Measures `cycles` cycles of one caller.
-template <class Name>
-void measure_cycles(LockClient& locks, const LockOptions& options, Name& resource, std::size_t cycles,
-                    Samples& samples) {
+inline void measure_cycles(LockClient& locks, const LockOptions& options, ResourceName& resource,
+                           std::size_t cycles, Samples& samples) {
   const auto begun = Stopwatch::now();
   for (std::size_t i = 0; i < cycles; ++i) measure_cycle(locks, options, resource, samples);
   samples.add_elapsed(Stopwatch::now() - begun);

@@ -1,3 +1,7 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "benchmark/floor/pipelined_floor.hpp"
 #include "benchmark/library_cycle.hpp"
 #include "benchmark/locking_threads.hpp"
@@ -9,22 +13,29 @@ namespace redlock::benchmark {
 Report throughput(unsigned nodes, unsigned callers, std::size_t cycles) {
   const testing::LocalNodes servers{static_cast<int>(nodes)};
   Redlock redlock{endpoints_of(servers)};
-  PipelinedFloor floor{addresses_of(servers), callers, 'p', mark(redlock, servers)};
+  Wording wording = mark(redlock, servers);
+  PipelinedFloor floor{addresses_of(servers), callers, 'p', wording};
+  wording.is_fenced = true;
+  PipelinedFloor fenced_floor{addresses_of(servers), callers, 'P', wording};
   LockingThreads threads{redlock, plain, callers, 't'};
   LockingThreads fenced_threads{redlock, fenced, callers, 'T'};
-  std::vector<Contestant> contestants{
-      {"pipelined-floor", nodes, callers,
-       [&floor](std::size_t count, Samples& samples) { floor.run(count, samples); }},
-      {"redlock-threads", nodes, callers,
-       [&threads](std::size_t count, Samples& samples) { threads.run(count, samples); }},
-      {"redlock-threads-fenced", nodes, callers,
-       [&fenced_threads](std::size_t count, Samples& samples) { fenced_threads.run(count, samples); }},
+  const auto contestant = [&](std::string name, auto& callers_of_it) {
+    return Contestant{std::move(name), nodes, callers, [&callers_of_it](std::size_t count, Samples& samples) {
+                        callers_of_it.run(count, samples);
+                      }};
   };
-  measure_by_turns(contestants, cycles);
-  const double reference = contestants.front().samples.cycles_per_second();
+  std::vector<Comparison> comparisons{
+      {contestant("pipelined-floor", floor), contestant("redlock-threads", threads)},
+      {contestant("pipelined-fenced-floor", fenced_floor),
+       contestant("redlock-threads-fenced", fenced_threads)},
+  };
+  measure_by_turns(comparisons, cycles);
   Report report;
-  for (const Contestant& contestant : contestants)
-    report.rows.emplace_back(contestant, contestant.samples.cycles_per_second() / reference);
+  for (const auto& each : comparisons) {
+    const double rate = each.floor.samples.cycles_per_second();
+    report.rows.emplace_back(each.floor, 1.0);
+    report.rows.emplace_back(each.measured, each.measured.samples.cycles_per_second() / rate);
+  }
   return report;
 }
 

@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "redlock/core/lock/claim.hpp"
 
 namespace redlock::benchmark {
 
@@ -20,12 +23,21 @@ void write_new_digits(char* to);
 struct Wording {
   std::string owner_end{};               ///< Of owner values: the label and the time.
   std::vector<std::string> lock_ends{};  ///< Of lock commands, by node. None without a restart guard.
+  bool is_fenced = false;                ///< The lock has a token.
   bool is_shared = false;                ///< The lock is that of a reader, with a token.
+  bool is_seat = false;                  ///< The resource is a semaphore.
 };
 
-/// `SET name owner NX PX ttl`, or the script that replaces it with a restart guard, and the compare-and-delete
-/// script: the same bytes as the library sends. Or the scripts of a shared lock. Both are formatted once. A cycle only writes its resource name and its
-/// owner value, which the kernel's random number generator draws, into their places.
+/// What the library would claim with this wording: without owner value, and with a proposal for the token, if there is one.
+/// `seat`: of a semaphore.
+core::Claim claim_of(const Wording& wording, std::string_view resource, std::uint64_t proposal,
+                     std::size_t seat);
+/// Microseconds since 1970. They have 16 digits until 2286.
+std::uint64_t new_proposal() noexcept;
+
+/// `SET name owner NX PX ttl`, or the script that replaces it with a restart guard, a token or readers, and the script that
+/// releases the lock: the same bytes as the library sends. Both are formatted once. A cycle only writes its resource name, its
+/// owner value, which the kernel's random number generator draws, and the time as proposal for the token into their places.
 class CycleCommands {
  public:
   explicit CycleCommands(Wording wording);
@@ -47,6 +59,7 @@ class CycleCommands {
   std::vector<std::size_t> lock_names_;  // offsets in the commands
   std::vector<std::size_t> release_names_;
   std::size_t lock_owner_, release_owner_;
+  std::size_t proposal_;  // none without a token
 };
 
 }  // namespace redlock::benchmark

@@ -2,15 +2,16 @@
 
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace redlock::benchmark {
 
-Floor::Floor(const std::vector<RawAddress>& servers, char contestant, const Wording& wording,
+Floor::Floor(const std::vector<RawAddress>& servers, ResourceName resource, const Wording& wording,
              std::size_t locks)
     : nodes_{servers.begin(), servers.end()},
       quorum_{servers.size() / 2 + 1},
       commands_(locks, CycleCommands{wording}),
-      resource_{contestant, 0} {
+      resource_{std::move(resource)} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = POLLIN});
 }

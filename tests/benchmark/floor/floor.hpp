@@ -22,7 +22,7 @@ namespace redlock::benchmark {
 class Floor {
  public:
   /// `locks`: how many are locked together, with one batch of commands for each node.
-  Floor(const std::vector<RawAddress>& servers, char contestant, const Wording& wording,
+  Floor(const std::vector<RawAddress>& servers, ResourceName resource, const Wording& wording,
         std::size_t locks = 1);
 
   /// Runs `cycles` cycles. Throws `std::runtime_error` if a node refuses, as no other client uses these

@@ -10,7 +10,7 @@
 #include <system_error>
 
 #include "redlock/core/wire/resp.hpp"
-#include "redlock/core/wire/scripts.hpp"
+#include "redlock/core/wire/shared_scripts.hpp"
 
 namespace redlock::benchmark {
 namespace {
@@ -27,7 +27,8 @@ NodeConnection::NodeConnection(const RawAddress& address)
   if (::setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail(std::strerror(errno));
   if (redisSetTimeout(context_.get(), timeout) != REDIS_OK) fail(context_->errstr);
   if (!address.ca_file.empty()) tls_.emplace(descriptor(), address.ca_file);
-  ask({"SCRIPT", "LOAD", core::release_script.source});
+  // Nobody repeats a command whose script the server does not know.
+  for (const core::Script* const script : core::loaded_scripts) ask({"SCRIPT", "LOAD", script->source});
 }
 
 void NodeConnection::append(std::string_view command) {
@@ -76,6 +77,7 @@ std::optional<bool> NodeConnection::next_vote() {
     case REDIS_REPLY_STATUS:
       return true;
     case REDIS_REPLY_NIL:
+    case REDIS_REPLY_ARRAY:  // of a script that grants tokens: who has the lock
       return false;
     case REDIS_REPLY_INTEGER:
       return reply->integer > 0;  // a token, or 1

@@ -43,7 +43,7 @@ class NodeConnection {
   void flush();
   /// Reads with one system call; blocks until there is something to read.
   void receive();
-  /// The next answer among the received bytes: `OK` and 1 are a yes, nil and 0 a no. Empty if none is left.
+  /// The next answer among the received bytes: `OK`, 1 and a token are a yes, nil, 0 and a holder a no. Empty if none is left.
   std::optional<bool> next_vote();
   /// The next answer likewise, which is a list of numbers.
   std::optional<std::vector<std::int64_t>> next_numbers();

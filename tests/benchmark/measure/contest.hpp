@@ -18,6 +18,15 @@ struct Contestant {
   Samples samples = {};
 };
 
+inline double median_us(const Contestant& contestant) { return contestant.samples.percentile_us(0.5); }
+
+/// A contestant beside its floor, which sends the same commands.
+struct Comparison {
+  Contestant floor;
+  Contestant measured;
+  double (*typical_us)(const Contestant&) = median_us;
+};
+
 /// Runs cycles that are not counted. Throws `std::runtime_error` if one fails.
 void warm_up(const Contestant& contestant, std::size_t cycles);
 
@@ -29,5 +38,6 @@ void measure(Contestant& contestant, std::size_t cycles);
 /// other load on the machine affects all contestants alike. Every block begins with a warm-up. Throws as
 /// `measure` does.
 void measure_by_turns(std::vector<Contestant>& contestants, std::size_t cycles);
+void measure_by_turns(std::vector<Comparison>& comparisons, std::size_t cycles);
 
 }  // namespace redlock::benchmark

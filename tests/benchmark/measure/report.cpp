@@ -133,7 +133,7 @@ void print_json(std::ostream& out, const Report& report) {
 void print_table(std::ostream& out, const Report& report) {
   const auto line = [&out](const auto& name, const auto& nodes, const auto& callers, const auto& p50,
                            const auto& p99, const auto& rate) -> std::ostream& {
-    return out << std::left << std::setw(16) << name << std::right << std::setw(6) << nodes << std::setw(9)
+    return out << std::left << std::setw(24) << name << std::right << std::setw(6) << nodes << std::setw(9)
                << callers << std::setw(10) << p50 << std::setw(10) << p99 << std::setw(14) << rate << "  ";
   };
   line("name", "nodes", "callers", "p50_us", "p99_us", "cycles_per_s") << report.ratio_name << '\n';

@@ -1,4 +1,4 @@
-// Names of resources that are locked only once.
+// Names of resources.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace redlock::benchmark {
 
-/// New names of the same length for all contestants, so that all send equally many bytes.
+/// Names of the same length for all contestants, so that all send equally many bytes: a new one each time.
 class ResourceName {
  public:
   static constexpr std::size_t size = sizeof "bench/x/0000/00000000" - 1;
@@ -19,8 +19,15 @@ class ResourceName {
     write(caller, 8, 4);
   }
 
+  /// The same one each time.
+  static ResourceName always(char contestant) {
+    ResourceName name{contestant, 0};
+    name.is_new_ = false;
+    return name;
+  }
+
   std::string_view next() {
-    write(++count_, 13, 8);
+    if (is_new_) write(++count_, 13, 8);
     return text_;
   }
 
@@ -31,11 +38,7 @@ class ResourceName {
 
   std::string text_ = "bench/x/0000/00000000";
   std::uint32_t count_ = 0;
-};
-
-/// Always the same name, which is as long.
-struct SameName {
-  [[nodiscard]] static std::string_view next() noexcept { return "bench/x/0000/semaphore"; }
+  bool is_new_ = true;
 };
 
 }  // namespace redlock::benchmark

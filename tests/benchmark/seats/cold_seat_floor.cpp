@@ -4,16 +4,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "benchmark/floor/cycle_commands.hpp"
 #include "redlock/core/line/seats.hpp"
 #include "redlock/core/lock/claim.hpp"
 
 namespace redlock::benchmark {
 
-ColdSeatFloor::ColdSeatFloor(const std::vector<RawAddress>& servers, char contestant, std::string owner_end)
+ColdSeatFloor::ColdSeatFloor(const std::vector<RawAddress>& servers, char contestant, Wording wording)
     : nodes_{servers.begin(), servers.end()},
       quorum_{servers.size() / 2 + 1},
-      owner_end_{std::move(owner_end)},
+      wording_{std::move(wording)},
       resource_{contestant, 0} {
   for (const Node& node : nodes_)
     polled_.push_back({.fd = node.connection.descriptor(), .events = POLLIN, .revents = 0});
@@ -33,15 +32,14 @@ void ColdSeatFloor::run(TakenSeats& others, std::size_t cycles, Samples& samples
 
 void ColdSeatFloor::take_and_release(std::string_view semaphore) {
   ++cycles_;
-  line_key_ = core::line_of_seats(semaphore);
-  Attempt attempt = attempt_at(random_() % seats);
+  Attempt attempt = attempt_at(semaphore, random_() % seats);
   append(attempt.set, Answer::vote);
-  append(core::read_seats_command(line_key_, seats), Answer::times);
+  append(core::read_seats_command(core::line_of_seats(semaphore), seats), Answer::times);
   ++trips_;
   if (!ask()) {
     const std::size_t seat = any_free_seat();
     append(attempt.release, Answer::vote);
-    attempt = attempt_at(seat);
+    attempt = attempt_at(semaphore, seat);
     append(attempt.set, Answer::vote);
     ++trips_;
     if (!ask()) throw std::runtime_error{"raw floor: refused a free seat"};
@@ -50,11 +48,11 @@ void ColdSeatFloor::take_and_release(std::string_view semaphore) {
   if (!ask()) throw std::runtime_error{"raw floor: a seat was not released"};
 }
 
-ColdSeatFloor::Attempt ColdSeatFloor::attempt_at(std::size_t seat) {
-  std::string owner(owner_digits, '0');
-  write_new_digits(owner.data());
-  const core::Claim claim{
-      .key = core::seat_key(line_key_, seat), .owner = owner.append(owner_end_), .ttl = ttl};
+ColdSeatFloor::Attempt ColdSeatFloor::attempt_at(std::string_view semaphore, std::size_t seat) {
+  core::Claim claim = claim_of(wording_, semaphore, new_proposal(), seat);
+  claim.owner.assign(owner_digits, '0');
+  write_new_digits(claim.owner.data());
+  claim.owner += wording_.owner_end;
   return {claim.set_command(), claim.release_command()};
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "benchmark/floor/cycle_commands.hpp"
 #include "benchmark/floor/node_connection.hpp"
 #include "benchmark/measure/resource_name.hpp"
 #include "benchmark/measure/samples.hpp"
@@ -23,8 +24,8 @@ namespace redlock::benchmark {
 /// it waits for a majority and does nothing else.
 class ColdSeatFloor {
  public:
-  /// `owner_end`: of owner values, the label and the time.
-  ColdSeatFloor(const std::vector<RawAddress>& servers, char contestant, std::string owner_end);
+  /// `wording`: of seats, without a restart guard.
+  ColdSeatFloor(const std::vector<RawAddress>& servers, char contestant, Wording wording);
 
   /// Takes and releases a seat of so many semaphores, of which `others` have half. Throws `std::runtime_error` if a node
   /// refuses a seat that it has just called free.
@@ -52,7 +53,7 @@ class ColdSeatFloor {
     std::string set;
     std::string release;
   };
-  [[nodiscard]] Attempt attempt_at(std::size_t seat);
+  [[nodiscard]] Attempt attempt_at(std::string_view semaphore, std::size_t seat);
   void take_and_release(std::string_view semaphore);
   void append(std::string_view command, Answer answer);
   /// Returns true if a majority has answered yes at last.
@@ -62,9 +63,8 @@ class ColdSeatFloor {
   std::vector<Node> nodes_;
   std::vector<pollfd> polled_;
   std::size_t quorum_;
-  std::string owner_end_;
+  Wording wording_;
   ResourceName resource_;
-  std::string line_key_{};
   std::minstd_rand random_{};
   std::size_t trips_ = 0;  // without those of releases
   std::size_t cycles_ = 0;

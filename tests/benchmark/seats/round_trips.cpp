@@ -54,13 +54,13 @@ Facts seat_trips(unsigned nodes, std::size_t cycles) {
   std::vector<RawAddress> addresses;
   for (const auto& proxy : proxies) addresses.push_back({proxy->port()});
 
-  Floor floor{addresses, 'f', {}};
+  Floor floor{addresses, {'f', 0}, {}};
   Samples two_trips;
   floor.run(cycles, two_trips);
   const double round_trip_us = two_trips.percentile_us(0.5) / 2;
 
   TakenSeats others{addresses_of(servers)};
-  ColdSeatFloor cold_floor{addresses_of(servers), 'g', {}};
+  ColdSeatFloor cold_floor{addresses_of(servers), 'g', {.is_seat = true}};
   Samples unused;
   cold_floor.run(others, 10 * cycles, unused);
 

@@ -156,7 +156,7 @@ Contention contention(const ContentionSetup& setup) {
   Site site{setup};
   const std::vector<std::string> urls = site.urls();
   Redlock locks{std::vector<Endpoint>{urls.begin(), urls.end()}};
-  Floor floor{site.addresses(), 'f', mark(locks, site.servers)};
+  Floor floor{site.addresses(), {'f', 0}, mark(locks, site.servers)};
   Samples cycles;
   floor.run(floor_cycles, cycles);
   const double busy_round_trip_us = cycles.percentile_us(0.5) / 2;
