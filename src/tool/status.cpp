@@ -67,10 +67,7 @@ nlohmann::json json_of(const NodeReport& report) {
 
 void print_json(const std::string& resource, const LockState& state, std::span<const NodeReport> reports,
                 std::span<const InLine> line, std::optional<std::size_t> seats_taken) {
-  nlohmann::json all{{"resource", resource}, {"state", to_string(state.kind)}};
-  add_kind(all, resource, state.kind);
-  if (state.kind == LockState::Kind::held) add_holder(all, state.owner);
-  if (state.kind == LockState::Kind::shared) add_readers(all, reports);
+  nlohmann::json all = lock_json(resource, state, reports);
   if (has_life(state) && state.ttl != std::chrono::nanoseconds::max())
     all["ttl_ms"] = milliseconds_of(state.ttl);
   if (seats_taken) all["seats_taken_at_least"] = *seats_taken;

@@ -73,6 +73,7 @@ TEST_CASE("status_as_json_has_the_same_content") {
   CHECK(std::to_string(json["since"].get<long>()) ==
         lease.owner_value().substr(lease.owner_value().rfind('@') + 1));
   CHECK(json["ttl_ms"].get<long>() > 3'500'000);
+  CHECK(json["token"] == lease.fencing_token().value());
   REQUIRE(json["nodes"].size() == 3);
   CHECK(json["nodes"][0]["node"] == nodes.url(0));
   CHECK(json["nodes"][0]["state"] == "held");
@@ -82,6 +83,25 @@ TEST_CASE("status_as_json_has_the_same_content") {
   CHECK(json["nodes"][2]["state"] == "unreachable");
   CHECK(json["nodes"][2]["message"] == "Connection refused");
   CHECK_FALSE(json["nodes"][2].contains("owner"));
+}
+
+TEST_CASE("status_as_json_has_the_token_of_the_majority_if_the_lock_has_one") {
+  LocalNodes nodes{3};
+  for (int node = 0; node < 3; ++node) {
+    RawClient redis{nodes.port(node)};
+    for (const char* resource : {"fenced", "plain"})
+      redis.command({"SET", resource, "owner", "PX", "3600000"});
+    redis.command({"SET", "redlock:f:{fenced}", node == 0 ? "99" : "41"});
+    redis.command({"SET", "redlock:f:{free}", "41"});
+  }
+  const auto status = [&](const char* resource) {
+    return nlohmann::json::parse(run_tool({"status", "--json", resource}, nodes.urls()).output);
+  };
+  CHECK(status("fenced")["token"] == 41);
+  CHECK(status("plain")["state"] == "held");
+  CHECK_FALSE(status("plain").contains("token"));
+  CHECK(status("free")["state"] == "free");
+  CHECK_FALSE(status("free").contains("token"));
 }
 
 TEST_CASE("control_bytes_of_an_owner_value_never_reach_the_terminal") {
