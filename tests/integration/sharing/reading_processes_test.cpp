@@ -32,12 +32,12 @@ TEST_CASE("a_counter_never_moves_under_readers_while_nodes_and_processes_fail") 
   CHECK(processes.is_each_counted());
 }
 
-TEST_CASE("a_writer_gets_the_lock_when_100_killed_readers_have_expired") {
+TEST_CASE("a_writer_gets_the_lock_when_the_longest_of_100_killed_readers_has_expired") {
   LocalNodes nodes{3};
   Observers servers{nodes};
   CountingProcesses processes{nodes};
   redlock::Redlock locks{endpoints(nodes)};
-  const pid_t readers = processes.start({READING_PROCESS, "2000", "100", "0"});
+  const pid_t readers = processes.start({READING_PROCESS, "3000", "100", "0"});
   REQUIRE(eventually([&] { return readers_in(locks.inspect("counter")).size() == 100; }));
   CHECK(locks.try_lock("counter").is_held());
   REQUIRE(::kill(readers, SIGKILL) == 0);
@@ -47,15 +47,18 @@ TEST_CASE("a_writer_gets_the_lock_when_100_killed_readers_have_expired") {
   for (RawClient& server : servers)
     longest = std::max(longest, std::chrono::milliseconds{server.pttl("counter")});
   const auto killed = redlock::Clock::now();
-  CHECK(longest > 0s);
-  CHECK(longest <= 2s);
+  // Every second reader has this ttl. The others renew theirs when a third is over, so 2 s are left.
+  constexpr auto half_of_a_ttl = 1500ms;
+  CHECK(longest > half_of_a_ttl);
+  CHECK(longest <= 3s);
   const redlock::Lease writer = locks.try_lock_for("counter", 60s).value();
   const auto waited = redlock::Clock::now() - killed;
   CAPTURE(waited.count(), longest.count());
+  CHECK(waited > half_of_a_ttl);
   // A node drops the lock one ttl after the last command of a reader that it has executed, so in `longest` at most. The writer has
   // read these times as the first one in line. When they are over on a majority, it begins its attempt, which takes one round trip.
-  // So it has the lock up to a ttl, and the time of that attempt, after the readers were killed. The attempt takes 3 ms, and took
-  // 18 ms with four busy threads for each processor. A writer that waited for its next look at the gate would be later.
+  // So it has the lock up to the longest ttl, and the time of that attempt, after the readers were killed. The attempt takes 3 ms,
+  // and took 18 ms with four busy threads for each processor. A writer that waited for its next look at the gate would be later.
   CHECK(waited <= longest + (sanitized ? 1000ms : 250ms));
   CHECK(writer.valid());
 }
