@@ -4,15 +4,15 @@
 # Each holds the lock while each of them asks for it once. Then all compete: each adds to a counter TIMES times, 60 by default,
 # and readers look whether it moves under them.
 #
-# Uses build/bin/redlock, and installs the libraries with npm in a temporary folder. Where there is no npm, it says so and
-# checks nothing.
+# Uses build/bin/redlock, and installs the libraries with npm in a temporary folder. Where there is no npm, it says so,
+# checks nothing and exits with 77.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 if [ "${1:-}" != --on-nodes ]; then
   if ! command -v npm >/dev/null; then
     echo "Skipped: there is no npm (Debian: npm), so no library of another language can be tried."
-    exit 0
+    exit 77
   fi
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
