@@ -4,14 +4,18 @@
 #include <unistd.h>
 
 #include <poll.h>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "integration/hostile/attacks.hpp"
+#include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
@@ -59,11 +63,14 @@ class Shell {
 
   void type(const std::string& keys) { REQUIRE(::write(terminal_.get(), keys.data(), keys.size()) > 0); }
   /// Waits until the text appears on the screen. Discards it and everything before it.
-  bool sees(const std::string& text) {
+  bool sees(const std::string& text) { return before(text).has_value(); }
+  /// The same. Returns what was before the text.
+  std::optional<std::string> before(const std::string& text) {
     for (;;) {
       if (const std::size_t at = screen_.find(text); at != std::string::npos) {
+        std::string before = screen_.substr(0, at);
         screen_.erase(0, at + text.size());
-        return true;
+        return before;
       }
       pollfd poll{terminal_.get(), POLLIN, 0};
       std::array<char, 4096> bytes{};
@@ -71,7 +78,7 @@ class Shell {
           ::poll(&poll, 1, 20'000) == 1 ? ::read(terminal_.get(), bytes.data(), bytes.size()) : 0;
       if (got <= 0) {
         UNSCOPED_INFO("the screen says: " << screen_);
-        return false;
+        return std::nullopt;
       }
       screen_.append(bytes.data(), static_cast<std::size_t>(got));
     }
@@ -269,6 +276,20 @@ TEST_CASE("a_waiting_command_shows_the_holder_in_one_line_that_disappears") {
   CHECK(shell.sees("\rwaiting for r: 1st in line, held by web\x1b[K"));
   held.signal(SIGTERM);
   CHECK(shell.sees("\r\x1b[Kfinished\r\n"));
+}
+
+TEST_CASE("the_line_of_a_waiting_command_shows_a_hostile_holder_in_printable_text") {
+  LocalNodes nodes{1};
+  redlock::Redlock locks{nodes.urls()};
+  const redlock::Lease held = locks.lock("r", {.ttl = std::chrono::seconds{60}, .label = escapes}).value();
+  Shell shell{nodes};
+  shell.type("stty cols 1000; " + run + "r -- true\n");
+  REQUIRE(shell.sees("\rwaiting for r: 1st in line, held by "));
+  const std::optional<std::string> holder = shell.before("\x1b[K");
+  REQUIRE(holder);
+  CHECK(std::ranges::all_of(*holder, [](char byte) { return byte >= ' ' && byte <= '~'; }));
+  for (const char* const part : {"\\x1b[2J", "\\xc2\\x9b3", "\\xe2\\x80\\xae", "\\xe2\\x80\\x8b"})
+    CHECK_THAT(*holder, contains(part));
 }
 
 TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {

@@ -30,6 +30,8 @@ bool is_plain(char byte) { return byte == '\n' || (byte >= ' ' && byte <= '~'); 
 std::vector<std::vector<std::string>> calls_about(const std::string& sequencer, const std::string& own) {
   return {{"nodes"},
           {"nodes", "--json"},
+          {"nodes", "--wait", "--timeout", "2s"},
+          {"nodes", "init"},
           {"status", "r"},
           {"status", "--json", "r"},
           {"list"},
@@ -43,17 +45,31 @@ std::vector<std::vector<std::string>> calls_about(const std::string& sequencer, 
 }
 /// Those that go on until they are terminated.
 const std::vector<std::vector<std::string>> watching_calls{{"run", "r", "--", "true"},
+                                                           {"run", "--shared", "r", "--", "true"},
+                                                           {"run", "--seats", "1", "r", "--", "true"},
+                                                           {"run", "r", "another", "--", "true"},
+                                                           {"elect", "r", "--", "true"},
                                                            {"watch", "r"},
                                                            {"watch", "--json", "r"},
                                                            {"leader", "--watch", "cron"},
                                                            {"leader", "--watch", "--json", "cron"}};
 
-/// Whether a call that goes on has written its first line, which is a message if it waits for the lock.
+/// The command, and what tells it from the other calls: options, a subcommand, a second lock.
+std::string name_of(const std::vector<std::string>& words) {
+  std::string name = words[0];
+  for (const std::string& word : words)
+    if ((word.starts_with("--") && word != "--") || word == "init" || word == "another") name += " " + word;
+  return name;
+}
+
+/// Whether a call that goes on has written its first line, which is a message if it waits for one of its locks.
 bool has_said_enough(const Program& program) {
   const std::string messages = program.errors();
-  const std::size_t begin = messages.find("waiting for r: ");
-  return program.output().ends_with('\n') ||
-         (begin != std::string::npos && messages.find('\n', begin) != std::string::npos);
+  const auto says = [&](const std::string& beginning) {
+    const std::size_t begin = messages.find(beginning);
+    return begin != std::string::npos && messages.find('\n', begin) != std::string::npos;
+  };
+  return program.output().ends_with('\n') || says("waiting for r: ") || says("waiting for another: ");
 }
 
 /// All these calls at the same time.
@@ -66,10 +82,7 @@ struct Calls {
     for (const auto& words : watching_calls) start(words, urls);
   }
   void start(const std::vector<std::string>& words, const std::vector<std::string>& urls) {
-    std::string name_of_call = words[0];
-    for (const std::string& word : words)
-      if (word.starts_with("--") && word != "--") name_of_call += " " + word;
-    names.push_back(name_of_call);
+    names.push_back(name_of(words));
     programs.push_back(std::make_unique<Program>(tool(words), std::vector{nodes_variable(urls)}));
   }
   /// What each call has written until its end; that of a watching one follows its first line.
@@ -78,6 +91,7 @@ struct Calls {
     for (std::size_t which = 0; which < programs.size(); ++which) {
       Program& program = *programs[which];
       if (which >= first_watching) {
+        INFO(name << ", " << names[which]);
         REQUIRE(eventually([&] { return has_said_enough(program) || !program.is_running(); }));
         program.signal(SIGTERM);
       }
@@ -85,7 +99,8 @@ struct Calls {
       const std::string text = ending.output + ending.errors;
       INFO(name << ", " << names[which] << ": " << text);
       CHECK(std::ranges::all_of(text, is_plain));
-      CHECK((ending.code < 128 || (names[which] == "run" && ending.code == 128 + SIGTERM)));
+      const bool waits = names[which].starts_with("run") || names[which].starts_with("elect");
+      CHECK((ending.code < 128 || (waits && ending.code == 128 + SIGTERM)));
       all[names[which]] = text;
     }
     return all;
@@ -151,6 +166,7 @@ TEST_CASE("the_command_shows_printable_text_about_hostile_holders") {
   redlock::Redlock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
   const redlock::LockOptions options{.ttl = std::chrono::seconds{60}, .label = escapes};
   const redlock::Lease lease = locks.lock("r", options).value();
+  const redlock::Lease seat = locks.lock("r#0", options).value();
   const redlock::Lease own = locks.lock("own", options).value();
   const redlock::Lease named = locks.lock(escapes, options).value();
   const redlock::Lease leader =
@@ -159,12 +175,14 @@ TEST_CASE("the_command_shows_printable_text_about_hostile_holders") {
   const std::map<std::string, std::string> texts = calls.texts();
   CHECK(texts.size() == calls.names.size());
   for (const auto& [call, text] : texts) {
-    // Nodes have no holders, and the code of `check` says it all.
-    if (call.starts_with("nodes") || call == "check") continue;
+    // Nodes have no holders, seats have many, and the code of `check` says it all.
+    if (call.starts_with("nodes") || call == "run --seats" || call == "check") continue;
     CAPTURE(call);
     check_escaped(text, call.ends_with("--json"));
   }
-  CHECK_THAT(texts.at("run"), contains("waiting for r: ") && contains("held by "));
+  for (const char* const call : {"run", "run --shared", "run another", "elect"})
+    CHECK_THAT(texts.at(call), contains("waiting for r: ") && contains("held by "));
+  CHECK_THAT(texts.at("run --seats"), contains("waiting for r: "));
   CHECK_THAT(texts.at("release --force --yes"), contains("Released own, held by "));
 }
 
