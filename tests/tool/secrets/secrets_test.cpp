@@ -64,6 +64,31 @@ bool is_dumpable_with(const redlock::tool::NodeChoice& choice) {
   return is_dumpable;
 }
 
+/// Words that run `redlock` as a user without rights.
+std::vector<std::string> tool_without_rights(const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = without_rights();
+  const std::vector<std::string> all = tool(arguments);
+  words.insert(words.end(), all.begin(), all.end());
+  return words;
+}
+
+/// Waits until the program is ready. Returns false if a user without rights cannot run it on this machine.
+bool is_ready(const Program& program) {
+  REQUIRE(eventually([&] { return program.output() == "ready\n" || !program.is_running(); }));
+  if (program.is_running()) return true;
+  CAPTURE(program.errors());
+  REQUIRE(::geteuid() == 0);
+  WARN("skipped: a user without rights may not run redlock here");
+  return false;
+}
+
+/// Whether the process leaves core dumps.
+bool is_open_to_its_user(pid_t process) {
+  struct stat facts {};
+  CHECK(::stat(("/proc/" + std::to_string(process) + "/environ").c_str(), &facts) == 0);
+  return facts.st_uid != 0;
+}
+
 }  // namespace
 
 // The client keeps the password, so that it can log in again. The command line is kept for the next term of an election. A
@@ -205,22 +230,27 @@ TEST_CASE("a_process_that_knows_a_private_key_leaves_no_core_dump") {
       is_dumpable_with({.urls = {"redis://10.0.0.1"}, .cert_file = "c", .key_file = "k"}));  // it is not read
 }
 
+TEST_CASE("a_holder_that_knows_a_password_leaves_no_core_dump") {
+  const LocalNodes nodes{1, {.password = "swordfish"}};
+  for (const std::string command : {"run", "elect"})
+    for (const bool is_on_command_line : {true, false}) {
+      CAPTURE(command, is_on_command_line);
+      std::vector<std::string> words{command, "r", "--", "sh", "-c", "echo ready; exec sleep 60"};
+      if (is_on_command_line) words.insert(words.begin() + 1, {"--node", nodes.url(0)});
+      const std::vector<std::string> urls = is_on_command_line ? std::vector<std::string>{} : nodes.urls();
+      Program holder{tool_without_rights(words), {nodes_variable(urls)}};
+      if (!is_ready(holder)) return;
+      CHECK_FALSE(is_open_to_its_user(holder.id()));
+      holder.signal(SIGTERM);
+      holder.wait();
+    }
+}
+
 TEST_CASE("the_watchdog_leaves_no_core_dump") {
   const LocalNodes nodes{1};
-  std::vector<std::string> words = without_rights();
-  const std::vector<std::string> run = tool({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"});
-  words.insert(words.end(), run.begin(), run.end());
-  Program holder{words, {nodes_variable(nodes.urls())}};
-  REQUIRE(eventually([&] { return holder.output() == "ready\n" || !holder.is_running(); }));
-  if (const bool is_root = ::geteuid() == 0; is_root && !holder.is_running()) {
-    WARN("skipped: a user without rights may not run redlock here");
-    return;
-  }
-  const auto is_open_to_its_user = [](pid_t process) {
-    struct stat facts {};
-    CHECK(::stat(("/proc/" + std::to_string(process) + "/environ").c_str(), &facts) == 0);
-    return facts.st_uid != 0;
-  };
+  Program holder{tool_without_rights({"run", "r", "--", "sh", "-c", "echo ready; exec sleep 60"}),
+                 {nodes_variable(nodes.urls())}};
+  if (!is_ready(holder)) return;
   CHECK(is_open_to_its_user(holder.id()));  // it knows no password
   const std::string id = std::to_string(holder.id());
   CHECK(eventually([&] {
