@@ -84,6 +84,9 @@ say "Hardened libraries, which ask nothing of those who link them"
 "$here/hardening.sh" "$work"/static/lib/*.a
 grep -q 'CXX_FLAGS = .*-O3 .*-D_FORTIFY_SOURCE=3' "$work/build-static/CMakeFiles/redlock.dir/flags.make" ||
   fail "a build without a type is not a release"
+quietly cmake "$work/build-shared" -DCMAKE_BUILD_TYPE=Release  # from here on, it is of no more use
+grep -q 'CXX_FLAGS = .*-D_FORTIFY_SOURCE=3' "$work/build-shared/CMakeFiles/redlock.dir/flags.make" ||
+  fail "a shared library of a release is not fortified"
 "$here/hardening.sh" --unoptimised "$work"/shared/lib/*.so "$work/shared/bin/redlock"
 not_hardened "$work"/{static,shared}/lib/{cmake/redlock,pkgconfig}/*
 
