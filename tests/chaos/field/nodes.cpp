@@ -42,6 +42,11 @@ Direction direction_of(Kind kind) {
   return kind == Kind::lost_to_client ? Direction::to_client : Direction::both;
 }
 
+Direction direction_of(Way way) {
+  if (way == Way::commands) return Direction::to_server;
+  return way == Way::replies ? Direction::to_client : Direction::both;
+}
+
 /// Keys that stay for longer than any lock.
 bool is_lasting(const std::string& key) {
   return key.starts_with("redlock:node") || key.starts_with("redlock:quarantine") ||
@@ -165,7 +170,7 @@ void Nodes::begin_at_link(const Fault& fault) {
     case Kind::delay:
       return proxy.set_delay(milliseconds{fault.amount}, milliseconds{fault.amount});
     case Kind::throttle:
-      return proxy.trickle(milliseconds{fault.amount}, Direction::to_client);
+      return proxy.trickle(milliseconds{fault.amount}, direction_of(fault.way));
     case Kind::close:
       return proxy.cut(Cut::close);
     case Kind::reset:
@@ -192,7 +197,7 @@ void Nodes::end_at_link(const Fault& fault) {
     case Kind::delay:
       return proxy.set_delay(0ns, 0ns);
     case Kind::throttle:
-      return proxy.trickle(0ns, Direction::to_client);
+      return proxy.trickle(0ns, direction_of(fault.way));
     case Kind::reset:
       return proxy.refuse(false);
     case Kind::lost:

@@ -114,7 +114,8 @@ class Drawing {
             .length = length,
             .target = target,
             .amount = draw_amount(kind, target),
-            .part = draw_part(kind, target, at)};
+            .part = draw_part(kind, target, at),
+            .way = draw_way(kind, at)};
   }
 
   /// By the time, so that it does not change what else is drawn.
@@ -122,6 +123,12 @@ class Drawing {
     const bool has_parts = kind == Kind::client_stop || kind == Kind::client_kill;
     if (!has_parts || std::ranges::find(shape_.running, target) == shape_.running.end()) return Part::client;
     return std::array{Part::run, Part::watchdog, Part::command}.at(static_cast<std::size_t>(at.count()) % 3);
+  }
+
+  /// By the time, as well.
+  [[nodiscard]] static Way draw_way(Kind kind, milliseconds at) {
+    if (kind != Kind::throttle) return Way::both;
+    return std::array{Way::both, Way::commands, Way::replies}.at(static_cast<std::size_t>(at.count()) % 3);
   }
 
   int draw_amount(Kind kind, int target) {
@@ -183,6 +190,7 @@ Plan draw_plan_of_restarts(const Shape& shape) {
 std::string describe(const Fault& fault, int nodes) {
   std::string text{name_of(fault.kind)};
   if (fault.amount != 0) text += " " + std::to_string(fault.amount);
+  if (fault.way != Way::both) text += fault.way == Way::commands ? " of commands" : " of replies";
   switch (place_of(fault.kind)) {
     case Place::node:
       return text + " of node " + std::to_string(fault.target);

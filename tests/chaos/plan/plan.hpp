@@ -35,7 +35,7 @@ enum class Kind : std::uint8_t {
   deaf_node,       // commands do not arrive
   deaf_client,     // replies do not arrive
   delay,           // everything takes `amount` ms longer, each way
-  throttle,        // one byte every `amount` ms
+  throttle,        // one byte every `amount` ms, one way or both
   close,           // connections end with FIN
   reset,           // connections end with RST, and new ones are refused
   lost,            // packets are lost, where the machine can do that
@@ -59,6 +59,9 @@ enum class Place : std::uint8_t { node, link, client };
 enum class Part : std::uint8_t { client, run, watchdog, command };
 [[nodiscard]] std::string_view name_of(Part);
 
+/// What a throttled link slows.
+enum class Way : std::uint8_t { both, commands, replies };
+
 struct Fault {
   Kind kind;
   milliseconds at;      // since the begin
@@ -66,6 +69,7 @@ struct Fault {
   int target;           // the node, the client, or the link: half * nodes + node
   int amount = 0;
   Part part = Part::client;
+  Way way = Way::both;
 
   bool operator==(const Fault&) const = default;
 };
@@ -112,7 +116,8 @@ struct Plan {
 [[nodiscard]] inline std::string client_name(int client) {
   return std::string{"client "} + static_cast<char>('A' + client);
 }
-/// "crash of node 1", "stall between node 2 and half 0", "client-kill of the watchdog of client K".
+/// "crash of node 1", "stall between node 2 and half 0", "throttle 3 of replies between node 2 and half 1", "client-kill of the
+/// watchdog of client K".
 [[nodiscard]] std::string describe(const Fault&, int nodes);
 
 }  // namespace redlock::chaos

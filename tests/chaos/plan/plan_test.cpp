@@ -73,6 +73,16 @@ TEST_CASE("a_client_that_runs_commands_is_stopped_and_killed_in_each_process_tha
                  3) == "client-kill of the watchdog of client B");
 }
 
+TEST_CASE("a_throttled_link_slows_commands_or_replies_or_both") {
+  std::map<Kind, std::set<Way>> ways;
+  for (const Fault& fault : draw_plan(long_run).faults) ways[fault.kind].insert(fault.way);
+  CHECK(ways[Kind::throttle] == std::set{Way::both, Way::commands, Way::replies});
+  CHECK(ways[Kind::delay] == std::set{Way::both});
+  CHECK(describe(
+            {.kind = Kind::throttle, .at = 0s, .length = 1s, .target = 5, .amount = 3, .way = Way::replies},
+            3) == "throttle 3 of replies between node 2 and half 1");
+}
+
 TEST_CASE("packets_are_lost_only_where_the_machine_can_do_that") {
   Shape lossy = long_run;
   lossy.loses_packets = true;
