@@ -1,10 +1,13 @@
-// Any text is parsed as an endpoint or refused with a reason, and neither shows a password.
+// Any text is parsed as an endpoint, and as a list of them, or refused with a reason, and nothing shows a password.
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "fuzz/finding.hpp"
 #include "redlock/endpoint.hpp"
@@ -39,8 +42,32 @@ void check(const redlock::Error& refusal) {
   const std::string_view message = refusal.what();
   must(refusal.code() == redlock::Errc::invalid_argument, "refused text is a misconfiguration");
   must(message.find(secret) == message.npos, "a refusal does not repeat the password");
-  must(is_plain(message) && message.size() < 250, "a refusal is short and in printable ASCII");
+  must(is_plain(message) && message.size() < 275, "a refusal is short and in printable ASCII");
   must(refusal.nodes().empty(), "no node was asked");
+}
+
+/// The entries that a list can have at most.
+std::size_t parts_of(std::string_view text) {
+  std::size_t parts = 0;
+  bool is_empty = true;
+  for (const char byte : text) {
+    const bool is_separator = byte == ',' || byte == '\n';
+    if (is_empty && !is_separator) ++parts;
+    is_empty = is_separator;
+  }
+  return parts;
+}
+
+/// Whether the message of a refusal begins with the number of an entry that the list can have.
+bool names_entry(std::string_view message, std::size_t parts) {
+  constexpr std::string_view before = "invalid argument: entry ";
+  if (!message.starts_with(before)) return false;
+  message.remove_prefix(before.size());
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(message.data(), message.data() + message.size(), number);
+  message.remove_prefix(static_cast<std::size_t>(end - message.data()));
+  return error == std::errc{} && number >= 1 && number <= parts &&
+         message.starts_with(" of the list: endpoint: ");
 }
 
 std::optional<Endpoint> parse(std::string_view text) {
@@ -52,9 +79,23 @@ std::optional<Endpoint> parse(std::string_view text) {
   }
 }
 
+void check_list(std::string_view text) {
+  const std::size_t parts = parts_of(text);
+  try {
+    const std::vector<Endpoint> endpoints = Endpoint::list(text);
+    must(endpoints.size() <= parts, "a list has no more entries than parts that are not empty");
+    for (const Endpoint& endpoint : endpoints) check(endpoint);
+  } catch (const redlock::Error& refusal) {
+    check(refusal);
+    must(names_entry(refusal.what(), parts), "the refusal of a list names the entry");
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (const auto endpoint = parse({reinterpret_cast<const char*>(data), size})) check(*endpoint);
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  if (const auto endpoint = parse(text)) check(*endpoint);
+  check_list(text);
   return 0;
 }
