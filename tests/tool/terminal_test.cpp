@@ -285,11 +285,11 @@ TEST_CASE("the_line_of_a_waiting_command_shows_a_hostile_holder_in_printable_tex
   Shell shell{nodes};
   shell.type("stty cols 1000; " + run + "r -- true\n");
   REQUIRE(shell.sees("\rwaiting for r: 1st in line, held by "));
-  const std::optional<std::string> holder = shell.before("\x1b[K");
-  REQUIRE(holder);
-  CHECK(std::ranges::all_of(*holder, [](char byte) { return byte >= ' ' && byte <= '~'; }));
+  const std::optional<std::string> shown = shell.before("\x1b[K");
+  REQUIRE(shown);
+  CHECK(std::ranges::all_of(*shown, [](char byte) { return byte >= ' ' && byte <= '~'; }));
   for (const char* const part : {"\\x1b[2J", "\\xc2\\x9b3", "\\xe2\\x80\\xae", "\\xe2\\x80\\x8b"})
-    CHECK_THAT(*holder, contains(part));
+    CHECK_THAT(*shown, contains(part));
 }
 
 TEST_CASE("release_shows_who_would_lose_the_lock_and_asks") {

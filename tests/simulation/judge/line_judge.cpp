@@ -147,8 +147,10 @@ void LineJudge::called_for_all(Caller caller, bool flag_stands, Instant now) {
       .resource = schedule_.seats, .called = now, .flag_stood = flag_stands, .is_readers = false};
 }
 
-void LineJudge::stand(Call& call, bool stands, Instant now) {
-  left_ += stands ? 0 : 1;
+void LineJudge::stand(Caller caller, Call& call, bool stands, Instant now) {
+  const auto first = first_.find({call.resource, call.gate});
+  const bool is_first = first != first_.end() && first->second.client == caller.first;
+  gave_up_ += !stands && is_first && !call.is_granted ? 1 : 0;
   call.stands = stands;
   call.stands_since = now;
   call.enqueued = 0;
@@ -158,20 +160,21 @@ void LineJudge::stand(Call& call, bool stands, Instant now) {
 void LineJudge::stands(Caller caller, bool stands, Instant now) {
   Call& call = calls_.at(caller);
   if (call.stands == stands) return;
-  stand(call, stands, now);
+  stand(caller, call, stands, now);
   FirstReaders& first = first_readers_[static_cast<std::size_t>(call.resource)];
   if (first.client == caller.first) first.since = now;
 }
 
 void LineJudge::stands_for_all(Caller caller, bool stands, Instant now) {
   Call& call = joint_calls_.at(caller);
-  if (call.stands != stands) stand(call, stands, now);
+  if (call.stands != stands) stand(caller, call, stands, now);
 }
 
 void LineJudge::granted_together(Caller caller, Instant now) {
   busy_at_.fill(now);
   all_busy_at_ = now;
-  const Call& call = joint_calls_.at(caller);
+  Call& call = joint_calls_.at(caller);
+  call.is_granted = true;
   judge_order(call, calls_, now);
   judge_order(call, joint_calls_, now);
 }
@@ -199,7 +202,8 @@ bool LineJudge::is_bypassed(const Call& earlier, const Call& granted) const {
 }
 
 void LineJudge::granted(Caller caller, Instant now) {
-  const Call& call = calls_.at(caller);
+  Call& call = calls_.at(caller);
+  call.is_granted = true;
   grants_ += call.stands ? 1 : 0;
   // A short hold may end before the next look. Of several free seats, the first one in line takes any.
   busy_at_.fill(now);
@@ -258,7 +262,7 @@ void LineJudge::told(int client, int resource, int node, Instant now) {
 void LineJudge::judge_attempts(std::uint64_t changes, Instant now) {
   if (!schedule_.is_about_lines || !schedule_.faults.empty() || schedule_.workload.together > 0) return;
   constexpr std::uint64_t at_the_start = 5;
-  if (attempts_ > std::max(grants_, left_) + grants_ / 2 + changes + at_the_start)
+  if (attempts_ > grants_ + grants_ / 2 + gave_up_ + changes + at_the_start)
     report_(Rule::traffic, now,
             std::to_string(attempts_) + " attempts in line for " + std::to_string(grants_) + " grants");
 }

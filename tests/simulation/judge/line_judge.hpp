@@ -89,7 +89,7 @@ class LineJudge {
   void look(bool is_left, bool is_up, Instant now);
 
   /// At the end. `changes`: what changes a lock's key or its readers while it is held, and when it is released with a minimum
-  /// time. The first one in line may ask in vain after each of them, and so may the next one when it leaves without the lock.
+  /// time. The first one in line may ask in vain after each of them, and so may the next one if it gives up.
   void judge_attempts(std::uint64_t changes, Instant now);
 
   /// Before this time a client may not have redialled a node that it reaches again.
@@ -106,6 +106,7 @@ class LineJudge {
     Instant stands_since = 0;
     Instant enqueued = 0;  // 0: not yet
     int gate = -1;
+    bool is_granted = false;
   };
   struct First {
     int client = -1;
@@ -123,7 +124,7 @@ class LineJudge {
   /// Whether a call has stood in the first line for so long that the first one has raised the flag.
   [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
-  void stand(Call& call, bool stands, Instant now);
+  void stand(Caller caller, Call& call, bool stands, Instant now);
   void judge_order(const Call& granted, const Calls& others, Instant now);
 
   const Schedule& schedule_;
@@ -154,7 +155,7 @@ class LineJudge {
   Instant in_order_at_ = 0;     // when no flag was left
   std::uint64_t attempts_ = 0;  // by calls in line
   std::uint64_t grants_ = 0;    // to calls in line
-  std::uint64_t left_ = 0;      // calls that stood in line, with or without a grant
+  std::uint64_t gave_up_ = 0;   // calls that left a line as the first one, without a grant
   std::uint64_t bypasses_ = 0;
 };
 

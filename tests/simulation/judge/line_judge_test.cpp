@@ -272,14 +272,20 @@ TEST_CASE("a_call_for_all_locks_is_not_served_before_one_for_the_first_that_stoo
   CHECK(fixture.broken == Rule::order);
 }
 
-TEST_CASE("a_call_that_leaves_its_line_without_the_lock_lets_the_next_one_ask_in_vain") {
-  for (const int leave : {0, 1}) {
+TEST_CASE("the_first_one_in_line_that_gives_up_lets_the_next_one_ask_in_vain") {
+  enum class Leaves { nobody, first, second };
+  for (const Leaves leaves : {Leaves::nobody, Leaves::first, Leaves::second}) {
     LineFixture fixture;
-    for (int client = 0; client < 2; ++client) fixture.stand(client, 100 * millisecond);
+    for (int client = 0; client < 2; ++client) {
+      fixture.stand(client, 100 * millisecond);
+      fixture.judge.enqueued(client, 0, 2, 110 * millisecond);
+    }
+    fixture.judge.is_first(0, 0, 2, 110 * millisecond);
     for (int attempt = 0; attempt < 6; ++attempt) fixture.judge.asks({0, 0}, 200 * millisecond);
-    if (leave > 0) fixture.judge.stands({0, 0}, false, 200 * millisecond);
+    if (leaves != Leaves::nobody)
+      fixture.judge.stands({leaves == Leaves::first ? 0 : 1, 0}, false, 200 * millisecond);
     fixture.judge.judge_attempts(0, second);
-    CHECK(fixture.broken == (leave > 0 ? std::nullopt : std::optional{Rule::traffic}));
+    CHECK(fixture.broken == (leaves == Leaves::first ? std::nullopt : std::optional{Rule::traffic}));
   }
 }
 
