@@ -204,7 +204,7 @@ void Judge::got_together(const std::vector<LeaseIndex>& leases, Instant now) {
   std::set<int> locks;
   for (const LeaseIndex index : leases)
     if (in_force(leases_[index])) locks.insert(leases_[index].resource);
-  const int asked = schedule_.resources - schedule_.seats;
+  const int asked = locks_of(schedule_);
   if (static_cast<int>(locks.size()) < asked)
     report(
         Rule::all_or_nothing, now,

@@ -175,8 +175,7 @@ void LineJudge::granted_together(Caller caller, Instant now) {
   all_busy_at_ = now;
   Call& call = joint_calls_.at(caller);
   call.is_granted = true;
-  judge_order(call, calls_, now);
-  judge_order(call, joint_calls_, now);
+  judge_order(call, now);
 }
 
 void LineJudge::ended(Caller caller) {
@@ -209,22 +208,22 @@ void LineJudge::granted(Caller caller, Instant now) {
   busy_at_.fill(now);
   all_busy_at_ = now;
   first_readers_[static_cast<std::size_t>(call.resource)].since = now;
-  judge_order(call, calls_, now);
-  judge_order(call, joint_calls_, now);
+  judge_order(call, now);
 }
 
-void LineJudge::judge_order(const Call& granted, const Calls& others, Instant now) {
-  for (const auto& [other, earlier] : others) {
-    if (!is_bypassed(earlier, granted)) continue;
-    ++bypasses_;
-    // The flag that stood may have been that of an earlier line. That of a new one is up after two round trips.
-    const bool is_guarded = granted.flag_stood && earlier.enqueued + 4 * there_ < granted.called;
-    const bool is_same_line = granted.gate >= 0 ? earlier.gate == granted.gate : is_guarded;
-    if (schedule_.is_about_lines && is_same_line && order_excused_until_ < granted.called)
-      report_(Rule::order, now,
-              "a call of " + milliseconds(granted.called, 3) + " was served before one of client " +
-                  static_cast<char>('A' + other.first) + " of " + milliseconds(earlier.called, 3));
-  }
+void LineJudge::judge_order(const Call& granted, Instant now) {
+  for (const Calls* const calls : {&calls_, &joint_calls_})
+    for (const auto& [other, earlier] : *calls) {
+      if (!is_bypassed(earlier, granted)) continue;
+      ++bypasses_;
+      // The flag that stood may have been that of an earlier line. That of a new one is up after two round trips.
+      const bool is_guarded = granted.flag_stood && earlier.enqueued + 4 * there_ < granted.called;
+      const bool is_same_line = granted.gate >= 0 ? earlier.gate == granted.gate : is_guarded;
+      if (schedule_.is_about_lines && is_same_line && order_excused_until_ < granted.called)
+        report_(Rule::order, now,
+                "a call of " + milliseconds(granted.called, 3) + " was served before one of client " +
+                    static_cast<char>('A' + other.first) + " of " + milliseconds(earlier.called, 3));
+    }
 }
 
 void LineJudge::is_first(int client, int resource, int node, Instant now) {

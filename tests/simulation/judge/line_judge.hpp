@@ -125,7 +125,7 @@ class LineJudge {
   [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
   void stand(Caller caller, Call& call, bool stands, Instant now);
-  void judge_order(const Call& granted, const Calls& others, Instant now);
+  void judge_order(const Call& granted, Instant now);
 
   const Schedule& schedule_;
   Report report_;

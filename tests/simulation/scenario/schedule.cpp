@@ -304,8 +304,7 @@ void draw_breaks(Schedule& schedule) {
 /// In some worlds, calls are those of readers, and writers become readers. Draws from a sequence of its own, too.
 void draw_readers(Schedule& schedule) {
   Random random{schedule.seed ^ 0x72656164U};
-  const bool has_locks = schedule.resources > schedule.seats;
-  if (!schedule.calls.empty() || !schedule.fencing || !has_locks || !random.chance(25)) return;
+  if (!schedule.calls.empty() || !schedule.fencing || locks_of(schedule) == 0 || !random.chance(25)) return;
   schedule.workload.reads = static_cast<int>(random.between(20, 80));
   if (random.chance(50)) schedule.workload.short_reads = static_cast<int>(random.between(10, 60));
 }
@@ -314,9 +313,8 @@ void draw_readers(Schedule& schedule) {
 /// sequence of its own, too.
 void draw_joint_calls(Schedule& schedule) {
   Random random{schedule.seed ^ 0x6a6f696e74U};
-  const int locks = schedule.resources - schedule.seats;
   const bool is_plain = schedule.calls.empty() && !schedule.two_teams && !schedule.is_about_lines;
-  if (!is_plain || locks != (schedule.seats > 0 ? 1 : 2) || !random.chance(50)) return;
+  if (!is_plain || locks_of(schedule) != (schedule.seats > 0 ? 1 : 2) || !random.chance(50)) return;
   schedule.resources = schedule.seats + 2;
   schedule.workload.together = static_cast<int>(random.between(20, 80));
 }
@@ -326,8 +324,7 @@ void draw_joint_calls(Schedule& schedule) {
 void draw_watches(Schedule& schedule) {
   Random random{schedule.seed ^ 0x7761746368U};
   // Readers need a lock that is not watched.
-  const int locks = schedule.resources - schedule.seats;
-  const bool is_plain = schedule.calls.empty() && locks > (schedule.workload.reads > 0 ? 1 : 0);
+  const bool is_plain = schedule.calls.empty() && locks_of(schedule) > (schedule.workload.reads > 0 ? 1 : 0);
   if (!is_plain || schedule.two_teams || !random.chance(20)) return;
   schedule.observer = schedule.clients - 1;
   if (!schedule.is_about_lines && random.chance(50)) schedule.faults.clear();

@@ -194,6 +194,8 @@ struct Schedule {
 [[nodiscard]] inline bool is_seat(int resource, const Schedule& schedule) {
   return resource < schedule.seats;
 }
+/// The number of locks that are no seats.
+[[nodiscard]] inline int locks_of(const Schedule& schedule) { return schedule.resources - schedule.seats; }
 /// The first resource with the same line. All seats have one.
 [[nodiscard]] inline int line_of(int resource, const Schedule& schedule) {
   return is_seat(resource, schedule) ? 0 : resource;
