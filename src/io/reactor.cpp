@@ -18,7 +18,11 @@ using core::Time;
 
 /// How long work that no caller waits for may stay undone before the background handles it. Busy callers do that work on
 /// the way; waking the background whenever a caller leaves would cost two context switches each time.
-constexpr Span background_delay = std::chrono::milliseconds{5};
+constexpr Span delay_after_callers = std::chrono::milliseconds{5};
+/// The same if the background was woken beside busy callers the last time, which delays them.
+constexpr Span delay_beside_callers = std::chrono::milliseconds{20};
+/// A caller that left less than this ago is expected to come again.
+constexpr Span return_time = std::chrono::milliseconds{1};
 /// How long the background ignores the sockets after it was woken for data that a caller is reading.
 constexpr Span socket_pause = std::chrono::milliseconds{1};
 /// How long the background waits after it ran out of memory or descriptors.
@@ -237,7 +241,7 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
   parked_.remove(me);
   successor.slot = stop_driving(me);
   try {
-    const Time now = Clock::now();
+    const Time now = last_left_ = Clock::now();
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
     leave_to_background(now);
   } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
@@ -305,9 +309,20 @@ void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& le
 // ── the background ──────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::schedule_background(Time now) {
-  Time when = needs_attention() ? now + background_delay : engine_.background_timer();
-  if (!watches_for_ends_ && is_lease_in_force(now)) when = std::min(when, now + background_delay);
+  Time when = background_timer(now);
+  if (!watches_for_ends_ && is_lease_in_force(now)) when = std::min(when, now + background_delay());
   if (when != core::never) background_.wake_by(when, [this] { background(); });
+}
+
+/// When the background has something to do, unless callers do it before.
+Time Reactor::background_timer(Time now) const noexcept {
+  const Time timer = engine_.background_timer();
+  return needs_attention() ? std::min(timer, now + background_delay()) : timer;
+}
+
+/// For how long the background leaves to callers what they do on the way.
+Span Reactor::background_delay() const noexcept {
+  return is_beside_callers_ ? delay_beside_callers : delay_after_callers;
 }
 
 void Reactor::background() {
@@ -328,8 +343,10 @@ void Reactor::run_background(Lock& lock) {
   bool heard = false;  // a socket needs a driver
   while (!stopping_) {
     const Time now = Clock::now();
-    if (!driver_ && (heard || needs_attention() || engine_.background_timer() <= now))
-      driver_ = &background_slot_;
+    is_beside_callers_ = driver_ ? !is_background(*driver_) : now < last_left_ + return_time;
+    const bool is_due =
+        heard || (needs_attention() && !is_beside_callers_) || engine_.background_timer() <= now;
+    if (!driver_ && is_due) driver_ = &background_slot_;
     if (driver_ == &background_slot_) {
       drive(lock, background_slot_, nullptr);
       if (driver_ == &background_slot_ && !needs_attention()) driver_ = nullptr;
@@ -338,7 +355,7 @@ void Reactor::run_background(Lock& lock) {
     }
     // A driving caller schedules the background when it leaves, and reads the sockets itself.
     const Time wake_at = heard ? now + socket_pause : core::never;
-    background_.arm(driver_ ? wake_at : engine_.background_timer());
+    background_.arm(driver_ ? wake_at : background_timer(now));
     const bool may_ignore = heard || (!driver_ && engine_.may_ignore_listeners() && !is_lease_in_force(now));
     heard = sleep_in_background(lock, may_ignore ? Sockets::ignored : Sockets::polled);
   }

@@ -107,6 +107,8 @@ class Reactor {
   void wake_for_timers(core::Time now);
   void leave(const Operation&, ParkingSlot& me, Successor&) noexcept;
   void schedule_background(core::Time now);
+  [[nodiscard]] core::Time background_timer(core::Time now) const noexcept;
+  [[nodiscard]] core::Span background_delay() const noexcept;
   void background();
   void run_background(Lock&);
   enum class Sockets : bool { ignored, polled };
@@ -144,7 +146,9 @@ class Reactor {
   ParkingRow background_row_;
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;
-  bool watches_for_ends_ = false;  // the background's sleep ends with any connection for commands
+  bool watches_for_ends_ = false;   // the background's sleep ends with any connection for commands
+  bool is_beside_callers_ = false;  // when the background has last looked, a caller drove or had just left
+  core::Time last_left_{};          // when the last caller left
   const Calls calls_;
   bool stopping_ = false;
   const unsigned generation_;

@@ -152,6 +152,22 @@ TEST_CASE("short_locks_do_not_wake_the_background_thread") {
   CHECK(sleeps_of(*background.begin()) - sleeps <= 3 + 2 * static_cast<std::uint64_t>(seconds));
 }
 
+TEST_CASE("busy_calls_seldom_wake_the_background_thread_for_replies_that_come_late") {
+  LocalNodes nodes{3};
+  const std::set<pid_t> before = threads();
+  InspectableLock locks{endpoints(nodes)};
+  REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
+  REQUIRE(eventually([&] { return new_threads(before).size() == 1; }));
+  const pid_t background = *new_threads(before).begin();
+  CHECK(eventually([&] {  // repeated in case the machine was too busy
+    const std::uint64_t sleeps = sleeps_of(background);
+    const auto end = redlock::Clock::now() + 500ms;
+    while (redlock::Clock::now() < end) REQUIRE(is_granted(locks.try_lock("resource", lasting)));
+    // Every 20 ms, and each time it may have to wait for the caller.
+    return sleeps_of(background) - sleeps <= 500 / 20 * 2;
+  }));
+}
+
 TEST_CASE("the_background_thread_sleeps_while_a_caller_polls") {
   LocalNodes nodes{1};
   redlock::Options patient;
