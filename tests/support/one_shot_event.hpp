@@ -22,4 +22,16 @@ class OneShotEvent {
   std::shared_future<void> future_ = promise_.get_future().share();
 };
 
+/// Sets an event at the end of a test, also of one that fails, so that nobody waits for it any more.
+class SetAtEnd {
+ public:
+  explicit SetAtEnd(OneShotEvent& event) : event_{event} {}
+  SetAtEnd(const SetAtEnd&) = delete;
+  SetAtEnd& operator=(const SetAtEnd&) = delete;
+  ~SetAtEnd() { event_.set(); }
+
+ private:
+  OneShotEvent& event_;
+};
+
 }  // namespace redlock::testing

@@ -208,7 +208,7 @@ TEST_CASE("a_lock_that_is_gone_cannot_be_adopted") {
 
 TEST_CASE("a_holder_whose_lock_is_adopted_loses_it_and_is_notified") {
   Fixture f;
-  auto lease = f.leaver.lock("r", {.ttl = 600ms}).value();
+  auto lease = f.leaver.lock("r", {.ttl = 3s}).value();
   const auto adopted = f.adopter.adopt({"r", lease.owner_value(), lease.fencing_token()}, {.ttl = 20s});
   REQUIRE(adopted);
   CHECK(lease.wait_lost(10s));

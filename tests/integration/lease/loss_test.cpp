@@ -167,6 +167,7 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
     event.wait();
   };
   std::vector<Lease> blockers;
+  const SetAtEnd released{event};
   for (int i = 0; i < 3; ++i)
     blockers.push_back(
         *f.locks.try_lock_for("blocker " + std::to_string(i), 20s,
@@ -174,13 +175,12 @@ TEST_CASE("a_blocking_callback_does_not_delay_other_notifications") {
   LossRecorder recorder;
   const auto lease = f.locks.try_lock_for(
       "r", 20s, {.ttl = 500ms, .renewal = redlock::Renewal::none, .on_lost = recorder.callback()});
-  const auto renewed = f.locks.try_lock("renewed", {.ttl = 1s});
+  const auto renewed = f.locks.try_lock("renewed", {.ttl = 2s});
   REQUIRE((lease && renewed));
   REQUIRE(eventually([&] { return recorder.losses().size() == 1; }));
   CHECK(blocked == 3);
-  std::this_thread::sleep_for(2s);
+  std::this_thread::sleep_for(3s);  // longer than the ttl of the renewed lease
   CHECK(renewed->state() == State::held);
-  event.set();
 }
 
 TEST_CASE("a_lease_destroyed_after_a_wait_for_its_loss_has_had_its_callback_called") {
@@ -252,6 +252,7 @@ TEST_CASE("a_release_waits_for_its_callback_on_another_thread") {
                                         event.wait();
                                         ended = true;
                                       }});
+  const SetAtEnd goes_on{event};
   REQUIRE(lease);
   REQUIRE(eventually([&] { return begun.load(); }));
   auto released = std::async(std::launch::async, [&] {

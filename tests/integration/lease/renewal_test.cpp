@@ -68,7 +68,7 @@ TEST_CASE("a_lease_without_renewal_is_not_renewed") {
   Redlock locks{endpoints(nodes)};
   reach_all(locks, servers);
   const std::uint64_t before = extensions(servers);
-  const auto lease = locks.try_lock("r", {.ttl = 300ms, .renewal = redlock::Renewal::none});
+  const auto lease = locks.try_lock("r", {.ttl = 1s, .renewal = redlock::Renewal::none});
   REQUIRE(lease);
   REQUIRE(eventually([&] { return lease->state() == State::lost; }));
   CHECK(lease->loss() == Loss::deadline_passed);

@@ -107,6 +107,7 @@ TEST_CASE("events_beyond_the_capacity_are_dropped_and_counted") {
   });
   {
     EventQueue event_queue{observer, 0, nullptr};
+    const SetAtEnd goes_on{event};
     note(event_queue, "first");
     REQUIRE(eventually([&] { return calls == 1; }));
     for (std::size_t i = 0; i < EventQueue::capacity + 17; ++i) note(event_queue, "more");

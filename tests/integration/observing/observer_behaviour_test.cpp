@@ -44,17 +44,19 @@ TEST_CASE("a_blocking_observer_delays_nothing_else") {
   OneShotEvent event;
   const auto observer = std::make_shared<CallingObserver>();
   observer->call = [&] { event.wait(); };
-  Redlock locks{endpoints(nodes), {.observer = observer}};
   std::atomic<bool> lost = false;
-  const auto lease = locks.try_lock(
-      "short", {.ttl = 100ms, .renewal = redlock::Renewal::none, .on_lost = [&](Loss) { lost = true; }});
-  const auto renewed = locks.try_lock("renewed", {.ttl = 500ms});
-  REQUIRE((lease && renewed));
+  Redlock locks{endpoints(nodes), {.observer = observer}};
+  const SetAtEnd released{event};
+  const Lease renewed = locks.lock("renewed", {.ttl = 2s}).value();
+  const Lease lease =
+      locks
+          .lock("short",
+                {.ttl = 500ms, .renewal = redlock::Renewal::none, .on_lost = [&](Loss) { lost = true; }})
+          .value();
   for (int i = 0; i < 100; ++i) REQUIRE(is_granted(locks.try_lock("r " + std::to_string(i))));
   REQUIRE(eventually([&] { return lost.load(); }));
-  std::this_thread::sleep_for(1s);
-  CHECK(renewed->state() == State::held);
-  event.set();
+  std::this_thread::sleep_for(3s);  // longer than the ttl of the renewed lease
+  CHECK(renewed.state() == State::held);
 }
 
 TEST_CASE("a_throwing_observer_is_reported_to_on_warning_and_does_no_harm") {
