@@ -21,7 +21,7 @@ using core::Time;
 constexpr Span delay_after_callers = std::chrono::milliseconds{5};
 /// The same if the background was woken beside busy callers the last time, which delays them.
 constexpr Span delay_beside_callers = std::chrono::milliseconds{20};
-/// A caller that left less than this ago is expected to come again.
+/// A caller that drove less than this ago is expected to come again.
 constexpr Span return_time = std::chrono::milliseconds{1};
 /// How long the background ignores the sockets after it was woken for data that a caller is reading.
 constexpr Span socket_pause = std::chrono::milliseconds{1};
@@ -241,7 +241,7 @@ void Reactor::leave(const Operation& operation, ParkingSlot& me, Successor& succ
   parked_.remove(me);
   successor.slot = stop_driving(me);
   try {
-    const Time now = last_left_ = Clock::now();
+    const Time now = Clock::now();
     engine_.abandon(operation, Errc::cancelled, now);  // has an effect only if an exception ended the wait
     leave_to_background(now);
   } catch (const std::exception&) {  // no memory: the remaining work waits for the next caller
@@ -310,7 +310,7 @@ void Reactor::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& le
 
 void Reactor::schedule_background(Time now) {
   Time when = background_timer(now);
-  if (!watches_for_ends_ && is_lease_in_force(now)) when = std::min(when, now + background_delay());
+  if (!watches_for_ends_ && is_lease_in_force(now)) when = std::min(when, now + delay_after_callers);
   if (when != core::never) background_.wake_by(when, [this] { background(); });
 }
 
@@ -343,7 +343,7 @@ void Reactor::run_background(Lock& lock) {
   bool heard = false;  // a socket needs a driver
   while (!stopping_) {
     const Time now = Clock::now();
-    is_beside_callers_ = driver_ ? !is_background(*driver_) : now < last_left_ + return_time;
+    is_beside_callers_ = driver_ ? !is_background(*driver_) : now < last_driven_ + return_time;
     const bool is_due =
         heard || (needs_attention() && !is_beside_callers_) || engine_.background_timer() <= now;
     if (!driver_ && is_due) driver_ = &background_slot_;
@@ -410,6 +410,7 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   if (driver_ != &me) return;  // a caller took over from the background and polls itself
   polling_ = false;
   const Time now = Clock::now();
+  if (!is_background(me)) last_driven_ = now;
   connections_.handle(polls, now, awaited);
   engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();

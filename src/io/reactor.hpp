@@ -147,8 +147,8 @@ class Reactor {
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;
   bool watches_for_ends_ = false;   // the background's sleep ends with any connection for commands
-  bool is_beside_callers_ = false;  // when the background has last looked, a caller drove or had just left
-  core::Time last_left_{};          // when the last caller left
+  bool is_beside_callers_ = false;  // when the background has last looked, a caller drove or had just driven
+  core::Time last_driven_{};        // when a caller drove; one whose call ends at once does not
   const Calls calls_;
   bool stopping_ = false;
   const unsigned generation_;
