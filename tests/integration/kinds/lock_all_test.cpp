@@ -165,7 +165,7 @@ TEST_CASE("one_call_takes_64_locks_with_the_longest_names") {
 }
 
 TEST_CASE("leases_whose_releases_are_larger_together_than_what_a_connection_takes_are_all_released") {
-  Fixture f;
+  Fixture f{3, unhurried};
   const std::string name(4000, 'x');
   std::vector<redlock::Lease> leases;
   for (int i = 0; i < 1000; ++i) leases.push_back(f.locks.try_lock(name + std::to_string(i)).value());

@@ -54,7 +54,9 @@ inline void check_no_sigpipe(const LocalNodes& nodes, TlsOptions tls) {
   Proxy proxy{nodes.port(0)};
   std::string url = nodes.url(0);
   url.replace(url.rfind(':') + 1, url.npos, std::to_string(proxy.port()));
-  const Options options{.node_timeout = std::chrono::seconds{10}, .tls = std::move(tls)};
+  const std::chrono::seconds of_a_busy_machine{10};
+  const Options options{
+      .connect_timeout = of_a_busy_machine, .node_timeout = of_a_busy_machine, .tls = std::move(tls)};
   const LockOptions lasting{.ttl = std::chrono::seconds{60}};
   const Handler handler{SIGPIPE};
   std::atomic<int> granted{0};

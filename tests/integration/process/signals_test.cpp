@@ -63,7 +63,9 @@ TEST_CASE("frequent_signals_cancel_and_lose_nothing") {
   LocalNodes nodes{3};
   Proxy slow{nodes.port(1)};
   Proxy slower{nodes.port(2)};
-  InspectableLock locks{{nodes.url(0), slow.url(), slower.url()}};
+  redlock::Options patient;  // a busy machine answers late
+  patient.node_timeout = 10s;
+  InspectableLock locks{{nodes.url(0), slow.url(), slower.url()}, patient};
   REQUIRE(is_granted(locks.try_lock("warm up", lasting)));
   slow.set_delay(1ms, 2ms);  // so that callers poll or are parked
   slower.set_delay(1ms, 4ms);
