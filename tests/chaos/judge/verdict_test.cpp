@@ -116,6 +116,19 @@ TEST_CASE("chaos_judge_a_holder_that_was_paused_until_its_deadline_never_relied_
   CHECK(judge(story.given).late == 1);
 }
 
+TEST_CASE("chaos_judge_a_loss_before_the_call_returned_another_lease_is_not_that_leases") {
+  Story story;
+  story.call(0, 0, 1).add(0, 2 * s, Entry::What::lost, 1).hold(0, 6 * s, 1, 7, 7 * s);
+  CHECK_FALSE(story.call(1, 3 * s, 1).hold(1, 4 * s, 1, 6, 5 * s).broken());
+}
+
+TEST_CASE("chaos_judge_a_lease_whose_loss_its_holder_learned_before_its_grant_began_before_that") {
+  const auto story = [] {
+    return Story{}.call(0, 0, 1).add(0, 3 * s, Entry::What::lost, 1).hold(0, 6 * s, 1, 5, 4 * s);
+  };
+  CHECK(story().call(1, 1 * s, 1).hold(1, 2 * s, 1, 6, 9 * s).broken() == Rule::exclusion);
+}
+
 TEST_CASE("chaos_judge_a_command_that_works_while_another_one_holds_the_lock_breaks_exclusion") {
   const auto story = [](Instant last_sign) {
     return Story{}
