@@ -27,9 +27,6 @@ using redlock::LockAllResult;
 using redlock::Redlock;
 using redlock::Release;
 
-/// For calls that a busy machine may answer late.
-const redlock::Options unhurried{.node_timeout = 10s};
-
 struct Fixture {
   explicit Fixture(int count = 3, const redlock::Options& options = {})
       : nodes{count}, locks{endpoints(nodes), options} {}

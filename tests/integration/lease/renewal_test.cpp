@@ -171,8 +171,7 @@ TEST_CASE("a_mutex_renews_its_lease_by_default") {
 TEST_CASE("explicit_extensions_and_renewals_may_be_combined") {
   LocalNodes nodes{3};
   Observers servers{nodes};
-  // With the default, a tenth of the ttl, a busy machine leaves an extension in doubt now and then.
-  Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
+  Redlock locks{endpoints(nodes), unhurried};
   auto lease = locks.try_lock("r", {.ttl = 2s});
   REQUIRE(lease);
   const auto end = Clock::now() + 2s;
@@ -187,8 +186,7 @@ TEST_CASE("explicit_extensions_and_renewals_may_be_combined") {
 TEST_CASE("leases_are_renewed_while_other_calls_run") {
   LocalNodes nodes{3};
   Observers servers{nodes};
-  // With the default, a tenth of the ttl, a busy machine leaves a renewal in doubt now and then.
-  Redlock locks{endpoints(nodes), {.node_timeout = 10s}};
+  Redlock locks{endpoints(nodes), unhurried};
   std::vector<Lease> held;
   for (int i = 0; i < 50; ++i) {
     auto lease = locks.try_lock("held " + std::to_string(i), {.ttl = 1s});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "redlock/endpoint.hpp"
+#include "redlock/options.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/network/raw_client.hpp"
@@ -80,6 +82,10 @@ class Observers {
 
   std::vector<RawClient> clients_;
 };
+
+/// For clients whose calls must succeed. With the default, 250 ms or a tenth of the ttl, a busy machine answers a call or a
+/// renewal too late now and then.
+inline const Options unhurried{.node_timeout = std::chrono::seconds{10}};
 
 /// Two clients of the same nodes, and what observes these.
 struct TwoClients {
