@@ -104,6 +104,12 @@ TEST_CASE("nobody_in_line_takes_a_seat_of_a_node_that_was_not_redialled_yet") {
   CHECK_FALSE(run({.first_seed = 12292577, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed the first one in line has not redialled a node that has come back, and a copy lives on at another one, whose clock
+// is set back. The client behind it has redialled, and could have the lock.
+TEST_CASE("a_first_one_in_line_that_has_not_redialled_a_node_keeps_the_others_waiting") {
+  CHECK_FALSE(run({.first_seed = 15034902, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed people delete the holder's copies on two nodes, and the holder puts one back. The client that watches was told
 // that the holder has left, and names it again a quarter of a second later.
 TEST_CASE("a_holder_that_gets_its_majority_back_is_named_again_a_little_later") {

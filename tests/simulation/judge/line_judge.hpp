@@ -68,6 +68,13 @@ class LineJudge {
              return each.second.stands && each.second.resource == line && can(each.first.first);
            });
   }
+  /// Whether somebody in this line could have the lock now, and is not kept from it by a first one that could not. Until all have
+  /// redialled the nodes that they reach, that may be anybody.
+  template <class Can>
+  [[nodiscard]] bool any_able(int line, const Can& can, Instant now) const {
+    return any_standing(line, can) &&
+           (now >= redialled_at_ || !any_standing(line, [&](int client) { return !can(client); }));
+  }
   /// Whether somebody for whom this is true stands in line for several locks.
   template <class Can>
   [[nodiscard]] bool any_joint(const Can& can) const {
