@@ -225,8 +225,8 @@ struct LockOptions {
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
   /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`). The copies on
   /// the other nodes then stay, and may keep others from the lock, until the lease is released, or for about the ttl and
-  /// `lock_delay` until they expire. It is also called if the lock was granted but the call returns no lease, because the
-  /// client was shut down meanwhile. It is not called after a release has returned; a release on another thread waits for it
+  /// `lock_delay` until they expire. It is not called for a lease that its call does not return, because it ended before that:
+  /// a call that waits goes on, and another one fails. It is not called after a release has returned; a release on another thread waits for it
   /// to finish, unless that release is itself called inside a callback (see `Lease`). An exception that it throws is reported
   /// to `Options::on_warning`. A callback that blocks does not delay those of other leases, unless 16 callbacks of
   /// one client block at the same time. It may release or destroy any lease, and destroy the client.

@@ -1,5 +1,6 @@
 #include "api/client.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -266,7 +267,7 @@ void Client::check_downgrade(const Lease& lease, Time now) const {
     refuse("at_least of the lease is not over yet, so nobody else may have the lock");
 }
 
-/// Returns none if the lock was granted, but this thread woke up only after its validity, and the call has time left.
+/// Returns none if the lock was granted, but the lease ended before it could be returned, and the call has time left.
 std::optional<LockResult> Client::run(core::LockCall call, std::string_view resource,
                                       const LockOptions& options, const std::stop_token& stop) {
   const bool is_adoption = !call.claim.adopted_owner.empty();
@@ -286,8 +287,7 @@ std::optional<LockResult> Client::run(core::LockCall call, std::string_view reso
   });
   if (ended.failure) return result_of(*ended.failure);
   Lease lease = make_lease(resource, options, ended);
-  if (keep(lease.record_, options) && lease.valid()) return lease;
-  lease.record_->was_used = false;
+  if (begin_leases({&lease.record_, 1}, options)) return lease;
   if (is_shut_down_) return result_of({Errc::cancelled, std::move(ended.tally)});
   if (now() < tries_until) return std::nullopt;
   return result_of({Errc::too_slow, std::move(ended.tally)});
@@ -320,28 +320,46 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
   return Lease{shared_from_this(), record};
 }
 
-/// Has the lease renewed and watched, as its options say. Returns false if the client has just been shut down.
-bool Client::keep(const Record& record, const LockOptions& options) try {
-  if (!registry_->add(record)) {
-    shell_->shut_down({record});
-    return false;
+/// Has the leases of a call renewed and watched, as its options say, before the caller gets them. Returns false if one of them is
+/// over already, or the client has just been shut down: the caller gets none, and hears of no loss.
+bool Client::begin_leases(std::span<const Record> records, const LockOptions& options) {
+  const auto leave_nothing = [records] {
+    for (const Record& record : records) record->was_used = false;
+  };
+  try {
+    const bool is_kept = keep(records, options);
+    if (!is_kept) leave_nothing();
+    return is_kept;
+  } catch (...) {  // no thread or memory
+    leave_nothing();
+    throw;
   }
-  if (options.on_lost || options.on_revoke)
-    shell_->losses().add(record);
-  else if (events_)
-    report_loss_if_possible(record);
-  if (options.renewal == Renewal::automatic) shell_->keep(record);
-  if (options.on_lost || options.on_revoke) shell_->watch(record);
-  return true;
-} catch (...) {  // no thread or memory: the caller gets no lease
-  record->was_used = false;
-  throw;
+}
+
+bool Client::keep(std::span<const Record> records, const LockOptions& options) {
+  bool is_open = true;
+  for (const Record& record : records) {
+    if (registry_->add(record)) continue;
+    shell_->shut_down({record});
+    is_open = false;
+  }
+  if (!is_open) return false;
+  const bool has_callbacks = options.on_lost || options.on_revoke;
+  // From here on, the caller hears of a loss, so it gets the leases.
+  if (has_callbacks && !shell_->losses().add(records)) return false;
+  for (const Record& record : records) {
+    if (!has_callbacks && events_) report_loss_if_possible(record);
+    if (options.renewal == Renewal::automatic) shell_->keep(record);
+    if (has_callbacks) shell_->watch(record);
+  }
+  const auto in_force = [now = now()](const Record& record) { return record->in_force(now); };
+  return has_callbacks || std::ranges::all_of(records, in_force);
 }
 
 /// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported
 /// to the observer when the lease is released.
 void Client::report_loss_if_possible(const Record& record) try {
-  shell_->losses().add(record);
+  shell_->losses().add({&record, 1});
 } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
 }
 

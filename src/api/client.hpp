@@ -130,7 +130,8 @@ class Client : public std::enable_shared_from_this<Client> {
                                    const std::stop_token&);
   [[nodiscard]] Failure failed(const core::Pursuit::Failure&) const;
   Lease make_lease(std::string_view resource, const LockOptions&, Pursued& granted);
-  bool keep(const Record&, const LockOptions&);
+  [[nodiscard]] bool begin_leases(std::span<const Record>, const LockOptions&);
+  [[nodiscard]] bool keep(std::span<const Record>, const LockOptions&);
   void release_all(std::span<const Record>) noexcept;
   void forget(const Record&) noexcept;
   void tell_of_wait(std::string_view resource, Observer::Kind, std::error_code, core::Time called);

@@ -197,9 +197,12 @@ void FakeShell::shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& 
   report_news();
 }
 
-void FakeShell::add(const std::shared_ptr<LeaseRecord>& record) {
+bool FakeShell::add(std::span<const std::shared_ptr<LeaseRecord>> records) {
   const Lock lock{mutex_};
-  if (record->in_force(now())) loss_queue_.add(record);
+  const auto in_force = [this](const auto& record) { return record->in_force(now()); };
+  if (!std::ranges::all_of(records, in_force)) return false;
+  for (const std::shared_ptr<LeaseRecord>& record : records) loss_queue_.add(record);
+  return true;
 }
 
 std::stop_token FakeShell::stop_token(const std::shared_ptr<LeaseRecord>& record) {
@@ -213,7 +216,7 @@ std::stop_token FakeShell::stop_token(const std::shared_ptr<LeaseRecord>& record
 }
 
 bool FakeShell::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
-  add(record);
+  add({&record, 1});
   for (bool is_over = false; !is_over;) {
     {
       const Lock lock{mutex_};

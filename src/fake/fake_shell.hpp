@@ -39,7 +39,7 @@ class FakeClock {
 
 /// Does what the reactor and the loss notifier do, on the threads that call it: passes bytes between the engine and
 /// the nodes, moves the time to the next timer, and runs callbacks. No callback runs under the mutex.
-class FakeShell final : public Shell, public LossReports {
+class FakeShell : public Shell, public LossReports {
  public:
   FakeShell(std::shared_ptr<FakeClock> clock, Parts parts);
 
@@ -61,7 +61,7 @@ class FakeShell final : public Shell, public LossReports {
   void shut_down(const std::vector<std::shared_ptr<core::LeaseState>>& leases) override;
   [[nodiscard]] LossReports& losses() noexcept override { return *this; }
 
-  void add(const std::shared_ptr<LeaseRecord>&) override;
+  bool add(std::span<const std::shared_ptr<LeaseRecord>>) override;
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) override;
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>& record) noexcept override { loss_queue_.lost(record); }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,8 +25,9 @@ class LeaseRecord;
 class LossReports {
  public:
   virtual ~LossReports() = default;
-  /// Adds a lease, whose loss will be reported. Throws std::system_error if the system has no thread or timer for it.
-  virtual void add(const std::shared_ptr<LeaseRecord>&) = 0;
+  /// Adds leases, whose losses will be reported. Returns false, and adds none, if one of them is over. Throws std::system_error if
+  /// the system has no thread or timer for it.
+  virtual bool add(std::span<const std::shared_ptr<LeaseRecord>>) = 0;
   /// A token that is stopped when the lease is lost. Adds the lease and throws like `add`.
   [[nodiscard]] virtual std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) = 0;
   /// Blocks until the lease is lost or released, until `until`, or until a stop request. After a loss, blocks up to

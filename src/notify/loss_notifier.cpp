@@ -39,12 +39,20 @@ struct LossNotifier::State {
     std::string why;
   };
 
-  void add(const std::shared_ptr<LeaseRecord>& record, const std::shared_ptr<State>& self) {
-    if (!record->in_force(Clock::now())) return;  // over: there is nothing to report any more
-    begin(self);
-    loss_queue.add(record);
+  bool add(std::span<const std::shared_ptr<LeaseRecord>> records, const std::shared_ptr<State>& self) {
+    const auto all_in_force = [records] {
+      return std::ranges::all_of(records,
+                                 [now = Clock::now()](const auto& each) { return each->in_force(now); });
+    };
+    if (!all_in_force()) return false;
+    begin(self);  // takes its time on a busy machine
+    if (!all_in_force()) return false;
+    for (const std::shared_ptr<LeaseRecord>& record : records) {
+      loss_queue.add(record);
+      record->is_in_loss_notifier = true;
+    }
     arm(loss_queue.wake_up(Clock::now()));
-    record->is_in_loss_notifier = true;
+    return true;
   }
   /// Makes sure that there are a timer and a thread.
   void begin(const std::shared_ptr<State>& self) {
@@ -174,16 +182,16 @@ void LossNotifier::run(const std::shared_ptr<State>& state) {
   }
 }
 
-void LossNotifier::add(const std::shared_ptr<LeaseRecord>& record) {
+bool LossNotifier::add(std::span<const std::shared_ptr<LeaseRecord>> records) {
   const std::lock_guard lock{state_->mutex};
-  state_->add(record, state_);
+  return state_->add(records, state_);
 }
 
 std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& record) {
   const std::lock_guard lock{state_->mutex};
   if (!record->stop.stop_possible()) {
     std::stop_source stop;
-    state_->add(record, state_);  // may throw
+    state_->add({&record, 1}, state_);  // may throw
     record->stop = std::move(stop);
     if (record->loss(Clock::now()) != Loss::none) record->stop.request_stop();
   }
@@ -193,7 +201,7 @@ std::stop_token LossNotifier::stop_token(const std::shared_ptr<LeaseRecord>& rec
 bool LossNotifier::wait(const std::shared_ptr<LeaseRecord>& record, Time until, const std::stop_token& stop) {
   const auto in_force = [&] { return record->in_force(Clock::now()); };
   std::unique_lock lock{state_->mutex};
-  state_->add(record, state_);
+  state_->add({&record, 1}, state_);
   for (Time now = Clock::now(); in_force() && now < until && !stop.stop_requested(); now = Clock::now()) {
     const Time next = std::min(until, core::next_wake_up(record->deadline(), now));
     state_->changed.wait_for(lock, stop, std::min<core::Span>(next - now, std::chrono::hours{1}),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,7 +39,7 @@ class LossNotifier final : public LossReports {
   LossNotifier(const LossNotifier&) = delete;
   LossNotifier& operator=(const LossNotifier&) = delete;
 
-  void add(const std::shared_ptr<LeaseRecord>&) override;
+  bool add(std::span<const std::shared_ptr<LeaseRecord>>) override;
   [[nodiscard]] std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) override;
   bool wait(const std::shared_ptr<LeaseRecord>&, core::Time until, const std::stop_token&) override;
   void lost(const std::shared_ptr<LeaseRecord>&) noexcept override;

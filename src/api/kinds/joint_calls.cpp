@@ -82,18 +82,9 @@ std::optional<LockAllResult> Client::run(core::LockCall call, std::vector<core::
   for (std::size_t which = 0; which < order.size(); ++which)
     leases[order[which]] = make_lease(resources[order[which]], options, granted[which]);
   Leases all{std::move(leases)};
-  const auto leave_nothing = [&all] {
-    for (const Lease& lease : all) lease.record_->was_used = false;
-  };
-  bool is_kept = true;
-  try {
-    for (const Lease& lease : all) is_kept = keep(lease.record_, options) && is_kept;
-  } catch (...) {
-    leave_nothing();
-    throw;
-  }
-  if (is_kept && all.valid()) return all;
-  leave_nothing();
+  std::vector<Record> records;
+  for (const Lease& lease : all) records.push_back(lease.record_);
+  if (begin_leases(records, options)) return all;
   if (is_shut_down_) return result_of({Errc::cancelled, std::nullopt, 0});
   if (now() < tries_until) return std::nullopt;
   return result_of({Errc::too_slow, std::move(granted.front().tally), 0});

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ using redlock::testing::succeeds_with;
 /// Keeps calls until the test makes them.
 class KeptCalls final : public redlock::detail::LossReports {
  public:
-  void add(const std::shared_ptr<LeaseRecord>&) override {}
+  bool add(std::span<const std::shared_ptr<LeaseRecord>>) override { return true; }
   std::stop_token stop_token(const std::shared_ptr<LeaseRecord>&) override { return {}; }
   bool wait(const std::shared_ptr<LeaseRecord>&, redlock::core::Time, const std::stop_token&) override {
     return true;

@@ -1,0 +1,100 @@
+// Leases that end before their call returns, as on a machine that is too busy.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <redlock/redlock.hpp>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/client.hpp"
+#include "fake/fake_shell.hpp"
+#include "support/catch.hpp"
+
+using namespace redlock;
+using namespace std::chrono_literals;
+using redlock::detail::Client;
+using redlock::detail::FakeClock;
+using redlock::detail::FakeShell;
+using redlock::detail::LeaseRecord;
+using redlock::detail::Shell;
+
+namespace {
+
+enum class Late { before_losses_are_reported, after_that };
+
+/// The first call takes longer than a ttl.
+class LateShell final : public FakeShell {
+ public:
+  LateShell(Late when, std::shared_ptr<FakeClock> clock, Shell::Parts parts)
+      : FakeShell{std::move(clock), std::move(parts)}, when_{when} {}
+
+  bool add(std::span<const std::shared_ptr<LeaseRecord>> records) override {
+    if (when_ == Late::before_losses_are_reported) be_late();
+    return FakeShell::add(records);
+  }
+  void watch(const std::shared_ptr<core::LeaseState>& lease) override {
+    if (when_ == Late::after_that) be_late();
+    FakeShell::watch(lease);
+  }
+
+ private:
+  void be_late() {
+    if (!std::exchange(was_late_, true)) advance(2min);
+  }
+
+  const Late when_;
+  bool was_late_ = false;
+};
+
+struct LateClient {
+  explicit LateClient(Late when)
+      : client{std::make_shared<Client>(
+            std::vector<Endpoint>{"redis://a", "redis://b", "redis://c"},
+            Options{.restart_guard = RestartGuard::off}, [time = clock] { return time->wall(); },
+            [this, when](Shell::Parts parts) {
+              return detail::OwnProcessPtr<Shell>{new LateShell{when, clock, std::move(parts)}};
+            })} {}
+
+  const std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
+  std::vector<Loss> losses;
+  LockOptions options{
+      .ttl = 1min, .renewal = Renewal::none, .on_lost = [this](Loss loss) { losses.push_back(loss); }};
+  const std::shared_ptr<Client> client;
+};
+
+}  // namespace
+
+TEST_CASE("the_loss_of_a_lease_is_reported_if_and_only_if_its_call_returns_it") {
+  for (const Late when : {Late::before_losses_are_reported, Late::after_that}) {
+    LateClient late{when};
+    const auto give_up_at = late.clock->now() + 1h;
+    const Lease lease =
+        late.client->acquire("r", late.options, Client::Attempts::until_time, give_up_at, {}).value();
+    const bool goes_on = when == Late::before_losses_are_reported;
+    CHECK(lease.loss() == (goes_on ? Loss::none : Loss::deadline_passed));
+    CHECK(late.losses == (goes_on ? std::vector<Loss>{} : std::vector{Loss::deadline_passed}));
+  }
+}
+
+TEST_CASE("the_losses_of_the_leases_of_one_call_are_reported_if_and_only_if_it_returns_them") {
+  constexpr std::string_view resources[] = {"one", "two"};
+  for (const Late when : {Late::before_losses_are_reported, Late::after_that}) {
+    LateClient late{when};
+    const auto give_up_at = late.clock->now() + 1h;
+    const Leases leases =
+        late.client->acquire_all(resources, late.options, Client::Attempts::until_time, give_up_at, {})
+            .value();
+    const bool goes_on = when == Late::before_losses_are_reported;
+    CHECK(leases.valid() == goes_on);
+    CHECK(late.losses.size() == (goes_on ? 0U : 2U));
+  }
+}
+
+TEST_CASE("a_call_that_does_not_wait_returns_no_lease_that_is_over_and_reports_no_loss") {
+  LateClient late{Late::before_losses_are_reported};
+  const LockResult result = late.client->acquire("r", late.options, Client::Attempts::one, core::never, {});
+  CHECK(result.code() == Errc::too_slow);
+  CHECK(late.losses.empty());
+}
