@@ -68,12 +68,19 @@ class LineJudge {
              return each.second.stands && each.second.resource == line && can(each.first.first);
            });
   }
-  /// Whether somebody in this line could have the lock now, and is not kept from it by a first one that could not. Until all have
-  /// redialled the nodes that they reach, that may be anybody.
+  /// Whether somebody in this line could have the lock now, and is not kept from it by a first one that could not. A first one may
+  /// not be able to until all have redialled the nodes that they reach.
   template <class Can>
   [[nodiscard]] bool any_able(int line, const Can& can, Instant now) const {
-    return any_standing(line, can) &&
-           (now >= redialled_at_ || !any_standing(line, [&](int client) { return !can(client); }));
+    return any_able_joint(can, now) || std::ranges::any_of(calls_, [&](const auto& each) {
+             return each.second.resource == line && is_able(each.first.first, each.second, can, now);
+           });
+  }
+  /// Likewise, of those who stand in line for several locks.
+  template <class Can>
+  [[nodiscard]] bool any_able_joint(const Can& can, Instant now) const {
+    return std::ranges::any_of(
+        joint_calls_, [&](const auto& each) { return is_able(each.first.first, each.second, can, now); });
   }
   /// Whether somebody for whom this is true stands in line for several locks.
   template <class Can>
@@ -131,6 +138,19 @@ class LineJudge {
   /// Whether a call has stood in the first line for so long that the first one has raised the flag.
   [[nodiscard]] bool any_settled(Instant now) const;
   [[nodiscard]] bool is_bypassed(const Call& earlier, const Call& granted) const;
+  /// The gate of a call that has just joined is not known, so the first one of any line may be before it.
+  template <class Can>
+  [[nodiscard]] bool is_able(int client, const Call& call, const Can& can, Instant now) const {
+    if (!call.stands || !can(client)) return false;
+    const auto keeps_it_waiting = [&](const auto& each) {
+      const Call& other = each.second;
+      return other.stands && other.resource == call.resource && other.gate >= 0 &&
+             (call.gate < 0 || call.gate == other.gate) && !can(each.first.first) &&
+             first_.at({other.resource, other.gate}).client == each.first.first;
+    };
+    return now >= redialled_at_ || (std::ranges::none_of(calls_, keeps_it_waiting) &&
+                                    std::ranges::none_of(joint_calls_, keeps_it_waiting));
+  }
   void stand(Caller caller, Call& call, bool stands, Instant now);
   void judge_order(const Call& granted, Instant now);
 

@@ -135,20 +135,24 @@ TEST_CASE("the_first_one_in_line_stands_for_readers_alone_if_all_its_calls_are_r
   CHECK_FALSE(fixture.judge.first_readers(0, anybody));
 }
 
-TEST_CASE("one_in_line_that_has_not_redialled_may_be_the_first_one_and_keep_the_others_waiting") {
+TEST_CASE("a_first_one_in_line_that_has_not_redialled_yet_keeps_those_behind_it_from_the_lock") {
   LineFixture fixture;
   const auto only_one = [](int client) { return client == 1; };
   const auto nobody = [](int) { return false; };
-  fixture.stand(0, 0);
-  fixture.stand(1, 0);
-  CHECK(fixture.judge.any_able(0, only_one, 10 * millisecond));
-  fixture.judge.disturbed({.kind = Fault::Kind::crash_empty, .at = 20 * millisecond, .length = second},
-                          20 * millisecond);
-  CHECK_FALSE(fixture.judge.any_able(0, only_one, fixture.judge.redialled_at() - millisecond));
-  CHECK(fixture.judge.any_able(0, only_one, fixture.judge.redialled_at()));
-  CHECK_FALSE(fixture.judge.any_able(0, nobody, fixture.judge.redialled_at()));
-  fixture.judge.stands({0, 0}, false, 30 * millisecond);
-  CHECK(fixture.judge.any_able(0, only_one, 30 * millisecond));
+  for (const int client : {0, 1}) {
+    fixture.stand(client, 100 * millisecond);
+    fixture.judge.enqueued(client, 0, 2, 110 * millisecond);
+  }
+  fixture.judge.is_first(0, 0, 2, 110 * millisecond);
+  CHECK(fixture.judge.any_able(0, only_one, 120 * millisecond));
+  const Instant crashed = 130 * millisecond;
+  fixture.judge.disturbed({.kind = Fault::Kind::crash_empty, .at = crashed, .length = second}, crashed);
+  const Instant redialled = fixture.judge.redialled_at();
+  CHECK_FALSE(fixture.judge.any_able(0, only_one, redialled - millisecond));
+  CHECK(fixture.judge.any_able(0, only_one, redialled));
+  CHECK_FALSE(fixture.judge.any_able(0, nobody, redialled));
+  fixture.judge.is_first(1, 0, 2, 140 * millisecond);
+  CHECK(fixture.judge.any_able(0, only_one, 150 * millisecond));
 }
 
 TEST_CASE("each_free_seat_must_be_taken_soon_after_the_last_grant") {

@@ -556,7 +556,7 @@ void World::look_at_line() {
   const auto can_take_all = [&](int client) {
     return std::ranges::all_of(locks, [&](int lock) { return could_take(lock, client); });
   };
-  lines.look_at_all(std::ranges::all_of(locks, is_free) && lines.any_joint(can_take_all), now_);
+  lines.look_at_all(std::ranges::all_of(locks, is_free) && lines.any_able_joint(can_take_all, now_), now_);
   const bool is_left =
       nodes_with(core::flag_key(line_key_of(0, schedule_))) > 0 && !lines.any_standing(0, anybody);
   lines.look(is_left, flag_stands(0), now_);
