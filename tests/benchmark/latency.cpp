@@ -24,6 +24,7 @@ struct Setup {
         redlock{endpoints_of(servers), {.tls = servers.tls_options()}},
         unguarded{endpoints_of(servers), {.tls = servers.tls_options(), .restart_guard = RestartGuard::off}},
         single{servers.url(0), {.tls = servers.tls_options()}},
+        holding{endpoints_of(servers), {.tls = servers.tls_options(), .restart_guard = RestartGuard::off}},
         guarded{mark(redlock, servers)},
         bare{.owner_end = guarded.owner_end} {}
 
@@ -32,6 +33,7 @@ struct Setup {
   Redlock redlock;
   Redlock unguarded;
   SingleNodeLock single;
+  Redlock holding;  // besides the lease that is measured, it has some that are renewed and watched
   Wording guarded;  // commands of `redlock`
   Wording bare;     // and of the others
 };
@@ -170,6 +172,8 @@ void add_locks(std::vector<Comparison>& all, Setup& setup) {
                  library("unguarded", nodes, setup.unguarded, plain, {'u', 0})});
   all.push_back({raw("unguarded-fenced-floor", servers, {'E', 0}, with_token(setup.bare)),
                  library("unguarded-fenced", nodes, setup.unguarded, fenced, {'U', 0})});
+  all.push_back({raw("holding-floor", servers, {'b', 0}, setup.bare),
+                 library("holding", nodes, setup.holding, plain, {'c', 0})});
   all.push_back({raw("single-floor", first, {'g', 0}, setup.bare),
                  library("single", 1, setup.single, plain, {'s', 0})});
   all.push_back({raw("single-fenced-floor", first, {'G', 0}, with_token(setup.bare)),
@@ -210,8 +214,8 @@ void add_others(std::vector<Comparison>& all, Setup& setup) {
 Report latency(unsigned nodes, bool with_tls, std::size_t cycles) {
   Setup setup{nodes, with_tls};
   TakenSeats others{addresses_of(setup.servers)};
-  const std::vector<Lease> taken = take_for_others(setup.unguarded);
-  RecursiveMutex mutex{setup.redlock, "re-entered", {.ttl = ttl}};
+  const std::vector<Lease> taken = take_for_others(setup.holding);
+  RecursiveMutex mutex{setup.holding, "re-entered", {.ttl = ttl}};
   const std::scoped_lock locked{mutex};
   std::recursive_timed_mutex std_mutex;
   const std::scoped_lock std_locked{std_mutex};
