@@ -54,7 +54,8 @@ struct Fixture {
     password = other;
   }
   Options options() {
-    return {.credentials =
+    return {.node_timeout = unhurried.node_timeout,
+            .credentials =
                 [this](const Endpoint&) {
                   const std::lock_guard lock{mutex};
                   return Credentials{"app", password};
