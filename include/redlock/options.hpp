@@ -225,11 +225,13 @@ struct LockOptions {
   /// Called once when the lease is lost, on one of the client's threads: at the deadline at the latest, and
   /// at once when a majority of the nodes reports that the owner value is gone (see `Lease::stop_token()`). The copies on
   /// the other nodes then stay, and may keep others from the lock, until the lease is released, or for about the ttl and
-  /// `lock_delay` until they expire. It is not called for a lease that its call does not return, because it ended before that:
-  /// a call that waits goes on, and another one fails. It is not called after a release has returned; a release on another thread waits for it
-  /// to finish, unless that release is itself called inside a callback (see `Lease`). An exception that it throws is reported
-  /// to `Options::on_warning`. A callback that blocks does not delay those of other leases, unless 16 callbacks of
-  /// one client block at the same time. It may release or destroy any lease, and destroy the client.
+  /// `lock_delay` until they expire. It may be called before the call has returned the lease, which is lost then. If a
+  /// lease ends earlier than that, it is not called, and the call does not return that lease: a call that waits tries again, any
+  /// other fails with `too_slow`, and after a shutdown both fail with `cancelled`. It is not called after a release has
+  /// returned; a release on another thread waits for it to finish, unless that release is itself called inside a callback (see
+  /// `Lease`). An exception that it throws is reported to `Options::on_warning`. A callback that blocks does not delay those of
+  /// other leases, unless 16 callbacks of one client block at the same time. It may release or destroy any lease, and destroy
+  /// the client.
   std::function<void(Loss)> on_lost = nullptr;
 
   /// Called at most once, when somebody asks for the lock by `LockClient::revoke`, with their reason (1 to 200 bytes, which any

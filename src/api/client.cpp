@@ -321,7 +321,7 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 }
 
 /// Has the leases of a call renewed and watched, as its options say, before the caller gets them. Returns false if one of them is
-/// over already, or the client has just been shut down: the caller gets none, and hears of no loss.
+/// over already, or the client has just been shut down: the caller gets none, and its callbacks are not called.
 bool Client::begin_leases(std::span<const Record> records, const LockOptions& options) {
   const auto leave_nothing = [records] {
     for (const Record& record : records) record->was_used = false;
@@ -331,6 +331,7 @@ bool Client::begin_leases(std::span<const Record> records, const LockOptions& op
     if (!is_kept) leave_nothing();
     return is_kept;
   } catch (...) {  // no thread or memory
+    for (const Record& record : records) shell_->losses().forget(record);
     leave_nothing();
     throw;
   }
@@ -345,15 +346,15 @@ bool Client::keep(std::span<const Record> records, const LockOptions& options) {
   }
   if (!is_open) return false;
   const bool has_callbacks = options.on_lost || options.on_revoke;
-  // From here on, the caller hears of a loss, so it gets the leases.
+  // From here on, the caller hears of a loss or of a request, so it gets the leases.
   if (has_callbacks && !shell_->losses().add(records)) return false;
   for (const Record& record : records) {
     if (!has_callbacks && events_) report_loss_if_possible(record);
     if (options.renewal == Renewal::automatic) shell_->keep(record);
     if (has_callbacks) shell_->watch(record);
   }
-  const auto in_force = [now = now()](const Record& record) { return record->in_force(now); };
-  return has_callbacks || std::ranges::all_of(records, in_force);
+  if (has_callbacks) return true;
+  return std::ranges::all_of(records, [now = now()](const Record& record) { return record->in_force(now); });
 }
 
 /// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported

@@ -45,7 +45,7 @@ struct LossNotifier::State {
                                  [now = Clock::now()](const auto& each) { return each->in_force(now); });
     };
     if (!all_in_force()) return false;
-    begin(self);  // takes its time on a busy machine
+    begin(self);  // may take long on a busy machine
     if (!all_in_force()) return false;
     for (const std::shared_ptr<LeaseRecord>& record : records) {
       loss_queue.add(record);

@@ -67,6 +67,8 @@ std::optional<LockAllResult> Client::run(core::LockCall call, std::vector<core::
   if (is_shut_down_ || stop.stop_requested()) return result_of({Errc::cancelled, std::nullopt, 0});
   const core::Time tries_until = call.waits() ? call.give_up_at : core::Time::min();
   std::optional<core::JointPursuit::Failure> failure;
+  std::vector<Record> records;
+  records.reserve(order.size());  // not when the locks are taken: memory may run out
   auto pursuit = std::make_unique<core::JointPursuit>(std::move(call), std::move(claims), names_.size());
   std::vector<Pursued> granted = shell_->run(std::move(pursuit), stop, [&](core::JointPursuit& done) {
     std::vector<Pursued> all;
@@ -82,7 +84,6 @@ std::optional<LockAllResult> Client::run(core::LockCall call, std::vector<core::
   for (std::size_t which = 0; which < order.size(); ++which)
     leases[order[which]] = make_lease(resources[order[which]], options, granted[which]);
   Leases all{std::move(leases)};
-  std::vector<Record> records;
   for (const Lease& lease : all) records.push_back(lease.record_);
   if (begin_leases(records, options)) return all;
   if (is_shut_down_) return result_of({Errc::cancelled, std::nullopt, 0});

@@ -79,7 +79,7 @@ class Replay {
       if (entry.at >= deadline) ++verdict_.late;
       // The grant was earlier than both.
       entry.at = std::min(entry.at, deadline - 1);
-      // A call goes on if it got a lease that ended before it could return it. That one's loss was reported as well.
+      // A call goes on if it got a lease that ended before it could return it. So a loss of more than a ttl ago is another one's.
       for (const Instant loss : lost[id_of(entry)])
         if (loss >= deadline - longest_ttl) entry.at = std::min(entry.at, loss - 1);
       entry.words[2] = std::to_string(deadline);

@@ -1,6 +1,5 @@
 // Leases that end before their call returns, as on a machine that is too busy.
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <redlock/redlock.hpp>
 #include <span>
