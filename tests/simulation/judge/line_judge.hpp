@@ -68,13 +68,13 @@ class LineJudge {
              return each.second.stands && each.second.resource == line && can(each.first.first);
            });
   }
-  /// Whether somebody in this line could have the lock now, and is not kept from it by a first one that could not. A first one may
-  /// not be able to until all have redialled the nodes that they reach.
+  /// Whether a call for one lock in this line could have it now, and is not kept from it by a first one that could not. A first
+  /// one may not be able to until all have redialled the nodes that they reach.
   template <class Can>
   [[nodiscard]] bool any_able(int line, const Can& can, Instant now) const {
-    return any_able_joint(can, now) || std::ranges::any_of(calls_, [&](const auto& each) {
-             return each.second.resource == line && is_able(each.first.first, each.second, can, now);
-           });
+    return std::ranges::any_of(calls_, [&](const auto& each) {
+      return each.second.resource == line && is_able(each.first.first, each.second, can, now);
+    });
   }
   /// Likewise, of those who stand in line for several locks.
   template <class Can>

@@ -546,8 +546,8 @@ void World::look_at_line() {
   const bool any_joint = lines.any_joint(anybody);
   for (const int lock : locks) {
     const auto can_take = [&](int client) { return could_take(lock, client); };
-    const bool is_able = lines.any_able(line_of(lock, schedule_), can_take, now_);
-    lines.look_at(lock, !any_joint && is_free(lock) && is_able, now_);
+    lines.look_at(
+        lock, !any_joint && is_free(lock) && lines.any_able(line_of(lock, schedule_), can_take, now_), now_);
     const auto can_join = [&](int client) { return could_take(lock, client, true); };
     lines.look_at_readers(
         lock, any_joint || judge_.has_writer(lock) ? std::nullopt : lines.first_readers(lock, can_join),
