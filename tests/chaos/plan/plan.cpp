@@ -108,13 +108,16 @@ class Drawing {
       kind = each.kind;
       if ((drawn -= each.weight) <= 0) break;
     }
-    const milliseconds length{random_.skewed(50, longest_fault.count())};
+    milliseconds length{random_.skewed(50, longest_fault.count())};
+    const Part part = draw_part(kind, target, at);
+    // A killed process of `redlock run` is not started again, so this is how long one is looked for.
+    if (kind == Kind::client_kill && part != Part::client) length = longest_fault;
     return {.kind = kind,
             .at = at,
             .length = length,
             .target = target,
             .amount = draw_amount(kind, target),
-            .part = draw_part(kind, target, at),
+            .part = part,
             .way = draw_way(kind, at)};
   }
 

@@ -78,8 +78,8 @@ class Bars {
       if (entry.what != Entry::What::fault) continue;
       if (entry.words.front() == "begin")
         begun[entry.number] = entry.at;
-      else
-        add_fault(outcome_.plan.faults[entry.number], begun[entry.number], entry.at);
+      else if (const auto from = begun.find(entry.number); from != begun.end())
+        add_fault(outcome_.plan.faults[entry.number], from->second, entry.at);
     }
   }
   void add_fault(const Fault& fault, Instant from, Instant to) {
