@@ -110,6 +110,12 @@ TEST_CASE("a_first_one_in_line_that_has_not_redialled_a_node_keeps_the_others_wa
   CHECK_FALSE(run({.first_seed = 15034902, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed the clock of a node is set back. A lock of readers that had expired is there again, without the keys of its readers:
+// their releases have deleted those.
+TEST_CASE("an_expired_lock_of_readers_comes_back_when_a_clock_is_set_back") {
+  CHECK_FALSE(run({.first_seed = 15264087, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed people delete the holder's copies on two nodes, and the holder puts one back. The client that watches was told
 // that the holder has left, and names it again a quarter of a second later.
 TEST_CASE("a_holder_that_gets_its_majority_back_is_named_again_a_little_later") {
