@@ -323,16 +323,16 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 /// Has the leases of a call renewed and watched, as its options say, before the caller gets them. Returns false if one of them is
 /// over already, or the client has just been shut down: the caller gets none, and its callbacks are not called.
 bool Client::begin_leases(std::span<const Record> records, const LockOptions& options) {
-  const auto leave_nothing = [records] {
-    for (const Record& record : records) record->was_used = false;
+  const auto drop = [records] {
+    for (const Record& record : records) record->drop();
   };
   try {
     const bool is_kept = keep(records, options);
-    if (!is_kept) leave_nothing();
+    if (!is_kept) drop();
     return is_kept;
   } catch (...) {  // no thread or memory
     for (const Record& record : records) shell_->losses().forget(record);
-    leave_nothing();
+    drop();
     throw;
   }
 }
@@ -346,22 +346,27 @@ bool Client::keep(std::span<const Record> records, const LockOptions& options) {
   }
   if (!is_open) return false;
   const bool has_callbacks = options.on_lost || options.on_revoke;
-  // From here on, the caller hears of a loss or of a request, so it gets the leases.
-  if (has_callbacks && !shell_->losses().add(records)) return false;
+  // From here on, the caller or the observer hears of a loss, so the caller gets the leases.
+  const bool is_reported = has_callbacks || events_;
+  if (is_reported && !report_losses(records, has_callbacks)) return false;
   for (const Record& record : records) {
-    if (!has_callbacks && events_) report_loss_if_possible(record);
     if (options.renewal == Renewal::automatic) shell_->keep(record);
     if (has_callbacks) shell_->watch(record);
   }
-  if (has_callbacks) return true;
+  return is_reported || all_in_force(records);
+}
+
+bool Client::all_in_force(std::span<const Record> records) const {
   return std::ranges::all_of(records, [now = now()](const Record& record) { return record->in_force(now); });
 }
 
-/// Has the loss reported for the observer's sake. If that fails, the lock is kept, and its loss is reported
-/// to the observer when the lease is released.
-void Client::report_loss_if_possible(const Record& record) try {
-  shell_->losses().add({&record, 1});
-} catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
+/// Has losses reported from now on. Returns false if one of the leases is over already. If there is no thread for it, and it is
+/// not `required`, a loss is reported to the observer when the lease is released.
+bool Client::report_losses(std::span<const Record> records, bool required) try {
+  return shell_->losses().add(records);
+} catch (const std::system_error&) {
+  if (required) throw;
+  return all_in_force(records);
 }
 
 // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────────

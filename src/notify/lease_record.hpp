@@ -101,6 +101,12 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
     on_revoke = nullptr;
   }
 
+  /// Its call does not return it: its release leaves nothing, and the observer does not hear of its end.
+  void drop() noexcept {
+    was_used = false;
+    is_counted_ = true;
+  }
+
   /// Reports the end of the lease to the observer. Only the first call has an effect.
   void count(core::Time ended, Release how) noexcept try {
     if (!observer_ || is_counted_.exchange(true)) return;

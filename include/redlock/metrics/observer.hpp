@@ -87,7 +87,8 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void lined_up(const Line&) {}
 
-  /// A lease that ended. Reported once for each lease, when it is released or lost, whichever comes first.
+  /// A lease that ended. Reported once for each lease that a call has returned, when it is released or lost, whichever comes
+  /// first.
   struct Hold {
     std::string resource = {};
     Kind kind = Kind::exclusive;

@@ -10,6 +10,7 @@
 #include "api/client.hpp"
 #include "fake/fake_shell.hpp"
 #include "support/catch.hpp"
+#include "support/recording_observer.hpp"
 
 using namespace redlock;
 using namespace std::chrono_literals;
@@ -48,10 +49,11 @@ class LateShell final : public FakeShell {
 };
 
 struct LateClient {
-  explicit LateClient(Late when)
+  explicit LateClient(Late when, std::shared_ptr<Observer> observer = nullptr)
       : client{std::make_shared<Client>(
             std::vector<Endpoint>{"redis://a", "redis://b", "redis://c"},
-            Options{.restart_guard = RestartGuard::off}, [time = clock] { return time->wall(); },
+            Options{.restart_guard = RestartGuard::off, .observer = std::move(observer)},
+            [time = clock] { return time->wall(); },
             [this, when](Shell::Parts parts) {
               return detail::OwnProcessPtr<Shell>{new LateShell{when, clock, std::move(parts)}};
             })} {}
@@ -88,6 +90,24 @@ TEST_CASE("the_losses_of_the_leases_of_one_call_are_reported_if_and_only_if_it_r
     const bool goes_on = when == Late::before_losses_are_reported;
     CHECK(leases.valid() == goes_on);
     CHECK(late.losses.size() == (goes_on ? 0U : 2U));
+  }
+}
+
+TEST_CASE("an_observer_hears_of_the_end_of_a_lease_only_if_its_call_has_returned_it") {
+  for (const bool has_callback : {false, true}) {
+    const auto observer = std::make_shared<testing::RecordingObserver>();
+    {
+      LateClient late{Late::before_losses_are_reported, observer};
+      if (!has_callback) late.options.on_lost = nullptr;
+      const auto give_up_at = late.clock->now() + 1h;
+      const Lease lease =
+          late.client->acquire("r", late.options, Client::Attempts::until_time, give_up_at, {}).value();
+      CHECK(lease.valid());
+    }
+    const std::vector<Observer::Hold> ended = observer->holds();
+    REQUIRE(ended.size() == 1);
+    CHECK(ended.front().release == Release::released);
+    CHECK(observer->attempts().size() == 2);
   }
 }
 
