@@ -321,18 +321,20 @@ Lease Client::make_lease(std::string_view resource, const LockOptions& options, 
 }
 
 /// Has the leases of a call renewed and watched, as its options say, before the caller gets them. Returns false if one of them is
-/// over already, or the client has just been shut down: the caller gets none, and its callbacks are not called.
+/// over already, or the client has just been shut down: the caller gets none, its callbacks are not called, and the observer does
+/// not hear of the leases.
 bool Client::begin_leases(std::span<const Record> records, const LockOptions& options) {
-  const auto drop = [records] {
-    for (const Record& record : records) record->drop();
+  const auto set_returned = [records](bool are_returned) {
+    for (const Record& record : records) record->set_returned(are_returned);
   };
   try {
+    set_returned(true);
     const bool is_kept = keep(records, options);
-    if (!is_kept) drop();
+    if (!is_kept) set_returned(false);
     return is_kept;
-  } catch (...) {  // no thread or memory
+  } catch (...) {  // no thread, timer or memory
+    set_returned(false);
     for (const Record& record : records) shell_->losses().forget(record);
-    drop();
     throw;
   }
 }
@@ -346,27 +348,20 @@ bool Client::keep(std::span<const Record> records, const LockOptions& options) {
   }
   if (!is_open) return false;
   const bool has_callbacks = options.on_lost || options.on_revoke;
-  // From here on, the caller or the observer hears of a loss, so the caller gets the leases.
-  const bool is_reported = has_callbacks || events_;
-  if (is_reported && !report_losses(records, has_callbacks)) return false;
+  bool is_told =
+      false;  // the caller or the observer hears of a loss from now on, so the caller gets the leases
+  if (has_callbacks || events_) try {
+      is_told = shell_->losses().add(records);
+      if (!is_told) return false;
+    } catch (const std::system_error&) {  // the observer hears of a loss when the lease is released
+      if (has_callbacks) throw;
+    }
   for (const Record& record : records) {
     if (options.renewal == Renewal::automatic) shell_->keep(record);
     if (has_callbacks) shell_->watch(record);
   }
-  return is_reported || all_in_force(records);
-}
-
-bool Client::all_in_force(std::span<const Record> records) const {
-  return std::ranges::all_of(records, [now = now()](const Record& record) { return record->in_force(now); });
-}
-
-/// Has losses reported from now on. Returns false if one of the leases is over already. If there is no thread for it, and it is
-/// not `required`, a loss is reported to the observer when the lease is released.
-bool Client::report_losses(std::span<const Record> records, bool required) try {
-  return shell_->losses().add(records);
-} catch (const std::system_error&) {
-  if (required) throw;
-  return all_in_force(records);
+  const auto in_force = [now = now()](const Record& record) { return record->in_force(now); };
+  return is_told || std::ranges::all_of(records, in_force);
 }
 
 // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────────

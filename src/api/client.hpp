@@ -135,8 +135,6 @@ class Client : public std::enable_shared_from_this<Client> {
   void release_all(std::span<const Record>) noexcept;
   void forget(const Record&) noexcept;
   void tell_of_wait(std::string_view resource, Observer::Kind, std::error_code, core::Time called);
-  [[nodiscard]] bool report_losses(std::span<const Record>, bool required);
-  [[nodiscard]] bool all_in_force(std::span<const Record>) const;
   void check_downgrade(const Lease&, core::Time now) const;
   [[nodiscard]] core::Span default_wait() const;
   [[nodiscard]] std::unique_ptr<core::Inspection> inspection_of(std::string_view resource) const;

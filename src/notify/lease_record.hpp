@@ -67,7 +67,9 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
         on_lost{std::move(call)},
         loss_reports{losses},
         since_{since},
-        observer_{observer} {}
+        observer_{observer} {
+    set_returned(false);
+  }
 
   const std::string resource;
   std::optional<Release> release_outcome;   // once released; used only by the thread that owns the `Lease`
@@ -101,10 +103,11 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
     on_revoke = nullptr;
   }
 
-  /// Its call does not return it: its release leaves nothing, and the observer does not hear of its end.
-  void drop() noexcept {
-    was_used = false;
-    is_counted_ = true;
+  /// Whether its call returns it; at first not. Only of a lease that is returned the observer hears, and only such a lease keeps
+  /// the lock for a delay or a minimum time.
+  void set_returned(bool is_returned) noexcept {
+    was_used = is_returned;
+    is_counted_ = !is_returned;
   }
 
   /// Reports the end of the lease to the observer. Only the first call has an effect.
@@ -131,7 +134,7 @@ class LeaseRecord final : public core::LeaseState, public std::enable_shared_fro
 
   const core::Time since_;
   Observer* const observer_;
-  std::atomic<bool> is_counted_ = false;
+  std::atomic<bool> is_counted_ = true;  // or not to be
 };
 
 }  // namespace redlock::inline v1::detail

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "notify/user_code.hpp"
@@ -47,10 +48,13 @@ struct LossNotifier::State {
     if (!all_in_force()) return false;
     begin(self);  // may take long on a busy machine
     if (!all_in_force()) return false;
-    for (const std::shared_ptr<LeaseRecord>& record : records) {
-      loss_queue.add(record);
-      record->is_in_loss_notifier = true;
+    try {
+      for (const std::shared_ptr<LeaseRecord>& record : records) loss_queue.add(record);
+    } catch (const std::bad_alloc&) {
+      for (const std::shared_ptr<LeaseRecord>& record : records) loss_queue.remove(record);
+      throw;
     }
+    for (const std::shared_ptr<LeaseRecord>& record : records) record->is_in_loss_notifier = true;
     arm(loss_queue.wake_up(Clock::now()));
     return true;
   }

@@ -87,8 +87,9 @@ class REDLOCK_EXPORT Observer {
   };
   virtual void lined_up(const Line&) {}
 
-  /// A lease that ended. Reported once for each lease that a call has returned, when it is released or lost, whichever comes
-  /// first.
+  /// A lease that ended. Reported once for each lease that a call returns, when it is released or lost, whichever comes first.
+  /// It may be reported before the call has returned the lease, which is lost then. If a lease ends earlier than that, it is not
+  /// reported, and the call does not return it (see `LockOptions::on_lost`).
   struct Hold {
     std::string resource = {};
     Kind kind = Kind::exclusive;

@@ -221,13 +221,18 @@ class Run {
     place_of(fault.kind) == Place::client ? crew_->end(fault) : nodes_.end(fault);
   }
 
-  /// A process of `redlock run` is not always there: the faults that did not find theirs look again and again until then.
+  /// Waits for this time. Meanwhile, faults that have not found their process look for it again and again: a process of
+  /// `redlock run` is not always there.
   void begin_late_faults(std::chrono::steady_clock::time_point until) {
-    while (std::chrono::steady_clock::now() < until) {
-      for (const Fault* const fault : std::exchange(late_, {})) apply({fault->at, true, fault});
-      const auto next = std::chrono::steady_clock::now() + 20ms;
-      std::this_thread::sleep_until(late_.empty() ? until : std::min(until, next));
-    }
+    constexpr auto pause = 50ms;  // because a look reads what there is of all processes of the system
+    do {
+      const auto now = std::chrono::steady_clock::now();
+      if (now >= searched_ + pause) {
+        searched_ = now;
+        for (const Fault* const fault : std::exchange(late_, {})) apply({fault->at, true, fault});
+      }
+      std::this_thread::sleep_until(late_.empty() ? until : std::min(until, searched_ + pause));
+    } while (std::chrono::steady_clock::now() < until);
   }
 
   void note(const std::string& what, const Fault& fault) {
@@ -273,7 +278,7 @@ class Run {
     return true;
   }
 
-  /// A process of `redlock run` is not always there, but it is often enough.
+  /// A process of `redlock run` is not always there, but so often that some fault finds it.
   void note_missed_parts() {
     for (const auto& [part, aims] : aims_)
       if (aims.missed >= 10 && !aims.found)
@@ -314,6 +319,7 @@ class Run {
   };
   std::map<Part, Aims> aims_;       // whether faults found their processes
   std::vector<const Fault*> late_;  // that look for their processes
+  std::chrono::steady_clock::time_point searched_{};
   Instant looked_ = now();
   Instant measured_ = 0;
   std::vector<std::vector<Footprint>> footprints_;  // by client

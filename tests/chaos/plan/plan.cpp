@@ -110,7 +110,7 @@ class Drawing {
     }
     milliseconds length{random_.skewed(50, longest_fault.count())};
     const Part part = draw_part(kind, target, at);
-    // A killed process of `redlock run` is not started again, so this is how long one is looked for.
+    // A killed process of `redlock run` needs no healing. The length says how long the process is looked for.
     if (kind == Kind::client_kill && part != Part::client) length = longest_fault;
     return {.kind = kind,
             .at = at,

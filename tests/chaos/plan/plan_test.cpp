@@ -73,6 +73,14 @@ TEST_CASE("a_client_that_runs_commands_is_stopped_and_killed_in_each_process_tha
                  3) == "client-kill of the watchdog of client B");
 }
 
+TEST_CASE("a_kill_of_a_process_of_redlock_run_looks_for_it_for_three_seconds_at_most") {
+  Shape running = long_run;
+  running.running = {1};
+  for (const Fault& fault : draw_plan(running).faults)
+    if (fault.kind == Kind::client_kill && fault.part != Part::client)
+      CHECK((fault.length == longest_fault || fault.at + fault.length == long_run.length));
+}
+
 TEST_CASE("a_throttled_link_slows_commands_or_replies_or_both") {
   std::map<Kind, std::set<Way>> ways;
   for (const Fault& fault : draw_plan(long_run).faults) ways[fault.kind].insert(fault.way);

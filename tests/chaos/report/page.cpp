@@ -162,6 +162,13 @@ void write_minute(std::ostream& page, const Bars& bars, const Outcome& outcome, 
   page << "</svg>\n";
 }
 
+/// Without those that did not find their process.
+std::ptrdiff_t faults_made(const Outcome& outcome) {
+  return std::ranges::count_if(outcome.faults, [](const Entry& entry) {
+    return entry.what == Entry::What::fault && entry.words.front() == "begin";
+  });
+}
+
 }  // namespace
 
 void write_page(const std::string& path, const RunOptions& options, const Outcome& outcome) {
@@ -190,7 +197,7 @@ std::string summary(const RunOptions& options, const Outcome& outcome) {
   text << "seed " << options.seed << ", profile "
        << (options.profile == Profile::within ? "within" : "beyond") << ", " << options.nodes << " nodes, "
        << options.length.count() << " s\n"
-       << outcome.plan.faults.size() << " faults, " << figures.grants << " grants (" << figures.shared
+       << faults_made(outcome) << " faults, " << figures.grants << " grants (" << figures.shared
        << " of them to readers, " << figures.downgrades << " to readers that were the writer, "
        << outcome.verdict.late << " seen after their deadline), " << figures.extensions << " extensions, "
        << outcome.verdict.losses << " losses reported, " << figures.overlaps << " overlaps\n"

@@ -29,7 +29,7 @@ RunOptions example_options() {
   return options;
 }
 
-/// Two faults in 70 s, and two clients of which the second one gets the lock while the first one has it.
+/// Two faults in 70 s, besides one that has not found its process, and two clients of which the second one gets the lock while the first one has it.
 Outcome example_outcome() {
   Outcome outcome;
   outcome.begun = 100 * one_second;
@@ -38,7 +38,8 @@ Outcome example_outcome() {
   outcome.troubles = {"node 1 refuses <DEBUG>"};
   outcome.plan.faults = {
       {.kind = Kind::crash_empty, .at = milliseconds{1000}, .length = milliseconds{2000}, .target = 1},
-      {.kind = Kind::client_stop, .at = milliseconds{62'000}, .length = milliseconds{1000}, .target = 1}};
+      {.kind = Kind::client_stop, .at = milliseconds{62'000}, .length = milliseconds{1000}, .target = 1},
+      {.kind = Kind::client_kill, .at = milliseconds{64'000}, .length = milliseconds{1000}, .target = 1}};
   const auto tell = [&](Instant at, std::uint64_t fault, const std::string& word) {
     outcome.faults.push_back({.at = at,
                               .what = Entry::What::fault,

@@ -13,6 +13,16 @@ std::int64_t first_of(std::int64_t one, std::int64_t other) {
   return std::min(one, other);
 }
 
+/// Whether readers hold the lock, and its key lives longer than what any of them has.
+bool outlives_readers(const Sight& sight, std::string_view lock_key, std::int64_t clock_us) {
+  const auto lock = sight.keys.find(lock_key);
+  if (lock == sight.keys.end() || lock->second.value != core::held_by_readers) return false;
+  // A reader in its last millisecond keeps the lock for one more.
+  const std::int64_t latest = lock->second.expires_ms - 1;
+  const auto ends_as_late = [latest](const Copy& copy) { return copy.expires_ms >= latest; };
+  return latest > clock_us / 1000 && std::ranges::none_of(sight.copies, ends_as_late);
+}
+
 }  // namespace
 
 std::vector<Copy> copies_on(const Server& server, std::string_view lock_key, std::int64_t clock_us) {
@@ -48,13 +58,13 @@ Sight sight_of(const Server& server, std::string_view lock_key, std::int64_t clo
           counter ? counter->value + ' ' + std::to_string(counter->expires_ms) : std::string{}};
 }
 
-bool outlives_readers(const Sight& sight, std::string_view lock_key, std::int64_t clock_us) {
-  const auto lock = sight.keys.find(lock_key);
-  if (lock == sight.keys.end() || lock->second.value != core::held_by_readers) return false;
-  // A reader in its last millisecond keeps the lock for one more.
-  const std::int64_t latest = lock->second.expires_ms - 1;
-  const auto ends_as_late = [latest](const Copy& copy) { return copy.expires_ms >= latest; };
-  return latest > clock_us / 1000 && std::ranges::none_of(sight.copies, ends_as_late);
+bool lets_outlive_readers(const Sight& before, const Sight& after, std::string_view lock_key,
+                          std::int64_t clock_us) {
+  if (!outlives_readers(after, lock_key, clock_us)) return false;
+  const auto expires_ms = [lock_key](const Sight& sight) {
+    return sight.keys.find(lock_key)->second.expires_ms;
+  };
+  return !outlives_readers(before, lock_key, clock_us) || expires_ms(after) > expires_ms(before);
 }
 
 std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after) {

@@ -31,8 +31,10 @@ struct Sight {
 };
 [[nodiscard]] Sight sight_of(const Server&, std::string_view lock_key, std::int64_t clock_us);
 
-/// Whether readers hold the lock, and its key lives longer than what any of them has.
-[[nodiscard]] bool outlives_readers(const Sight&, std::string_view lock_key, std::int64_t clock_us);
+/// Whether readers hold the lock, and a command has let its key live longer than what any of them has. A clock that is set back
+/// lets an expired lock live again. The keys of its readers may have been deleted meanwhile. No command did that.
+[[nodiscard]] bool lets_outlive_readers(const Sight& before, const Sight& after, std::string_view lock_key,
+                                        std::int64_t clock_us);
 
 /// The keys that differ in value or in ttl, or are in one of the two only.
 [[nodiscard]] std::vector<std::string> changed_keys(const Keyspace& before, const Keyspace& after);

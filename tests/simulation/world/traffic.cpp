@@ -310,9 +310,7 @@ void World::judge_changes(int index, const std::vector<std::string_view>& words,
     const std::string lock_key = key_of(resource, schedule_);
     const Sight is = sight_of(server, lock_key, at);
     judge_copies(resource, was.copies, is.copies, connection, words);
-    // A clock set back lets an expired lock live again, whose readers' keys may have been deleted meanwhile.
-    if (outlives_readers(is, lock_key, at) && !outlives_readers(was, lock_key, at))
-      judge_.outlives_readers(now_);
+    if (lets_outlive_readers(was, is, lock_key, at)) judge_.outlives_readers(now_);
     if (was.counter != is.counter) notify_change(connection.node, core::counter_key(lock_key), index);
     if (!was.copies.empty()) judge_.audit(resource, now_);
     for (const std::string& changed : changed_keys(was.keys, is.keys)) {

@@ -1,5 +1,6 @@
 // Leases that end before their call returns, as on a machine that is too busy.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <redlock/redlock.hpp>
 #include <span>
@@ -22,9 +23,9 @@ using redlock::detail::Shell;
 
 namespace {
 
-enum class Late { before_losses_are_reported, after_that };
+enum class Late { before_losses_are_reported, after_that, by_shutdown };
 
-/// The first call takes longer than a ttl.
+/// The first call takes longer than a ttl, or meets a shutdown.
 class LateShell final : public FakeShell {
  public:
   LateShell(Late when, std::shared_ptr<FakeClock> clock, Shell::Parts parts)
@@ -32,12 +33,15 @@ class LateShell final : public FakeShell {
 
   bool add(std::span<const std::shared_ptr<LeaseRecord>> records) override {
     if (when_ == Late::before_losses_are_reported) be_late();
+    if (when_ == Late::by_shutdown) shut_client_down();
     return FakeShell::add(records);
   }
   void watch(const std::shared_ptr<core::LeaseState>& lease) override {
     if (when_ == Late::after_that) be_late();
     FakeShell::watch(lease);
   }
+
+  std::function<void()> shut_client_down;
 
  private:
   void be_late() {
@@ -55,10 +59,14 @@ struct LateClient {
             Options{.restart_guard = RestartGuard::off, .observer = std::move(observer)},
             [time = clock] { return time->wall(); },
             [this, when](Shell::Parts parts) {
-              return detail::OwnProcessPtr<Shell>{new LateShell{when, clock, std::move(parts)}};
-            })} {}
+              shell = new LateShell{when, clock, std::move(parts)};
+              return detail::OwnProcessPtr<Shell>{shell};
+            })} {
+    shell->shut_client_down = [this] { client->shut_down(); };
+  }
 
   const std::shared_ptr<FakeClock> clock = std::make_shared<FakeClock>();
+  LateShell* shell = nullptr;
   std::vector<Loss> losses;
   LockOptions options{
       .ttl = 1min, .renewal = Renewal::none, .on_lost = [this](Loss loss) { losses.push_back(loss); }};
@@ -109,6 +117,35 @@ TEST_CASE("an_observer_hears_of_the_end_of_a_lease_only_if_its_call_has_returned
     CHECK(ended.front().release == Release::released);
     CHECK(observer->attempts().size() == 2);
   }
+}
+
+TEST_CASE("an_observer_hears_of_the_ends_of_the_leases_of_one_call_only_if_it_returns_them") {
+  constexpr std::string_view resources[] = {"one", "two"};
+  const auto observer = std::make_shared<testing::RecordingObserver>();
+  {
+    LateClient late{Late::before_losses_are_reported, observer};
+    late.options.on_lost = nullptr;
+    const auto give_up_at = late.clock->now() + 1h;
+    const Leases leases =
+        late.client->acquire_all(resources, late.options, Client::Attempts::until_time, give_up_at, {})
+            .value();
+    CHECK(leases.valid());
+  }
+  const std::vector<Observer::Hold> ended = observer->holds();
+  REQUIRE(ended.size() == 2);
+  for (const Observer::Hold& hold : ended) CHECK(hold.release == Release::released);
+}
+
+TEST_CASE("neither_callback_nor_observer_hears_of_a_lease_that_a_shutdown_has_ended_before_the_return") {
+  const auto observer = std::make_shared<testing::RecordingObserver>();
+  for (const bool has_callback : {false, true}) {
+    LateClient late{Late::by_shutdown, observer};
+    if (!has_callback) late.options.on_lost = nullptr;
+    const LockResult result = late.client->acquire("r", late.options, Client::Attempts::one, core::never, {});
+    CHECK(result.code() == Errc::cancelled);
+    CHECK(late.losses.empty());
+  }
+  CHECK(observer->holds().empty());
 }
 
 TEST_CASE("a_call_that_does_not_wait_returns_no_lease_that_is_over_and_reports_no_loss") {
