@@ -26,8 +26,8 @@ class Connections {
 
   // ── from every thread ────────────────────────────────────────────────────────────────────────────────────
 
-  /// Reads connections that were not used for a while before new commands are sent on them, so that a connection that the
-  /// server has closed is replaced first.
+  /// Reads connections that were not used for some milliseconds before new commands are sent on them, so that a connection that
+  /// the server has closed is replaced first.
   void read_stale(core::Time now);
   /// Sends what the sockets take.
   void flush(core::Time now);
@@ -79,6 +79,7 @@ class Connections {
   core::Engine& engine_;
   std::vector<Connection> all_;
   std::vector<bool> polled_for_output_;  // by connection: the poll ends when the socket has room again
+  std::vector<pollfd> stale_;            // during `read_stale`
   CertificateEnds certificates_;
   ClosingSockets closing_;
   Changes changes_;

@@ -67,8 +67,8 @@ Reactor::~Reactor() {
   background_.join();
   const Time until = Clock::now() + time_to_finish;
   try {
-    leave_lines(until);
-  } catch (const std::exception&) {  // no memory: the flags expire
+    leave_nodes(until);
+  } catch (const std::exception&) {  // no memory: flags and copies expire
   }
   try {
     connections_.finish(until);
@@ -76,9 +76,11 @@ Reactor::~Reactor() {
   }
 }
 
-/// The gates' answers tell whether this client was the last one in line, and has to take the flag down.
-void Reactor::leave_lines(Time until) {
-  for (Time now = Clock::now(); !engine_.has_left_lines() && now < until; now = Clock::now()) {
+/// Waits for the gates' answers, which tell whether this client was the last one in line, and has to take the flag down. Waits for
+/// connections that replace lost ones, on which releases are to be sent.
+void Reactor::leave_nodes(Time until) {
+  const auto is_done = [this] { return engine_.has_left_lines() && !engine_.expects_to_release(); };
+  for (Time now = Clock::now(); !is_done() && now < until; now = Clock::now()) {
     connections_.update(now);
     polls_.clear();
     connections_.append_to(polls_);

@@ -45,7 +45,8 @@ class Reactor {
           core::Span connect_timeout, std::uint64_t seed,
           const std::optional<core::RestartGuard::Settings>& guard, Observer* observer, std::string member,
           Calls calls);
-  /// Leaves all lines, sends what is queued and reads to the end, for at most 250 ms.
+  /// Leaves all lines, sends what is queued and reads to the end, for at most 250 ms. Releases that wait for a new connection are
+  /// sent if it is made in that time.
   ~Reactor();
   /// Closes all descriptors without sending anything, except those of connections that were being closed.
   void close_in_child() const noexcept;
@@ -115,7 +116,7 @@ class Reactor {
   bool sleep_in_background(Lock&, Sockets);
   [[nodiscard]] bool is_lease_in_force(core::Time now) noexcept;
 
-  void leave_lines(core::Time until);
+  void leave_nodes(core::Time until);
   void drive(Lock&, ParkingSlot& me, const core::Operation* awaited);
   void tell_background_of_changes();
   void wake_finished(Lock&);

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <utility>
 
 #include "integration/support/all_nodes.hpp"
@@ -17,6 +18,7 @@ using namespace redlock::testing;
 using redlock::Lease;
 using redlock::Redlock;
 using redlock::Release;
+using redlock::RestartGuard;
 using redlock::State;
 
 struct Fixture {
@@ -128,6 +130,54 @@ TEST_CASE("a_release_for_a_disconnected_node_is_delivered_when_it_is_back") {
   nodes.restart_with_data(2);
   Observers later{nodes};
   CHECK(eventually([&] { return later.empty() == 3; }));
+}
+
+namespace {
+
+/// Has the servers close the client's connections some time after they were used.
+void close_connections(Observers& servers) {
+  std::this_thread::sleep_for(50ms);
+  servers.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  std::this_thread::sleep_for(50ms);  // until the client's system knows that
+}
+
+}  // namespace
+
+TEST_CASE("a_release_is_sent_on_new_connections_if_the_servers_have_closed_the_old_ones") {
+  for (const RestartGuard guard : {RestartGuard::automatic, RestartGuard::off}) {
+    LocalNodes nodes{3};
+    Observers servers{nodes};
+    Redlock locks{endpoints(nodes), {.restart_guard = guard}};
+    reach_all(locks, servers);
+    Lease lease = locks.lock("r", {.ttl = 60s}).value();
+    close_connections(servers);
+    lease.release();
+    CHECK(eventually([&] { return servers.empty() == 3; }));
+  }
+}
+
+TEST_CASE("a_single_node_lock_is_released_on_a_new_connection_if_the_server_has_closed_the_old_one") {
+  LocalNodes nodes{1};
+  Observers servers{nodes};
+  redlock::SingleNodeLock locks{nodes.url(0)};
+  Lease lease = locks.lock("r", {.ttl = 60s}).value();
+  close_connections(servers);
+  lease.release();
+  CHECK(eventually([&] { return servers.empty() == 1; }));
+}
+
+TEST_CASE("a_client_that_is_destroyed_sends_releases_that_wait_for_new_connections") {
+  for (const RestartGuard guard : {RestartGuard::automatic, RestartGuard::off}) {
+    LocalNodes nodes{3};
+    Observers servers{nodes};
+    {
+      Redlock locks{endpoints(nodes), {.restart_guard = guard}};
+      reach_all(locks, servers);
+      const Lease lease = locks.lock("r", {.ttl = 60s}).value();
+      close_connections(servers);
+    }
+    CHECK(eventually([&] { return servers.empty() == 3; }));
+  }
 }
 
 TEST_CASE("a_lease_going_out_of_scope_releases_its_lock") {

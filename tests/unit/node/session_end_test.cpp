@@ -306,19 +306,55 @@ TEST_CASE("a_connection_closed_during_its_handshake_sends_no_password_and_no_rel
 
 // ── queries ────────────────────────────────────────────────────────────────────────────────────────────────
 
-TEST_CASE("a_connection_unused_for_more_than_a_second_is_stale") {
+TEST_CASE("a_connection_unused_for_more_than_10_ms_is_stale") {
   SessionHarness harness;
   CHECK_FALSE(harness.session.stale(at(1h)));
   harness.make_ready(at(0ms));
-  CHECK_FALSE(harness.session.stale(at(1s)));
-  CHECK(harness.session.stale(at(1s) + 1ns));
+  CHECK_FALSE(harness.session.stale(at(10ms)));
+  CHECK(harness.session.stale(at(10ms) + 1ns));
   CHECK(harness.session.stale(at(2s)));
   REQUIRE(harness.send("x", 0, at(2s)));
-  harness.session.answered(ok(), at(2900ms));  // it may have arrived before the connection ended
-  CHECK_FALSE(harness.session.stale(at(3s)));
-  CHECK(harness.session.stale(at(3s) + 1ns));
+  harness.session.answered(ok(), at(2009ms));  // it may have arrived before the connection ended
+  CHECK_FALSE(harness.session.stale(at(2010ms)));
+  CHECK(harness.session.stale(at(2010ms) + 1ns));
   harness.disconnect(at(3s));
   CHECK_FALSE(harness.session.stale(at(1h)));
+}
+
+TEST_CASE("releases_are_expected_to_be_sent_on_a_new_connection_until_an_attempt_to_make_it_has_failed") {
+  for (const auto lived :
+       {100ms, 5000ms}) {  // a connection that lived for so long is replaced after a pause, or at once
+    SessionHarness harness;
+    CHECK_FALSE(harness.session.expects_to_release());
+    harness.make_ready(at(0ms));
+    harness.disconnect(at(lived));
+    CHECK_FALSE(harness.session.expects_to_release());
+    harness.release("RELEASE", 1, at(lived));
+    CHECK(harness.session.expects_to_release());
+    harness.session.on_time(at(lived + 1s));
+    CHECK(harness.session.expects_to_release());
+    harness.disconnect(at(lived + 1s));
+    harness.session.on_time(at(lived + 2s));
+    harness.disconnect(at(lived + 2s));
+    CHECK_FALSE(harness.session.expects_to_release());
+  }
+}
+
+TEST_CASE("releases_for_a_node_that_was_never_connected_are_not_expected_to_be_sent") {
+  SessionHarness harness;
+  harness.session.wake(at(0ms));
+  harness.release("RELEASE", 1, at(0ms));
+  CHECK_FALSE(harness.session.expects_to_release());
+}
+
+TEST_CASE("releases_are_no_longer_expected_to_be_sent_once_they_are") {
+  SessionHarness harness;
+  harness.make_ready(at(0ms));
+  harness.disconnect(at(5s));
+  harness.release("RELEASE", 1, at(5s));
+  REQUIRE(harness.session.expects_to_release());
+  harness.make_ready(at(5s));
+  CHECK_FALSE(harness.session.expects_to_release());
 }
 
 TEST_CASE("a_disconnection_that_is_reported_twice_counts_once") {

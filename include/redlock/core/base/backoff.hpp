@@ -18,14 +18,21 @@ class Backoff {
     const auto half = window_.count() / 2;
     const Span wait{half + static_cast<Span::rep>(random % static_cast<std::uint64_t>(half + 1))};
     window_ = std::min(window_ * 2, last_);
+    ++waits_;
     return wait;
   }
-  constexpr void reset() noexcept { window_ = first_; }
+  constexpr void reset() noexcept {
+    window_ = first_;
+    waits_ = 0;
+  }
+  /// How many waits there were since the last reset.
+  [[nodiscard]] constexpr unsigned waits() const noexcept { return waits_; }
 
  private:
   Span first_;
   Span last_;
   Span window_;
+  unsigned waits_ = 0;
 };
 
 /// Returns the next number of the sequence that the seed determines (splitmix64; Steele, Lea and Flood 2014). For

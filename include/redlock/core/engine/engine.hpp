@@ -171,6 +171,8 @@ class Engine final : public Outbox {
   }
   /// While these are in force, the end of a connection must be noticed soon, to mark the node. Null without a guard.
   [[nodiscard]] HeldLeases* held_leases() noexcept { return nodes_.held_leases(); }
+  /// Releases wait for connections that are being replaced.
+  [[nodiscard]] bool expects_to_release() const noexcept { return nodes_.expect_to_release(); }
   /// No flag of a line is left that this client may have to take down.
   [[nodiscard]] bool has_left_lines() const noexcept { return line_nodes_.lines().all_left(); }
   /// The number of operations that send commands and are not done.

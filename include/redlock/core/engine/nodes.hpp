@@ -58,6 +58,10 @@ class Nodes final : public Outbox {
   [[nodiscard]] Session& session(NodeIndex node) noexcept { return sessions_[node]; }
   [[nodiscard]] const Session& session(NodeIndex node) const noexcept { return sessions_[node]; }
 
+  [[nodiscard]] bool expect_to_release() const noexcept {
+    return std::ranges::any_of(sessions_, &Session::expects_to_release);
+  }
+
   /// An operation is about to use the nodes: starts whatever is missing for it.
   void prepare_for(const Operation& operation) {
     for (Session& session : sessions_) session.wake(now_);

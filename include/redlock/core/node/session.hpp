@@ -88,17 +88,15 @@ class Session {
     std::vector<Slot> refused;
     for (WaitingCommands::Command& waiting : waiting_.take_all()) {
       if (now >= waiting.send_by) continue;  // its operation is over; a release that follows it does no harm
-      if (const std::optional<std::string> rest = rest_of(waiting.slot)) {
+      if (const std::optional<std::string> rest = rest_of(waiting.slot))
         queue(waiting.bytes, std::move(waiting.slot), *rest, now);
-      } else {
+      else
         refused.push_back(std::move(waiting.slot));
-      }
     }
     return refused;
   }
 
-  /// The server cannot be used although the handshake succeeded. Redials at the first `wake` after `pause`, not before
-  /// and not by itself.
+  /// The server cannot be used although the handshake succeeded. The first `wake` after `pause` redials.
   void refuse(Trouble trouble, Time now, Span pause) {
     fail(std::move(trouble), Leave::gracefully, now);
     redial_at_ = never;
@@ -208,16 +206,18 @@ class Session {
   /// Replies are due that must be read even if no operation waits for them: to releases and to extensions.
   [[nodiscard]] bool must_read() const noexcept { return pending_.must_read(); }
   [[nodiscard]] std::size_t pending() const noexcept { return pending_.size(); }
-  /// Unused for so long that the server may have closed the connection: read before writing. A late reply that is read
-  /// is no use: it may have arrived before the connection ended.
+  /// The server may have closed the connection since a command was queued: look before writing.
   [[nodiscard]] bool stale(Time now) const noexcept {
-    return state_ == State::ready && now - used_at_ > std::chrono::seconds{1};
+    return state_ == State::ready && now - used_at_ > std::chrono::milliseconds{10};
+  }
+  /// Releases wait for a connection that replaces a lost one, unless an attempt to make it has failed.
+  [[nodiscard]] bool expects_to_release() const noexcept {
+    return state_ != State::ready && ready_at_ != Time{} && waiting_.bytes() > 0 && backoff_.waits() <= 1;
   }
 
  private:
   enum class DialReason : std::uint8_t { first_use, replacement, retry };
   enum class Leave : bool { at_once, gracefully };
-
   /// Twice for releases. A call for 64 locks with the longest names and key prefix needs nearly so much.
   static constexpr std::size_t unsent_limit = std::size_t{3} << 19U;
 
