@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -42,11 +43,14 @@ std::vector<Endpoint> parse_list(const std::string& source, std::string_view tex
   reject(source + ": " + error.details());
 }
 
-/// Returns none if there is no such file, or if this process may not look into its folder.
+/// Returns none if there is no such file, or if it `is_optional` and this process may not look into its folder.
 std::optional<FileContent> read(const std::string& path, bool is_optional = false) try {
   return read_file(path);
 } catch (const std::system_error& error) {
-  if (is_optional && error.code() == std::errc::permission_denied) return std::nullopt;
+  std::error_code unseen;
+  const bool is_hidden =
+      error.code() == std::errc::permission_denied && !std::filesystem::exists(path, unseen);
+  if (is_optional && is_hidden) return std::nullopt;
   reject("cannot read the nodes: " + std::string{error.what()});
 }
 

@@ -9,13 +9,13 @@
 namespace redlock::inline v1::detail {
 namespace {
 
-constexpr double longest_seconds = 365.0 * 24 * 3600;
+constexpr double longest_nanoseconds = 365.0 * 24 * 3600e9;
 
 struct Unit {
   std::string_view name;
-  double seconds;
+  double nanoseconds;
 };
-constexpr Unit units[] = {{"", 1}, {"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}};
+constexpr Unit units[] = {{"", 1e9}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 
 [[noreturn]] void refuse(std::string_view text) {
   throw std::invalid_argument{"'" + core::printable(text) +
@@ -48,8 +48,8 @@ Clock::duration parse_time(std::string_view text) {
   if (digits.find_first_not_of('.') == digits.npos || digits.find('.') != digits.rfind('.')) refuse(text);
   const double number = number_of(digits);
   for (const Unit& unit : units)
-    if (unit.name == name && number * unit.seconds <= longest_seconds)
-      return Clock::duration{static_cast<Clock::rep>(std::ceil(number * unit.seconds * 1e9))};
+    if (unit.name == name && number * unit.nanoseconds <= longest_nanoseconds)
+      return Clock::duration{static_cast<Clock::rep>(std::ceil(number * unit.nanoseconds))};
   refuse(text);
 }
 

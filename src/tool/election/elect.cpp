@@ -14,14 +14,10 @@
 namespace redlock::tool {
 namespace {
 
-/// Between two tries while too few nodes answer. A signal ends this process then.
+/// Between two tries while too few nodes vote. A signal ends this process then.
 constexpr std::chrono::seconds pause_without_nodes{1};
 /// Before a leader who was asked to give up stands again, so that whoever asked can get the lock.
 constexpr std::chrono::seconds pause_after_request{2};
-
-bool may_pass(const Error& error) {
-  return error.code() != Errc::invalid_argument && error.code() != Errc::misconfigured;
-}
 
 }  // namespace
 
@@ -39,7 +35,8 @@ Ending elect(const RunArguments& arguments) {
       has_complained = false;
       was_asked = ending.was_asked;
     } catch (const Error& error) {
-      if (!has_led || !may_pass(error)) throw;
+      // Also if nodes refuse it: operators who change rights or certificates may mend that soon.
+      if (!has_led || error.code() == Errc::invalid_argument) throw;
       if (!std::exchange(has_complained, true)) tell_briefly("redlock: " + std::string{error.what()} + '\n');
       are_nodes_missing = true;
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "redlock/core/base/printable.hpp"
 #include "redlock/status.hpp"
@@ -66,6 +67,21 @@ std::string remedy(const NodeReport& report) {
   }
 }
 
+/// For which features `redlock acl` prints the rights.
+std::string_view features_for(Use use) {
+  switch (use) {
+    case Use::noticing:
+    case Use::asking:
+      return "renewed in its --for";
+    case Use::lining:
+      return "waiting in its --for";
+    case Use::sharing:
+      return "shared in its --for";
+    default:
+      return "plain, fenced and renewed in its --for";
+  }
+}
+
 class Examination {
  public:
   Examination(const NodeView& node, const Survey& all, std::vector<Finding>& to)
@@ -75,7 +91,7 @@ class Examination {
     const std::string missing = node_.missing(Use::locking);
     if (!missing.empty())
       return add(Severity::degraded, "missing_rights", "its user may not do what locks need: " + missing,
-                 remedy_of(missing));
+                 remedy_of(Use::locking, missing));
     if (has_voted(node_.report)) return;
     const std::string details = printable(node_.report.message);
     add(Severity::degraded, "not_voting",
@@ -165,13 +181,17 @@ class Examination {
   }
 
  private:
-  static std::string remedy_of(const std::string& missing) {
-    return "Run on the server, with the name of the user: ACL SETUSER NAME " + missing;
+  /// Nobody needs the rights to a made-up lock.
+  [[nodiscard]] std::string remedy_of(Use use, const std::string& missing) const {
+    if (!all_.is_resource_made_up)
+      return "Run on the server, with the name of the user: ACL SETUSER NAME " + missing;
+    return "Run on the server what redlock acl prints with " + std::string{features_for(use)} +
+           (all_.options.key_prefix.empty() ? "." : ", and with the same --key-prefix.");
   }
   /// Adds the finding if the user lacks rights for this use.
   void lacks(Use use, Severity severity, std::string id, std::string text) {
     if (const std::string missing = node_.missing(use); !missing.empty())
-      add(severity, std::move(id), std::move(text), remedy_of(missing));
+      add(severity, std::move(id), std::move(text), remedy_of(use, missing));
   }
   void certificate(std::optional<std::chrono::sys_seconds> end, const std::string& id,
                    const std::string& what, const std::string& advice) {

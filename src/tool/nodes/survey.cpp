@@ -85,7 +85,7 @@ std::optional<core::Marker> Survey::deployment() const {
 std::string made_up_resource() { return "redlock-nodes-" + detail::random_owner_value(); }
 
 Survey survey(const Nodes& nodes, const std::string& resource, std::chrono::nanoseconds between_readings) {
-  Survey survey{{}, nodes.options};
+  Survey survey{{}, nodes.options, resource.empty()};
   const std::string name = resource.empty() ? made_up_resource() : resource;
   const Clock::duration patience = 4 * survey.node_timeout();  // as long as a client keeps a connection
   std::vector<NodeReport> reports = inspect(nodes, name, patience);

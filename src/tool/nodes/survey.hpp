@@ -28,6 +28,7 @@ struct NodeView {
 struct Survey {
   std::vector<NodeView> nodes;
   Options options;
+  bool is_resource_made_up = false;
 
   [[nodiscard]] std::size_t votes() const;
   [[nodiscard]] std::size_t quorum() const;

@@ -167,6 +167,27 @@ TEST_CASE("a_missing_right_that_not_every_user_needs_is_a_note") {
   }
 }
 
+TEST_CASE("the_advice_about_missing_rights_names_no_made_up_lock") {
+  WithUser f;
+  struct Missing {
+    std::string rule;
+    std::string id;
+    std::string feature;
+  };
+  for (const auto& [rule, id, feature] :
+       {Missing{"+client|tracking", "no_tracking", "renewed"}, Missing{"+zadd", "no_line", "waiting"},
+        Missing{"+sadd", "no_sharing", "shared"}, Missing{"~redlock:s:{app:*", "no_sharing", "shared"},
+        Missing{"~redlock:a:{app:*", "no_requests", "renewed"},
+        Missing{"~redlock:f:{app:*", "missing_rights", "plain, fenced and renewed"}}) {
+    CAPTURE(rule);
+    f.allow(without(rule));
+    const Findings found{f.urls, {.restart_guard = redlock::RestartGuard::off, .key_prefix = "app:"}};
+    CHECK(found.finding(id, f.f.urls[0]).advice == "Run on the server what redlock acl prints with " +
+                                                       feature +
+                                                       " in its --for, and with the same --key-prefix.");
+  }
+}
+
 TEST_CASE("questions_about_rights_leave_nothing_on_the_servers") {
   const WithUser f;
   const Diagnosis all{f.urls, {"--resource", "app:invoices"}};

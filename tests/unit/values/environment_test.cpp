@@ -1,4 +1,6 @@
 // The configuration that the environment names.
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -134,6 +136,50 @@ TEST_CASE("the_list_of_nodes_may_stand_in_a_file") {
              contains("/bad: entry 2 of the list: "));
   CHECK_THAT(refusal({{"REDLOCK_NODES_FILE", folder.write("huge", std::string(65537, '\n'))}}),
              contains("more than 64 KiB"));
+}
+
+namespace {
+
+/// The rights of a user without privileges, if the tests have more.
+class Unprivileged {
+ public:
+  Unprivileged() { REQUIRE((user_ != 0 || ::seteuid(nobody) == 0)); }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+  ~Unprivileged() { static_cast<void>(::seteuid(user_)); }
+
+ private:
+  static constexpr uid_t nobody = 65534;
+  const uid_t user_ = ::geteuid();
+};
+
+}  // namespace
+
+TEST_CASE("a_usual_file_of_nodes_that_may_not_be_read_is_refused_and_one_that_may_not_be_seen_is_left_out") {
+  using std::filesystem::perms;
+  constexpr perms seen_by_all = perms::owner_all | perms::group_exec | perms::others_exec;
+  const TempFolder home;
+  const std::string file = home.write(".config/redlock/nodes", "10.0.0.1");
+  const std::string folder = home.path() / ".config";
+  std::filesystem::permissions(home.path(), seen_by_all);
+  std::filesystem::permissions(folder, seen_by_all);
+  std::filesystem::permissions(folder + "/redlock", seen_by_all);
+  std::filesystem::permissions(file, perms::none);
+  const Variables variables{{"HOME", home.path().string()}};
+  std::string refused;
+  {
+    const Unprivileged rights;
+    refused = refusal(variables);
+  }
+  CHECK_THAT(refused, contains("cannot read the nodes: " + file + ": Permission denied"));
+  std::filesystem::permissions(folder, perms::none);
+  bool is_left_out = false;
+  {
+    const Unprivileged rights;
+    is_left_out = configuration(variables).nodes.empty();
+  }
+  std::filesystem::permissions(folder, perms::owner_all);
+  CHECK(is_left_out);
 }
 
 TEST_CASE("a_file_with_a_password_that_everybody_may_read_is_refused") {

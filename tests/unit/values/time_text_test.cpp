@@ -15,6 +15,7 @@ TEST_CASE("a_time_is_a_number_of_seconds_or_has_a_unit") {
   CHECK(parse_time("2m") == 2min);
   CHECK(parse_time("1.5h") == 90min);
   CHECK(parse_time("0.5ms") == 500us);
+  for (int count = 1; count < 100; ++count) CHECK(parse_time(std::to_string(count) + "ms") == count * 1ms);
   CHECK(parse_time("0s") == 0s);
   CHECK(parse_time("60") == 60s);
   CHECK(parse_time("0.25") == 250ms);
