@@ -145,6 +145,17 @@ TEST_CASE("elect_waits_for_nodes_once_it_has_led_and_reports_their_absence_befor
   REQUIRE(eventually([&] { return lines(leader.output()) == 2; }));
 }
 
+TEST_CASE("elect_tries_again_while_the_nodes_refuse_it_once_it_has_led") {
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Program leader{candidate("first"), {nodes_variable(nodes.urls())}};
+  REQUIRE(eventually([&] { return lines(leader.output()) == 1; }));
+  servers.command({"ACL", "SETUSER", "default", "-evalsha", "-eval"});
+  REQUIRE(eventually([&] { return leader.errors().find("redlock: misconfigured") != std::string::npos; }));
+  servers.command({"ACL", "SETUSER", "default", "+@all"});
+  REQUIRE(eventually([&] { return lines(leader.output()) == 2; }));
+}
+
 TEST_CASE("elect_says_how_it_is_used") {
   CHECK_THAT(run_tool({"elect", "cron", "true"}).errors, contains("redlock elect NAME -- CMD"));
   CHECK(run_tool({"elect", "cron"}).code == 64);
