@@ -38,9 +38,10 @@ inline namespace v1 {
 /// even on the same thread. In this documentation, *somebody else* is the holder of any other lease.
 ///
 /// Errors: the calls for a lock return a `LockResult`: a lease, or the outcome with a report for each node.
-/// `LockResult::value` throws the outcome as `Error`. The calls themselves throw only if memory runs out, and an `Error` for
-/// a duration that is not a number. If the lease must renew itself or report its loss, and the system cannot provide the
-/// thread or timer for that, the call releases the lock again and the result has the system's error.
+/// `LockResult::value` throws the outcome as `Error`. The calls themselves throw only if memory runs out (what they have
+/// taken until then may stay on the nodes for its ttl), and an `Error` for a duration that is not a number. If the lease must
+/// renew itself or report its loss, and the system cannot provide the thread or timer for that, the call releases the lock
+/// again and the result has the system's error.
 ///
 /// Threads: any thread may make any call at any time on the same object. Moving and destroying the object
 /// must be synchronized by the caller, as with any object. A moved-from object can only be assigned to or

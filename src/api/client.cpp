@@ -72,7 +72,8 @@ std::vector<std::string> names_of(const std::vector<Endpoint>& nodes) {
 /// What a node's report says if no connection was made in time. Redis without TLS does not answer the first message of TLS.
 std::string late_message(const Endpoint& node) {
   std::string late = "no connection within the connect timeout";
-  if (node.transport() == Endpoint::Transport::tls) late += "; the server may not speak TLS at this port";
+  if (node.transport() == Endpoint::Transport::tls)
+    late += "; the server hangs, or does not speak TLS at this port";
   return late;
 }
 

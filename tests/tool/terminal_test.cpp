@@ -20,6 +20,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/network/raw_client.hpp"
+#include "support/temp_folder.hpp"
 #include "testing/fd.hpp"
 #include "testing/process_group.hpp"
 #include "tool/program.hpp"
@@ -249,6 +250,21 @@ TEST_CASE("a_script_in_a_shell_stops_and_continues_with_its_command") {
   shell.type("this\n");
   CHECK(shell.sees("read this\r\n"));
   CHECK(shell.sees("code 0\r\n"));
+}
+
+TEST_CASE("a_stop_that_is_meant_for_a_run_alone_leaves_its_script_running") {
+  LocalNodes nodes{1};
+  Shell shell{nodes};
+  const TempFolder files;
+  const std::string started = (files.path() / "started").string();
+  const std::string script =
+      files.write("script", run + "r -- sh -c 'touch " + started + "; exec sleep 600' & run=$!\n" +
+                                "until [ -e " + started + " ]; do sleep 0.02; done; kill -TSTP $run\n" +
+                                "until grep -q '^State:.T' /proc/$run/status; do sleep 0.02; done\n" +
+                                "echo on it goes; kill -CONT $run; kill $run; wait $run; echo code $?\n");
+  shell.type("bash " + script + "\n");
+  CHECK(shell.sees("on it goes\r\n"));
+  CHECK(shell.sees("code 143\r\n"));
 }
 
 TEST_CASE("an_interrupt_ends_the_surrounding_script") {

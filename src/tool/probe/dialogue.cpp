@@ -69,10 +69,10 @@ bool Dialogue::connect() {
     if (wait(next) || (next < until && !has_failed()))
       dial = connection_.proceed();
     else
-      fail(
-          {NodeStatus::timed_out,
-           "no connection within " + in_words(limits_.connecting) +
-               (node_.transport() == Endpoint::Transport::tls ? "; it may not speak TLS at this port" : "")});
+      fail({NodeStatus::timed_out, "no connection within " + in_words(limits_.connecting) +
+                                       (node_.transport() == Endpoint::Transport::tls
+                                            ? "; it hangs, or does not speak TLS at this port"
+                                            : "")});
   }
   if (dial == Connection::Dial::failed) fail(connection_.trouble());
   return !has_failed();

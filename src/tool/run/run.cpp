@@ -101,13 +101,14 @@ std::vector<std::string> environment_of(const Leases& leases, const Nodes& nodes
   return environment;
 }
 
-/// Stops this process's whole job, as if the command ran directly in it, and returns when the job continues. If nobody could
-/// continue the job, it goes on at once: as the system does, ignores ^Z, and hangs up on a command in the background that wants
-/// the terminal.
-void stop_job(const Command& command, bool wants_terminal, const Terminal& terminal) {
+/// Stops this process's whole job, as if the command ran directly in it, and returns when the job continues. If `was_asked`, this
+/// process alone: whoever sent it SIGTSTP has sent it to others of the job as well, or did not mean them. If nobody could continue
+/// the job, it goes on at once: as the system does, ignores ^Z, and hangs up on a command in the background that wants the
+/// terminal.
+void stop_job(const Command& command, bool was_asked, bool wants_terminal, const Terminal& terminal) {
   const bool had_terminal = terminal.take_back_from(command.group());
   const bool is_orphaned = is_job_orphaned();
-  if (!is_orphaned) ::kill(0, SIGSTOP);
+  if (!is_orphaned) ::kill(was_asked ? ::getpid() : 0, SIGSTOP);
   if (had_terminal || wants_terminal) {
     const bool has_terminal = terminal.lend_to(command.group());
     if (is_orphaned && !has_terminal) command.signal(SIGHUP);
@@ -119,9 +120,10 @@ void stop_job(const Command& command, bool wants_terminal, const Terminal& termi
 /// so the watchdog may end the command meanwhile. A command stopped by SIGSTOP is left stopped and keeps the lock.
 void handle_stop(const Command& command, int signal, const Terminal& terminal, SignalForwarder& signals) {
   if (signal == SIGSTOP) return;
-  if (signal == SIGTSTP) signals.consume_stop_request();
+  const bool was_asked = signal == SIGTSTP && signals.consume_stop_request();
   const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-  if (!wants_terminal || !terminal.lend_to(command.group())) stop_job(command, wants_terminal, terminal);
+  if (!wants_terminal || !terminal.lend_to(command.group()))
+    stop_job(command, was_asked, wants_terminal, terminal);
   command.signal(SIGCONT);
   // SIGCONT discarded a SIGTSTP that arrived while the command was stopped: send it again.
   if (signals.consume_stop_request()) command.signal(SIGTSTP);
