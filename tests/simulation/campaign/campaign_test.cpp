@@ -116,6 +116,13 @@ TEST_CASE("an_expired_lock_of_readers_comes_back_when_a_clock_is_set_back") {
   CHECK_FALSE(run({.first_seed = 15264087, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With these seeds a client that only watches stands beside one that takes seats of a semaphore, in short holds.
+TEST_CASE("seats_that_only_an_observer_could_take_may_stay_free") {
+  CHECK_FALSE(run({.first_seed = 15445905, .schedules = 1, .profile = Profile::within}).violation);
+  CHECK_FALSE(run({.first_seed = 15410807, .schedules = 1, .profile = Profile::beyond}).violation);
+  CHECK_FALSE(run({.first_seed = 15527634, .schedules = 1, .profile = Profile::beyond}).violation);
+}
+
 // With this seed people delete the holder's copies on two nodes, and the holder puts one back. The client that watches was told
 // that the holder has left, and names it again a quarter of a second later.
 TEST_CASE("a_holder_that_gets_its_majority_back_is_named_again_a_little_later") {

@@ -454,7 +454,10 @@ void World::look_for_grants() {
   if (!is_open_ && schedule_.observer >= 0) post(now_ + time_to_read_all(), Due::Kind::watches_end);
   if (!is_open_) return;
   // Of a semaphore, seats are free until each of the contenders has one, or there are no more.
-  const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), contenders);
+  // One that only observes wants none.
+  const std::uint64_t wanting =
+      contenders - (schedule_.observer >= 0 ? static_cast<std::uint64_t>(schedule_.threads) : 0);
+  const std::uint64_t most = std::min(static_cast<std::uint64_t>(std::max(schedule_.seats, 1)), wanting);
   if (static_cast<std::uint64_t>(judge_.in_force()) >= most) free_since_ = now_;
   if (now_ > free_since_ + longest_wait_here())
     return judge_.report(Rule::liveness, now_, "no client gets the lock after the end of all faults");
