@@ -349,8 +349,8 @@ bool Client::keep(std::span<const Record> records, const LockOptions& options) {
   }
   if (!is_open) return false;
   const bool has_callbacks = options.on_lost || options.on_revoke;
-  bool is_told =
-      false;  // the caller or the observer hears of a loss from now on, so the caller gets the leases
+  // From then on the caller or the observer hears of a loss, so the caller gets the leases.
+  bool is_told = false;
   if (has_callbacks || events_) try {
       is_told = shell_->losses().add(records);
       if (!is_told) return false;

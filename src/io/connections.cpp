@@ -154,16 +154,18 @@ void Connections::read(ConnectionIndex which, Time now) {
 
 /// Reads twice, because late replies to earlier commands may precede the end of the stream.
 void Connections::read_stale(Time now) {
+  const auto is_stale = [&](NodeIndex node) {
+    return all_[node].is_open() && engine_.session(node).stale(now);
+  };
+  bool is_any_stale = false;
   stale_.clear();
-  for (NodeIndex node = 0; node < engine_.nodes(); ++node)
-    if (all_[node].is_open() && engine_.session(node).stale(now))
-      stale_.push_back({all_[node].fd(), POLLIN, 0});
-  if (stale_.empty() || ::poll(stale_.data(), stale_.size(), 0) <= 0) return;
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
-    const auto is_readable = [fd = all_[node].fd()](const pollfd& each) {
-      return each.fd == fd && each.revents != 0;
-    };
-    if (!all_[node].is_open() || std::ranges::none_of(stale_, is_readable)) continue;
+    stale_.push_back({is_stale(node) ? all_[node].fd() : -1, POLLIN, 0});  // -1: not polled
+    is_any_stale = is_any_stale || stale_.back().fd >= 0;
+  }
+  if (!is_any_stale || ::poll(stale_.data(), stale_.size(), 0) <= 0) return;
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
+    if (stale_[node].revents == 0 || !is_stale(node)) continue;
     read(node, now);
     if (engine_.session(node).ready()) read(node, now);
   }

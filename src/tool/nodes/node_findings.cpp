@@ -21,8 +21,8 @@ constexpr double rate_allowance = 0.01;
 std::string remedy(const NodeReport& report) {
   if (report.message.find("TLS at this port") != std::string::npos)
     return "If the port speaks TLS, its address is rediss://, otherwise redis://. If the address is right, "
-           "find out "
-           "why the server does not answer.";
+           "find "
+           "out why the server does not answer.";
   switch (report.status) {
     case NodeStatus::unreachable:
       return "Start the server, or correct its address.";
@@ -74,13 +74,13 @@ std::string_view features_for(Use use) {
   switch (use) {
     case Use::noticing:
     case Use::asking:
-      return "renewed in its --for";
+      return "renewed";
     case Use::lining:
-      return "waiting in its --for";
+      return "waiting";
     case Use::sharing:
-      return "shared in its --for";
+      return "shared";
     default:
-      return "plain, fenced and renewed in its --for";
+      return "plain, fenced and renewed";
   }
 }
 
@@ -188,7 +188,7 @@ class Examination {
     if (!all_.is_resource_made_up)
       return "Run on the server, with the name of the user: ACL SETUSER NAME " + missing;
     return "Run on the server what redlock acl prints with " + std::string{features_for(use)} +
-           (all_.options.key_prefix.empty() ? "." : ", and with the same --key-prefix.");
+           " in its --for" + (all_.options.key_prefix.empty() ? "." : ", and with the same --key-prefix.");
   }
   /// Adds the finding if the user lacks rights for this use.
   void lacks(Use use, Severity severity, std::string id, std::string text) {
