@@ -152,7 +152,8 @@ class [[nodiscard]] REDLOCK_EXPORT Lease {
   /// over yet, the nodes keep the lock without a holder until then. Blocks until a majority has answered, for at most the
   /// node timeout, and while a callback of this lease runs on another thread; inside a callback it does not wait for
   /// another one (see above). Nodes without a connection get the release when they reconnect, or their copy
-  /// expires. A release is not sent again if the connection on which it was sent breaks. Later calls return the same result. After `orphan`, and for an empty lease, it contacts no node and
+  /// expires. A release is not sent again if the connection on which it was sent breaks. Later calls return the same
+  /// result. After `orphan`, and for an empty lease, it contacts no node and
   /// returns *already_lost*: the lock of an orphaned lease stays for its adopter, and `loss()` is `Loss::none`.
   Release release() noexcept;
 

@@ -63,8 +63,8 @@ inline namespace v1 {
 ///
 /// Destruction releases no lock: leases stay valid and keep the connections alive. Destroying the last of the
 /// client and its leases sends the requests that are still queued, also on connections that replace lost ones, and leaves the
-/// lines in which calls waited. That blocks for at most 250 ms. It also blocks while a loss callback runs on another thread, and until the
-/// observer has received its events. Inside a callback it waits for neither: callbacks that have begun then
+/// lines in which calls waited. That blocks for at most 250 ms. It also blocks while a loss callback runs on another
+/// thread, and until the observer has received its events. Inside a callback it waits for neither: callbacks that have begun then
 /// finish on their own, and the observer receives the remaining events later. Use `shut_down` to make the
 /// holders stop.
 class REDLOCK_EXPORT LockClient {

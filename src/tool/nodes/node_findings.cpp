@@ -21,8 +21,7 @@ constexpr double rate_allowance = 0.01;
 std::string remedy(const NodeReport& report) {
   if (report.message.find("TLS at this port") != std::string::npos)
     return "If the port speaks TLS, its address is rediss://, otherwise redis://. If the address is right, "
-           "find "
-           "out why the server does not answer.";
+           "find out why the server does not answer.";
   switch (report.status) {
     case NodeStatus::unreachable:
       return "Start the server, or correct its address.";
