@@ -72,62 +72,45 @@ bool has_said_enough(const Program& program) {
   return program.output().ends_with('\n') || says("waiting for r: ") || says("waiting for another: ");
 }
 
-/// All these calls at the same time.
-struct Calls {
-  Calls(std::string subject, const std::vector<std::string>& urls, const std::string& sequencer,
-        const std::string& own)
-      : name{std::move(subject)} {
-    for (const auto& words : calls_about(sequencer, own)) start(words, urls);
-    first_watching = programs.size();
-    for (const auto& words : watching_calls) start(words, urls);
+/// What this call of that name has written until its end, which may only be printable. A call that goes on is terminated
+/// after its first line.
+std::string text_of(const std::string& name, Program& program, bool goes_on) {
+  if (goes_on) {
+    INFO(name);
+    REQUIRE(eventually([&] { return has_said_enough(program) || !program.is_running(); }));
+    program.signal(SIGTERM);
   }
-  void start(const std::vector<std::string>& words, const std::vector<std::string>& urls) {
-    names.push_back(name_of(words));
-    programs.push_back(std::make_unique<Program>(tool(words), std::vector{nodes_variable(urls)}));
-  }
-  /// What each call has written until its end; that of a watching one follows its first line.
-  std::map<std::string, std::string> texts() {
-    std::map<std::string, std::string> all;
-    for (std::size_t which = 0; which < programs.size(); ++which) {
-      Program& program = *programs[which];
-      if (which >= first_watching) {
-        INFO(name << ", " << names[which]);
-        REQUIRE(eventually([&] { return has_said_enough(program) || !program.is_running(); }));
-        program.signal(SIGTERM);
-      }
-      const Program::Ending ending = program.wait();
-      const std::string text = ending.output + ending.errors;
-      INFO(name << ", " << names[which] << ": " << text);
-      CHECK(std::ranges::all_of(text, is_plain));
-      const bool waits = names[which].starts_with("run") || names[which].starts_with("elect");
-      CHECK((ending.code < 128 || (waits && ending.code == 128 + SIGTERM)));
-      all[names[which]] = text;
+  const Program::Ending ending = program.wait();
+  std::string text = ending.output + ending.errors;
+  INFO(name << ": " << text);
+  CHECK(std::ranges::all_of(text, is_plain));
+  const bool waits = name.starts_with("run") || name.starts_with("elect");
+  CHECK((ending.code < 128 || (waits && ending.code == 128 + SIGTERM)));
+  return text;
+}
+
+/// Runs all these calls, and returns their texts by their names. Six at a time: most of them wait, but each takes a
+/// processor to start.
+std::map<std::string, std::string> texts_of_calls(const std::vector<std::string>& urls,
+                                                  const std::string& sequencer, const std::string& own) {
+  constexpr std::size_t at_once = 6;
+  std::vector<std::vector<std::string>> calls = calls_about(sequencer, own);
+  const std::size_t first_that_goes_on = calls.size();
+  calls.insert(calls.end(), watching_calls.begin(), watching_calls.end());
+  std::map<std::string, std::string> texts;
+  for (std::size_t begin = 0; begin < calls.size(); begin += at_once) {
+    const std::size_t end = std::min(begin + at_once, calls.size());
+    std::vector<std::unique_ptr<Program>> programs;
+    for (std::size_t which = begin; which < end; ++which)
+      programs.push_back(std::make_unique<Program>(tool(calls[which]), std::vector{nodes_variable(urls)}));
+    for (std::size_t which = begin; which < end; ++which) {
+      const std::string name = name_of(calls[which]);
+      texts[name] = text_of(name, *programs[which - begin], which >= first_that_goes_on);
     }
-    return all;
   }
-
-  std::string name;
-  std::vector<std::string> names;
-  std::vector<std::unique_ptr<Program>> programs;
-  std::size_t first_watching = 0;
-};
-
-/// Calls of the command whose first node is hostile.
-struct BesetCalls {
-  BesetCalls(const Attack& attack, const LocalNodes& nodes, const std::string& sequencer,
-             const std::string& own)
-      : proxy{nodes.port(0)}, calls{attack.name, beset(attack, nodes), sequencer, own} {}
-  std::vector<std::string> beset(const Attack& attack, const LocalNodes& nodes) {
-    proxy.rewrite({});
-    attack.begin(proxy);
-    std::vector<std::string> urls = nodes.urls();
-    urls.front() = proxy.url();
-    return urls;
-  }
-
-  Proxy proxy;
-  Calls calls;
-};
+  CHECK(texts.size() == calls.size());
+  return texts;
+}
 
 /// Whether the text has the escapes as the command writes them: CSI of C0 and of C1, an override of the direction, and
 /// a space of no width.
@@ -146,17 +129,21 @@ TEST_CASE("the_command_shows_printable_text_about_a_hostile_node") {
   redlock::Redlock locks{{nodes.url(0), nodes.url(1), nodes.url(2)}};
   const redlock::LockOptions options{.ttl = std::chrono::seconds{60}};
   const redlock::Lease lease = locks.lock("r", options).value();
-  std::vector<redlock::Lease> own;
-  std::vector<std::unique_ptr<BesetCalls>> all;
+  int attacks = 0;
+  std::string shown;
   for (const Attack& attack : all_attacks(std::string(40, '0'))) {
     if (!attack.name.starts_with("escapes")) continue;
-    own.push_back(locks.lock(attack.name, options).value());
-    all.push_back(std::make_unique<BesetCalls>(attack, nodes, lease.sequencer().to_string(), attack.name));
+    CAPTURE(attack.name);
+    ++attacks;
+    const redlock::Lease own = locks.lock(attack.name, options).value();
+    Proxy hostile{nodes.port(0)};
+    hostile.rewrite({});
+    attack.begin(hostile);
+    for (const auto& [call, text] : texts_of_calls({hostile.url(), nodes.url(1), nodes.url(2)},
+                                                   lease.sequencer().to_string(), attack.name))
+      shown += text;
   }
-  REQUIRE(all.size() == 5);
-  std::string shown;
-  for (const auto& beset : all)
-    for (const auto& [call, text] : beset->calls.texts()) shown += text;
+  CHECK(attacks == 5);
   CHECK_THAT(shown, contains("\\x1b[2J") && contains("\\u001b[2J"));
 }
 
@@ -171,9 +158,8 @@ TEST_CASE("the_command_shows_printable_text_about_hostile_holders") {
   const redlock::Lease named = locks.lock(escapes, options).value();
   const redlock::Lease leader =
       redlock::Election{locks, "cron", escapes, {.ttl = std::chrono::seconds{60}}}.campaign().value();
-  Calls calls{"holders", nodes.urls(), named.sequencer().to_string(), "own"};
-  const std::map<std::string, std::string> texts = calls.texts();
-  CHECK(texts.size() == calls.names.size());
+  const std::map<std::string, std::string> texts =
+      texts_of_calls(nodes.urls(), named.sequencer().to_string(), "own");
   for (const auto& [call, text] : texts) {
     // Nodes have no holders, seats have many, and the code of `check` says it all.
     if (call.starts_with("nodes") || call == "run --seats" || call == "check") continue;
