@@ -123,7 +123,8 @@ class Conversation {
     const core::Tally::Ballot& ballot = tally[0];
     std::ostringstream out;
     out << NodeReport{"node", ballot.trouble.status, ballot.trouble.message, ballot.owner, ballot.ttl};
-    must(is_one_line(out.view()) && out.view().size() < 1000, "a report is one line of less than 1000 bytes");
+    must(is_printable(out.view()) && out.view().size() < 1000,
+         "a report is one line of less than 1000 bytes");
     out << static_cast<int>(ballot.mark) << '\n';
     return out.str();
   }

@@ -17,13 +17,6 @@ inline void must(bool holds, const char* what) {
   std::abort();
 }
 
-/// Returns true if the text has no control characters.
-inline bool is_one_line(std::string_view text) {
-  for (const char byte : text)
-    if (static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f) return false;
-  return true;
-}
-
 /// Returns true if the text is UTF-8 that controls no terminal.
 inline bool is_printable(std::string_view text) { return core::printable(text, text.size()) == text; }
 

@@ -1,7 +1,7 @@
 // adding-process FILE KIND TTL_MS THREADS ADDITIONS [NODE…]: each thread adds 1 to the number in FILE, ADDITIONS times, under the
-// lock "counter" on the given nodes, or without a lock if no node is given. KIND says how it takes the lock: plain, recursive
-// (twice), several (and another one), leader (of the election "counter"), or seat (one of three: each has a number of its own, in
-// FILE, FILE.1 and FILE.2).
+// lock "counter" on the given nodes, or without a lock if no node is given. Zero ADDITIONS: at least once, and until there is a
+// file FILE.over. KIND says how it takes the lock: plain, recursive (twice), several (and another one), leader (of the election
+// "counter"), or seat (one of three: each has a number of its own, in FILE, FILE.1 and FILE.2).
 #include <chrono>
 #include <exception>
 #include <functional>
@@ -73,7 +73,9 @@ int main(int argc, char** argv) try {
   std::vector<std::jthread> adding;
   for (int thread = 0; thread < threads; ++thread)
     adding.emplace_back([&] {
-      for (int each = 0; each < additions; ++each) add_one();
+      int each = 0;
+      do add_one();
+      while (additions > 0 ? ++each < additions : !CounterFile{file}.is_over());
     });
 } catch (const std::exception& error) {
   std::cerr << "adding-process: " << error.what() << '\n';

@@ -38,6 +38,9 @@ class CounterFile {
     write(number);
     put(path_ + ".added", O_APPEND, std::to_string(number) + '\n');
   }
+  /// Whether those who count on and on are to end.
+  [[nodiscard]] bool is_over() const { return ::access((path_ + ".over").c_str(), F_OK) == 0; }
+  void end() const { put(path_ + ".over", 0, ""); }
   /// What the additions have made of the number, in their order. That of a process that was killed just then may be missing.
   [[nodiscard]] std::vector<long> added() const {
     std::vector<long> numbers;

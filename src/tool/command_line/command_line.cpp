@@ -23,11 +23,21 @@ std::vector<std::string> without_credentials(std::vector<std::string> words) {
   return words;
 }
 
-/// CLI11 reports a missing word before an unknown option, although that is why the word is missing.
+/// CLI11 reports a missing word before an unknown option, although that is why the word is missing, and reports all words
+/// behind that option, in reverse. What follows an unknown option is not repeated: it may be a password.
 std::string reason_of(const CLI::ParseError& error, const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr || unknown.empty()) return error.what();
-  return CLI::ExtrasError{unknown}.what();
+  const bool is_about_words = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
+                              dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!is_about_words || unknown.empty()) return error.what();
+  const auto option = std::ranges::find_if(unknown, [](const auto& word) { return word.starts_with('-'); });
+  if (option != unknown.end())
+    return "redlock: there is no option " +
+           option->substr(0, option->starts_with("--") ? option->find('=') : 2);
+  std::string reason = unknown.size() > 1 ? "The following arguments were not expected:"
+                                          : "The following argument was not expected:";
+  for (const std::string& word : unknown) reason += ' ' + word;
+  return reason;
 }
 
 }  // namespace

@@ -38,14 +38,23 @@ std::optional<std::string> unknown_command(const CLI::App& app, const std::strin
   return std::nullopt;
 }
 
+/// The only option whose name goes on with a hyphen where this one ends: `--password-file` for `--password`.
+std::optional<std::string> longer_option(const std::string& name, const std::vector<std::string>& known) {
+  const auto goes_on = [&](const std::string& other) { return other.starts_with(name + '-'); };
+  const auto found = std::ranges::find_if(known, goes_on);
+  if (found == known.end() || std::ranges::count_if(known, goes_on) > 1) return std::nullopt;
+  return *found;
+}
+
 /// The first option that the command does not have, if it has one with nearly the same name.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
   const std::vector<std::string> known = options_of(command);
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || std::ranges::find(known, name) != known.end()) continue;
-    if (const auto nearest = nearest_word(name, known))
-      return "there is no option " + core::printable(name) + ". Did you mean " + *nearest + '?';
+    auto nearest = nearest_word(name, known);
+    if (!nearest) nearest = longer_option(name, known);
+    if (nearest) return "there is no option " + core::printable(name) + ". Did you mean " + *nearest + '?';
   }
   return std::nullopt;
 }

@@ -104,7 +104,7 @@ void check(const Fields& fields) {
 
 Credentials parse_credentials(std::string_view text) {
   if (text.find_first_of("/?") != text.npos) {
-    refuse_endpoint("write '/' and '?' before the '@' as %2F and %3F");
+    refuse_endpoint("write '/' and '?' before the '@' as %2F and %3F, and an '@' in a parameter as %40");
   }
   const auto colon = text.find(':');
   if (colon == text.npos) {

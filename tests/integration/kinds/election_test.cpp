@@ -476,7 +476,7 @@ TEST_CASE("64_observers_are_told_of_a_new_leader_soon_after_the_old_one_resigned
   for (const Told& told : all_told) REQUIRE(told.ends_with(leader_by("a", first)));
   // Each observer has two connections to the server, and has read what reports the next change.
   for (RawClient& server : f.servers)
-    REQUIRE(eventually([&] { return server.info("tracking_clients") >= "64"; }));
+    REQUIRE(eventually([&] { return std::stol(server.info("tracking_clients").value_or("0")) >= 64; }));
   std::optional<Lease> second;
   Clock::time_point elected{};
   std::jthread campaign{[&] {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "integration/support/all_nodes.hpp"
 #include "integration/support/observers.hpp"
 #include "integration/support/waiting_line.hpp"
 #include "redlock/redlock.hpp"
@@ -87,6 +88,15 @@ struct Fixture {
   }
 };
 
+/// A lock of which every node has its copy: a call waits only for a majority.
+redlock::Lease lock_on_all(Fixture& f, InspectableLock& locks) {
+  Observers servers{f.nodes};
+  reach_all(locks, servers);
+  auto lease = locks.lock("r").value();
+  REQUIRE(eventually([&] { return servers.having("r") == 3; }));
+  return lease;
+}
+
 }  // namespace
 
 TEST_CASE("a_changed_password_is_sent_on_both_connections_that_are_open") {
@@ -149,7 +159,7 @@ TEST_CASE("a_lock_is_renewed_and_a_place_in_line_kept_while_the_password_changes
 TEST_CASE("a_connection_that_is_made_with_a_wrong_password_is_refused_while_others_go_on") {
   Fixture f;
   InspectableLock locks{f.endpoints(), f.options()};
-  auto lease = locks.lock("r").value();
+  auto lease = lock_on_all(f, locks);
   REQUIRE(eventually([&] { return f.logins(0) == 2; }));
   f.change_to("wr0ng");
   REQUIRE(eventually([&] { return f.logins(0) > 2; }));  // the nodes get it one after the other
@@ -177,7 +187,7 @@ TEST_CASE("a_node_that_was_down_gets_the_changed_password_when_it_is_back") {
 TEST_CASE("a_refused_password_leaves_open_connections_alone_until_there_is_a_right_one") {
   Fixture f;
   InspectableLock locks{f.endpoints(), f.options()};
-  auto lease = locks.lock("r").value();
+  auto lease = lock_on_all(f, locks);
   f.change_to("wr0ng");
   REQUIRE(eventually([&] { return f.warned() > 0; }));
   {

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -34,27 +35,32 @@ class CountingProcesses {
         detail::launch({.arguments = std::move(arguments), .output = output_, .group = group_.id()}));
     return children_.back();
   }
-  /// Fails nodes and processes while the others count: of five nodes one is dead, and three are stopped in turn. Beside each of
-  /// these, one process is killed, and another one is stopped for a moment. At least `step` additions are made each time, up to
-  /// `least`: so many the processes that are left will have made.
-  void fail(LocalNodes& nodes, long step, long least) {
-    const auto goes_on = [&] {
-      const long goal = std::min(count() + step, least);
+  /// Fails nodes and processes while the others count, and then has these end: of five nodes one is dead, and three are stopped in
+  /// turn. Beside each of these, one process is killed, and another one is stopped for a moment. After each fault, the threads of
+  /// the processes that are left make at least `additions`.
+  void fail(LocalNodes& nodes, long additions = 40) {
+    const auto go_on = [&] {
+      const long goal = count() + additions;
       return eventually([&] { return count() >= goal; }, std::chrono::seconds{60});
     };
-    REQUIRE(goes_on());
+    REQUIRE(go_on());
     nodes.kill(1);
     for (const int stopped : {3, 0, 4}) {
       nodes.pause(stopped);
-      CHECK(::kill(children_[killed_], SIGKILL) == 0);
-      CHECK(::kill(children_[killed_ + 3], SIGSTOP) == 0);
-      std::this_thread::sleep_for(std::chrono::milliseconds{100});
-      CHECK(::kill(children_[killed_ + 3], SIGCONT) == 0);
+      const pid_t victim = children_[killed_];
+      const pid_t other = children_[killed_ + 3];
+      CHECK(has_not_ended(victim));
+      CHECK(has_not_ended(other));
+      CHECK(::kill(victim, SIGKILL) == 0);
       ++killed_;
-      CHECK(goes_on());
+      CHECK(::kill(other, SIGSTOP) == 0);
+      std::this_thread::sleep_for(std::chrono::milliseconds{100});
+      CHECK(::kill(other, SIGCONT) == 0);
+      CHECK(go_on());
       nodes.resume(stopped);
     }
     nodes.restart_with_data(1);
+    counter.end();
   }
   /// Waits for all, and returns what they have written.
   std::vector<std::string> finish() {
@@ -83,6 +89,11 @@ class CountingProcesses {
   }
 
  private:
+  static bool has_not_ended(pid_t child) {
+    siginfo_t ended{};
+    return ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           ended.si_pid == 0;
+  }
   [[nodiscard]] std::vector<CounterFile> counters() const {
     const std::string file = group_.folder() + "/counter";
     return {counter, CounterFile{file + ".1"}, CounterFile{file + ".2"}};

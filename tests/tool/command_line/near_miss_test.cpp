@@ -71,9 +71,19 @@ TEST_CASE("a_node_in_the_wrong_place_is_refused_without_its_password") {
   }
 }
 
+TEST_CASE("unexpected_words_are_named_in_their_order_but_not_those_behind_an_unknown_option") {
+  CHECK(run_tool({"status", "r", "a", "b"})
+            .errors.starts_with("The following arguments were not expected: a b\n"));
+  CHECK(run_tool({"nodes", "--zzzzzz", "a"}).errors.starts_with("redlock: there is no option --zzzzzz\n"));
+}
+
+TEST_CASE("an_option_that_ends_too_early_is_answered_with_the_whole_one") {
+  CHECK(run_tool({"nodes", "--password", "swordfish"}).errors ==
+        "redlock: there is no option --password. Did you mean --password-file?\n");
+}
+
 TEST_CASE("an_unknown_option_is_named_although_a_word_is_missing_beside_it") {
-  CHECK(run_tool({"run", "-n", "-x", "--", "true"})
-            .errors.starts_with("The following argument was not expected: -x\n"));
+  CHECK(run_tool({"run", "-n", "-x", "--", "true"}).errors.starts_with("redlock: there is no option -x\n"));
   CHECK(run_tool({"run", "-n", "--", "true"}).errors.starts_with("RESOURCE is required\n"));
 }
 

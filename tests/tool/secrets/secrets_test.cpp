@@ -157,6 +157,22 @@ TEST_CASE("a_password_in_a_slip_of_the_command_line_is_not_repeated") {
   }
 }
 
+TEST_CASE("a_password_behind_an_option_that_does_not_exist_is_not_repeated") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"nodes", "--password", "swordfish"},
+                                                {"acl", "--password=swordfish"},
+                                                {"status", "r", "-a", "swordfish"},
+                                                {"status", "-aswordfish", "r"},
+                                                {"list", "--user", "app", "--pass", "swordfish"},
+                                                {"--auth", "swordfish", "list"},
+                                                {"run", "r", "--token", "swordfish", "--", "true"},
+                                                {"nodes", "set", "--secret", "swordfish"}}) {
+    CAPTURE(words);
+    const Program::Ending ending = run_tool(words, {"redis://127.0.0.1:1"});
+    CHECK(ending.code == 64);
+    CHECK((ending.output + ending.errors).find("swordfish") == std::string::npos);
+  }
+}
+
 TEST_CASE("the_nodes_may_stand_in_a_file_that_others_cannot_read") {
   const LocalNodes nodes{1, {.password = "swordfish"}};
   const TempFolder folder;

@@ -1,4 +1,5 @@
 // The command with nodes that speak TLS.
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <string>
@@ -294,12 +295,25 @@ TEST_CASE("each_command_warns_once_that_verification_is_skipped") {
                                                     {"check", "redlock1;x;1;0123456789abcdef;r"},
                                                     {"revoke", "r"},
                                                     {"release", "--force", "--yes", "r"},
-                                                    {"nodes", "init"}};
+                                                    {"nodes", "init"},
+                                                    {"nodes", "set", "--max-ttl", "60s"}};
+  const std::string warning = "the certificate is not verified (insecure_skip_verify)";
   for (std::vector<std::string> words : calls) {
     words.insert(words.begin() + 1, "--insecure-skip-verify");
     CAPTURE(words);
     const std::string errors = run_tool(words, nodes.urls()).errors;
-    const std::string warning = "the certificate is not verified (insecure_skip_verify)";
+    CHECK_THAT(errors, contains(warning));
+    CHECK(errors.find(warning) == errors.rfind(warning));
+  }
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"watch", "--insecure-skip-verify", "r"},
+        {"leader", "--watch", "--insecure-skip-verify", "r"},
+        {"elect", "--insecure-skip-verify", "r", "--", "sh", "-c", "echo leads; exec sleep 60"}}) {
+    CAPTURE(words);
+    Program program{tool(words), {nodes_variable(nodes.urls())}};
+    REQUIRE(eventually([&] { return program.output().ends_with('\n'); }));
+    program.signal(SIGTERM);
+    const std::string errors = program.wait().errors;
     CHECK_THAT(errors, contains(warning));
     CHECK(errors.find(warning) == errors.rfind(warning));
   }

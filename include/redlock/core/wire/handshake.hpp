@@ -47,13 +47,15 @@ inline bool append_login(redlock::detail::WipedString& out, const Login& login) 
   return std::nullopt;
 }
 
-/// Why the server refuses AUTH.
+/// Why the server refuses AUTH. Of its message, only a code is repeated: for a renamed AUTH the message quotes the arguments,
+/// and a hostile server may say the password in any.
 [[nodiscard]] inline Trouble trouble_of_login(std::string_view error) {
   if (std::optional<Trouble> refused = trouble_of_refused_connection(error)) return *std::move(refused);
-  Trouble trouble = trouble_of_error(error);
-  if (trouble.status != NodeStatus::server_error) return trouble;
-  // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not
-  // need. The server's message is not repeated, because for a renamed AUTH it quotes the arguments.
+  const std::string_view code = error.substr(0, error.find(' '));
+  const NodeStatus status = detail::status_of_code(code);
+  if (status != NodeStatus::server_error)
+    return {status, std::string{"the server refuses AUTH: "}.append(code)};
+  // Servers without ACLs answer a wrong password with a plain ERR; all servers do so for a password that they do not need.
   return {NodeStatus::wrong_password, "the server does not accept AUTH with these credentials"};
 }
 
