@@ -137,10 +137,8 @@ struct Shared {
 
 // ── one connection ───────────────────────────────────────────────────────────────────────────────────────
 
-constexpr std::size_t most_at_once = 65'536;
-
 /// What each side sends from this place on: the same bytes come again only after a long time. Precondition: `size` is at most
-/// `most_at_once`.
+/// 65,536.
 std::string_view bytes_from(std::size_t place, std::size_t size) {
   constexpr std::size_t period = 65'521;
   static const std::string bytes = [] {

@@ -1,7 +1,7 @@
-// reading-process FILE TTL_MS THREADS count|hold NODE…: each thread reads the number in FILE twice, with a pause between, under the
-// shared lock "counter", and then adds 1 to it under the exclusive one, at least once and until there is a file FILE.over. Then
-// writes to stdout how often the number has changed under a reader. With "hold", each thread keeps its shared lock until the process
-// is killed, every second one with half of the ttl.
+// reading-process FILE TTL_MS THREADS count|hold NODE…: each thread reads the number in FILE twice, with a pause between, under
+// the shared lock "counter", and then adds 1 to it under the exclusive one, at least once and until there is a file FILE.over.
+// Then writes to stdout how often the number has changed under a reader. With "hold", each thread keeps its shared lock until
+// the process is killed, every second one with half of the ttl.
 #include <unistd.h>
 
 #include <atomic>

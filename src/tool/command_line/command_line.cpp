@@ -23,21 +23,35 @@ std::vector<std::string> without_credentials(std::vector<std::string> words) {
   return words;
 }
 
+/// The words that no option and no command takes. One behind an option is not repeated: it may be a password.
+std::string unexpected(const std::vector<std::string>& unknown, const std::vector<std::string>& words) {
+  std::string reason = unknown.size() > 1 ? "The following arguments were not expected:"
+                                          : "The following argument was not expected:";
+  for (const std::string& word : unknown) {
+    const auto follows_option = [&](const std::string& option, const std::string& next) {
+      return option.starts_with('-') && next == word;
+    };
+    const bool is_hidden = std::ranges::adjacent_find(words, follows_option) != words.end();
+    reason += ' ' + (is_hidden ? "***" : word);
+  }
+  return reason;
+}
+
 /// CLI11 reports a missing word before an unknown option, although that is why the word is missing, and reports all words
-/// behind that option, in reverse. What follows an unknown option is not repeated: it may be a password.
-std::string reason_of(const CLI::ParseError& error, const CLI::App& app) {
+/// behind that option, in reverse.
+std::string reason_of(const CLI::ParseError& error, const CLI::App& app,
+                      const std::vector<std::string>& words) {
   const std::vector<std::string> unknown = app.remaining(true);
   const bool is_about_words = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
                               dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   if (!is_about_words || unknown.empty()) return error.what();
   const auto option = std::ranges::find_if(unknown, [](const auto& word) { return word.starts_with('-'); });
-  if (option != unknown.end())
-    return "redlock: there is no option " +
-           option->substr(0, option->starts_with("--") ? option->find('=') : 2);
-  std::string reason = unknown.size() > 1 ? "The following arguments were not expected:"
-                                          : "The following argument was not expected:";
-  for (const std::string& word : unknown) reason += ' ' + word;
-  return reason;
+  if (option == unknown.end()) return unexpected(unknown, words);
+  const std::vector<std::string> before_command = app.remaining(false);
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  if (commands.empty() || std::ranges::find(before_command, *option) != before_command.end())
+    return "redlock: there is no option " + option_name(*option) + " before the command";
+  return "redlock: " + commands.front()->get_name() + " has no option " + option_name(*option);
 }
 
 }  // namespace
@@ -82,7 +96,7 @@ int run_command_line(CommandLine line, const std::function<int(const Commands&)>
     }
     const bool has_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     if (!has_extra || separator != words.end() || !runs_command()) {
-      err << core::printable(tool::without_credentials(reason_of(error, app)), std::string::npos)
+      err << core::printable(tool::without_credentials(reason_of(error, app, words)), std::string::npos)
           << "\nRun with --help for more information.\n";
       return usage;
     }

@@ -32,8 +32,11 @@ const Secret* login_of(std::string_view text, const std::vector<Secret>& logins)
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-/// Where a word has what looks like `user:password@` or `password=…`.
+/// Where a word has what looks like `--name=value`, `user:password@` or `password=…`.
 std::optional<Place> find_slip(std::string_view word) noexcept {
+  const std::size_t option = word.find("--");
+  const std::size_t value = option == word.npos ? word.npos : word.find('=', option);
+  if (value != word.npos) return Place{value + 1, word.size()};
   const std::size_t at = word.rfind('@');
   const std::size_t scheme = word.find("://");
   const std::size_t begin = scheme < at ? scheme + 3 : 0;
@@ -82,6 +85,12 @@ Endpoint node_at(std::string_view url, const std::vector<Secret>& logins) {
   for (const std::string_view part : {url.substr(0, place->begin), login->text(), url.substr(place->end)})
     whole.insert(whole.end(), part.begin(), part.end());
   return Endpoint{std::string_view{whole.data(), whole.size()}};
+}
+
+std::string option_name(std::string_view word) {
+  if (!word.starts_with("--")) return std::string{word.substr(0, 2)};
+  const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; };
+  return {word.begin(), std::ranges::find_if_not(word, is_of_name)};
 }
 
 std::string without_credentials(std::string text) {

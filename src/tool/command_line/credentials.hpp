@@ -22,7 +22,11 @@ struct CommandLine {
 /// The node with this URL, in which a number may stand for user and password. Throws as `Endpoint` does.
 [[nodiscard]] Endpoint node_at(std::string_view url, const std::vector<Secret>& logins);
 
-/// The text, such as a message, without what may be the user and the password of a URL, or of one that is written wrongly.
+/// The name of an option in a word that begins with a hyphen, without a value behind it, which may be a password.
+[[nodiscard]] std::string option_name(std::string_view word);
+
+/// The text, such as a message, without what may be the user and the password of a URL, or of one that is written wrongly, and
+/// without the value in `--name=value`.
 [[nodiscard]] std::string without_credentials(std::string text);
 
 }  // namespace redlock::tool

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "redlock/core/base/printable.hpp"
+#include "tool/command_line/credentials.hpp"
 #include "tool/command_line/suggestion.hpp"
 
 namespace redlock::tool {
@@ -50,7 +51,7 @@ std::optional<std::string> longer_option(const std::string& name, const std::vec
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
   const std::vector<std::string> known = options_of(command);
   for (const std::string& word : words) {
-    const std::string name = word.substr(0, word.find('='));
+    const std::string name = option_name(word);
     if (!name.starts_with("--") || std::ranges::find(known, name) != known.end()) continue;
     auto nearest = nearest_word(name, known);
     if (!nearest) nearest = longer_option(name, known);
@@ -73,7 +74,7 @@ std::optional<std::string> near_miss(const CLI::App& app, const std::vector<std:
   if (command->get_name() == "release" && std::ranges::find(own, "--force") == own.end())
     return "release ends a lock that another process holds, which has to be said. Did you mean redlock "
            "release --force " +
-           (own.size() == 2 ? core::printable(own[1]) : "RESOURCE") + '?';
+           (own.size() == 2 && !own[1].starts_with('-') ? core::printable(own[1]) : "RESOURCE") + '?';
   return std::nullopt;
 }
 

@@ -33,8 +33,8 @@ struct DialogueLimits {
 /// A connection for one thread. Calls block, never beyond the limits. Whatever the server sends costs bounded memory: the
 /// replies to one call may have 16 MiB.
 ///
-/// When a call fails, `trouble()` says why, and there must be no further call. Its message is the server's: any bytes, but
-/// no password.
+/// When a call fails, `trouble()` says why, and there must be no further call. Its message is the server's: any bytes. The
+/// answer to AUTH is not repeated in it.
 class Dialogue {
  public:
   /// `interruption`: ends every wait, also in another thread, once it is set. It must outlive this object.

@@ -35,13 +35,13 @@ class CountingProcesses {
         detail::launch({.arguments = std::move(arguments), .output = output_, .group = group_.id()}));
     return children_.back();
   }
-  /// Fails nodes and processes while the others count, and then has these end: of five nodes one is dead, and three are stopped in
-  /// turn. Beside each of these, one process is killed, and another one is stopped for a moment. After each fault, the threads of
-  /// the processes that are left make at least `additions`.
+  /// Fails nodes and processes while the processes count, and then has these end. Of five nodes one is dead, and three are
+  /// stopped in turn. Beside each of these, one process is killed, and another one is stopped for a moment. After each fault, the
+  /// processes that are left make at least so many `additions`.
   void fail(LocalNodes& nodes, long additions = 40) {
     const auto go_on = [&] {
       const long goal = count() + additions;
-      return eventually([&] { return count() >= goal; }, std::chrono::seconds{60});
+      return eventually([&] { return count() >= goal; }, std::chrono::seconds{30});
     };
     REQUIRE(go_on());
     nodes.kill(1);
@@ -56,7 +56,7 @@ class CountingProcesses {
       CHECK(::kill(other, SIGSTOP) == 0);
       std::this_thread::sleep_for(std::chrono::milliseconds{100});
       CHECK(::kill(other, SIGCONT) == 0);
-      CHECK(go_on());
+      REQUIRE(go_on());
       nodes.resume(stopped);
     }
     nodes.restart_with_data(1);

@@ -74,7 +74,12 @@ TEST_CASE("a_node_in_the_wrong_place_is_refused_without_its_password") {
 TEST_CASE("unexpected_words_are_named_in_their_order_but_not_those_behind_an_unknown_option") {
   CHECK(run_tool({"status", "r", "a", "b"})
             .errors.starts_with("The following arguments were not expected: a b\n"));
-  CHECK(run_tool({"nodes", "--zzzzzz", "a"}).errors.starts_with("redlock: there is no option --zzzzzz\n"));
+  CHECK(run_tool({"nodes", "--zzzzzz", "a"}).errors.starts_with("redlock: nodes has no option --zzzzzz\n"));
+}
+
+TEST_CASE("an_option_before_the_command_is_refused_by_its_place") {
+  CHECK(run_tool({"--node", "redis://10.0.0.1", "list"})
+            .errors.starts_with("redlock: there is no option --node before the command\n"));
 }
 
 TEST_CASE("an_option_that_ends_too_early_is_answered_with_the_whole_one") {
@@ -83,7 +88,7 @@ TEST_CASE("an_option_that_ends_too_early_is_answered_with_the_whole_one") {
 }
 
 TEST_CASE("an_unknown_option_is_named_although_a_word_is_missing_beside_it") {
-  CHECK(run_tool({"run", "-n", "-x", "--", "true"}).errors.starts_with("redlock: there is no option -x\n"));
+  CHECK(run_tool({"run", "-n", "-x", "--", "true"}).errors.starts_with("redlock: run has no option -x\n"));
   CHECK(run_tool({"run", "-n", "--", "true"}).errors.starts_with("RESOURCE is required\n"));
 }
 

@@ -48,7 +48,7 @@ inline bool append_login(redlock::detail::WipedString& out, const Login& login) 
 }
 
 /// Why the server refuses AUTH. Of its message, only a code is repeated: for a renamed AUTH the message quotes the arguments,
-/// and a hostile server may say the password in any.
+/// and a hostile server may say the password in any message.
 [[nodiscard]] inline Trouble trouble_of_login(std::string_view error) {
   if (std::optional<Trouble> refused = trouble_of_refused_connection(error)) return *std::move(refused);
   const std::string_view code = error.substr(0, error.find(' '));
