@@ -53,6 +53,12 @@ std::string status_of(pid_t id, const std::string& field) {
 
 std::uint64_t sleeps_of(pid_t id) { return std::stoull(status_of(id, "voluntary_ctxt_switches")); }
 
+bool is_running_child(pid_t child) {
+  siginfo_t ended{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
+}
+
 int exit_code_of_child(int (*body)(void*), void* argument) {
   const pid_t child = ::fork();
   if (child < 0) throw std::system_error{errno, std::system_category(), "fork"};

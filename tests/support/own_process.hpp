@@ -24,6 +24,9 @@ namespace redlock::testing {
 /// How often the thread, or the first thread of the process, has gone to sleep (voluntary context switches).
 [[nodiscard]] std::uint64_t sleeps_of(pid_t id);
 
+/// Whether this child process has not ended yet. Leaves it for who waits for it.
+[[nodiscard]] bool is_running_child(pid_t child);
+
 /// Forks a child process, which has only a copy of the calling thread, and runs `body` in it. Returns the
 /// exit code, which is what `body` returned; -1 if a signal ended the child, -2 if the child was killed
 /// because it still ran after a minute. `body` must not use the test framework, as its reports would be lost.

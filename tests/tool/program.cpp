@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "support/eventually.hpp"
+#include "support/own_process.hpp"
 #include "testing/process.hpp"
 
 namespace redlock::testing {
@@ -48,11 +49,7 @@ Program::~Program() {
 
 void Program::signal(int number) const { ::kill(pid_, number); }
 
-bool Program::is_running() const {
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
-  return info.si_pid == 0;
-}
+bool Program::is_running() const { return is_running_child(pid_); }
 
 Program::Ending Program::wait() {
   int status = 0;

@@ -60,15 +60,16 @@ TEST_CASE("a_waiter_gets_the_lock_of_a_crashed_holder_soon_after_its_ttl_and_nev
 }
 
 TEST_CASE("a_waiter_in_line_makes_an_attempt_at_the_beginning_and_one_at_the_end") {
-  TwoClients f;
-  Redlock locks{endpoints(f.nodes), unhurried};
-  reach_all(locks, f.servers);
-  f.servers.command({"SET", "r", "somebody"});
-  const auto sets = f.servers.attempts();
+  LocalNodes nodes{3};
+  Observers servers{nodes};
+  Redlock locks{endpoints(nodes), unhurried};
+  reach_all(locks, servers);
+  servers.command({"SET", "r", "somebody"});
+  const auto sets = servers.attempts();
   CHECK(locks.try_lock_for("r", 2s).is_held());
   // The flag in the way of the second one is found before the counter is read.
-  CHECK(f.servers.attempts() - sets <= 6);
-  CHECK(f.servers.attempts() - sets >= 3);
+  CHECK(servers.attempts() - sets <= 6);
+  CHECK(servers.attempts() - sets >= 3);
 }
 
 TEST_CASE("a_waiter_that_polls_sends_few_requests") {

@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <sys/types.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
+#include "support/own_process.hpp"
 #include "testing/process.hpp"
 #include "testing/process_group.hpp"
 
@@ -49,8 +49,8 @@ class CountingProcesses {
       nodes.pause(stopped);
       const pid_t victim = children_[killed_];
       const pid_t other = children_[killed_ + 3];
-      CHECK(has_not_ended(victim));
-      CHECK(has_not_ended(other));
+      CHECK(is_running_child(victim));
+      CHECK(is_running_child(other));
       CHECK(::kill(victim, SIGKILL) == 0);
       ++killed_;
       CHECK(::kill(other, SIGSTOP) == 0);
@@ -89,11 +89,6 @@ class CountingProcesses {
   }
 
  private:
-  static bool has_not_ended(pid_t child) {
-    siginfo_t ended{};
-    return ::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           ended.si_pid == 0;
-  }
   [[nodiscard]] std::vector<CounterFile> counters() const {
     const std::string file = group_.folder() + "/counter";
     return {counter, CounterFile{file + ".1"}, CounterFile{file + ".2"}};

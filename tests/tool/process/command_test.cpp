@@ -9,19 +9,11 @@
 #include <thread>
 
 #include "support/catch.hpp"
+#include "support/own_process.hpp"
 #include "tool/watch/close_descriptors.hpp"
 
+using redlock::testing::is_running_child;
 using redlock::tool::Command;
-
-namespace {
-
-bool has_ended(pid_t process) {
-  siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT);
-  return info.si_pid != 0;
-}
-
-}  // namespace
 
 TEST_CASE("a_command_that_is_continued_at_once_after_each_stop_is_not_taken_for_one_that_has_ended") {
   sigset_t none;
@@ -38,7 +30,7 @@ TEST_CASE("a_command_that_is_continued_at_once_after_each_stop_is_not_taken_for_
   }};
   while (command.wait() != 0) {
   }
-  CHECK(has_ended(command.group()));
+  CHECK_FALSE(is_running_child(command.group()));
 }
 
 TEST_CASE("descriptors_are_closed_also_where_the_system_cannot_close_them_all_at_once") {
