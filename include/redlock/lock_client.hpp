@@ -250,7 +250,7 @@ class REDLOCK_EXPORT LockClient {
   friend class SharedMutex;
   friend class Election;
 
-  // As `lock` and `try_lock`; an observer is told that the lock is that of an election.
+  // As `lock` and `try_lock`; the observer and the owner value say that the lock is that of an election.
   REDLOCK_INTERNAL LockResult campaign(std::string_view name, const LockOptions&, const std::stop_token&);
   REDLOCK_INTERNAL LockResult try_campaign(std::string_view name, const LockOptions&);
 

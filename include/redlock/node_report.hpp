@@ -59,8 +59,8 @@ struct NodeReport {
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
 
 /// The holder of a lock, as nodes reported it. The owner values of this library are `<40 hex digits> <label> @<since>`, with
-/// the time as seconds since 1970, up to the year 9999. Label and time come from the holder: any program may write anything
-/// there.
+/// the time as seconds since 1970, up to the year 9999, and ` leader` behind it if the lock is that of an `Election`. All this
+/// comes from the holder: any program may write anything there.
 struct Holder {
   Holder() = default;
   /// Takes the owner value apart.
@@ -80,6 +80,8 @@ struct Holder {
   std::string label;
   /// When the holder asked for the lock, by its own clock; none if the owner value has another form.
   std::optional<std::chrono::sys_seconds> since;
+  /// True if the holder leads an election; false if the owner value has another form.
+  bool is_leader = false;
   /// The time until the lock expires if it is not extended, as it was when the nodes answered; none if it never expires
   /// or is not known. The greatest of the nodes' values. It includes `LockOptions::lock_delay`: during the delay, the former
   /// holder is shown.
@@ -103,8 +105,8 @@ struct Holder {
 /// Returns how many readers share the lock: the greatest number that at least half of the nodes have.
 [[nodiscard]] REDLOCK_EXPORT std::size_t reader_count_in(std::span<const NodeReport> reports);
 
-/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or the owner value if it has another form, or `nobody, kept by
-/// at_least`, or `readers`. Unprintable bytes are escaped.
+/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or `the leader web3 since …`, or the owner value if it has another
+/// form, or `nobody, kept by at_least`, or `readers`. Unprintable bytes are escaped.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Holder&);
 
 }  // namespace v1

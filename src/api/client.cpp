@@ -210,6 +210,7 @@ LockResult Client::acquire(std::string_view resource, const LockOptions& options
   while (!result) {
     core::LockCall call = call_of(resource, options, attempts, give_up_at);
     call.claim.observed_as = kind;
+    if (is_election) call.owner_values.mark_leader();
     call.seats = seats_of(resource, options);
     if (call.seats > 0 && call.seed == 0) call.seed = shell_->random();
     result = run(std::move(call), resource, options, stop);

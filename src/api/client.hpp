@@ -63,7 +63,8 @@ class Client : public std::enable_shared_from_this<Client> {
   void check_process() const;
   [[nodiscard]] bool is_of_this_process() const noexcept;
 
-  /// Throws Error (invalid_argument) for bad arguments. `is_election`: for the observer.
+  /// Throws Error (invalid_argument) for bad arguments. `is_election`: for the observer, and for those who read the owner
+  /// value.
   LockResult acquire(std::string_view resource, const LockOptions&, Attempts, core::Time give_up_at,
                      const std::stop_token&, bool is_election = false);
   /// Likewise.

@@ -26,9 +26,12 @@ namespace {
 using core::NodeIndex;
 using core::Tally;
 
-/// Of a lock, as far as can be seen from outside.
-Observer::Kind visible_kind(std::string_view resource, bool is_shared) noexcept {
+/// Of a lock that these had, as far as can be seen from outside.
+Observer::Kind visible_kind(std::string_view resource, std::span<const std::string_view> owner_values,
+                            bool is_shared) noexcept {
+  const auto is_leader = [](std::string_view owner) { return owner.ends_with(core::leader_mark); };
   if (is_shared) return Observer::Kind::shared;
+  if (std::ranges::any_of(owner_values, is_leader)) return Observer::Kind::leader;
   return core::seat_of(resource) ? Observer::Kind::seat : Observer::Kind::exclusive;
 }
 
@@ -76,7 +79,7 @@ std::vector<NodeReport> Client::break_lock(std::string_view resource,
   const auto copies = std::ranges::count(nodes, NodeStatus::held, &NodeReport::status);
   if (events_ && copies > 0)
     events_->broken({.resource = std::move(key),
-                     .kind = visible_kind(resource, are_readers),
+                     .kind = visible_kind(resource, owner_values, are_readers),
                      .copies = static_cast<std::size_t>(copies)});
   return nodes;
 }

@@ -92,7 +92,7 @@ int status(const StatusArguments& arguments) {
     print_json(arguments.resource, state, reports, line, seats_taken);
   } else {
     print(reports);
-    const std::string text = describe(state, name_with_semaphore(arguments.resource, state.kind), reports) +
+    const std::string text = describe(state, name_with_semaphore(arguments.resource, state), reports) +
                              describe_seats(arguments.resource, seats_taken.value_or(0));
     std::cout << printable(text, std::string::npos) << '\n' << line_table(line);
   }

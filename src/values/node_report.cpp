@@ -73,7 +73,9 @@ std::string_view remedy(NodeStatus status) {
 
 Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
   constexpr std::size_t digits = 40;
-  const std::string_view value{owner_value};
+  std::string_view value{owner_value};
+  const bool has_mark = value.ends_with(core::leader_mark);
+  if (has_mark) value.remove_suffix(core::leader_mark.size());
   const std::size_t at = value.rfind(" @");
   if (value.size() <= digits || value[digits] != ' ' || at == value.npos || at < digits) return;
   if (value.substr(0, digits).find_first_not_of(core::lower_hex) != value.npos) return;
@@ -83,6 +85,7 @@ Holder::Holder(std::string owner) : owner_value{std::move(owner)} {
   constexpr std::int64_t most = 253402300799;  // the end of the year 9999
   if (parsed.ec != std::errc{} || parsed.ptr != end || seconds < 0 || seconds > most) return;
   since = std::chrono::sys_seconds{std::chrono::seconds{seconds}};
+  is_leader = has_mark;
   if (at > digits) label = value.substr(digits + 1, at - digits - 1);
 }
 
@@ -146,7 +149,7 @@ std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};
   std::ostringstream text;
-  text << core::printable(holder.label);
+  text << (holder.is_leader ? "the leader " : "") << core::printable(holder.label);
   if (::gmtime_r(&since, &parts)) text << " since " << std::put_time(&parts, "%F %T UTC");
   return out << text.str();
 }

@@ -114,8 +114,8 @@ class REDLOCK_EXPORT Observer {
   /// A call of `LockClient::break_lock` that has deleted a copy. Of a holder whose copies are on a minority of the nodes as well.
   struct Break {
     std::string resource = {};
-    /// What others can see: *shared* if readers had it, *seat* if the name is that of a seat, else *exclusive*, also if it was the
-    /// lock of an `Election`.
+    /// What others can see: *shared* if readers had it, *leader* if the owner value says so (`Holder::is_leader`), *seat* if the
+    /// name is that of a seat, else *exclusive*.
     Kind kind = Kind::exclusive;
     std::size_t copies = 0;  ///< On how many nodes one was deleted, as far as they answered in time.
   };

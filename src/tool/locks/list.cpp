@@ -65,13 +65,14 @@ Entry entry_of(const FoundLock& lock) {
   return entry;
 }
 
-std::string_view kind_of(const Entry& entry) {
-  return kind_of(entry.resource, entry.holder.is_shared() ? LockState::Kind::shared : LockState::Kind::held);
+/// What the owner value says: too few nodes may have it for a state.
+LockState::Kind shown_state(const Entry& entry) {
+  return entry.holder.is_shared() ? LockState::Kind::shared : entry.state;
 }
 
 Listing::Row row_of(const Entry& entry, std::size_t nodes) {
   return {printable(entry.resource),
-          std::string{kind_of(entry)},
+          std::string{kind_of(entry.resource, shown_state(entry), entry.holder.owner_value)},
           entry.holder.is_shared() ? number_of_readers(reader_count_in(entry.readers))
                                    : holder_text(entry.holder.owner_value),
           entry.holder.since ? utc_text(*entry.holder.since) : "-",
@@ -86,7 +87,7 @@ std::string json_of(const Entry& entry, std::size_t nodes) {
                       {"state", to_string(entry.state)},
                       {"copies", entry.copies},
                       {"nodes", nodes}};
-  add_kind(json, entry.resource, entry.holder.is_shared() ? LockState::Kind::shared : entry.state);
+  add_kind(json, entry.resource, shown_state(entry), entry.holder.owner_value);
   add_holder(json, entry.holder.owner_value);
   if (entry.holder.is_shared()) add_readers(json, entry.readers);
   if (entry.ttl) json["ttl_ms"] = milliseconds_of(*entry.ttl);

@@ -125,7 +125,7 @@ class Screen {
     std::cout << time_column(when);
     if (is_semaphore_)
       std::cout << core::printable(lock.resource) << "  ";
-    else if (kind_of(lock.resource, lock.state.kind) == "seat")
+    else if (kind_of(lock.resource, lock.state.kind, lock.state.owner) == "seat")
       std::cout << "seat of " << core::printable(seat_in(lock.resource)->semaphore) << ": ";
     std::cout << line_of(lock, line.size()) << std::endl;
     if (lock.state.kind == LockState::Kind::unknown) write_reports(std::cerr, lock.reports);

@@ -22,18 +22,20 @@ std::vector<std::string> names_of_seats(const std::string& semaphore, std::size_
   return names;
 }
 
-std::string name_with_semaphore(const std::string& resource, LockState::Kind state) {
-  if (kind_of(resource, state) != "seat") return resource;
+std::string name_with_semaphore(const std::string& resource, const LockState& state) {
+  if (kind_of(resource, state.kind, state.owner) != "seat") return resource;
   return resource + " (a seat of the semaphore " + seat_in(resource)->semaphore + ")";
 }
 
-std::string_view kind_of(const std::string& resource, LockState::Kind state) {
+std::string_view kind_of(const std::string& resource, LockState::Kind state, const std::string& owner) {
   if (state == LockState::Kind::shared) return "shared";
+  if (Holder{owner}.is_leader) return "leader";
   return seat_in(resource) ? "seat" : "exclusive";
 }
 
-void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind state) {
-  to["kind"] = kind_of(resource, state);
+void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind state,
+              const std::string& owner) {
+  to["kind"] = kind_of(resource, state, owner);
   if (to["kind"] != "seat") return;
   const auto seat = seat_in(resource);
   to["semaphore"] = seat->semaphore;
@@ -43,7 +45,7 @@ void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind s
 nlohmann::json lock_json(const std::string& resource, const LockState& state,
                          std::span<const NodeReport> reports) {
   nlohmann::json json{{"resource", resource}, {"state", to_string(state.kind)}};
-  add_kind(json, resource, state.kind);
+  add_kind(json, resource, state.kind, state.owner);
   if (state.kind == LockState::Kind::shared) add_readers(json, reports);
   if (state.kind != LockState::Kind::held) return json;
   add_holder(json, state.owner);

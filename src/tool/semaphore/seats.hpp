@@ -26,11 +26,12 @@ struct SeatName {
 [[nodiscard]] std::vector<std::string> names_of_seats(const std::string& semaphore, std::size_t seats);
 
 /// The resource, and of a seat also its semaphore: `gpu#3 (a seat of the semaphore gpu)`.
-[[nodiscard]] std::string name_with_semaphore(const std::string& resource, LockState::Kind);
-/// `exclusive`, `seat` or `shared`.
-[[nodiscard]] std::string_view kind_of(const std::string& resource, LockState::Kind);
+[[nodiscard]] std::string name_with_semaphore(const std::string& resource, const LockState&);
+/// `exclusive`, `leader`, `seat` or `shared`. `owner`: the owner value; empty if there is no owner, or more than one.
+[[nodiscard]] std::string_view kind_of(const std::string& resource, LockState::Kind,
+                                       const std::string& owner);
 /// Adds `kind`, and of a seat also `semaphore` and `seat`.
-void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind);
+void add_kind(nlohmann::json& to, const std::string& resource, LockState::Kind, const std::string& owner);
 
 /// What is to say of a lock in one object: `resource`, `state`, the kind, and who holds it, with the token.
 [[nodiscard]] nlohmann::json lock_json(const std::string& resource, const LockState&,

@@ -171,7 +171,7 @@ TEST_CASE("the_observer_is_told_of_which_kind_a_broken_lock_was_as_far_as_others
   CHECK(breaks[1].resource == seat.resource());
   CHECK(breaks[1].kind == Kind::seat);
   CHECK(breaks[2].resource == "cron");
-  CHECK(breaks[2].kind == Kind::exclusive);
+  CHECK(breaks[2].kind == Kind::leader);
 }
 
 TEST_CASE("a_data_key_of_any_type_is_not_broken") {

@@ -90,6 +90,17 @@ TEST_CASE("leader_with_watch_prints_a_line_for_each_new_leader_until_a_signal_co
     for (std::string line; std::getline(lines, line);) CHECK(json::parse(line).contains("leader"));
 }
 
+TEST_CASE("status_and_watch_name_the_leader_of_an_election_as_one") {
+  Fixture f;
+  const redlock::Lease lease = f.election.try_campaign().value();
+  REQUIRE(eventually([&] { return Observers{f.nodes}.having("cron") == 3; }));
+  CHECK_THAT(run_tool({"status", "--restart-guard", "off", "cron"}, f.nodes.urls()).output,
+             contains("cron is held by the leader web3\\x0a since "));
+  Program watch{tool({"watch", "--restart-guard", "off", "cron"}), {nodes_variable(f.nodes.urls())}};
+  REQUIRE(eventually([&] { return watch.output().ends_with('\n'); }));
+  CHECK_THAT(watch.output(), contains("held by the leader web3\\x0a since "));
+}
+
 TEST_CASE("leader_with_watch_ends_when_nobody_reads_its_output") {
   LocalNodes nodes{1};
   const std::string watch = "timeout 60 " REDLOCK_TOOL " leader --watch --restart-guard off cron";

@@ -203,14 +203,16 @@ TEST_CASE("json_about_a_lock_says_of_which_kind_it_is") {
   Seats f;
   const redlock::Lease plain = f.locks.try_lock("plain", {.ttl = 1h}).value();
   const redlock::Lease reader = f.locks.try_lock("read", {.ttl = 1h, .shared = true}).value();
+  const redlock::Lease led = redlock::Election{f.locks, "led", "web3", {.ttl = 1h}}.try_campaign().value();
   REQUIRE(eventually([&] {
     Observers servers{f.nodes};
-    return servers.having("plain") == 3 && servers.having("read") == 3;
+    return servers.having("plain") == 3 && servers.having("read") == 3 && servers.having("led") == 3;
   }));
   const auto kind_in = [](const std::string& line) { return json::parse(line)["kind"].get<std::string>(); };
   const std::vector<std::string> variables{nodes_variable(f.nodes.urls())};
   for (const auto& [resource, kind] : {std::pair<std::string, std::string>{"plain", "exclusive"},
                                        {"read", "shared"},
+                                       {"led", "leader"},
                                        {f.resource(), "seat"}}) {
     CHECK(kind_in(f.run({"status", "--json", resource}).output) == kind);
     CHECK(kind_in(f.run({"list", "--json", resource}).output) == kind);

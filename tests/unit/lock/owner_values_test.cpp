@@ -26,6 +26,13 @@ TEST_CASE("the_first_owner_value_is_the_drawn_one_with_label_and_time") {
   CHECK(values.next(1795442532s) == beginning + "12345679" + end + " web3:4711 backup @1795442532");
 }
 
+TEST_CASE("the_owner_value_of_a_leader_ends_with_a_mark") {
+  OwnerValues values{beginning + "12345678" + end, "web3 @7"};
+  values.mark_leader();
+  CHECK(values.next(1795442531s) == beginning + "12345678" + end + " web3 @7 @1795442531 leader");
+  CHECK(values.next(1795442532s) == beginning + "12345679" + end + " web3 @7 @1795442532 leader");
+}
+
 TEST_CASE("each_attempt_adds_one_to_the_last_eight_digits_of_the_id_and_to_no_other") {
   const auto [drawn, second, third] = GENERATE(table<std::string, std::string, std::string>({
       {"00000000", "00000001", "00000002"},

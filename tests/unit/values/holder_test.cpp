@@ -95,6 +95,19 @@ TEST_CASE("an_owner_value_says_who_the_holder_is_and_since_when") {
   CHECK(text_of(holder) == "web3:4711 backup since 2026-11-23 14:02:11 UTC");
 }
 
+TEST_CASE("an_owner_value_says_whether_the_holder_leads_an_election") {
+  const Holder holder{digits + " web3 @7 leader @1795442531 leader"};
+  CHECK(holder.is_leader);
+  CHECK(holder.label == "web3 @7 leader");
+  CHECK(holder.since == std::chrono::sys_seconds{1795442531s});
+  CHECK(text_of(holder) == "the leader web3 @7 leader since 2026-11-23 14:02:11 UTC");
+  for (const std::string& value : {digits + " web3 leader @1795442531", digits + " web3 @1795442531  leader",
+                                   digits + " web3 @1795442531 leader ", digits + " leader", " leader"s}) {
+    CAPTURE(value);
+    CHECK_FALSE(Holder{value}.is_leader);
+  }
+}
+
 TEST_CASE("new_owner_values_differ_and_have_the_label_and_the_time") {
   for (const std::string& label :
        {""s, "web3:4711"s, "a @7 b"s, " blanks  "s, "\0\n\xff"s, std::string(200, '@')}) {

@@ -44,6 +44,9 @@ inline constexpr std::size_t id_size = 16;
   return owner.substr(0, id_size);
 }
 
+/// Ends the owner value if the lock is that of an election, so that people see it.
+inline constexpr std::string_view leader_mark = " leader";
+
 /// Scripts and reads return so many bytes of one.
 inline constexpr std::size_t longest_owner = 1024;
 /// Nobody owns a lock with a value that begins like the library's own.
