@@ -25,8 +25,9 @@ LockOptions for_readers(LockOptions options) {
   return options;
 }
 
-[[noreturn]] void throw_error(std::errc code, const char* what, std::string_view resource) {
-  throw Error{std::make_error_code(code), what + core::printable(resource)};
+[[noreturn]] void throw_error(std::errc code, const char* what, std::string_view resource,
+                              const char* advice = "") {
+  throw Error{std::make_error_code(code), what + core::printable(resource) + advice};
 }
 
 }  // namespace
@@ -48,11 +49,11 @@ void SharedMutex::check_caller() const {
   client_.client().check_process();
   if (writer_.is_mine())
     throw_error(std::errc::resource_deadlock_would_occur,
-                "this thread has already locked, exclusively, the mutex of ", resource_);
+                "this thread already holds the exclusive lock of the shared mutex ", resource_);
   if (is_reader())
     throw_error(std::errc::resource_deadlock_would_occur,
-                "this thread is a reader, and cannot lock again or become the writer, of the mutex of ",
-                resource_);
+                "this thread already holds a shared lock of the shared mutex ", resource_,
+                "; it cannot lock again, and a shared lock cannot be upgraded to an exclusive one");
 }
 
 // ── the writer ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -71,15 +72,15 @@ bool SharedMutex::try_lock_for(Duration wait) {
 }
 void SharedMutex::unlock() {
   if (!writer_.is_mine() && is_reader())
-    throw_error(std::errc::operation_not_permitted,
-                "this thread is a reader, and has to call unlock_shared, of the mutex of ", resource_);
+    throw_error(std::errc::operation_not_permitted, "this thread holds a shared lock of the shared mutex ",
+                resource_, "; unlock_shared releases it");
   writer_.unlock();
 }
 
 void SharedMutex::unlock_and_lock_shared() {
   if (!writer_.is_mine())
-    throw_error(std::errc::operation_not_permitted, "this thread has not locked, exclusively, the mutex of ",
-                resource_);
+    throw_error(std::errc::operation_not_permitted,
+                "this thread does not hold the exclusive lock of the shared mutex ", resource_);
   LockResult result = client_.downgrade(std::move(*writer_.lease_), options_);
   if (result.code() == Errc::invalid_argument) return static_cast<void>(std::move(result).value());
   writer_.lease_.reset();
@@ -132,7 +133,8 @@ void SharedMutex::unlock_shared() {
   if (!lock) return;
   const auto mine = readers_.find(std::this_thread::get_id());
   if (mine == readers_.end())
-    throw_error(std::errc::operation_not_permitted, "this thread is no reader of the mutex of ", resource_);
+    throw_error(std::errc::operation_not_permitted, "this thread holds no shared lock of the shared mutex ",
+                resource_);
   const std::shared_ptr<Readers> readers = std::move(mine->second);
   readers_.erase(mine);
   if (--readers->count > 0) return;

@@ -249,6 +249,8 @@ TEST_CASE("a_semaphore_object_without_a_permit_refuses_to_release_one") {
   const auto release = [&] { semaphore.release(); };
   const auto not_permitted = std::make_error_code(std::errc::operation_not_permitted);
   CHECK(error_of(release).code() == not_permitted);
+  CHECK_THAT(error_of(release).what(),
+             Catch::Matchers::EndsWith("this object has no permit of the semaphore gpu"));
   semaphore.acquire();
   CHECK(semaphore.release() == redlock::Release::released);
   CHECK(error_of(release).code() == not_permitted);

@@ -110,16 +110,26 @@ TEST_CASE("who_has_locked_a_shared_mutex_does_not_lock_it_again") {
   CHECK(is_refused([&] { (void)mutex.try_lock_shared(); }) == deadlock);
   CHECK(is_refused([&] { (void)mutex.try_lock_shared_for(1s); }) == deadlock);
   CHECK(is_refused([&] { (void)mutex.try_lock_shared_until(std::chrono::steady_clock::now()); }) == deadlock);
+  const auto says = [](auto&& call) { return std::string{error_of(call).what()}; };
+  CHECK_THAT(says([&] { mutex.lock(); }),
+             Catch::Matchers::EndsWith(
+                 by_reader ? "this thread already holds a shared lock of the shared mutex r; it cannot lock "
+                             "again, and a shared lock cannot be upgraded to an exclusive one"
+                           : "this thread already holds the exclusive lock of the shared mutex r"));
   const auto not_permitted = std::make_error_code(std::errc::operation_not_permitted);
   if (by_reader) {
-    const redlock::Error error = error_of([&] { mutex.unlock(); });
-    CHECK(error.code() == not_permitted);
-    CHECK_THAT(error.what(),
+    CHECK(is_refused([&] { mutex.unlock(); }) == not_permitted);
+    CHECK_THAT(says([&] { mutex.unlock(); }),
                Catch::Matchers::EndsWith(
-                   "this thread is a reader, and has to call unlock_shared, of the mutex of r"));
+                   "this thread holds a shared lock of the shared mutex r; unlock_shared releases it"));
     CHECK(is_refused([&] { mutex.unlock_and_lock_shared(); }) == not_permitted);
+    CHECK_THAT(
+        says([&] { mutex.unlock_and_lock_shared(); }),
+        Catch::Matchers::EndsWith("this thread does not hold the exclusive lock of the shared mutex r"));
   } else {
     CHECK(is_refused([&] { mutex.unlock_shared(); }) == not_permitted);
+    CHECK_THAT(says([&] { mutex.unlock_shared(); }),
+               Catch::Matchers::EndsWith("this thread holds no shared lock of the shared mutex r"));
   }
   REQUIRE(mutex.lease() != nullptr);
   CHECK(mutex.lease()->owner_value() == owner);

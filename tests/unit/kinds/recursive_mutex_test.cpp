@@ -143,6 +143,8 @@ TEST_CASE("a_mutex_refuses_to_be_unlocked_by_a_thread_that_has_not_locked_it") {
       return refusal([&] { mutex.unlock(); }).code == std::errc::operation_not_permitted;
     };
     CHECK(is_refused());  // never locked
+    const std::string text = refusal([&mutex] { mutex.unlock(); }).text;
+    CHECK(text.find("this thread has not locked the mutex of ") != std::string::npos);
     mutex.lock();
     std::thread{[&] { CHECK(is_refused()); }}.join();
     CHECK(mutex.lease()->valid());
