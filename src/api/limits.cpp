@@ -59,6 +59,14 @@ void check_length(std::string_view name, std::size_t least, std::size_t given, s
          " to " + std::to_string(most));
 }
 
+/// The enumerators count from 0 to `last`: a cast can make other values.
+template <class Enumeration>
+void check_enumerator(std::string_view name, Enumeration given, Enumeration last) {
+  const auto number = static_cast<std::int64_t>(given);
+  if (number >= 0 && number <= static_cast<std::int64_t>(last)) return;
+  refuse(std::string{name} + " is " + std::to_string(number) + ", which is none of its enumerators");
+}
+
 void check_owner_value(std::string_view owner_value) {
   check_length("the owner value", 1, owner_value.size(), core::Breaking::longest_owner);
   if (owner_value.starts_with(own_keys))
@@ -75,6 +83,7 @@ void check_is_not_ours(std::string_view name, std::string_view key) {
 void check_max_ttl(Duration max_ttl) { check_between("max_ttl", shortest_ttl, max_ttl, longest_ttl); }
 
 void check(const Options& options) {
+  check_enumerator("restart_guard", options.restart_guard, RestartGuard::off);
   check_between("connect_timeout", shortest_timeout, options.connect_timeout, longest_timeout);
   if (options.node_timeout) {
     check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
@@ -110,6 +119,8 @@ std::string lock_key(std::string_view prefix, std::string_view resource) {
 }
 
 Timing timing(const Options& options, const LockOptions& lock) {
+  check_enumerator("renewal", lock.renewal, Renewal::none);
+  check_enumerator("order", lock.order.value_or(Order::fifo), Order::none);
   check_between("ttl", shortest_ttl, lock.ttl, longest_ttl,
                 "; with a restart guard to the nodes' max_ttl, which is 60 s by default");
   const Clock::duration ttl = std::chrono::ceil<milliseconds>(lock.ttl.get());
