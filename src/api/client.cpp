@@ -270,7 +270,7 @@ void Client::check_downgrade(const Lease& lease, Time now) const {
 }
 
 /// Returns none if the lock was granted, but the lease ended before it could be returned, and the call has time left.
-std::optional<LockResult> Client::run(core::LockCall call, std::string_view resource,
+std::optional<LockResult> Client::run(core::LockCall&& call, std::string_view resource,
                                       const LockOptions& options, const std::stop_token& stop) {
   const bool is_adoption = !call.claim.adopted_owner.empty();
   const auto result_of = [this, is_adoption](const core::Pursuit::Failure& why) {
@@ -281,18 +281,20 @@ std::optional<LockResult> Client::run(core::LockCall call, std::string_view reso
   if (is_shut_down_ || stop.stop_requested()) return result_of({Errc::cancelled, std::nullopt});
   const Time tries_until = call.waits() ? call.give_up_at : Time::min();
   auto pursuit = std::make_unique<core::Pursuit>(std::move(call), names_.size());
-  Pursued ended = shell_->run(std::move(pursuit), stop, [](core::Pursuit& done) -> Pursued {
-    core::Acquisition* const granted = done.granted();
-    if (!granted) return {.failure = done.take_failure()};
-    const Time valid_until = granted->valid_until();
-    return {std::nullopt, granted->take_claim(), granted->take_tally(), granted->begun(), valid_until};
+  std::optional<core::Pursuit::Failure> failure;
+  std::optional<Granted> granted;
+  shell_->run(std::move(pursuit), stop, [&failure, &granted](core::Pursuit& done) {
+    if (core::Acquisition* const attempt = done.granted())
+      granted.emplace(*attempt);
+    else
+      failure.emplace(done.take_failure());
   });
-  if (ended.failure) return result_of(*ended.failure);
-  Lease lease = make_lease(resource, options, ended);
+  if (failure) return result_of(*failure);
+  Lease lease = make_lease(resource, options, *granted);
   if (begin_leases({&lease.record_, 1}, options)) return lease;
-  if (is_shut_down_) return result_of({Errc::cancelled, std::move(ended.tally)});
+  if (is_shut_down_) return result_of({Errc::cancelled, std::move(granted->tally)});
   if (now() < tries_until) return std::nullopt;
-  return result_of({Errc::too_slow, std::move(ended.tally)});
+  return result_of({Errc::too_slow, std::move(granted->tally)});
 }
 
 Client::Failure Client::failed(const core::Pursuit::Failure& failure) const {
@@ -307,7 +309,7 @@ Client::Failure Client::failed(const core::Pursuit::Failure& failure) const {
 }
 
 /// Makes the lease of a granted attempt. Moves the claim out of `granted`.
-Lease Client::make_lease(std::string_view resource, const LockOptions& options, Pursued& granted) {
+Lease Client::make_lease(std::string_view resource, const LockOptions& options, Granted& granted) {
   const Time ends_at = options.max_hold ? core::later(granted.begun, options.max_hold->get()) : core::never;
   std::string name =
       granted.claim.is_seat() ? granted.claim.key.substr(options_.key_prefix.size()) : std::string{resource};

@@ -111,26 +111,31 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   friend struct TestAccess;  // the tests define it
-  struct Pursued {
-    std::optional<core::Pursuit::Failure> failure{};
-    core::Claim claim{};
-    core::Tally tally{0};
-    core::Time begun{};
-    core::Time valid_until{};
+  /// What is left of an attempt that got the lock.
+  struct Granted {
+    explicit Granted(core::Acquisition& attempt)
+        : begun{attempt.begun()},
+          valid_until{attempt.valid_until()},
+          claim{attempt.take_claim()},
+          tally{attempt.take_tally()} {}
+    core::Time begun;
+    core::Time valid_until;
+    core::Claim claim;
+    core::Tally tally;
   };
 
   [[nodiscard]] static Observer::Kind kind_of(const LockOptions&) noexcept;
   [[nodiscard]] core::Claim claim_of(std::string_view resource, const LockOptions&) const;
   [[nodiscard]] core::LockCall call_of(std::string_view resource, const LockOptions&, Attempts,
                                        core::Time give_up_at);
-  std::optional<LockResult> run(core::LockCall, std::string_view resource, const LockOptions&,
+  std::optional<LockResult> run(core::LockCall&&, std::string_view resource, const LockOptions&,
                                 const std::stop_token&);
-  std::optional<LockAllResult> run(core::LockCall, std::vector<core::Claim>,
+  std::optional<LockAllResult> run(core::LockCall&&, std::vector<core::Claim>,
                                    std::span<const std::string_view> resources,
                                    const std::vector<std::size_t>& order, const LockOptions&,
                                    const std::stop_token&);
   [[nodiscard]] Failure failed(const core::Pursuit::Failure&) const;
-  Lease make_lease(std::string_view resource, const LockOptions&, Pursued& granted);
+  Lease make_lease(std::string_view resource, const LockOptions&, Granted& granted);
   [[nodiscard]] bool begin_leases(std::span<const Record>, const LockOptions&);
   [[nodiscard]] bool keep(std::span<const Record>, const LockOptions&);
   void release_all(std::span<const Record>) noexcept;

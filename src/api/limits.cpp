@@ -62,9 +62,9 @@ void check_length(std::string_view name, std::size_t least, std::size_t given, s
 /// The enumerators count from 0 to `last`: a cast can make other values.
 template <class Enumeration>
 void check_enumerator(std::string_view name, Enumeration given, Enumeration last) {
-  const auto number = static_cast<std::int64_t>(given);
-  if (number >= 0 && number <= static_cast<std::int64_t>(last)) return;
-  refuse(std::string{name} + " is " + std::to_string(number) + ", which is none of its enumerators");
+  if (given >= Enumeration{} && given <= last) return;
+  refuse(std::string{name} + " is " + std::to_string(static_cast<int>(given)) +
+         ", which is none of its enumerators");
 }
 
 void check_owner_value(std::string_view owner_value) {

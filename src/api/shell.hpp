@@ -55,11 +55,17 @@ class Shell {
   /// client's mutex. A stop request abandons it.
   template <class Operation, class Take>
   auto run(std::unique_ptr<Operation> fresh, const std::stop_token& stop, Take&& take) {
-    std::optional<std::invoke_result_t<Take, Operation&>> taken;
-    run_until_done(std::move(fresh), stop, [&taken, &take](core::Operation& ended) {
-      taken.emplace(take(static_cast<Operation&>(ended)));
-    });
-    return std::move(*taken);
+    using Taken = std::invoke_result_t<Take, Operation&>;
+    if constexpr (std::is_void_v<Taken>) {
+      run_until_done(std::move(fresh), stop,
+                     [&take](core::Operation& ended) { take(static_cast<Operation&>(ended)); });
+    } else {
+      std::optional<Taken> taken;
+      run_until_done(std::move(fresh), stop, [&taken, &take](core::Operation& ended) {
+        taken.emplace(take(static_cast<Operation&>(ended)));
+      });
+      return std::move(*taken);
+    }
   }
 
   /// Starts renewing and watching the lease. Throws std::system_error if the system has no thread for it.

@@ -115,9 +115,10 @@ std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with
   return for_commands;
 }
 
-void Connections::handle(const std::vector<pollfd>& polls, Time now, const core::Operation* awaited) {
+void Connections::handle(const std::vector<pollfd>& polls, Time now, bool may_be_due,
+                         const core::Operation* awaited) {
   // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
-  const bool is_timer_due = now >= engine_.timer();
+  const bool is_timer_due = may_be_due && now >= engine_.timer();
   for (ConnectionIndex each = 0; each < all_.size(); ++each) {
     const bool is_due = (is_timer_due && all_[each].is_open()) || now >= all_[each].timer();
     if (is_due || (polls[each].revents != 0 && !may_stay_unread(each, polls[each], awaited)))

@@ -44,9 +44,11 @@ class Connections {
   void append_to(std::vector<pollfd>& polls);
   /// When such a poll must end.
   [[nodiscard]] core::Time timer() const noexcept;
-  /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `awaited`: what the driver waits
-  /// for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
-  void handle(const std::vector<pollfd>& polls, core::Time now, const core::Operation* awaited = nullptr);
+  /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `may_be_due`: a timer of the engine may
+  /// be. `awaited`: what the driver waits for, if anything. Once it is done, and no other operation is active, replies may be
+  /// left to the next call.
+  void handle(const std::vector<pollfd>& polls, core::Time now, bool may_be_due,
+              const core::Operation* awaited = nullptr);
   /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
   void finish(core::Time until);
 

@@ -85,7 +85,7 @@ void Reactor::leave_nodes(Time until) {
     polls_.clear();
     connections_.append_to(polls_);
     poll_until(polls_, std::min({until, engine_.timer(), connections_.timer()}), now);
-    connections_.handle(polls_, Clock::now());
+    connections_.handle(polls_, Clock::now(), true);
     engine_.on_time(Clock::now());
   }
 }
@@ -405,7 +405,8 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   lock.unlock();
   poll_until(polls, until, before);
   lock.lock();
-  if (polls.back().revents != 0) {
+  const bool was_woken = polls.back().revents != 0;
+  if (was_woken) {
     wake.clear();
     if (!is_background(me)) kicked_ = false;
   }
@@ -413,7 +414,8 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   polling_ = false;
   const Time now = Clock::now();
   if (!is_background(me)) last_driven_ = now;
-  connections_.handle(polls, now, awaited);
+  // Whoever has set an earlier timer meanwhile has woken this thread.
+  connections_.handle(polls, now, was_woken || now >= polls_until_, awaited);
   engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));

@@ -54,7 +54,7 @@ LockAllResult Client::acquire_all(std::span<const std::string_view> resources, c
 }
 
 /// Returns none as `run` for one lock does. `order`: which resource each claim is for.
-std::optional<LockAllResult> Client::run(core::LockCall call, std::vector<core::Claim> claims,
+std::optional<LockAllResult> Client::run(core::LockCall&& call, std::vector<core::Claim> claims,
                                          std::span<const std::string_view> resources,
                                          const std::vector<std::size_t>& order, const LockOptions& options,
                                          const std::stop_token& stop) {
@@ -70,14 +70,12 @@ std::optional<LockAllResult> Client::run(core::LockCall call, std::vector<core::
   std::vector<Record> records;
   records.reserve(order.size());  // not when the locks are taken: memory may run out
   auto pursuit = std::make_unique<core::JointPursuit>(std::move(call), std::move(claims), names_.size());
-  std::vector<Pursued> granted = shell_->run(std::move(pursuit), stop, [&](core::JointPursuit& done) {
-    std::vector<Pursued> all;
+  std::vector<Granted> granted;
+  granted.reserve(order.size());
+  shell_->run(std::move(pursuit), stop, [&](core::JointPursuit& done) {
     if (!done.granted()) failure = done.take_failure();
-    for (std::size_t which = 0; !failure && which < order.size(); ++which) {
-      core::Acquisition& one = (*done.granted())[which];
-      all.push_back({std::nullopt, one.take_claim(), one.take_tally(), one.begun(), one.valid_until()});
-    }
-    return all;
+    for (std::size_t which = 0; !failure && which < order.size(); ++which)
+      granted.emplace_back((*done.granted())[which]);
   });
   if (failure) return result_of(std::move(*failure));
   std::vector<Lease> leases(order.size());  // from here on, all are released if something fails
@@ -137,7 +135,6 @@ void Client::release_all(std::span<const Record> records) noexcept {
         records[each]->count(releases[each]->begun(), releases[each]->outcome());
         records[each]->release_outcome = releases[each]->outcome();
       }
-      return true;
     });
   } catch (const std::exception&) {
     return;  // no memory, or in a child of fork(): each is released alone

@@ -187,18 +187,26 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
           {line_key(), call_.seats, call_.claim.key_ttl(), call_.claim.node_timeout, next_random(call_.seed)},
           nodes_};
       attempt_.operation = Ref<Operation>{search_};
+    } else if (is_only_attempt()) {
+      renew(call_.claim, now);
+      attempt_ = make_attempt(std::move(call_.claim));
     } else {
       attempt_ = make_attempt(next_claim(now));
     }
     attempt_.operation->parent = this;
     outbox.submit(attempt_.operation);
   }
+  [[nodiscard]] bool is_only_attempt() const noexcept {
+    return !call_.waits() && !call_.node_wait && call_.seats == 0;
+  }
   [[nodiscard]] Claim next_claim(Time now) {
-    const bool is_only_attempt = !call_.waits() && !call_.node_wait && call_.seats == 0;
-    Claim claim = is_only_attempt ? std::move(call_.claim) : Claim{call_.claim};
+    Claim claim = call_.claim;
+    renew(claim, now);
+    return claim;
+  }
+  void renew(Claim& claim, Time now) {
     plan_.renew(claim, now);
     claim.heeds_flag = claim.heeds_flag && heeds_flag_;
-    return claim;
   }
   Attempt attempt_at(std::size_t seat, Time now) override {
     Claim claim = next_claim(now);
