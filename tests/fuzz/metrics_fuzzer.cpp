@@ -83,29 +83,35 @@ class FuzzedMetrics {
   }
 
   void step() {
-    const std::size_t kind = choices_.below(9);
-    switch (kind) {
+    const std::size_t choice = choices_.next();
+    const auto kind = static_cast<Observer::Kind>(choice / 9 % kinds);
+    switch (choice % 9) {
       case 0:
         return report(&Observer::attempted, {.resource = word(),
+                                             .kind = kind,
                                              .failure = failure(),
                                              .took = time(),
                                              .second_round = choices_.below(2) == 1,
                                              .holder = redlock::Holder{word()}});
       case 1:
-        return report(&Observer::waited, {.resource = word(), .failure = failure(), .waited = time()});
+        return report(&Observer::waited,
+                      {.resource = word(), .kind = kind, .failure = failure(), .waited = time()});
       case 2:
         return report(&Observer::lined_up, {.resource = word(),
+                                            .kind = kind,
                                             .step = static_cast<Observer::LineStep>(choices_.below(6)),
                                             .position = static_cast<std::uint64_t>(time().count()),
                                             .waited = time()});
       case 3:
         return report(&Observer::ended, {.resource = word(),
+                                         .kind = kind,
                                          .held = time(),
                                          .validity_left = time(),
                                          .release = static_cast<redlock::Release>(choices_.below(3)),
                                          .loss = static_cast<redlock::Loss>(choices_.below(7))});
       case 4:
         return report(&Observer::extended, {.resource = word(),
+                                            .kind = kind,
                                             .state = static_cast<redlock::State>(choices_.below(4)),
                                             .took = time(),
                                             .late = time()});
@@ -116,13 +122,14 @@ class FuzzedMetrics {
                                                 .message = word(),
                                                 .reconnected = choices_.below(2) == 1});
       case 6:
-        return report(
-            &Observer::certificate_seen,
-            {.node = node(), .end = std::chrono::sys_seconds{std::chrono::seconds{time().count()}}});
+        return report(&Observer::certificate_seen,
+                      {.node = node(),
+                       .end = std::chrono::sys_seconds{std::chrono::seconds{time().count()}},
+                       .is_own = choice / 9 % 2 == 1});
       case 7:
-        return report(&Observer::broken, {.resource = word(), .copies = choices_.below(9)});
+        return report(&Observer::broken, {.resource = word(), .kind = kind, .copies = choices_.below(9)});
       default:
-        for (Prometheus* const each : {metrics_.get(), others_.get()}) each->dropped(kind);
+        for (Prometheus* const each : {metrics_.get(), others_.get()}) each->dropped(choice);
     }
   }
   std::optional<redlock::Errc> failure() {
@@ -149,8 +156,10 @@ class FuzzedMetrics {
     must(metrics_->text() == text, "reading changes nothing");
     must(others_->text() == text, "resources, holders and messages are not shown");
   }
-  /// Of all histograms with all their outcomes, and of the nodes.
-  [[nodiscard]] std::size_t most_lines() const { return 500 + 5 * node_events_; }
+  /// Of all histograms with all their outcomes, for each kind of lock, and of the nodes.
+  [[nodiscard]] std::size_t most_lines() const { return 500 * kinds + 5 * node_events_; }
+
+  static constexpr std::size_t kinds = 4;
 
   Choices& choices_;
   std::unique_ptr<Prometheus> metrics_;
