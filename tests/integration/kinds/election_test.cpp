@@ -496,7 +496,7 @@ TEST_CASE("64_observers_are_told_of_a_new_leader_soon_after_the_old_one_resigned
   const auto ms = [](Clock::duration time) {
     return std::chrono::duration<double, std::milli>{time}.count();
   };
-  WARN(nodes << " nodes: elected after " << ms(elected - resigned) << " ms, the last observer told after " << ms(longest)
-                        << " ms");
+  WARN(nodes << " nodes: elected after " << ms(elected - resigned) << " ms, the last observer told after "
+             << ms(longest) << " ms");
   CHECK(longest < 2s);  // far less than the time between two looks
 }

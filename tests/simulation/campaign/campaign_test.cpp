@@ -116,6 +116,12 @@ TEST_CASE("an_expired_lock_of_readers_comes_back_when_a_clock_is_set_back") {
   CHECK_FALSE(run({.first_seed = 15264087, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
+// With this seed one client takes locks and the other one only watches. After all faults, the former makes two calls within the
+// time in which somebody has to get the lock, and cancelled both of them.
+TEST_CASE("calls_that_the_application_cancels_do_not_count_as_locks_that_nobody_gets") {
+  CHECK_FALSE(run({.first_seed = 15448926, .schedules = 1, .profile = Profile::within}).violation);
+}
+
 // With these seeds a client that only watches stands beside one that takes seats of a semaphore, in short holds.
 TEST_CASE("seats_that_only_an_observer_could_take_may_stay_free") {
   CHECK_FALSE(run({.first_seed = 15445905, .schedules = 1, .profile = Profile::within}).violation);

@@ -64,8 +64,9 @@ void Process::wake_later(Thread& thread, Instant after) {
   world_.wake_in(index_, thread.index + most_threads * thread.wakes, after);
 }
 
-/// Has no effect on an operation that is already finished.
+/// Has no effect on an operation that is already finished. While the world waits for somebody to get the lock, nobody cancels.
 void Process::cancel(Thread& thread, Time now) {
+  if (world_.awaits_grant()) return;
   const bool asks = thread.state == Thread::State::asking || thread.state == Thread::State::asking_for_all;
   if (!asks || thread.finished()) return;
   engine_.abandon(thread.operation, Errc::cancelled, now);
