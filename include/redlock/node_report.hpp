@@ -59,7 +59,7 @@ struct NodeReport {
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const NodeReport&);
 
 /// The holder of a lock, as nodes reported it. The owner values of this library are `<40 hex digits> <label> @<since>`, with
-/// the time as seconds since 1970, up to the year 9999, and ` leader` behind it if the lock is that of an `Election`. All this
+/// the time as seconds since 1970, up to the year 9999, followed by ` leader` if the lock is that of an `Election`. All this
 /// comes from the holder: any program may write anything there.
 struct Holder {
   Holder() = default;
@@ -105,7 +105,7 @@ struct Holder {
 /// Returns how many readers share the lock: the greatest number that at least half of the nodes have.
 [[nodiscard]] REDLOCK_EXPORT std::size_t reader_count_in(std::span<const NodeReport> reports);
 
-/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or `the leader web3 since …`, or the owner value if it has another
+/// Writes `web3:4711 backup since 2026-11-23 14:02:11 UTC`, or `leader web3 since …`, or the owner value if it has another
 /// form, or `nobody, kept by at_least`, or `readers`. Unprintable bytes are escaped.
 REDLOCK_EXPORT std::ostream& operator<<(std::ostream&, const Holder&);
 

@@ -26,14 +26,14 @@ namespace {
 using core::NodeIndex;
 using core::Tally;
 
-/// Of a lock that these had, as far as can be seen from outside.
-Observer::Kind visible_kind(std::string_view resource, std::span<const std::string_view> owner_values,
-                            bool is_shared) noexcept {
-  const auto is_leader = [](std::string_view owner) { return owner.ends_with(core::leader_mark); };
+/// Of a lock, as far as can be seen from outside.
+Observer::Kind visible_kind(std::string_view resource, bool is_leaders, bool is_shared) noexcept {
   if (is_shared) return Observer::Kind::shared;
-  if (std::ranges::any_of(owner_values, is_leader)) return Observer::Kind::leader;
+  if (is_leaders) return Observer::Kind::leader;
   return core::seat_of(resource) ? Observer::Kind::seat : Observer::Kind::exclusive;
 }
+
+bool is_of_leader(std::string_view owner_value) { return Holder{std::string{owner_value}}.is_leader; }
 
 }  // namespace
 
@@ -70,6 +70,7 @@ std::vector<NodeReport> Client::break_lock(std::string_view resource,
   check_process();
   check_broken(owner_values);
   std::string key = lock_key(options_.key_prefix, resource);
+  const bool is_leaders = std::ranges::any_of(owner_values, is_of_leader);
   auto breaking = std::make_unique<core::Breaking>(key, owner_values, names_.size(), default_wait());
   bool are_readers = false;
   std::vector<NodeReport> nodes = shell_->run(std::move(breaking), {}, [&](const core::Breaking& ended) {
@@ -79,7 +80,7 @@ std::vector<NodeReport> Client::break_lock(std::string_view resource,
   const auto copies = std::ranges::count(nodes, NodeStatus::held, &NodeReport::status);
   if (events_ && copies > 0)
     events_->broken({.resource = std::move(key),
-                     .kind = visible_kind(resource, owner_values, are_readers),
+                     .kind = visible_kind(resource, is_leaders, are_readers),
                      .copies = static_cast<std::size_t>(copies)});
   return nodes;
 }

@@ -64,7 +64,11 @@ template <class Enumeration>
 void check_enumerator(std::string_view name, Enumeration given, Enumeration last) {
   if (given >= Enumeration{} && given <= last) return;
   refuse(std::string{name} + " is " + std::to_string(static_cast<int>(given)) +
-         ", which is none of its enumerators");
+         ", which is not one of its enumerators");
+}
+
+void check_guard(const Options& options) {
+  check_enumerator("restart_guard", options.restart_guard, RestartGuard::off);
 }
 
 void check_owner_value(std::string_view owner_value) {
@@ -83,7 +87,7 @@ void check_is_not_ours(std::string_view name, std::string_view key) {
 void check_max_ttl(Duration max_ttl) { check_between("max_ttl", shortest_ttl, max_ttl, longest_ttl); }
 
 void check(const Options& options) {
-  check_enumerator("restart_guard", options.restart_guard, RestartGuard::off);
+  check_guard(options);
   check_between("connect_timeout", shortest_timeout, options.connect_timeout, longest_timeout);
   if (options.node_timeout) {
     check_between("node_timeout", shortest_timeout, *options.node_timeout, longest_timeout);
@@ -100,6 +104,7 @@ void check(const Options& options) {
 }
 
 Options unguarded(Options options) {
+  check_guard(options);
   if (options.restart_guard == RestartGuard::strict || options.durable_nodes ||
       options.max_ttl != Options{}.max_ttl) {
     refuse(

@@ -405,8 +405,7 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   lock.unlock();
   poll_until(polls, until, before);
   lock.lock();
-  const bool was_woken = polls.back().revents != 0;
-  if (was_woken) {
+  if (polls.back().revents != 0) {
     wake.clear();
     if (!is_background(me)) kicked_ = false;
   }
@@ -414,8 +413,7 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   polling_ = false;
   const Time now = Clock::now();
   if (!is_background(me)) last_driven_ = now;
-  // Whoever has set an earlier timer meanwhile has woken this thread.
-  connections_.handle(polls, now, was_woken || now >= polls_until_, awaited);
+  connections_.handle(polls, now, now >= polls_until_, awaited);
   engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));
@@ -448,8 +446,9 @@ void Reactor::wake_finished(Lock& lock) {
   lock.lock();
 }
 
-/// Ends the poll under way. Precondition: `polling_`.
+/// Ends the poll under way. It does not know all events then, also if it has ended by itself. Precondition: `polling_`.
 void Reactor::kick() {
+  polls_until_ = Time::min();
   if (is_background(*driver_)) return background_.call();
   if (std::exchange(kicked_, true)) return;
   wake_.set();

@@ -149,7 +149,7 @@ std::ostream& operator<<(std::ostream& out, const Holder& holder) {
   const std::time_t since = holder.since->time_since_epoch().count();
   std::tm parts{};
   std::ostringstream text;
-  text << (holder.is_leader ? "the leader " : "") << core::printable(holder.label);
+  text << (holder.is_leader ? "leader " : "") << core::printable(holder.label);
   if (::gmtime_r(&since, &parts)) text << " since " << std::put_time(&parts, "%F %T UTC");
   return out << text.str();
 }

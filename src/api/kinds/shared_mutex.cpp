@@ -49,10 +49,10 @@ void SharedMutex::check_caller() const {
   client_.client().check_process();
   if (writer_.is_mine())
     throw_error(std::errc::resource_deadlock_would_occur,
-                "this thread already holds the exclusive lock of the shared mutex ", resource_);
+                "this thread already holds the exclusive lock on the shared mutex ", resource_);
   if (is_reader())
     throw_error(std::errc::resource_deadlock_would_occur,
-                "this thread already holds a shared lock of the shared mutex ", resource_,
+                "this thread already holds a shared lock on the shared mutex ", resource_,
                 "; it cannot lock again, and a shared lock cannot be upgraded to an exclusive one");
 }
 
@@ -71,16 +71,18 @@ bool SharedMutex::try_lock_for(Duration wait) {
   return writer_.try_lock_for(wait);
 }
 void SharedMutex::unlock() {
-  if (!writer_.is_mine() && is_reader())
-    throw_error(std::errc::operation_not_permitted, "this thread holds a shared lock of the shared mutex ",
+  if (writer_.is_mine()) return writer_.unlock();
+  if (is_reader())
+    throw_error(std::errc::operation_not_permitted, "this thread holds a shared lock on the shared mutex ",
                 resource_, "; unlock_shared releases it");
-  writer_.unlock();
+  throw_error(std::errc::operation_not_permitted, "this thread holds no lock on the shared mutex ",
+              resource_);
 }
 
 void SharedMutex::unlock_and_lock_shared() {
   if (!writer_.is_mine())
     throw_error(std::errc::operation_not_permitted,
-                "this thread does not hold the exclusive lock of the shared mutex ", resource_);
+                "this thread does not hold the exclusive lock on the shared mutex ", resource_);
   LockResult result = client_.downgrade(std::move(*writer_.lease_), options_);
   if (result.code() == Errc::invalid_argument) return static_cast<void>(std::move(result).value());
   writer_.lease_.reset();
@@ -133,7 +135,7 @@ void SharedMutex::unlock_shared() {
   if (!lock) return;
   const auto mine = readers_.find(std::this_thread::get_id());
   if (mine == readers_.end())
-    throw_error(std::errc::operation_not_permitted, "this thread holds no shared lock of the shared mutex ",
+    throw_error(std::errc::operation_not_permitted, "this thread holds no shared lock on the shared mutex ",
                 resource_);
   const std::shared_ptr<Readers> readers = std::move(mine->second);
   readers_.erase(mine);

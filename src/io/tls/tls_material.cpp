@@ -77,7 +77,7 @@ Context make_context(const TlsOptions& options) {
   if (!context) throw std::bad_alloc{};
   if (options.min_version > TlsVersion::tls_1_3)
     unusable("min_version", std::to_string(static_cast<int>(options.min_version)),
-             "it is none of its enumerators");
+             "it is not one of its enumerators");
   const bool only_1_3 = options.min_version == TlsVersion::tls_1_3;
   SSL_CTX_set_min_proto_version(context.get(), only_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);

@@ -113,23 +113,23 @@ TEST_CASE("who_has_locked_a_shared_mutex_does_not_lock_it_again") {
   const auto says = [](auto&& call) { return std::string{error_of(call).what()}; };
   CHECK_THAT(says([&] { mutex.lock(); }),
              Catch::Matchers::EndsWith(
-                 by_reader ? "this thread already holds a shared lock of the shared mutex r; it cannot lock "
+                 by_reader ? "this thread already holds a shared lock on the shared mutex r; it cannot lock "
                              "again, and a shared lock cannot be upgraded to an exclusive one"
-                           : "this thread already holds the exclusive lock of the shared mutex r"));
+                           : "this thread already holds the exclusive lock on the shared mutex r"));
   const auto not_permitted = std::make_error_code(std::errc::operation_not_permitted);
   if (by_reader) {
     CHECK(is_refused([&] { mutex.unlock(); }) == not_permitted);
     CHECK_THAT(says([&] { mutex.unlock(); }),
                Catch::Matchers::EndsWith(
-                   "this thread holds a shared lock of the shared mutex r; unlock_shared releases it"));
+                   "this thread holds a shared lock on the shared mutex r; unlock_shared releases it"));
     CHECK(is_refused([&] { mutex.unlock_and_lock_shared(); }) == not_permitted);
     CHECK_THAT(
         says([&] { mutex.unlock_and_lock_shared(); }),
-        Catch::Matchers::EndsWith("this thread does not hold the exclusive lock of the shared mutex r"));
+        Catch::Matchers::EndsWith("this thread does not hold the exclusive lock on the shared mutex r"));
   } else {
     CHECK(is_refused([&] { mutex.unlock_shared(); }) == not_permitted);
     CHECK_THAT(says([&] { mutex.unlock_shared(); }),
-               Catch::Matchers::EndsWith("this thread holds no shared lock of the shared mutex r"));
+               Catch::Matchers::EndsWith("this thread holds no shared lock on the shared mutex r"));
   }
   REQUIRE(mutex.lease() != nullptr);
   CHECK(mutex.lease()->owner_value() == owner);
@@ -145,6 +145,8 @@ TEST_CASE("nobody_unlocks_a_shared_mutex_that_another_thread_has_locked") {
   };
   const auto check = [&] {
     CHECK(is_refused([&] { mutex.unlock(); }));
+    CHECK_THAT(error_of([&] { mutex.unlock(); }).what(),
+               Catch::Matchers::EndsWith("this thread holds no lock on the shared mutex r"));
     CHECK(is_refused([&] { mutex.unlock_shared(); }));
     CHECK(is_refused([&] { mutex.unlock_and_lock_shared(); }));
     CHECK(mutex.lease() == nullptr);

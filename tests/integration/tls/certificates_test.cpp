@@ -306,7 +306,7 @@ TEST_CASE("tls_files_that_cannot_be_used_are_refused_when_the_client_is_made") {
   CHECK_THAT(refusal({.ciphers = "none-such"}), contains("ciphers none-such: no cipher match"));
   CHECK_THAT(refusal({.ciphersuites = "none-such"}), contains("ciphersuites none-such: no cipher match"));
   CHECK_THAT(refusal({.min_version = static_cast<redlock::TlsVersion>(2)}),
-             contains("min_version 2: it is none of its enumerators"));
+             contains("min_version 2: it is not one of its enumerators"));
   const std::string folder = all.folder.path() / "trusted";
   CHECK_THAT(
       refusal({.ca_path = folder}),

@@ -116,7 +116,7 @@ TEST_CASE("an_expired_lock_of_readers_comes_back_when_a_clock_is_set_back") {
   CHECK_FALSE(run({.first_seed = 15264087, .schedules = 1, .profile = Profile::beyond}).violation);
 }
 
-// With this seed one client takes locks and the other one only watches. After all faults, the former makes two calls within the
+// With this seed one client takes locks and the other one only watches. After all faults, the former made two calls within the
 // time in which somebody has to get the lock, and cancelled both of them.
 TEST_CASE("calls_that_the_application_cancels_do_not_count_as_locks_that_nobody_gets") {
   CHECK_FALSE(run({.first_seed = 15448926, .schedules = 1, .profile = Profile::within}).violation);

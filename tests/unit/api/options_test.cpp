@@ -276,16 +276,17 @@ TEST_CASE("no_lock_key_starts_with_the_reserved_prefix") {
 TEST_CASE("options_refuse_numbers_that_are_no_enumerators") {
   Options options;
   options.restart_guard = static_cast<RestartGuard>(3);
-  CHECK(refusal(options) == "restart_guard is 3, which is none of its enumerators");
+  CHECK(refusal(options) == "restart_guard is 3, which is not one of its enumerators");
   options.restart_guard = static_cast<RestartGuard>(-1);
-  CHECK(refusal(options) == "restart_guard is -1, which is none of its enumerators");
+  CHECK(refusal(options) == "restart_guard is -1, which is not one of its enumerators");
+  CHECK(refusal([&] { static_cast<void>(redlock::detail::unguarded(options)); }) == refusal(options));
   const auto refusal_of = [](const LockOptions& lock) {
     return refusal([&] { static_cast<void>(redlock::detail::timing({}, lock)); });
   };
   CHECK(refusal_of({.renewal = static_cast<redlock::Renewal>(2)}) ==
-        "renewal is 2, which is none of its enumerators");
+        "renewal is 2, which is not one of its enumerators");
   CHECK(refusal_of({.order = static_cast<redlock::Order>(255)}) ==
-        "order is 255, which is none of its enumerators");
+        "order is 255, which is not one of its enumerators");
   for (const auto renewal : {redlock::Renewal::automatic, redlock::Renewal::none})
     for (const auto order : {redlock::Order::fifo, redlock::Order::none})
       CHECK(refusal_of({.renewal = renewal, .order = order}).empty());

@@ -100,7 +100,7 @@ TEST_CASE("an_owner_value_says_whether_the_holder_leads_an_election") {
   CHECK(holder.is_leader);
   CHECK(holder.label == "web3 @7 leader");
   CHECK(holder.since == std::chrono::sys_seconds{1795442531s});
-  CHECK(text_of(holder) == "the leader web3 @7 leader since 2026-11-23 14:02:11 UTC");
+  CHECK(text_of(holder) == "leader web3 @7 leader since 2026-11-23 14:02:11 UTC");
   for (const std::string& value : {digits + " web3 leader @1795442531", digits + " web3 @1795442531  leader",
                                    digits + " web3 @1795442531 leader ", digits + " leader", " leader"s}) {
     CAPTURE(value);
