@@ -122,6 +122,12 @@ TEST_CASE("calls_that_the_application_cancels_do_not_count_as_locks_that_nobody_
   CHECK_FALSE(run({.first_seed = 15448926, .schedules = 1, .profile = Profile::within}).violation);
 }
 
+// With this seed a writer becomes a reader too late: its shared lock is over when it is granted. The thread's next lock is that of
+// another call, for several locks.
+TEST_CASE("who_became_a_reader_too_late_is_a_plain_writer_with_its_next_lock") {
+  CHECK_FALSE(run({.first_seed = 16294808, .schedules = 1, .profile = Profile::within}).violation);
+}
+
 // With these seeds a client that only watches stands beside one that takes seats of a semaphore, in short holds.
 TEST_CASE("seats_that_only_an_observer_could_take_may_stay_free") {
   CHECK_FALSE(run({.first_seed = 15445905, .schedules = 1, .profile = Profile::within}).violation);

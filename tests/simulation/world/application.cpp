@@ -93,6 +93,7 @@ void Process::submit(Thread& thread, std::unique_ptr<core::Operation> operation,
 void Process::rest(Thread& thread) {
   judge_.lines().ended({index_, thread.index});
   thread.operation = {};
+  thread.writer.reset();
   thread.state = Thread::State::thinking;
   thread.got_together.clear();
   if (thread.is_companion) return;
@@ -139,7 +140,6 @@ void Process::begin_call(Thread& thread, Time now) {
   const auto* const orphan = world_.orphan(thread.resource);
   const bool adopts = orphan && random_.chance(schedule_.workload.adopts);
   thread.adopted = adopts ? *orphan : Surroundings::Orphan{};
-  thread.writer.reset();
   thread.is_reader = thread.scheduled_call ? thread.scheduled_call->shared
                                            : schedule_.workload.reads > 0 && !adopts &&
                                                  is_for_readers(thread.resource, schedule_) &&
@@ -288,7 +288,7 @@ void Process::call_done(Thread& thread, Time now) {
     engine_.submit(core::Ref<core::Operation>{new ReleaseOperation{thread.writer, engine_.nodes()}}, now);
     settle(now);
   }
-  if (!granted) return thread.writer.reset(), rest(thread);
+  if (!granted) return rest(thread);
   judge_.figures().second_rounds += granted->had_second_round() ? 1 : 0;
   judge_.figures().adoptions += thread.adopted.owner.empty() || is_downgrade ? 0 : 1;
   judge_.figures().downgrades += is_downgrade ? 1 : 0;
