@@ -39,7 +39,8 @@ std::optional<Place> find_slip(std::string_view word) noexcept {
   if (value != word.npos) return Place{value + 1, word.size()};
   const std::size_t at = word.rfind('@');
   const std::size_t scheme = word.find("://");
-  const std::size_t begin = scheme < at ? scheme + 3 : 0;
+  const bool has_scheme = scheme != word.npos && scheme == word.find(':') && scheme < word.find('@');
+  const std::size_t begin = has_scheme ? scheme + 3 : 0;
   if (at != word.npos && begin < at && word.find(':') < at) return Place{begin, at};
   constexpr std::string_view name = "password=";
   const std::size_t parameter = word.find(name);

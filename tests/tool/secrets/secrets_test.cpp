@@ -143,7 +143,8 @@ TEST_CASE("a_password_on_the_command_line_is_not_in_the_list_of_processes") {
 TEST_CASE("a_password_in_a_slip_of_the_command_line_is_not_repeated") {
   for (const char* const slip :
        {"app:swordfish@10.0.0.1", "redis:/app:swordfish@h", "redis//:swordfish@h", "--nodeapp:swordfish@h",
-        "redis://h/?password=swordfish", "redis://:swordfish@h", "--node:swordfish@h"}) {
+        "redis://h/?password=swordfish", "redis://:swordfish@h", "--node:swordfish@h",
+        "rediss:app:swordfish@h,redis://app:swordfish@h", "redis//app:swordfish--://app:swordfish@h"}) {
     CAPTURE(slip);
     for (const std::vector<std::string>& words : {std::vector<std::string>{"status", slip, "r"},
                                                   {"status", "r", slip},
