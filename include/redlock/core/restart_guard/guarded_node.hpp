@@ -52,6 +52,7 @@ struct GuardedNode {
   Standing standing = Standing::away;
   std::string run_id;            // of the server to which the connection was made
   std::string text;              // the value of the marker's key
+  std::size_t ending_size = 0;   // of what no other node's marker contains
   std::optional<Marker> marker;  // the parsed text, if it is a marker
   Time quarantined_until = Time::min();
   std::optional<Trouble> failure;
@@ -105,11 +106,16 @@ struct GuardedNode {
       changed_in = event;
     }
     text = parts[0].text;
+    ending_size = Marker::ending_of(text).size();
     marker = Marker::parse(text);
     quarantined_until = end_of_quarantine(parts[1].integer, now);
     looked_at = parts[2].integer;
     uptime = std::clamp<std::chrono::seconds>(std::chrono::seconds{parts[3].integer}, {}, longest_believed);
     return true;
+  }
+
+  [[nodiscard]] std::string_view ending() const noexcept {
+    return {text.data() + text.size() - ending_size, ending_size};
   }
 
   /// Where the node stands now. It is settled by what was read, unless the node is away or a reply is due.

@@ -111,7 +111,7 @@ class RestartGuard final : public Operation {
   /// Its beginning is empty if no deployment is known; then no node is admitted. Its ending is empty for durable nodes:
   /// other clients may renew their markers at any time.
   [[nodiscard]] RequiredMarker required_marker(NodeIndex node = 0) const noexcept {
-    return {beginning_, settings_.durable ? "" : Marker::ending_of(nodes_[node].text)};
+    return {beginning_, settings_.durable ? std::string_view{} : nodes_[node].ending()};
   }
 
   /// Why a connected node may not grant a lock with this ttl. Returns null if it may. The pointer is valid until the next
