@@ -4,7 +4,9 @@
 #include <hiredis/read.h>
 
 #include <algorithm>
+#include <charconv>
 #include <new>
+#include <string_view>
 #include <type_traits>
 
 namespace redlock::inline v1::detail {
@@ -119,6 +121,12 @@ constexpr redisReplyObjectFunctions make_functions() noexcept {
   return functions;
 }
 
+/// Digits without a leading zero, of a number that is surely not too large.
+bool is_usual(std::string_view number) noexcept {
+  return number.size() <= 18 && (number.front() != '0' || number.size() == 1) &&
+         std::all_of(number.begin(), number.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
+}
+
 // Not a local variable, as a child of fork() could wait for ever for another thread that was just initialising it.
 constinit redisReplyObjectFunctions functions = make_functions();  // not const, as hiredis wants it
 
@@ -137,9 +145,49 @@ Reader::Reader(ReplyLimits limits) : in_progress_{std::make_unique<ReplyInProgre
 
 Reader::~Reader() = default;
 
-void Reader::feed(const char* bytes, std::size_t size) { redisReaderFeed(reader_.get(), bytes, size); }
+void Reader::feed(const char* bytes, std::size_t size) {
+  pass_lines_on();
+  const bool is_between_replies = reader_->pos == reader_->len && reader_->ridx < 0;
+  if (!is_between_replies || size > lines_.size()) {
+    redisReaderFeed(reader_.get(), bytes, size);
+    return;
+  }
+  std::copy_n(bytes, size, lines_.begin());
+  lines_end_ = size;
+}
+
+/// Gives the rest of the lines to hiredis.
+void Reader::pass_lines_on() {
+  if (lines_begin_ < lines_end_)
+    redisReaderFeed(reader_.get(), lines_.data() + lines_begin_, lines_end_ - lines_begin_);
+  lines_begin_ = lines_end_ = 0;
+}
+
+/// Returns null if no status, nil or integer in its usual form comes next.
+const Reply* Reader::next_line() {
+  const std::string_view lines{lines_.data() + lines_begin_, lines_end_ - lines_begin_};
+  const std::size_t end = lines.find("\r\n");
+  if (end == std::string_view::npos || end < 2) return nullptr;
+  const std::string_view value = lines.substr(1, end - 1);
+  Reply& reply = in_progress_->root;
+  const bool is_status = lines.front() == '+' && value.size() <= in_progress_->limits.text;
+  const bool is_nil = lines.substr(0, end) == "$-1";
+  const bool is_integer = lines.front() == ':' && is_usual(value);
+  if (!is_status && !is_nil && !is_integer) return nullptr;
+  reply.kind = is_status ? Reply::Kind::status : is_nil ? Reply::Kind::nil : Reply::Kind::integer;
+  reply.text.assign(is_status ? value : std::string_view{});
+  reply.elements.clear();
+  reply.integer = 0;
+  if (is_integer) std::from_chars(value.data(), value.data() + value.size(), reply.integer);
+  lines_begin_ += end + 2;
+  return &reply;
+}
 
 const Reply* Reader::next() {
+  if (lines_begin_ < lines_end_ && !error()) {
+    if (const Reply* const reply = next_line()) return reply;
+    pass_lines_on();
+  }
   auto& [limits, left, root, refusal, too_long] = *in_progress_;
   void* reply = nullptr;
   if (refusal || redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;

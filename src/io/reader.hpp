@@ -1,6 +1,7 @@
 // Parses replies with hiredis.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -38,9 +39,16 @@ class Reader {
   struct Free {
     void operator()(redisReader*) const noexcept;
   };
+  [[nodiscard]] const core::Reply* next_line();
+  void pass_lines_on();
+
   std::unique_ptr<redisReader, Free> reader_;
   std::unique_ptr<ReplyInProgress>
       in_progress_;  // the address must not change: hiredis passes it to callbacks
+  // Bytes that hiredis has not got yet. Most replies are one line, which is read here in a third of hiredis' time.
+  std::array<char, 64> lines_{};
+  std::size_t lines_begin_ = 0;
+  std::size_t lines_end_ = 0;
 };
 
 }  // namespace redlock::inline v1::detail

@@ -105,3 +105,70 @@ TEST_CASE("every_resp3_type_is_refused_including_null") {
     CHECK(why != "more is needed");
   }
 }
+
+TEST_CASE("replies_of_one_line_are_read_alike_whole_and_byte_by_byte") {
+  const auto read = [](const std::string& stream, std::size_t piece) {
+    Reader reader;
+    std::string replies;
+    for (std::size_t at = 0; at < stream.size(); at += piece) {
+      reader.feed(stream.data() + at, std::min(piece, stream.size() - at));
+      while (const Reply* const reply = reader.next())
+        replies += std::to_string(static_cast<int>(reply->kind)) + ' ' + std::to_string(reply->integer) +
+                   " [" + reply->text + "] " + std::to_string(reply->elements.size()) + '\n';
+    }
+    return replies + (reader.error() ? reader.error() : "");
+  };
+  for (const std::string first : {"+OK",
+                                  "+",
+                                  "+a\rb",
+                                  ":0",
+                                  ":1",
+                                  ":-1",
+                                  ":+1",
+                                  ":007",
+                                  ":",
+                                  ":1x",
+                                  ": 1",
+                                  ":999999999999999999",
+                                  ":1000000000000000000",
+                                  ":9223372036854775807",
+                                  ":9223372036854775808",
+                                  "$-1",
+                                  "$-2",
+                                  "$0\r\n",
+                                  "$2\r\n:1",
+                                  "$x",
+                                  "*-1",
+                                  "*0",
+                                  "*2\r\n:1\r\n+b",
+                                  "-ERR no",
+                                  "",
+                                  "x"})
+    for (const std::string second : {"+OK", ":1", "$-1", "$3\r\nabc", "*1\r\n:7", "-WRONGTYPE"}) {
+      const std::string stream = first + "\r\n" + second + "\r\n" + first + "\r\n:";
+      CAPTURE(stream);
+      const std::string whole = read(stream, stream.size());
+      for (std::size_t piece = 1; piece < stream.size(); ++piece) CHECK(read(stream, piece) == whole);
+    }
+}
+
+TEST_CASE("pieces_that_are_fed_before_the_replies_are_taken_are_all_read") {
+  Reader reader;
+  for (const std::string_view piece : {":1\r", "\n:2\r\n", "$1\r\nx\r\n", ":3\r\n"})
+    reader.feed(piece.data(), piece.size());
+  for (const int integer : {1, 2, 0, 3}) {
+    const Reply* const reply = reader.next();
+    REQUIRE(reply);
+    CHECK(reply->integer == integer);
+  }
+  CHECK_FALSE(reader.next());
+}
+
+TEST_CASE("nothing_is_read_after_an_error") {
+  Reader reader;
+  for (const std::string_view piece : {"x\r\n", "+OK\r\n"}) {
+    reader.feed(piece.data(), piece.size());
+    CHECK_FALSE(reader.next());
+    CHECK(reader.error());
+  }
+}
