@@ -42,173 +42,187 @@ std::vector<std::shared_ptr<TlsContext>> tls_contexts(const std::vector<Endpoint
 
 }  // namespace
 
-Connections::Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints, Span connect_timeout)
-    : engine_{engine}, polled_for_output_(engine.connections(), false), certificates_{engine.nodes()} {
-  all_.reserve(engine.connections());
+Connections::Connections(core::Engine& engine, Poller& poller, const std::vector<Endpoint>& endpoints,
+                         Span connect_timeout)
+    : engine_{engine}, poller_{poller}, certificates_{engine.nodes()} {
+  links_.reserve(engine.connections());
   const std::vector<std::shared_ptr<TlsContext>> tls = tls_contexts(endpoints);
-  for (ConnectionIndex each = 0; each < engine.connections(); ++each)
-    all_.emplace_back(endpoints[each % endpoints.size()], ReplyLimits{}, connect_timeout,
-                      tls[each % endpoints.size()]);
+  for (ConnectionIndex each = 0; each < engine.connections(); ++each) {
+    const NodeIndex node = each % endpoints.size();
+    links_.push_back({engine.session(each), {endpoints[node], ReplyLimits{}, connect_timeout, tls[node]}});
+  }
 }
 
 void Connections::close_in_child() const noexcept {
-  for (const Connection& connection : all_) connection.close_in_child();
-}
-
-void Connections::update(Time now) {
-  bool is_good = true;
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    run_errands(each, now);
-    if (all_[each].is_open() && has_unsent(each)) is_good = flush_one(each, now) && is_good;
-  }
-  if (is_good) return;
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) run_errands(each, now);
+  for (const Link& link : links_) link.connection.close_in_child();
 }
 
 void Connections::finish(Time until) {
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
-    core::Session& session = engine_.session(node);
-    if (all_[node].is_open() && (session.pending() > 0 || has_unsent(node)))
-      closing_.add(all_[node].release(), WipedString{session.unsent()}, until);
+    Link& link = links_[node];
+    if (link.connection.is_open() && (link.session.pending() > 0 || link.has_unsent()))
+      closing_.add(take_transport(link), WipedString{link.session.unsent()}, until);
   }
   closing_.finish(until);
 }
 
 // ── polling ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-void Connections::append_to(std::vector<pollfd>& polls) {
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    const bool is_unsent = has_unsent(each);
-    polled_for_output_[each] = is_unsent;
-    polls.push_back({all_[each].fd(), all_[each].events(is_unsent), 0});
+/// Begins again after a connection has turned out to be broken, because that may be an errand for another one.
+void Connections::prepare(Poll& poll, Time now) {
+  for (bool is_good = false; !is_good;) {
+    is_good = true;
+    poll.clear();
+    for (ConnectionIndex each = 0; each < links_.size(); ++each) {
+      Link& link = links_[each];
+      if (link.session.has_errand()) run_errands(each, now);
+      link.is_polled_for_output = link.has_unsent();
+      if (link.is_polled_for_output) {
+        is_good = flush_one(each, now) && is_good;
+        link.is_polled_for_output = link.has_unsent();
+      }
+      if (link.is_watched && !link.is_polled_for_output) continue;
+      if (const int fd = link.connection.fd(); fd >= 0)
+        poll.add(fd, link.connection.events(link.is_polled_for_output), each);
+    }
   }
-  closing_.append_to(polls);
+  closing_.append_to(poll, links_.size());
 }
 
 Time Connections::timer() const noexcept {
   Time first = closing_.timer();
-  for (const Connection& connection : all_) first = std::min(first, connection.timer());
+  for (const Link& link : links_) first = std::min(first, link.connection.timer());
   return first;
 }
 
-bool Connections::has_unsent(ConnectionIndex which) const noexcept {
-  return !engine_.session(which).unsent().empty() || all_[which].has_unsent();
-}
-
 bool Connections::need_more_than_polled() const noexcept {
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    const core::Session& session = engine_.session(each);
-    if (session.has_errand() || (!polled_for_output_[each] && has_unsent(each))) return true;
-  }
-  return false;
+  return std::any_of(links_.begin(), links_.end(), [](const Link& link) {
+    return link.session.has_errand() || (!link.is_polled_for_output && link.has_unsent());
+  });
 }
 
 std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with_ends) const {
   std::ptrdiff_t for_commands = 0;
-  for (ConnectionIndex each = with_ends ? 0 : engine_.nodes(); each < all_.size(); ++each) {
-    if (!all_[each].is_open()) continue;
+  for (ConnectionIndex each = with_ends ? 0 : engine_.nodes(); each < links_.size(); ++each) {
+    if (!links_[each].connection.is_open()) continue;
     const bool is_listener = each >= engine_.nodes();
     const short events = is_listener ? POLLIN : POLLRDHUP;
-    polls.push_back({all_[each].fd(), events, 0});
+    polls.push_back({links_[each].connection.fd(), events, 0});
     for_commands += is_listener ? 0 : 1;
   }
   return for_commands;
 }
 
-void Connections::handle(const std::vector<pollfd>& polls, Time now, bool may_be_due,
-                         const core::Operation* awaited) {
-  // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
-  const bool is_timer_due = may_be_due && now >= engine_.timer();
-  for (ConnectionIndex each = 0; each < all_.size(); ++each) {
-    const bool is_due = (is_timer_due && all_[each].is_open()) || now >= all_[each].timer();
-    if (is_due || (polls[each].revents != 0 && !may_stay_unread(each, polls[each], awaited)))
-      handle_one(each, now);
+void Connections::handle(const Poll& poll, Time now, bool may_be_due, const core::Operation* awaited) {
+  poll.each_ready([&](Poll::Tag which, short events) {
+    if (which < links_.size() && !may_stay_unread(which, events, awaited)) handle_one(which, now);
+  });
+  if (may_be_due) {
+    // If a timer is due, read all connections first: an interrupted or outdated poll does not know all events.
+    const bool is_timer_due = now >= engine_.timer();
+    for (ConnectionIndex each = 0; each < links_.size(); ++each) {
+      const Connection& connection = links_[each].connection;
+      if ((is_timer_due && connection.is_open()) || now >= connection.timer()) handle_one(each, now);
+    }
   }
   if (!closing_.empty()) closing_.proceed(now);
   if (engine_.observer()) certificates_.on_time(now, *engine_.observer());
 }
 
 /// Replies that come after the decision are read with the next ones of their node: one system call for several.
-bool Connections::may_stay_unread(ConnectionIndex which, const pollfd& polled,
+bool Connections::may_stay_unread(ConnectionIndex which, short events,
                                   const core::Operation* awaited) const noexcept {
   if (!awaited || !awaited->done() || engine_.active() > 0) return false;
-  const core::Session& session = engine_.session(which);
-  return which < engine_.nodes() && polled.revents == POLLIN && session.ready() &&
+  const core::Session& session = links_[which].session;
+  return which < engine_.nodes() && events == POLLIN && session.ready() &&
          session.pending() <= most_left_unread;
 }
 
 void Connections::handle_one(ConnectionIndex which, Time now) {
+  Link& link = links_[which];
   // The polled connection was given up meanwhile; its events do not concern its replacement.
-  if (engine_.session(which).has_errand()) return;
-  if (all_[which].is_open())
+  if (link.session.has_errand()) return;
+  if (link.connection.is_open())
     read(which, now);
-  else if (engine_.session(which).state() == core::Session::State::dialling)
-    dial(which, all_[which].proceed(), now);
+  else if (link.session.state() == core::Session::State::dialling)
+    dial(which, link.connection.proceed(), now);
 }
 
 void Connections::read(ConnectionIndex which, Time now) {
+  Link& link = links_[which];
   const Connection::Received received =
-      all_[which].receive([&](const core::Reply& reply) { engine_.answered(which, reply, now); });
-  engine_.session(which).left_unread(received == Connection::Received::part);
-  if (received == Connection::Received::failed) engine_.disconnected(which, all_[which].trouble(), now);
+      link.connection.receive(*room_, [&](const core::Reply& reply) { engine_.answered(which, reply, now); });
+  link.session.left_unread(received == Connection::Received::part);
+  if (received == Connection::Received::failed) engine_.disconnected(which, link.connection.trouble(), now);
 }
 
 /// Reads twice, because late replies to earlier commands may precede the end of the stream.
 void Connections::read_stale(Time now) {
   const auto is_stale = [&](NodeIndex node) {
-    return all_[node].is_open() && engine_.session(node).stale(now);
+    return links_[node].session.stale(now) && links_[node].connection.is_open();
   };
   bool is_any_stale = false;
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node) is_any_stale = is_any_stale || is_stale(node);
+  if (!is_any_stale) return;
   stale_.clear();
-  for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
-    stale_.push_back({is_stale(node) ? all_[node].fd() : -1, POLLIN, 0});  // -1: not polled
-    is_any_stale = is_any_stale || stale_.back().fd >= 0;
-  }
-  if (!is_any_stale || ::poll(stale_.data(), stale_.size(), 0) <= 0) return;
+  for (NodeIndex node = 0; node < engine_.nodes(); ++node)
+    stale_.push_back({is_stale(node) ? links_[node].connection.fd() : -1, POLLIN, 0});  // -1: not polled
+  if (::poll(stale_.data(), stale_.size(), 0) <= 0) return;
   for (NodeIndex node = 0; node < engine_.nodes(); ++node) {
     if (stale_[node].revents == 0 || !is_stale(node)) continue;
     read(node, now);
-    if (engine_.session(node).ready()) read(node, now);
+    if (links_[node].session.ready()) read(node, now);
   }
 }
 
 void Connections::flush(Time now) {
-  for (ConnectionIndex each = 0; each < all_.size(); ++each)
-    if (all_[each].is_open() && has_unsent(each)) flush_one(each, now);
+  for (ConnectionIndex each = 0; each < links_.size(); ++each)
+    if (links_[each].has_unsent()) flush_one(each, now);
 }
 
-/// Returns false if the connection turned out to be broken.
+/// Sends if the connection is open. Returns false if it turned out to be broken.
 bool Connections::flush_one(ConnectionIndex which, Time now) {
-  const auto sent = all_[which].send(engine_.session(which).unsent());
+  Link& link = links_[which];
+  if (!link.connection.is_open()) return true;
+  const auto sent = link.connection.send(link.session.unsent());
   if (sent)
-    engine_.session(which).sent(*sent);
+    link.session.sent(*sent);
   else
-    engine_.disconnected(which, all_[which].trouble(), now);
+    engine_.disconnected(which, link.connection.trouble(), now);
   return sent.has_value();
 }
 
 void Connections::run_errands(ConnectionIndex which, Time now) {
-  core::Session& session = engine_.session(which);
+  Link& link = links_[which];
+  core::Session& session = link.session;
   while (session.has_errand()) {
     note_change(which);
     if (auto closing = session.take_closing()) {
       const NodeStatus why = session.trouble().status;
       if (why == NodeStatus::wrong_password || why == NodeStatus::auth_required) changes_.logins = true;
-      std::unique_ptr<Transport> transport = all_[which].release();
+      std::unique_ptr<Transport> transport = take_transport(link);
       if (closing->graceful && transport)
         closing_.add(std::move(transport), std::move(closing->unsent), now + closing_time);
     }
-    if (session.take_dial()) dial(which, all_[which].dial(), now);
+    if (session.take_dial()) dial(which, link.connection.dial(), now);
   }
 }
 
 void Connections::dial(ConnectionIndex which, Connection::Dial outcome, Time now) {
   note_change(which);
+  Link& link = links_[which];
   if (outcome == Connection::Dial::connected) {
+    link.is_watched = poller_.watch(link.connection.fd(), which);
     engine_.connected(which);
     note_certificates(which, now);
   }
-  if (outcome == Connection::Dial::failed) engine_.disconnected(which, all_[which].trouble(), now);
+  if (outcome == Connection::Dial::failed) engine_.disconnected(which, link.connection.trouble(), now);
+}
+
+/// Closes the connection. Returns its transport if it was open.
+std::unique_ptr<Transport> Connections::take_transport(Link& link) noexcept {
+  if (std::exchange(link.is_watched, false)) poller_.forget(link.connection.fd());
+  return link.connection.release();
 }
 
 void Connections::note_certificates(ConnectionIndex which, Time now) {
@@ -217,11 +231,11 @@ void Connections::note_certificates(ConnectionIndex which, Time now) {
   const auto note = [&](std::optional<std::chrono::sys_seconds> end, bool is_own) {
     if (end)
       certificates_.note(which % engine_.nodes(),
-                         {.node = engine_.session(which).name(), .end = *end, .is_own = is_own}, now,
-                         wall_now, *engine_.observer());
+                         {.node = links_[which].session.name(), .end = *end, .is_own = is_own}, now, wall_now,
+                         *engine_.observer());
   };
-  note(all_[which].certificate_end(), false);
-  note(all_[which].own_certificate_end(), true);
+  note(links_[which].connection.certificate_end(), false);
+  note(links_[which].connection.own_certificate_end(), true);
 }
 
 void Connections::note_change(ConnectionIndex which) noexcept {

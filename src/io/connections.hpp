@@ -4,11 +4,13 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "io/closing_sockets.hpp"
-#include "io/connection.hpp"
+#include "io/sockets/closing_sockets.hpp"
+#include "io/sockets/connection.hpp"
+#include "io/sockets/poller.hpp"
 #include "io/tls/certificate_ends.hpp"
 #include "redlock/core/engine/engine.hpp"
 #include "redlock/endpoint.hpp"
@@ -20,8 +22,10 @@ namespace redlock::inline v1::detail {
 /// the client's mutex.
 class Connections {
  public:
-  /// Throws `Error` (invalid_argument) if the TLS options of a node cannot be used.
-  Connections(core::Engine& engine, const std::vector<Endpoint>& endpoints, core::Span connect_timeout);
+  /// `poller`: gets the open connections, each with its index as tag. Throws `Error` (invalid_argument) if the TLS options of a
+  /// node cannot be used.
+  Connections(core::Engine& engine, Poller& poller, const std::vector<Endpoint>& endpoints,
+              core::Span connect_timeout);
   void close_in_child() const noexcept;
 
   // ── from every thread ────────────────────────────────────────────────────────────────────────────────────
@@ -31,24 +35,20 @@ class Connections {
   void read_stale(core::Time now);
   /// Sends what the sockets take.
   void flush(core::Time now);
-  /// There is something to do that a poll of what `append_to` appended does not wait for.
+  /// There is something to do that a poll after `prepare` does not wait for.
   [[nodiscard]] bool need_more_than_polled() const noexcept;
   /// Connections are being closed gracefully.
   [[nodiscard]] bool are_closing() const noexcept { return !closing_.empty(); }
 
   // ── from the driver, which alone opens and closes descriptors ────────────────────────────────────────────
 
-  /// Does what the engine wants done, and sends.
-  void update(core::Time now);
-  /// Appends the descriptors to poll.
-  void append_to(std::vector<pollfd>& polls);
-  /// When such a poll must end.
+  /// Does what the engine wants done, sends, and tells the poll what to wait for besides the open connections.
+  void prepare(Poll& poll, core::Time now);
+  /// When that poll must end.
   [[nodiscard]] core::Time timer() const noexcept;
-  /// Handles what such a poll has found. `polls` begins with what `append_to` appended. `may_be_due`: a timer of the engine may
-  /// be. `awaited`: what the driver waits for, if anything. Once it is done, and no other operation is active, replies may be
-  /// left to the next call.
-  void handle(const std::vector<pollfd>& polls, core::Time now, bool may_be_due,
-              const core::Operation* awaited = nullptr);
+  /// Handles what that poll has found. `may_be_due`: a timer of the engine or of a connection may be. `awaited`: what the driver
+  /// waits for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
+  void handle(const Poll& poll, core::Time now, bool may_be_due, const core::Operation* awaited = nullptr);
   /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
   void finish(core::Time until);
 
@@ -67,21 +67,33 @@ class Connections {
   [[nodiscard]] Changes take_changes() noexcept { return std::exchange(changes_, {}); }
 
  private:
+  struct Link {
+    core::Session& session;
+    Connection connection;
+    bool is_watched = false;            // by the poller
+    bool is_polled_for_output = false;  // the poll ends when the socket has room again
+
+    [[nodiscard]] bool has_unsent() const noexcept {
+      return !session.unsent().empty() || connection.has_unsent();
+    }
+  };
+
   void run_errands(core::ConnectionIndex, core::Time now);
-  [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, const pollfd&,
+  [[nodiscard]] bool may_stay_unread(core::ConnectionIndex, short events,
                                      const core::Operation* awaited) const noexcept;
+  void handle_one(core::ConnectionIndex, core::Time now);
   void dial(core::ConnectionIndex, Connection::Dial outcome, core::Time now);
+  [[nodiscard]] std::unique_ptr<Transport> take_transport(Link&) noexcept;
   void note_certificates(core::ConnectionIndex, core::Time now);
   void note_change(core::ConnectionIndex) noexcept;
-  [[nodiscard]] bool has_unsent(core::ConnectionIndex) const noexcept;
-  void handle_one(core::ConnectionIndex, core::Time now);
   void read(core::ConnectionIndex, core::Time now);
   bool flush_one(core::ConnectionIndex, core::Time now);
 
   core::Engine& engine_;
-  std::vector<Connection> all_;
-  std::vector<bool> polled_for_output_;  // by connection: the poll ends when the socket has room again
-  std::vector<pollfd> stale_;            // during `read_stale`
+  Poller& poller_;
+  std::vector<Link> links_;    // by connection
+  std::vector<pollfd> stale_;  // during `read_stale`
+  std::unique_ptr<Transport::Room> room_ = std::make_unique_for_overwrite<Transport::Room>();
   CertificateEnds certificates_;
   ClosingSockets closing_;
   Changes changes_;

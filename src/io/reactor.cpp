@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "os/fork_guard.hpp"
+#include "os/system_error.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
@@ -33,11 +35,9 @@ constexpr Span time_to_finish = std::chrono::milliseconds{250};
 /// driver sends them together.
 constexpr std::size_t most_sent_directly = 3;
 
-void poll_until(std::vector<pollfd>& polls, Time until, Time now) noexcept {
-  const Span left = std::clamp(until - now, Span::zero(), Span{std::chrono::hours{1}});
-  const timespec timeout{left / std::chrono::seconds{1}, (left % std::chrono::seconds{1}).count()};
-  ::ppoll(polls.data(), polls.size(), &timeout, nullptr);  // an error is a spurious wake-up
-}
+// What ends a poll besides connections.
+constexpr Poll::Tag woken = std::numeric_limits<Poll::Tag>::max();
+constexpr Poll::Tag called = woken - 1;
 
 }  // namespace
 
@@ -46,13 +46,17 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
                  const std::optional<core::RestartGuard::Settings>& guard, Observer* observer,
                  std::string member, Calls calls)
     : engine_{std::move(sessions), connect_timeout, seed, guard, observer, std::move(member)},
-      connections_{engine_, endpoints, connect_timeout},
+      connections_{engine_, poller_, endpoints, connect_timeout},
+      poll_{engine_.connections() + 1},
+      background_poll_{engine_.connections() + 1},
       calls_{std::move(calls)},
       generation_{fork_generation()} {
-  background_polls_.reserve(2);  // for a pause after memory has run out
+  background_idle_.reserve(2);  // for a pause after memory has run out
+  if (!poller_.watch(wake_.fd(), woken)) throw_errno("epoll_ctl");
 }
 
 void Reactor::close_in_child() const noexcept {
+  poller_.close_in_child();
   connections_.close_in_child();
   wake_.close_in_child();
   background_.close_in_child();
@@ -81,11 +85,9 @@ Reactor::~Reactor() {
 void Reactor::leave_nodes(Time until) {
   const auto is_done = [this] { return engine_.has_left_lines() && !engine_.expects_to_release(); };
   for (Time now = Clock::now(); !is_done() && now < until; now = Clock::now()) {
-    connections_.update(now);
-    polls_.clear();
-    connections_.append_to(polls_);
-    poll_until(polls_, std::min({until, engine_.timer(), connections_.timer()}), now);
-    connections_.handle(polls_, Clock::now(), true);
+    connections_.prepare(poll_, now);
+    poller_.wait(poll_, std::min({until, engine_.timer(), connections_.timer()}), now);
+    connections_.handle(poll_, Clock::now(), true);
     engine_.on_time(Clock::now());
   }
 }
@@ -372,49 +374,48 @@ bool Reactor::is_lease_in_force(Time now) noexcept {
 /// Replies to commands do not end the sleep. Once started, the watch for ends continues between leases, so that clients
 /// that take many short locks do not wake the background. It stops when a connection ends and no lease is in force.
 bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
-  background_polls_.clear();
+  background_idle_.clear();
   std::ptrdiff_t for_commands = 0;
   if (sockets == Sockets::polled) {
     watches_for_ends_ = watches_for_ends_ || is_lease_in_force(Clock::now());
-    for_commands = connections_.append_idle_to(background_polls_, watches_for_ends_);
+    for_commands = connections_.append_idle_to(background_idle_, watches_for_ends_);
   }
   lock.unlock();
-  const bool heard = background_.sleep(background_polls_);
+  const bool heard = background_.sleep(background_idle_);
   lock.lock();
-  background_.awake(background_polls_);
+  background_.awake(background_idle_);
   if (!heard || is_lease_in_force(Clock::now())) return heard;
   watches_for_ends_ = false;
-  return std::any_of(background_polls_.begin() + for_commands, background_polls_.end() - 2,
+  return std::any_of(background_idle_.begin() + for_commands, background_idle_.end() - 2,
                      [](const pollfd& listener) { return listener.revents != 0; });
 }
 
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited) {
-  const WakeEvent& wake = is_background(me) ? background_.called() : wake_;
-  std::vector<pollfd>& polls = is_background(me) ? background_polls_ : polls_;
+  Poll& poll = is_background(me) ? background_poll_ : poll_;
   const Time before = Clock::now();
-  connections_.update(before);
-  polls.clear();
-  connections_.append_to(polls);
-  polls.push_back({wake.fd(), POLLIN, 0});
+  connections_.prepare(poll, before);
+  if (is_background(me)) poll.add(background_.called().fd(), POLLIN, called);
   polls_until_ = std::min(engine_.timer(), connections_.timer());
   const Time until = engine_.finished().empty() ? polls_until_ : before;
   tell_background_of_changes();
   polling_ = true;
   lock.unlock();
-  poll_until(polls, until, before);
+  poller_.wait(poll, until, before);
   lock.lock();
-  if (polls.back().revents != 0) {
-    wake.clear();
-    if (!is_background(me)) kicked_ = false;
-  }
+  if (poll.has_found(called)) background_.called().clear();
   if (driver_ != &me) return;  // a caller took over from the background and polls itself
+  if (poll.has_found(woken)) {
+    wake_.clear();
+    kicked_ = false;
+  }
   polling_ = false;
   const Time now = Clock::now();
   if (!is_background(me)) last_driven_ = now;
-  connections_.handle(polls, now, now >= polls_until_, awaited);
-  engine_.on_time(now);  // only after reading everything
+  const bool may_be_due = now >= polls_until_;
+  connections_.handle(poll, now, may_be_due, awaited);
+  if (may_be_due) engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));
   wake_finished(lock);

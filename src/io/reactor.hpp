@@ -129,21 +129,23 @@ class Reactor {
   }
 
   std::mutex mutex_;
-  // mutex_ guards all members below, except that polls_ belongs to the driver while it polls.
+  // mutex_ guards all members below, except that the polls belong to their threads while these poll.
   core::Engine engine_;
+  Poller poller_;
   Connections connections_;
 
   ParkingSlot* driver_ = nullptr;  // the thread that polls and reads, or is about to
   bool polling_ = false;           // the driver is in ppoll, without the mutex
   bool kicked_ = false;            // wake_ is set already
   core::Time polls_until_{};       // when the driver's poll ends by itself
-  WakeEvent wake_;                 // ends the poll of a driver that is a caller
+  WakeEvent wake_;                 // ends the poll of a driver that is a caller; each poll waits for it
   ParkingPool slots_;
   ParkingList parked_;
-  ParkingList asleep_;                    // the calls of these threads pause between attempts
-  WakeUp* waking_ = nullptr;              // collects threads while finished operations are gone through
-  std::vector<pollfd> polls_;             // of a driver that is a caller
-  std::vector<pollfd> background_polls_;  // of the background, which may still poll when a caller takes over
+  ParkingList asleep_;                   // the calls of these threads pause between attempts
+  WakeUp* waking_ = nullptr;             // collects threads while finished operations are gone through
+  Poll poll_;                            // of a driver that is a caller
+  Poll background_poll_;                 // of the background, which may still poll when a caller takes over
+  std::vector<pollfd> background_idle_;  // of the background while it does not drive
   ParkingRow background_row_;
   ParkingSlot background_slot_{background_row_, 0};
   BackgroundThread background_;

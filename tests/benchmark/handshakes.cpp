@@ -17,8 +17,8 @@
 #include "benchmark/measure/measurements.hpp"
 #include "benchmark/measure/own_process.hpp"
 #include "benchmark/measure/samples.hpp"
+#include "io/sockets/transport.hpp"
 #include "io/tls/tls_context.hpp"
-#include "io/transport.hpp"
 #include "redlock/testing/local_nodes.hpp"
 
 namespace redlock::benchmark {

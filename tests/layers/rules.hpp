@@ -92,7 +92,7 @@ inline const Rules& house_rules() {
                {"src/values", "src/values/endpoint"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "os"}},
               {"io",
-               {"src/io", "src/io/threads", "src/io/tls"},
+               {"src/io", "src/io/sockets", "src/io/threads", "src/io/tls"},
                {"values", "errors", "observer", "public", "core/base", "core/wire", "core/engine", "os"}},
               {"notify", {"src/notify"}, {"values", "observer", "core/base", "core/lease", "os"}},
               {"metrics", {"src/metrics"}, {"values", "errors", "observer", "public", "core/base", "os"}},

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "io/transport.hpp"
+#include "io/sockets/transport.hpp"
 #include "os/descriptor.hpp"
 #include "redlock/endpoint.hpp"
 

@@ -31,12 +31,6 @@ std::optional<std::chrono::sys_seconds> end_of(const X509* certificate) {
   return std::chrono::sys_seconds{std::chrono::seconds{::timegm(&parts)}};
 }
 
-/// Before each call whose failure SSL_get_error is to explain: it looks at all errors of the thread. To look whether there
-/// are any takes a tenth of the time of ERR_clear_error.
-void forget_errors() {
-  if (ERR_peek_error() != 0) ERR_clear_error();
-}
-
 }  // namespace
 
 TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> material,
@@ -51,6 +45,7 @@ TlsTransport::TlsTransport(Descriptor socket, std::shared_ptr<TlsMaterial> mater
   if (!ssl_ || !socket_of_ssl) throw std::bad_alloc{};
   BIO_set_data(socket_of_ssl, this);
   SSL_set_app_data(ssl_.get(), this);
+  SSL_set_info_callback(ssl_.get(), &TlsTransport::note);
   SSL_set_connect_state(ssl_.get());
   SSL_set_verify(ssl_.get(), verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE,
                  verifies ? &TlsTransport::check : nullptr);
@@ -85,6 +80,13 @@ int TlsTransport::keep(SSL* ssl, SSL_SESSION* session) noexcept {
   return 1;  // it is ours
 }
 
+/// OpenSSL calls this for each alert, among other things. SSL_get_error would tell the end from an error as well, but only if
+/// no other code of the thread has left an error behind; to look for those takes as long as all else here together.
+void TlsTransport::note(const SSL* ssl, int event, int alert) noexcept {
+  if (event == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY)
+    static_cast<TlsTransport*>(SSL_get_app_data(ssl))->has_been_closed_ = true;
+}
+
 /// OpenSSL calls this for each certificate of the chain, and with what is wrong with it.
 int TlsTransport::check(int is_good, X509_STORE_CTX* chain) noexcept try {
   if (is_good == 1) return 1;
@@ -116,6 +118,7 @@ int TlsTransport::read(BIO* bio, char* bytes, int size) noexcept try {
   if (may_read) transport.got_ = transport.PlainTransport::receive(bytes, static_cast<std::size_t>(size));
   if (may_read && transport.got_.size > 0) return static_cast<int>(transport.got_.size);
   BIO_set_retry_read(bio);
+  transport.is_starved_ = true;
   return -1;
 } catch (const std::bad_alloc&) {
   return -1;
@@ -155,10 +158,9 @@ bool TlsTransport::flush() {
 
 Transport::Handshake TlsTransport::shake_hands() {
   for (int step = 0; step < most_steps; ++step) {
-    forget_errors();
     allow_read();
     const int result = SSL_do_handshake(ssl_.get());
-    const bool is_waiting = result != 1 && SSL_get_error(ssl_.get(), result) == SSL_ERROR_WANT_READ;
+    const bool is_waiting = result != 1 && is_starved_;
     if (result != 1 && !is_waiting) {
       fail(trouble_of_tls(refusal_));
       return give_up();
@@ -185,7 +187,6 @@ std::optional<std::size_t> TlsTransport::send(std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size() && !has_unsent()) {
     const std::string_view part = bytes.substr(taken, largest_payload);
-    forget_errors();
     if (SSL_write(ssl_.get(), part.data(), static_cast<int>(part.size())) <= 0) {
       fail(trouble_of_tls(refusal_));
       return std::nullopt;
@@ -223,18 +224,14 @@ bool TlsTransport::has_little_unsent() {
 /// false after the end of the stream, or if it is broken.
 bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted) {
   do {
-    forget_errors();
     const int got = SSL_read(ssl_.get(), bytes + decrypted, static_cast<int>(size - decrypted));
     if (got > 0) {
       decrypted += static_cast<std::size_t>(got);
       continue;
     }
-    const int error = SSL_get_error(ssl_.get(), got);
-    if (error == SSL_ERROR_WANT_READ) return true;
-    if (error == SSL_ERROR_ZERO_RETURN)
-      fail({NodeStatus::connection_lost, "the server closed the connection"});
-    else
-      fail(trouble_of_tls(refusal_));
+    if (is_starved_) return true;
+    fail(has_been_closed_ ? core::Trouble{NodeStatus::connection_lost, "the server closed the connection"}
+                          : trouble_of_tls(refusal_));
     return false;
   } while (decrypted < size && SSL_has_pending(ssl_.get()) == 1);
   return true;
@@ -249,7 +246,6 @@ std::optional<std::chrono::sys_seconds> TlsTransport::own_certificate_end() cons
 }
 
 void TlsTransport::end_output() noexcept try {
-  forget_errors();
   SSL_shutdown(ssl_.get());
   is_ending_ = true;
   flush();

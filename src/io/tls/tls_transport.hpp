@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/sockets/transport.hpp"
 #include "io/tls/tls_material.hpp"
-#include "io/transport.hpp"
 
 namespace redlock::inline v1::detail {
 
@@ -32,7 +32,6 @@ class TlsTransport final : public PlainTransport {
 
   Handshake shake_hands() override;
   std::optional<std::size_t> send(std::string_view bytes) override;
-  [[nodiscard]] bool has_unsent() const noexcept override { return !unsent_.empty(); }
   Received receive(char* bytes, std::size_t size) override;
   void end_output() noexcept override;
   [[nodiscard]] std::optional<std::chrono::sys_seconds> certificate_end() const override;
@@ -49,11 +48,13 @@ class TlsTransport final : public PlainTransport {
 
   void expect(const std::string& name);
   static int check(int is_good, X509_STORE_CTX* chain) noexcept;
+  static void note(const SSL*, int event, int alert) noexcept;
   static int read(BIO*, char* bytes, int size) noexcept;
   static int write(BIO*, const char* bytes, int size) noexcept;
   static long control(BIO*, int command, long, void*) noexcept;
   void allow_read() noexcept {
     may_read_ = true;
+    is_starved_ = false;
     got_ = {};
   }
   std::size_t write(std::string_view encrypted);
@@ -66,12 +67,13 @@ class TlsTransport final : public PlainTransport {
   std::shared_ptr<TlsMaterial> material_;
   TlsSession& session_;  // in material_
   std::unique_ptr<SSL, Free> ssl_;
-  bool may_read_ = false;  // OpenSSL may read the socket, once
-  Received got_;           // when it did
+  bool may_read_ = false;    // OpenSSL may read the socket, once
+  bool is_starved_ = false;  // it has asked for more since: that is why its call ended
+  Received got_;             // when it did
   bool offers_session_ = false;
   std::string name_;
-  std::string refusal_;  // why the certificate is not accepted
-  std::string unsent_;   // of what was encrypted
+  std::string refusal_;           // why the certificate is not accepted
+  bool has_been_closed_ = false;  // by the alert that ends TLS
   bool has_broken_output_ = false;
   bool is_ending_ = false;
 };

@@ -70,6 +70,13 @@ std::string text_of(const X509_NAME* name) {
   return {bytes, static_cast<std::size_t>(size)};
 }
 
+std::string text_of_error(unsigned long error) {
+  if (error == 0) return "unknown error";
+  if (ERR_SYSTEM_ERROR(error)) return error_text(ERR_GET_REASON(error));
+  const char* const reason = ERR_reason_error_string(error);
+  return reason ? reason : "error " + std::to_string(error);
+}
+
 /// What the server has against us, by its alert; null for another error.
 const char* alert_text(int reason) noexcept {
   switch (reason) {
@@ -135,19 +142,16 @@ core::Trouble trouble_of_tls(const std::string& refusal) {
     ERR_clear_error();
     return {NodeStatus::tls_failed, refusal};
   }
-  const unsigned long error = ERR_peek_error();
+  const unsigned long error = ERR_peek_last_error();
+  ERR_clear_error();
   const char* const alert = ERR_GET_LIB(error) == ERR_LIB_SSL ? alert_text(ERR_GET_REASON(error)) : nullptr;
-  const std::string text = last_error_text();
-  return {NodeStatus::tls_failed, alert ? alert : "TLS: " + text};
+  return {NodeStatus::tls_failed, alert ? alert : "TLS: " + text_of_error(error)};
 }
 
 std::string last_error_text() {
   const unsigned long error = ERR_get_error();
   ERR_clear_error();
-  if (error == 0) return "unknown error";
-  if (ERR_SYSTEM_ERROR(error)) return error_text(ERR_GET_REASON(error));
-  const char* const reason = ERR_reason_error_string(error);
-  return reason ? reason : "error " + std::to_string(error);
+  return text_of_error(error);
 }
 
 }  // namespace redlock::inline v1::detail

@@ -130,7 +130,7 @@ std::vector<Reply> Dialogue::read(std::size_t count, Clock::duration silence, Cl
   while (replies.size() < count && !has_failed()) {
     flush();
     if (has_failed()) break;
-    const Connection::Received received = connection_.receive([&](const Reply& reply) {
+    const Connection::Received received = connection_.receive(*room_, [&](const Reply& reply) {
       bytes += bytes_of(reply);
       if (bytes <= most_bytes) replies.push_back(reply);
     });

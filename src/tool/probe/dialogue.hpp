@@ -3,14 +3,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "io/connection.hpp"
 #include "io/reader.hpp"
+#include "io/sockets/connection.hpp"
 #include "os/wake_event.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/core/wire/reply.hpp"
@@ -83,6 +84,7 @@ class Dialogue {
   DialogueLimits limits_;
   const detail::WakeEvent* interruption_;
   detail::Connection connection_;
+  std::unique_ptr<detail::Transport::Room> room_ = std::make_unique_for_overwrite<detail::Transport::Room>();
   detail::WipedString unsent_;  // may contain the login
   core::Trouble trouble_;
 };

@@ -29,8 +29,8 @@ using namespace redlock::testing;
 namespace {
 
 const redlock::LockOptions lasting{.ttl = 60s};
-/// Per client: two for wake-ups and a timer.
-constexpr std::size_t own_descriptors = 3;
+/// Per client: two for wake-ups, a timer, and the kernel's list of what is polled.
+constexpr std::size_t own_descriptors = 4;
 
 /// Occupies the lowest free descriptors, so that all later ones are higher.
 class Placeholders {

@@ -12,7 +12,7 @@
 #include "integration/support/fake_server.hpp"
 #include "integration/support/measure.hpp"
 #include "integration/support/refusal.hpp"
-#include "io/connection.hpp"
+#include "io/sockets/connection.hpp"
 #include "redlock/redlock.hpp"
 #include "redlock/testing/local_nodes.hpp"
 #include "support/catch.hpp"
@@ -70,7 +70,7 @@ struct Dialled {
     REQUIRE(connection.send("PING\r\n") == 6);
     while (replies == 0) {
       wait();
-      REQUIRE(connection.receive([&](const redlock::core::Reply&) { ++replies; }) !=
+      REQUIRE(connection.receive(room, [&](const redlock::core::Reply&) { ++replies; }) !=
               Connection::Received::failed);
     }
   }
@@ -80,6 +80,7 @@ struct Dialled {
   }
 
   Connection connection;
+  redlock::detail::Transport::Room room{};
 };
 
 }  // namespace

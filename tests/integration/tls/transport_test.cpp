@@ -14,7 +14,7 @@
 #include <memory>
 #include <string>
 
-#include "io/closing_sockets.hpp"
+#include "io/sockets/closing_sockets.hpp"
 #include "io/tls/tls_context.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/endpoint.hpp"
@@ -26,6 +26,7 @@ namespace {
 
 using namespace redlock::testing;
 using redlock::Endpoint;
+using redlock::NodeStatus;
 using redlock::TlsOptions;
 using redlock::detail::Descriptor;
 using redlock::detail::TlsContext;
@@ -402,7 +403,7 @@ TEST_CASE("a_connection_ends_if_the_server_asks_for_handshakes_and_reads_no_answ
   }
   CHECK(requests > 1000);
   CHECK(requests < 100'000);
-  CHECK(conversation.client->trouble().status == redlock::NodeStatus::tls_failed);
+  CHECK(conversation.client->trouble().status == NodeStatus::tls_failed);
   CHECK(conversation.client->trouble().message ==
         "TLS: the server asks for handshakes, and does not read the answers");
 }
@@ -417,6 +418,40 @@ TEST_CASE("keys_are_updated_while_bytes_travel") {
     CHECK(SSL_key_update(conversation.server.get(), SSL_KEY_UPDATE_REQUESTED) == 1);
   }
   conversation.talk();
+}
+
+TEST_CASE("errors_that_other_code_of_the_thread_has_left_are_not_blamed_on_the_connection") {
+  const auto leave_an_error = [] { ERR_raise(ERR_LIB_SSL, SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED); };
+  const Setting setting;
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    CAPTURE(version);
+    leave_an_error();
+    const auto context = TlsContext::make(setting.options);
+    leave_an_error();
+    Conversation conversation{{setting.certificate, version}, *context};
+    conversation.talk();
+    leave_an_error();
+    CHECK(conversation.client->send("PING") == 4);
+    std::array<char, Transport::receive_size> bytes{};
+    Transport::Received got = conversation.client->receive(bytes.data(), bytes.size());
+    CHECK((got.size == 0 && !got.ended));
+    SSL_shutdown(conversation.server.get());
+    leave_an_error();
+    got = conversation.client->receive(bytes.data(), bytes.size());
+    CHECK(got.ended);
+    CHECK(conversation.client->trouble().status == NodeStatus::connection_lost);
+    CHECK(conversation.client->trouble().message == "the server closed the connection");
+    ERR_clear_error();
+
+    Conversation broken{{setting.certificate, version}, *context};
+    broken.talk();
+    REQUIRE(::write(broken.socket.get(), "garbage!", 8) == 8);
+    leave_an_error();
+    CHECK(broken.client->receive(bytes.data(), bytes.size()).ended);
+    CHECK(broken.client->trouble().status == NodeStatus::tls_failed);
+    CHECK(broken.client->trouble().message.find("client certificate") == std::string::npos);
+    CHECK(ERR_peek_error() == 0);
+  }
 }
 
 TEST_CASE("the_last_bytes_arrive_before_the_end") {

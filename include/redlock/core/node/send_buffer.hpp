@@ -30,7 +30,7 @@ class SendBuffer {
     add(command, false);
     has_secret_ = true;
   }
-  [[nodiscard]] std::string_view unsent() const noexcept { return std::string_view{bytes_}.substr(sent_); }
+  [[nodiscard]] std::string_view unsent() const noexcept { return {bytes_.data() + sent_, size()}; }
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - sent_; }
 
   void sent(std::size_t count) {

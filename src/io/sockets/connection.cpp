@@ -1,4 +1,4 @@
-#include "io/connection.hpp"
+#include "io/sockets/connection.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,4 @@
-#include "io/transport.hpp"
+#include "io/sockets/transport.hpp"
 
 #include <sys/socket.h>
 

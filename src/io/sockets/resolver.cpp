@@ -1,4 +1,4 @@
-#include "io/resolver.hpp"
+#include "io/sockets/resolver.hpp"
 
 #include <netdb.h>
 

@@ -1,4 +1,4 @@
-#include "io/closing_sockets.hpp"
+#include "io/sockets/closing_sockets.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,11 +25,8 @@ core::Time ClosingSockets::timer() const noexcept {
   return first;
 }
 
-void ClosingSockets::append_to(std::vector<pollfd>& polls) const {
-  for (const Leaving& leaving : leaving_) {
-    const int events = leaving.has_unsent() ? POLLIN | POLLOUT : POLLIN;
-    polls.push_back({leaving.transport->fd(), static_cast<short>(events), 0});
-  }
+void ClosingSockets::append_to(Poll& poll, Poll::Tag tag) const {
+  for (const Leaving& leaving : leaving_) poll.add(leaving.transport->fd(), leaving.events(), tag);
 }
 
 void ClosingSockets::proceed(core::Time now) {
@@ -40,7 +37,7 @@ void ClosingSockets::finish(core::Time until) {
   std::vector<pollfd> polls;
   for (core::Time now = Clock::now(); !empty() && now < until; now = Clock::now()) {
     polls.clear();
-    append_to(polls);
+    for (const Leaving& leaving : leaving_) polls.push_back({leaving.transport->fd(), leaving.events(), 0});
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - now);
     ::poll(polls.data(), polls.size(), static_cast<int>(left.count()));  // an error is a spurious wake-up
     proceed(Clock::now());

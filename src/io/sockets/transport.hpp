@@ -1,9 +1,11 @@
 // How bytes travel over a connection that was made.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -33,7 +35,7 @@ class Transport {
   virtual std::optional<std::size_t> send(std::string_view bytes) = 0;
 
   /// Bytes that were taken have yet to be written to the socket: call `send` again, with nothing if need be.
-  [[nodiscard]] virtual bool has_unsent() const noexcept { return false; }
+  [[nodiscard]] bool has_unsent() const noexcept { return !unsent_.empty(); }
 
   struct Received {
     std::size_t size = 0;  ///< 0: nothing has arrived.
@@ -42,6 +44,7 @@ class Transport {
   };
   /// Room for what one call of `receive` may return. It keeps nothing back that a poll of the socket does not see.
   static constexpr std::size_t receive_size = 32768;
+  using Room = std::array<char, receive_size>;
   /// Precondition: `size` is at least `receive_size`.
   virtual Received receive(char* bytes, std::size_t size) = 0;
 
@@ -64,6 +67,8 @@ class Transport {
  protected:
   explicit Transport(Descriptor socket) noexcept : socket_{std::move(socket)} {}
   void fail(core::Trouble trouble) { trouble_ = std::move(trouble); }
+
+  std::string unsent_;  // what was taken and is not written yet, as it goes over the socket
 
  private:
   Descriptor socket_;

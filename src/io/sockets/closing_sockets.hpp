@@ -1,12 +1,11 @@
 // Sockets that are being closed gracefully.
 #pragma once
 
-#include <poll.h>
-
 #include <memory>
 #include <vector>
 
-#include "io/transport.hpp"
+#include "io/sockets/poller.hpp"
+#include "io/sockets/transport.hpp"
 #include "redlock/core/base/time.hpp"
 #include "redlock/login/secret.hpp"
 
@@ -21,8 +20,8 @@ class ClosingSockets {
 
   [[nodiscard]] bool empty() const noexcept { return leaving_.empty(); }
   [[nodiscard]] core::Time timer() const noexcept;
-  /// Appends the descriptors to poll.
-  void append_to(std::vector<pollfd>& polls) const;
+  /// Appends the descriptors to poll, all with this tag.
+  void append_to(Poll& poll, Poll::Tag tag) const;
   /// Sends and reads as much as possible without blocking. Closes the sockets that are finished or overdue.
   void proceed(core::Time now);
   /// Proceeds until all sockets are closed. Blocks until `until` at the latest.
@@ -37,6 +36,9 @@ class ClosingSockets {
     core::Time until{};
     bool has_ended = false;  // our direction
 
+    [[nodiscard]] short events() const noexcept {
+      return static_cast<short>(has_unsent() ? POLLIN | POLLOUT : POLLIN);
+    }
     [[nodiscard]] bool has_unsent() const noexcept { return sent < unsent.size() || transport->has_unsent(); }
   };
   static bool is_finished(Leaving&);

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "io/reader.hpp"
-#include "io/resolver.hpp"
+#include "io/sockets/resolver.hpp"
+#include "io/sockets/transport.hpp"
 #include "io/tls/tls_context.hpp"
-#include "io/transport.hpp"
 #include "os/descriptor.hpp"
 #include "redlock/clock.hpp"
 #include "redlock/core/base/time.hpp"
@@ -71,13 +71,13 @@ class Connection {
 
   enum class Received { all, part, failed };
   /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`. Returns `part` if
-  /// more may be readable, and `failed` if the connection is broken, or what came is not understood.
+  /// more may be readable, and `failed` if the connection is broken, or what came is not understood. `room`: for the bytes; it
+  /// may serve many connections, whose caches then know it.
   template <class Each>
-  Received receive(Each&& each) {
+  Received receive(Transport::Room& room, Each&& each) {
     for (int part = 0; part < 2; ++part) {
-      char bytes[Transport::receive_size];
-      const Transport::Received got = transport_->receive(bytes, sizeof bytes);
-      if (got.size > 0) reader_->feed(bytes, got.size);
+      const Transport::Received got = transport_->receive(room.data(), room.size());
+      if (got.size > 0) reader_->feed(room.data(), got.size);
       has_received_ |= got.size > 0;
       while (const core::Reply* reply = got.size > 0 ? reader_->next() : nullptr) each(*reply);
       if (got.size > 0 && !is_understood()) return Received::failed;
