@@ -68,19 +68,19 @@ void Connections::finish(Time until) {
 
 // ── polling ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// Begins again after a connection has turned out to be broken, because that may be an errand for another one.
-void Connections::prepare(Poll& poll, Time now) {
-  for (bool is_good = false; !is_good;) {
-    is_good = true;
+/// Begins again after an errand or a broken connection, because either may be work for a connection that had its turn.
+void Connections::prepare(PollSet& poll, Time now) {
+  for (bool is_done = false; !is_done;) {
+    is_done = true;
     poll.clear();
     for (ConnectionIndex each = 0; each < links_.size(); ++each) {
       Link& link = links_[each];
-      if (link.session.has_errand()) run_errands(each, now);
-      link.is_polled_for_output = link.has_unsent();
-      if (link.is_polled_for_output) {
-        is_good = flush_one(each, now) && is_good;
-        link.is_polled_for_output = link.has_unsent();
+      if (link.session.has_errand()) {
+        is_done = false;
+        run_errands(each, now);
       }
+      if (link.has_unsent() && !flush_one(each, now)) is_done = false;
+      link.is_polled_for_output = link.has_unsent();
       if (link.is_watched && !link.is_polled_for_output) continue;
       if (const int fd = link.connection.fd(); fd >= 0)
         poll.add(fd, link.connection.events(link.is_polled_for_output), each);
@@ -113,8 +113,8 @@ std::ptrdiff_t Connections::append_idle_to(std::vector<pollfd>& polls, bool with
   return for_commands;
 }
 
-void Connections::handle(const Poll& poll, Time now, bool may_be_due, const core::Operation* awaited) {
-  poll.each_ready([&](Poll::Tag which, short events) {
+void Connections::handle(const PollSet& poll, Time now, bool may_be_due, const core::Operation* awaited) {
+  poll.each_ready([&](PollSet::Tag which, short events) {
     if (which < links_.size() && !may_stay_unread(which, events, awaited)) handle_one(which, now);
   });
   if (may_be_due) {

@@ -43,12 +43,12 @@ class Connections {
   // ── from the driver, which alone opens and closes descriptors ────────────────────────────────────────────
 
   /// Does what the engine wants done, sends, and tells the poll what to wait for besides the open connections.
-  void prepare(Poll& poll, core::Time now);
+  void prepare(PollSet& poll, core::Time now);
   /// When that poll must end.
   [[nodiscard]] core::Time timer() const noexcept;
   /// Handles what that poll has found. `may_be_due`: a timer of the engine or of a connection may be. `awaited`: what the driver
   /// waits for, if anything. Once it is done, and no other operation is active, replies may be left to the next call.
-  void handle(const Poll& poll, core::Time now, bool may_be_due, const core::Operation* awaited = nullptr);
+  void handle(const PollSet& poll, core::Time now, bool may_be_due, const core::Operation* awaited = nullptr);
   /// Sends what is queued and reads to the end. Blocks until `until` at the latest.
   void finish(core::Time until);
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "os/fork_guard.hpp"
-#include "os/system_error.hpp"
 #include "redlock/error.hpp"
 
 namespace redlock::inline v1::detail {
@@ -35,9 +34,9 @@ constexpr Span time_to_finish = std::chrono::milliseconds{250};
 /// driver sends them together.
 constexpr std::size_t most_sent_directly = 3;
 
-// What ends a poll besides connections.
-constexpr Poll::Tag woken = std::numeric_limits<Poll::Tag>::max();
-constexpr Poll::Tag called = woken - 1;
+// What ends a poll besides connections: `wake_`, and a call of the background.
+constexpr PollSet::Tag of_wake_event = std::numeric_limits<PollSet::Tag>::max();
+constexpr PollSet::Tag of_background = of_wake_event - 1;
 
 }  // namespace
 
@@ -52,7 +51,7 @@ Reactor::Reactor(const std::vector<Endpoint>& endpoints, std::vector<core::Sessi
       calls_{std::move(calls)},
       generation_{fork_generation()} {
   background_idle_.reserve(2);  // for a pause after memory has run out
-  if (!poller_.watch(wake_.fd(), woken)) throw_errno("epoll_ctl");
+  is_wake_watched_ = poller_.watch(wake_.fd(), of_wake_event);
 }
 
 void Reactor::close_in_child() const noexcept {
@@ -84,6 +83,7 @@ Reactor::~Reactor() {
 /// connections that replace lost ones, on which releases are to be sent.
 void Reactor::leave_nodes(Time until) {
   const auto is_done = [this] { return engine_.has_left_lines() && !engine_.expects_to_release(); };
+  wake_.clear();  // it may have been set after the last poll
   for (Time now = Clock::now(); !is_done() && now < until; now = Clock::now()) {
     connections_.prepare(poll_, now);
     poller_.wait(poll_, std::min({until, engine_.timer(), connections_.timer()}), now);
@@ -336,7 +336,10 @@ void Reactor::background() {
       run_background(lock);
     } catch (const std::exception&) {  // no memory or descriptors: callers get the error; try again later
       if (!lock.owns_lock()) lock.lock();
-      if (driver_ == &background_slot_) driver_ = nullptr;
+      if (driver_ == &background_slot_) {
+        driver_ = nullptr;
+        polling_ = false;
+      }
       background_.arm(Clock::now() + pause_after_failure);
       sleep_in_background(lock, Sockets::ignored);
     }
@@ -393,10 +396,11 @@ bool Reactor::sleep_in_background(Lock& lock, Sockets sockets) {
 // ── the driver ──────────────────────────────────────────────────────────────────────────────────────────────
 
 void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited) {
-  Poll& poll = is_background(me) ? background_poll_ : poll_;
+  PollSet& poll = is_background(me) ? background_poll_ : poll_;
   const Time before = Clock::now();
   connections_.prepare(poll, before);
-  if (is_background(me)) poll.add(background_.called().fd(), POLLIN, called);
+  if (!is_wake_watched_) poll.add(wake_.fd(), POLLIN, of_wake_event);
+  if (is_background(me)) poll.add(background_.called().fd(), POLLIN, of_background);
   polls_until_ = std::min(engine_.timer(), connections_.timer());
   const Time until = engine_.finished().empty() ? polls_until_ : before;
   tell_background_of_changes();
@@ -404,18 +408,17 @@ void Reactor::drive(Lock& lock, ParkingSlot& me, const core::Operation* awaited)
   lock.unlock();
   poller_.wait(poll, until, before);
   lock.lock();
-  if (poll.has_found(called)) background_.called().clear();
+  if (poll.has_found(of_background)) background_.called().clear();
   if (driver_ != &me) return;  // a caller took over from the background and polls itself
-  if (poll.has_found(woken)) {
+  if (poll.has_found(of_wake_event)) {
     wake_.clear();
     kicked_ = false;
   }
   polling_ = false;
   const Time now = Clock::now();
   if (!is_background(me)) last_driven_ = now;
-  const bool may_be_due = now >= polls_until_;
-  connections_.handle(poll, now, may_be_due, awaited);
-  if (may_be_due) engine_.on_time(now);  // only after reading everything
+  connections_.handle(poll, now, now >= polls_until_, awaited);
+  engine_.on_time(now);  // only after reading everything
   tell_background_of_changes();
   if (auto warning = engine_.take_warning(); warning && calls_.warn) calls_.warn(std::move(*warning));
   wake_finished(lock);

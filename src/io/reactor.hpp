@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "io/connections.hpp"
+#include "io/sockets/poller.hpp"
 #include "io/threads/background_thread.hpp"
 #include "io/threads/parking.hpp"
 #include "os/wake_event.hpp"
@@ -135,16 +136,17 @@ class Reactor {
   Connections connections_;
 
   ParkingSlot* driver_ = nullptr;  // the thread that polls and reads, or is about to
-  bool polling_ = false;           // the driver is in ppoll, without the mutex
+  bool polling_ = false;           // the driver polls, without the mutex
   bool kicked_ = false;            // wake_ is set already
+  bool is_wake_watched_ = false;   // by the poller
   core::Time polls_until_{};       // when the driver's poll ends by itself
   WakeEvent wake_;                 // ends the poll of a driver that is a caller; each poll waits for it
   ParkingPool slots_;
   ParkingList parked_;
   ParkingList asleep_;                   // the calls of these threads pause between attempts
   WakeUp* waking_ = nullptr;             // collects threads while finished operations are gone through
-  Poll poll_;                            // of a driver that is a caller
-  Poll background_poll_;                 // of the background, which may still poll when a caller takes over
+  PollSet poll_;                         // of a driver that is a caller
+  PollSet background_poll_;              // of the background, which may still poll when a caller takes over
   std::vector<pollfd> background_idle_;  // of the background while it does not drive
   ParkingRow background_row_;
   ParkingSlot background_slot_{background_row_, 0};

@@ -163,17 +163,19 @@ void Reader::pass_lines_on() {
   lines_begin_ = lines_end_ = 0;
 }
 
-/// Returns null if no status, nil or integer in its usual form comes next.
-const Reply* Reader::next_line() {
+/// Returns null if no short status, nil or integer in its usual form comes next.
+const Reply* Reader::next_line() noexcept {
   const std::string_view lines{lines_.data() + lines_begin_, lines_end_ - lines_begin_};
-  const std::size_t end = lines.find("\r\n");
-  if (end == std::string_view::npos || end < 2) return nullptr;
+  const std::size_t end = lines.find_first_of("\r\n");
+  if (end == std::string_view::npos || end < 2 || lines.substr(end, 2) != "\r\n") return nullptr;
   const std::string_view value = lines.substr(1, end - 1);
-  Reply& reply = in_progress_->root;
-  const bool is_status = lines.front() == '+' && value.size() <= in_progress_->limits.text;
+  // So short that the text needs no memory.
+  const bool is_status =
+      lines.front() == '+' && value.size() <= std::min<std::size_t>(15, in_progress_->limits.text);
   const bool is_nil = lines.substr(0, end) == "$-1";
   const bool is_integer = lines.front() == ':' && is_usual(value);
   if (!is_status && !is_nil && !is_integer) return nullptr;
+  Reply& reply = in_progress_->root;
   reply.kind = is_status ? Reply::Kind::status : is_nil ? Reply::Kind::nil : Reply::Kind::integer;
   reply.text.assign(is_status ? value : std::string_view{});
   reply.elements.clear();
@@ -188,6 +190,8 @@ const Reply* Reader::next() {
     if (const Reply* const reply = next_line()) return reply;
     pass_lines_on();
   }
+  // Without bytes, hiredis would begin a reply, and no line could be read here until that is complete.
+  if (reader_->pos == reader_->len) return nullptr;
   auto& [limits, left, root, refusal, too_long] = *in_progress_;
   void* reply = nullptr;
   if (refusal || redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) return nullptr;

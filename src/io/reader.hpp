@@ -1,4 +1,4 @@
-// Parses replies with hiredis.
+// Parses replies, with hiredis if they are more than a line.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Reader {
   struct Free {
     void operator()(redisReader*) const noexcept;
   };
-  [[nodiscard]] const core::Reply* next_line();
+  [[nodiscard]] const core::Reply* next_line() noexcept;
   void pass_lines_on();
 
   std::unique_ptr<redisReader, Free> reader_;

@@ -25,7 +25,7 @@ core::Time ClosingSockets::timer() const noexcept {
   return first;
 }
 
-void ClosingSockets::append_to(Poll& poll, Poll::Tag tag) const {
+void ClosingSockets::append_to(PollSet& poll, PollSet::Tag tag) const {
   for (const Leaving& leaving : leaving_) poll.add(leaving.transport->fd(), leaving.events(), tag);
 }
 

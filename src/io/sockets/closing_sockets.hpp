@@ -1,6 +1,8 @@
 // Sockets that are being closed gracefully.
 #pragma once
 
+#include <poll.h>
+
 #include <memory>
 #include <vector>
 
@@ -21,7 +23,7 @@ class ClosingSockets {
   [[nodiscard]] bool empty() const noexcept { return leaving_.empty(); }
   [[nodiscard]] core::Time timer() const noexcept;
   /// Appends the descriptors to poll, all with this tag.
-  void append_to(Poll& poll, Poll::Tag tag) const;
+  void append_to(PollSet& poll, PollSet::Tag tag) const;
   /// Sends and reads as much as possible without blocking. Closes the sockets that are finished or overdue.
   void proceed(core::Time now);
   /// Proceeds until all sockets are closed. Blocks until `until` at the latest.

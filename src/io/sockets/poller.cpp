@@ -1,5 +1,8 @@
 #include "io/sockets/poller.hpp"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -16,13 +19,24 @@ timespec time_left(core::Time until, core::Time now) noexcept {
   return {left / seconds{1}, (left % seconds{1}).count()};
 }
 
+/// epoll_pwait2 of the kernel, as glibc has no function for it before 2.35. epoll_wait counts in milliseconds.
+int wait_precisely(int list, epoll_event* found, int room, const timespec& left) noexcept {
+#ifdef SYS_epoll_pwait2
+  static_assert(sizeof(timespec) == 16, "the kernel expects 64-bit seconds");
+  return static_cast<int>(::syscall(SYS_epoll_pwait2, list, found, room, &left, nullptr, std::size_t{0}));
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
 }  // namespace
 
 Poller::Poller() : list_{::epoll_create1(EPOLL_CLOEXEC)} {
   if (!list_) throw_errno("epoll_create1");
 }
 
-bool Poller::watch(int fd, Poll::Tag tag) noexcept {
+bool Poller::watch(int fd, PollSet::Tag tag) noexcept {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = tag;
@@ -31,23 +45,22 @@ bool Poller::watch(int fd, Poll::Tag tag) noexcept {
 
 void Poller::forget(int fd) noexcept { ::epoll_ctl(list_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-/// Takes one system call if there is nothing but the list. Kernels before 5.11 and some sandboxes have no such call that is as
-/// precise as ppoll. Every other error is a spurious wake-up.
-void Poller::wait(Poll& poll, core::Time until, core::Time now) const {
+/// Takes one system call if there is nothing but the list. If that call is missing, as on kernels before 5.11 and in some
+/// sandboxes, ppoll waits for the list. An error of ppoll is a spurious wake-up.
+void Poller::wait(PollSet& set, core::Time until, core::Time now) const noexcept {
   const timespec left = time_left(until, now);
-  epoll_event* const found = poll.watched_.data();
-  const auto room = static_cast<int>(poll.watched_.size());
-  poll.found_ = 0;
-  if (poll.polled_.empty()) {
-    const int count = ::epoll_pwait2(list_.get(), found, room, &left, nullptr);
-    poll.found_ = static_cast<std::size_t>(std::max(count, 0));
+  epoll_event* const found = set.watched_.data();
+  const auto room = static_cast<int>(set.watched_.size());
+  set.found_ = 0;
+  if (set.tags_.empty()) {
+    const int count = wait_precisely(list_.get(), found, room, left);
+    set.found_ = static_cast<std::size_t>(std::max(count, 0));
     if (count >= 0 || errno == EINTR) return;
   }
-  poll.polled_.push_back({list_.get(), POLLIN, 0});
-  ::ppoll(poll.polled_.data(), poll.polled_.size(), &left, nullptr);
-  const bool has_any = poll.polled_.back().revents != 0;
-  poll.polled_.pop_back();
-  if (has_any) poll.found_ = static_cast<std::size_t>(std::max(::epoll_wait(list_.get(), found, room, 0), 0));
+  set.polled_.front() = {list_.get(), POLLIN, 0};
+  ::ppoll(set.polled_.data(), set.polled_.size(), &left, nullptr);
+  if (set.polled_.front().revents != 0)
+    set.found_ = static_cast<std::size_t>(std::max(::epoll_wait(list_.get(), found, room, 0), 0));
 }
 
 }  // namespace redlock::inline v1::detail

@@ -77,6 +77,18 @@ std::string text_of_error(unsigned long error) {
   return reason ? reason : "error " + std::to_string(error);
 }
 
+/// The newest error, and empties the queue. OpenSSL 3.2 and later may put another one on top of it, which says nothing.
+unsigned long take_newest_error() {
+  unsigned long newest = 0;
+  while (const unsigned long error = ERR_get_error()) {
+#ifdef SSL_R_RECORD_LAYER_FAILURE
+    if (ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) == SSL_R_RECORD_LAYER_FAILURE) continue;
+#endif
+    newest = error;
+  }
+  return newest;
+}
+
 /// What the server has against us, by its alert; null for another error.
 const char* alert_text(int reason) noexcept {
   switch (reason) {
@@ -142,8 +154,7 @@ core::Trouble trouble_of_tls(const std::string& refusal) {
     ERR_clear_error();
     return {NodeStatus::tls_failed, refusal};
   }
-  const unsigned long error = ERR_peek_last_error();
-  ERR_clear_error();
+  const unsigned long error = take_newest_error();
   const char* const alert = ERR_GET_LIB(error) == ERR_LIB_SSL ? alert_text(ERR_GET_REASON(error)) : nullptr;
   return {NodeStatus::tls_failed, alert ? alert : "TLS: " + text_of_error(error)};
 }

@@ -12,9 +12,8 @@ namespace redlock::inline v1::detail {
 /// Returns what is wrong with a certificate chain that OpenSSL is checking. `name`: the server that is expected.
 [[nodiscard]] std::string refusal_of(X509_STORE_CTX* chain, const std::string& name);
 
-/// Returns the trouble for the newest error of this thread in OpenSSL's queue, and empties the queue: other code may have left
-/// older ones. `refusal`: what is
-/// wrong with the certificate, if it was refused.
+/// Returns the trouble for the newest error of this thread in OpenSSL's queue, and empties the queue: other code may have
+/// left older ones. `refusal`: what is wrong with the certificate, if it was refused.
 [[nodiscard]] core::Trouble trouble_of_tls(const std::string& refusal);
 
 /// Returns the text of the error that is nearest to the cause, and empties the queue.

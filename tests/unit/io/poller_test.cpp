@@ -23,16 +23,16 @@ namespace {
 
 using namespace std::chrono_literals;
 using redlock::Clock;
-using redlock::detail::Poll;
 using redlock::detail::Poller;
+using redlock::detail::PollSet;
 using redlock::detail::WakeEvent;
-using Found = std::vector<std::pair<Poll::Tag, short>>;
+using Found = std::vector<std::pair<PollSet::Tag, short>>;
 
-Found found_by(const Poller& poller, Poll& poll, Clock::duration at_most) {
+Found found_by(const Poller& poller, PollSet& poll, Clock::duration at_most) {
   const auto now = Clock::now();
   poller.wait(poll, now + at_most, now);
   Found found;
-  poll.each_ready([&](Poll::Tag tag, short events) { found.emplace_back(tag, events); });
+  poll.each_ready([&](PollSet::Tag tag, short events) { found.emplace_back(tag, events); });
   return found;
 }
 
@@ -54,7 +54,7 @@ bool forbid_the_precise_wait() {
 
 TEST_CASE("a_poll_finds_watched_descriptors_and_its_own_with_their_tags") {
   Poller poller;
-  Poll poll{2};
+  PollSet poll{2};
   const WakeEvent one;
   const WakeEvent other;
   const WakeEvent own;
@@ -81,9 +81,9 @@ TEST_CASE("a_poll_finds_watched_descriptors_and_its_own_with_their_tags") {
 
 TEST_CASE("a_poll_finds_no_more_watched_descriptors_than_it_has_room_for_and_the_others_next") {
   Poller poller;
-  Poll poll{1};
+  PollSet poll{1};
   const std::array<WakeEvent, 2> events;
-  for (Poll::Tag tag = 0; tag < 2; ++tag) {
+  for (PollSet::Tag tag = 0; tag < 2; ++tag) {
     REQUIRE(poller.watch(events.at(tag).fd(), tag));
     events.at(tag).set();
   }
@@ -95,7 +95,7 @@ TEST_CASE("a_poll_finds_no_more_watched_descriptors_than_it_has_room_for_and_the
 
 TEST_CASE("a_descriptor_that_was_forgotten_is_not_found_although_a_copy_of_it_is_open") {
   Poller poller;
-  Poll poll{1};
+  PollSet poll{1};
   const WakeEvent event;
   const redlock::detail::Descriptor copy{::dup(event.fd())};
   REQUIRE(poller.watch(event.fd(), 1));
@@ -117,7 +117,7 @@ TEST_CASE("what_the_system_cannot_watch_is_not_watched") {
 
 TEST_CASE("a_wait_ends_in_time_and_not_before") {
   const Poller poller;
-  Poll poll{1};
+  PollSet poll{1};
   for (const bool has_own : {false, true}) {
     const WakeEvent own;
     poll.clear();
@@ -134,7 +134,7 @@ TEST_CASE("where_the_kernel_has_no_precise_wait_for_its_list_the_list_is_polled"
   if (child == 0) {
     if (!forbid_the_precise_wait()) ::_exit(2);
     Poller poller;
-    Poll poll{1};
+    PollSet poll{1};
     const WakeEvent event;
     const bool is_watched = poller.watch(event.fd(), 5);
     const bool is_empty = found_by(poller, poll, 1ms).empty();
