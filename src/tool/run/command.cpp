@@ -21,7 +21,8 @@ using detail::Descriptor;
 
 bool dies_at_file_size_limit = false;  // a command would
 
-/// Returns pointers for exec. Made before the fork, because the child must not allocate memory.
+// Pointers for exec are made before the fork, because the child must not allocate memory.
+
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -31,15 +32,17 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& more) {
-  std::vector<std::string> all;
+/// Points into the environment of this process, which may have passwords: no copy of it stays in memory.
+std::vector<char*> environment_with(const std::vector<std::string>& more) {
+  std::vector<char*> all;
   for (const std::string& ours : more)
-    if (ours.find('=') != std::string::npos) all.push_back(ours);
+    if (ours.find('=') != std::string::npos) all.push_back(const_cast<char*>(ours.c_str()));
   for (char** variable = environ; variable && *variable; ++variable) {
     bool is_replaced = false;
     for (const std::string& ours : more) is_replaced |= name_of(*variable) == name_of(ours);
-    if (!is_replaced) all.emplace_back(*variable);
+    if (!is_replaced) all.push_back(*variable);
   }
+  all.push_back(nullptr);
   return all;
 }
 
@@ -60,9 +63,8 @@ void become(const std::vector<char*>& words, const std::vector<char*>& environme
 void survive_file_size_limit() noexcept { dies_at_file_size_limit = ::signal(SIGXFSZ, SIG_IGN) == SIG_DFL; }
 
 Command::Command(const Launch& launch) {
-  const std::vector<std::string> environment = environment_with(launch.environment);
   const std::vector<char*> words = pointers_to(launch.words);
-  const std::vector<char*> variables = pointers_to(environment);
+  const std::vector<char*> environment = environment_with(launch.environment);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) detail::throw_errno("pipe");
   const Descriptor reading{ends[0]};
@@ -71,7 +73,7 @@ Command::Command(const Launch& launch) {
   pid_ = ::fork();
   if (pid_ < 0) detail::throw_errno("fork");
   if (pid_ == 0) {
-    become(words, variables, launch, parent);
+    become(words, environment, launch, parent);
     const int error = errno;
     [[maybe_unused]] const ssize_t written = ::write(writing.get(), &error, sizeof error);
     ::_exit(not_found);

@@ -91,9 +91,9 @@ bool is_open_to_its_user(pid_t process) {
 
 }  // namespace
 
-// The client keeps the password, so that it can log in again. The command line is kept for the next term of an election. A
-// connection that logs in has the password once more, until it has sent it.
-TEST_CASE("a_password_on_the_command_line_is_once_more_in_memory_than_one_in_a_file") {
+// The client keeps the password, so that it can log in again. The command line is kept for the next term of an election, and the
+// environment by the system. A connection that logs in has the password once more, until it has sent it.
+TEST_CASE("a_password_on_the_command_line_or_in_the_environment_is_once_more_in_memory_than_one_in_a_file") {
   if (::geteuid() != 0) return;
   const std::string password = "swordfish-and-chips";
   const LocalNodes nodes{1, {.password = password}};
@@ -103,17 +103,21 @@ TEST_CASE("a_password_on_the_command_line_is_once_more_in_memory_than_one_in_a_f
   int in_file = std::numeric_limits<int>::max();
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--nodes-file", file},
                                                 {"--node", nodes.url(0)},
-                                                {"--node=" + nodes.url(0)}}) {
+                                                {"--node=" + nodes.url(0)},
+                                                {}}) {
     CAPTURE(words);
     std::vector<std::string> all{"run", "r", "--", "sh", "-c", "echo ready; exec sleep 600"};
     all.insert(all.begin() + 1, words.begin(), words.end());
-    Program holder{tool(all)};
+    std::vector<std::string> variables;
+    if (words.empty()) variables.push_back("REDLOCK_NODES=" + nodes.url(0));
+    Program holder{tool(all), variables};
     REQUIRE(eventually([&] { return holder.output() == "ready\n"; }));
     const auto count = [&] { return count_in_memory(holder.id(), password); };
-    if (words[0] == "--nodes-file")
+    const bool is_in_file = !words.empty() && words[0] == "--nodes-file";
+    if (is_in_file)
       for (int repeated = 0; repeated < 5; ++repeated) in_file = std::min(in_file, count());
     CAPTURE(in_file);
-    CHECK(eventually([&] { return count() <= in_file + (words[0] == "--nodes-file" ? 0 : 1); }));
+    CHECK(eventually([&] { return count() <= in_file + (is_in_file ? 0 : 1); }));
     CHECK(count() > 0);
     holder.signal(SIGTERM);
     holder.wait();
