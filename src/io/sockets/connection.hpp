@@ -71,8 +71,8 @@ class Connection {
 
   enum class Received { all, part, failed };
   /// Reads what has arrived, at most 64 KiB, and hands each whole reply to `each(const core::Reply&)`. Returns `part` if
-  /// more may be readable, and `failed` if the connection is broken, or what came is not understood. `room`: for the bytes; it
-  /// may serve many connections, whose caches then know it.
+  /// more may be readable, and `failed` if the connection is broken, or what came is not understood. `room`: for the bytes.
+  /// One for all connections stays in the processor's cache.
   template <class Each>
   Received receive(Transport::Room& room, Each&& each) {
     for (int part = 0; part < 2; ++part) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <ctime>
 
 #include "os/system_error.hpp"
@@ -19,15 +20,16 @@ timespec time_left(core::Time until, core::Time now) noexcept {
   return {left / seconds{1}, (left % seconds{1}).count()};
 }
 
-/// epoll_pwait2 of the kernel, as glibc has no function for it before 2.35. epoll_wait counts in milliseconds.
-int wait_precisely(int list, epoll_event* found, int room, const timespec& left) noexcept {
+/// epoll_pwait2 of the kernel, which has seconds of 64 bits. glibc has no function for it before 2.35, and epoll_wait counts in
+/// milliseconds.
+int wait_precisely([[maybe_unused]] int list, [[maybe_unused]] epoll_event* found, [[maybe_unused]] int room,
+                   [[maybe_unused]] const timespec& left) noexcept {
 #ifdef SYS_epoll_pwait2
-  static_assert(sizeof(timespec) == 16, "the kernel expects 64-bit seconds");
-  return static_cast<int>(::syscall(SYS_epoll_pwait2, list, found, room, &left, nullptr, std::size_t{0}));
-#else
+  if constexpr (sizeof(timespec) == 16)
+    return static_cast<int>(::syscall(SYS_epoll_pwait2, list, found, room, &left, nullptr, std::size_t{0}));
+#endif
   errno = ENOSYS;
   return -1;
-#endif
 }
 
 }  // namespace
