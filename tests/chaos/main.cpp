@@ -4,6 +4,8 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "chaos/field/packets.hpp"
@@ -12,6 +14,8 @@
 
 namespace {
 
+using redlock::chaos::Control;
+using redlock::chaos::Mutant;
 using redlock::chaos::Outcome;
 using redlock::chaos::Profile;
 using redlock::chaos::RunOptions;
@@ -20,6 +24,7 @@ struct Arguments {
   RunOptions run;
   std::string report;
   std::filesystem::path clients;
+  std::optional<std::size_t> mutant;
   bool loses_packets = false;
   int seconds = 60;
 };
@@ -30,45 +35,59 @@ std::string make_folder() {
   return name;
 }
 
-/// Says what came of the run. Returns the exit code.
-int conclude(const Arguments& arguments, const Outcome& outcome) {
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// Whether the mistake was found by the rule that it breaks. Says so.
+bool is_found(const Mutant& mutant, const Outcome& outcome) {
+  const auto& violation = outcome.verdict.violation;
+  if (!violation) {
+    std::cout << "The mutant was not found.\n";
+    return false;
+  }
+  const bool is_expected = violation->rule == mutant.breaks;
+  std::cout << (is_expected ? "found: " : "The mutant breaks another rule than it should: ")
+            << first_line(around_violation(outcome)) << '\n';
+  return is_expected;
+}
+
+/// Whether writes were lost, without a restart guard and tokens. Says so.
+bool are_writes_lost(const Outcome& outcome) {
+  const bool are_lost = outcome.verdict.figures.writes_lost_unfenced > 0;
+  std::cout << (are_lost ? "The control lost writes, as it should.\n" : "The control lost no write.\n");
+  return are_lost;
+}
+
+/// Whether every promise was kept, and every fault made. Says what was not.
+bool is_clean(const Outcome& outcome) {
+  if (outcome.verdict.violation)
+    std::cout << around_violation(outcome);
+  else if (!outcome.troubles.empty())
+    std::cout << "Not every fault could be made, so the run says too little.\n";
+  return !outcome.verdict.violation && outcome.troubles.empty();
+}
+
+/// Says what came of the run. Returns whether it is what it should be.
+bool conclude(const Arguments& arguments, const Outcome& outcome) {
   std::cout << summary(arguments.run, outcome);
   if (!arguments.report.empty()) write_page(arguments.report, arguments.run, outcome);
-  const auto& violation = outcome.verdict.violation;
-  const bool is_search = !arguments.run.mutant.empty();
-  if (violation && !is_search && !arguments.run.is_control) {
-    std::cout << around_violation(outcome);
-    return 1;
-  }
-  if (is_search && violation)
-    std::cout << "found: " << around_violation(outcome).substr(0, around_violation(outcome).find('\n'))
-              << '\n';
-  else if (is_search)
-    std::cout << "The mutant was not found.\n";
-  if (is_search) return violation ? 0 : 1;
-  if (!outcome.troubles.empty()) {
-    std::cout << "Not every fault could be made, so the run says too little.\n";
-    return 1;
-  }
-  if (!arguments.run.is_control) return 0;
-  const bool lost = outcome.verdict.figures.writes_lost_unfenced > 0;
-  std::cout << (lost ? "The control lost writes, as it should.\n" : "The control lost no write.\n");
-  return lost ? 0 : 1;
+  if (arguments.run.mutant) return is_found(*arguments.run.mutant, outcome);
+  if (arguments.run.control == Control::unguarded) return are_writes_lost(outcome);
+  return is_clean(outcome);
 }
 
 /// Removes the folder of the run at the end, unless somebody should read what is in it. Returns the exit code.
 int run_and_conclude(const Arguments& arguments) {
-  int code = 1;
+  bool is_good = false;
   try {
-    code = conclude(arguments, redlock::chaos::run(arguments.run));
+    is_good = conclude(arguments, redlock::chaos::run(arguments.run));
   } catch (const std::exception& error) {
     std::cerr << "redlock-chaos: " << error.what() << '\n';
   }
-  if (code == 0)
+  if (is_good)
     std::filesystem::remove_all(arguments.run.folder);
   else
     std::cout << "The logs are in " << arguments.run.folder << '\n';
-  return code;
+  return is_good ? 0 : 1;
 }
 
 }  // namespace
@@ -91,26 +110,39 @@ int main(int argc, char** argv) try {
                  "within: all promises hold; beyond: fencing tokens still do (default within)")
       ->transform(CLI::CheckedTransformer(profiles));
   app.add_option("--report", arguments.report, "write an HTML page with what happened");
-  app.add_option("--mutant", run.mutant, "make a mistake, and succeed as soon as it is found")
-      ->check(CLI::IsMember({"only-reachable-count", "blind-delete", "marker-without-run-id"}));
+  std::map<std::string, std::size_t> mutants;
+  for (const Mutant& each : redlock::chaos::mutants) mutants.emplace(each.name, mutants.size());
+  app.add_option("--mutant", arguments.mutant,
+                 "clients with this mistake in their core: succeed as soon as it breaks the rule that it "
+                 "should break")
+      ->transform(CLI::CheckedTransformer(mutants));
   app.add_flag(
       "--full-load", run.is_full_load,
       "also clients that lock in many threads without a pause, whose memory and descriptors are judged");
+  app.add_flag("--restarts", run.is_about_restarts,
+               "other faults: one half of the clients never reaches one of three servers, and another server "
+               "loses its "
+               "locks again and again");
   app.add_flag("--lose-packets", arguments.loses_packets,
                "also lose packets, in a network namespace with nftables, where the machine allows that");
   app.add_option("--clients", arguments.clients,
                  "the folder of a chaos-client and a redlock to be used, for example of a build with a "
                  "sanitizer; memory is not judged then");
-  app.add_flag("--control", run.is_control,
-               "without restart guard, and stores without tokens: succeed if writes are lost");
+  const std::map<std::string, Control> controls{{"guarded", Control::guarded},
+                                                {"unguarded", Control::unguarded}};
+  app.add_option("--control", run.control,
+                 "a store without tokens, whose writers keep their deadlines; guarded: no write may be lost; "
+                 "unguarded: without restart guard, succeed as soon as one is lost")
+      ->transform(CLI::CheckedTransformer(controls));
   CLI11_PARSE(app, argc, argv);
+  if (run.is_about_restarts && run.nodes != 3) throw std::runtime_error{"--restarts is for three nodes"};
+  if (arguments.mutant) run.mutant = &redlock::chaos::mutants.at(*arguments.mutant);
   run.length = std::chrono::seconds{arguments.seconds};
-  if (run.mutant == "marker-without-run-id") run.nodes = 3;  // its plan is for three
   const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   run.is_memory_judged = arguments.clients.empty();
   if (arguments.clients.empty()) arguments.clients = own;
   arguments.clients = std::filesystem::absolute(arguments.clients);
-  run.program = arguments.clients / "chaos-client";
+  run.program = arguments.clients / (run.mutant ? "chaos-mutant" : "chaos-client");
   run.tool = arguments.clients / "redlock";
   run.clock_library = own / "libredlock-chaos-clock.so";
   if (arguments.loses_packets) {

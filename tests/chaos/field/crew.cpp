@@ -86,6 +86,7 @@ void Crew::start(int client) {
   // The C library keeps freed memory for each thread, which looks like a leak for minutes.
   if (orders_.is_memory_judged && orders_.roles[static_cast<std::size_t>(client)] == Role::loading)
     words.insert(words.begin() + 1, "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.arena_max=1");
+  words.insert(words.begin() + 1, orders_.environment.begin(), orders_.environment.end());
   words.insert(words.end(), orders_.more.begin(), orders_.more.end());
   for (const std::string& node : orders_.nodes[static_cast<std::size_t>(client % halves)])
     words.push_back("--node=" + node);

@@ -23,9 +23,10 @@ struct CrewOrders {
   std::string program;      // of the clients
   std::string tool;         // the command `redlock`
   std::string clock_library;
-  std::string folder;             // for logs and what clients share
-  std::vector<std::string> more;  // arguments for all
-  bool is_memory_judged = false;  // of those that make the full load
+  std::string folder;                      // for logs and what clients share
+  std::vector<std::string> environment{};  // variables of all
+  std::vector<std::string> more{};         // arguments for all
+  bool is_memory_judged = false;           // of those that make the full load
   std::uint64_t seed = 1;
   std::vector<std::vector<std::string>> nodes;  // the addresses for each half
 };

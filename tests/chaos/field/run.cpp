@@ -43,12 +43,13 @@ CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
                     .tool = options.tool,
                     .clock_library = options.clock_library,
                     .folder = options.folder,
-                    .more = {},
                     .is_memory_judged = options.is_memory_judged,
                     .seed = options.seed,
                     .nodes = {nodes.urls(0), nodes.urls(1)}};
-  if (!options.mutant.empty()) orders.more.push_back("--mutant=" + options.mutant);
-  if (options.is_control) orders.more.insert(orders.more.end(), {"--no-guard", "--no-tokens"});
+  if (options.mutant)
+    orders.environment.push_back(mutant_variable + ("=" + std::string{options.mutant->name}));
+  if (options.control != Control::none) orders.more.emplace_back("--no-tokens");
+  if (options.control == Control::unguarded) orders.more.emplace_back("--no-guard");
   return orders;
 }
 
@@ -68,13 +69,6 @@ bool has_held_since(const std::string& path, Instant since) {
 
 constexpr int loading_clients = 4;
 
-/// The faults by which a mistake shows soonest; all if the list is empty. Where the mistake does without the restart guard, no
-/// node loses its data: that alone would break exclusion.
-std::vector<Kind> faults_for(const std::string& mutant) {
-  if (mutant == "only-reachable-count") return {Kind::stop, Kind::stall, Kind::reset};
-  return {};
-}
-
 Plan plan_of(const RunOptions& options, const std::vector<Role>& roles) {
   Shape shape{.seed = options.seed,
               .profile = options.profile,
@@ -85,10 +79,10 @@ Plan plan_of(const RunOptions& options, const std::vector<Role>& roles) {
               .length = options.length,
               .haste = options.haste,
               .loses_packets = options.loses_packets,
-              .only = faults_for(options.mutant)};
+              .stops_clients = options.control == Control::none};
   for (int client = 0; client < shape.clients; ++client)
     if (roles[static_cast<std::size_t>(client)] == Role::running) shape.running.push_back(client);
-  return options.mutant == "marker-without-run-id" ? draw_plan_of_restarts(shape) : draw_plan(shape);
+  return options.is_about_restarts ? draw_plan_of_restarts(shape) : draw_plan(shape);
 }
 
 }  // namespace
@@ -112,7 +106,7 @@ class Run {
         plan_{plan_of(options, roles_)},
         nodes_{options.nodes, options.folder, options.clock_library},
         log_{options.folder + "/faults"} {
-    if (!options.is_control) begin_deployment();
+    if (options.control != Control::unguarded) begin_deployment();
     const SharedStores made{stores()};
     crew_.emplace(orders_of(options, nodes_), group_);
   }
@@ -135,7 +129,7 @@ class Run {
   }
 
  private:
-  [[nodiscard]] bool is_search() const { return options_.is_control || !options_.mutant.empty(); }
+  [[nodiscard]] bool is_search() const { return options_.control == Control::unguarded || options_.mutant; }
   [[nodiscard]] std::string stores() const { return options_.folder + "/stores"; }
 
   /// Each client has two connections to each node, some descriptors for its timers and events, its log and the stores. Those
@@ -178,7 +172,7 @@ class Run {
   bool is_found() {
     if (now() - looked_ < 5 * simulation::second) return false;
     looked_ = now();
-    if (options_.is_control) return SharedStores{stores()}.lost_unfenced() > 0;
+    if (options_.control == Control::unguarded) return SharedStores{stores()}.lost_unfenced() > 0;
     Case given{};
     given.profile = options_.profile;
     given.end = given.calm = looked_;
@@ -297,7 +291,9 @@ class Run {
     SharedStores stores_at_end{stores()};
     given.lost_fenced = static_cast<std::uint64_t>(stores_at_end.lost_fenced());
     given.lost_unfenced = static_cast<std::uint64_t>(stores_at_end.lost_unfenced());
-    outcome.written = stores_at_end.written_fenced();
+    given.keeps_deadlines = options_.control == Control::guarded;
+    outcome.written_fenced = stores_at_end.written_fenced();
+    outcome.written_unfenced = stores_at_end.written_unfenced();
     outcome.faults = read_log(options_.folder + "/faults", -1);
     outcome.verdict = judge(given);
     outcome.logs = std::move(given.logs);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "chaos/judge/verdict.hpp"
+#include "chaos/mutant/mutants.hpp"
 #include "chaos/plan/plan.hpp"
 #include "chaos/worker/task.hpp"
 
@@ -14,18 +15,26 @@ namespace redlock::chaos {
 /// Sixteen clients in all roles; at full load also four that lock without a pause.
 [[nodiscard]] std::vector<Role> roles(bool is_full_load);
 
+/// A run with a store without tokens, whose writers keep their deadlines, as far as a process can: none of them is stopped.
+enum class Control : std::uint8_t {
+  none,
+  guarded,    // it loses no write, because clients guard restarts
+  unguarded,  // it loses writes
+};
+
 struct RunOptions {
   std::uint64_t seed = 1;
   Profile profile = Profile::within;
   int nodes = 3;
   std::chrono::seconds length{60};
   int haste = 1;
-  std::string mutant;          // empty: none
-  bool loses_packets = false;  // precondition: this network is our own
+  const Mutant* mutant = nullptr;  // null: none
+  bool is_about_restarts = false;  // the plan of restarts; precondition: three nodes
+  bool loses_packets = false;      // precondition: this network is our own
   bool is_full_load = false;
   bool is_memory_judged = true;  // of the clients that make the full load
-  bool is_control = false;       // without restart guard, and without tokens for the store
-  std::string program;           // of the clients
+  Control control = Control::none;
+  std::string program;  // of the clients
   std::string tool;
   std::string clock_library;
   std::string folder;  // for the logs
@@ -39,7 +48,8 @@ struct Outcome {
   std::vector<Entry> faults;
   Instant begun = 0;
   Instant ended = 0;
-  std::int64_t written = 0;           // accepted by the fenced store
+  std::int64_t written_fenced = 0;    // accepted by the fenced store
+  std::int64_t written_unfenced = 0;  // to its twin
   std::vector<std::string> troubles;  // what kept a fault from being made
 };
 

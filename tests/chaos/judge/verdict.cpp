@@ -177,6 +177,10 @@ class Replay {
     judge_.stores(0).lost_fenced = given_.lost_fenced;
     judge_.stores(0).lost_unfenced = given_.lost_unfenced;
     judge_.judge_stores(now_);
+    if (given_.keeps_deadlines && given_.lost_unfenced > 0)
+      judge_.report(Rule::exclusion, now_,
+                    "a store without tokens has lost " + std::to_string(given_.lost_unfenced) +
+                        " writes, although all who write keep their deadlines");
     judge_footprints();
     if (given_.healed == 0) return;
     for (int client = 0; client < static_cast<int>(given_.logs.size()); ++client)

@@ -20,6 +20,7 @@ struct Case {
   std::vector<int> waiting;              // the clients that stand in line, for one lock
   std::uint64_t lost_fenced = 0;         // accepted writes that were overwritten unseen
   std::uint64_t lost_unfenced = 0;
+  bool keeps_deadlines = false;   // whoever writes to the store without tokens, so it loses nothing
   std::vector<std::string> left;  // keys that are left at the end although nobody holds or waits
   std::uint64_t most_open = 0;    // how many descriptors a client may have open
   std::vector<std::vector<Footprint>> footprints;  // by client; empty for those whose memory is not judged

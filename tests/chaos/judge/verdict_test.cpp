@@ -187,6 +187,14 @@ TEST_CASE("chaos_judge_a_write_that_the_fenced_store_loses_breaks_fence_and_one_
   CHECK(story.broken() == Rule::fence);
 }
 
+TEST_CASE("chaos_judge_a_lost_write_breaks_exclusion_if_all_who_write_keep_their_deadlines") {
+  Story story;
+  story.given.keeps_deadlines = true;
+  CHECK_FALSE(story.broken());
+  story.given.lost_unfenced = 1;
+  CHECK(story.broken() == Rule::exclusion);
+}
+
 TEST_CASE("chaos_judge_a_client_that_gets_no_lock_after_all_faults_breaks_liveness") {
   Story story;
   story.given.healed = 10 * s;

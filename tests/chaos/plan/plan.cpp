@@ -74,9 +74,9 @@ class Drawing {
   [[nodiscard]] bool is_within() const { return shape_.profile == Profile::within; }
 
   [[nodiscard]] bool may_happen(Kind kind, int target) const {
-    if (!shape_.only.empty() && std::ranges::find(shape_.only, kind) == shape_.only.end()) return false;
     if (kind == Kind::node_clock) return !is_within();
     if (kind == Kind::client_clock) return losing_.empty();
+    if (kind == Kind::client_stop) return shape_.stops_clients;
     if (kind == Kind::client_kill) return target < shape_.clients - shape_.lasting;
     if (loses_packets(kind)) return shape_.loses_packets;
     if (loses_data(kind)) return std::ranges::find(losing_, target) != losing_.end();

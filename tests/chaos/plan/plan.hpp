@@ -85,7 +85,7 @@ struct Shape {
   std::chrono::seconds length{60};
   int haste = 1;  // faults come so many times as often
   bool loses_packets = false;
-  std::vector<Kind> only{};  // if not empty, no other faults happen
+  bool stops_clients = true;  // sometimes their processes
 };
 
 /// The halves of the clients, each of which has proxies of its own.

@@ -128,6 +128,14 @@ TEST_CASE("long_plans_have_faults_of_every_kind_and_those_of_one_target_do_not_o
   CHECK(kinds.size() == 27);
 }
 
+TEST_CASE("clients_are_stopped_unless_they_are_to_keep_their_deadlines") {
+  Shape punctual = long_run;
+  punctual.stops_clients = false;
+  CHECK(has(draw_plan(long_run), Kind::client_stop));
+  CHECK_FALSE(has(draw_plan(punctual), Kind::client_stop));
+  CHECK(has(draw_plan(punctual), Kind::client_kill));
+}
+
 TEST_CASE("a_plan_of_restarts_cuts_one_half_off_from_one_node_and_lets_another_one_forget") {
   const Plan plan = draw_plan_of_restarts(long_run);
   CHECK(plan.faults == draw_plan_of_restarts(long_run).faults);

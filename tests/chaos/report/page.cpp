@@ -201,10 +201,11 @@ std::string summary(const RunOptions& options, const Outcome& outcome) {
        << " of them to readers, " << figures.downgrades << " to readers that were the writer, "
        << outcome.verdict.late << " seen after their deadline), " << figures.extensions << " extensions, "
        << outcome.verdict.losses << " losses reported, " << figures.overlaps << " overlaps\n"
-       << outcome.written << " writes to the fenced store, of which it lost "
+       << outcome.written_fenced << " writes to the fenced store, of which it lost "
        << (outcome.verdict.violation && outcome.verdict.violation->rule == simulation::Rule::fence ? "some"
                                                                                                    : "none")
-       << "; its twin lost " << figures.writes_lost_unfenced << '\n';
+       << "; " << outcome.written_unfenced << " to its twin, of which it lost "
+       << figures.writes_lost_unfenced << '\n';
   for (std::size_t client = 0; client < outcome.footprints.size(); ++client)
     if (const auto& seen = outcome.footprints[client]; !seen.empty())
       text << client_name(static_cast<int>(client)) << ": " << calls_in(outcome.logs[client]) << " calls; "

@@ -34,7 +34,7 @@ Outcome example_outcome() {
   Outcome outcome;
   outcome.begun = 100 * one_second;
   outcome.ended = 170 * one_second;
-  outcome.written = 33;
+  outcome.written_fenced = 33;
   outcome.troubles = {"node 1 refuses <DEBUG>"};
   outcome.plan.faults = {
       {.kind = Kind::crash_empty, .at = milliseconds{1000}, .length = milliseconds{2000}, .target = 1},

@@ -4,36 +4,13 @@
 
 #include <filesystem>
 #include <iterator>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "support/network/raw_client.hpp"
-
 namespace redlock::chaos {
-namespace {
 
 using namespace std::chrono_literals;
-
-std::uint16_t port_of(const std::string& url) {
-  return static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
-}
-
-/// The nodes that answer at once.
-std::vector<std::string> reachable(const std::vector<std::string>& nodes) {
-  std::vector<std::string> answering;
-  for (const std::string& node : nodes) {
-    try {
-      testing::RawClient client{port_of(node)};
-      if (client.command({"PING"}) == "PONG") answering.push_back(node);
-    } catch (const std::runtime_error&) {  // it does not answer
-    }
-  }
-  return answering;
-}
-
-}  // namespace
 
 std::string count(Clock::time_point time) {
   return std::to_string(
@@ -41,24 +18,20 @@ std::string count(Clock::time_point time) {
 }
 
 Options client_options(const Task& task) {
-  return {.restart_guard = task.is_guarded ? RestartGuard::automatic : RestartGuard::off,
-          .durable_nodes = task.mistake == Mistake::marker_without_run_id,
-          .max_ttl = max_ttl};
+  return {.restart_guard = task.is_guarded ? RestartGuard::automatic : RestartGuard::off, .max_ttl = max_ttl};
 }
 
 Holder::Holder(const Task& task, std::stop_token stop)
-    : task_{task}, stop_{std::move(stop)}, random_{task.seed}, log_{task.log} {
+    : task_{task},
+      stop_{std::move(stop)},
+      random_{task.seed},
+      log_{task.log},
+      locks_{task.nodes, client_options(task)} {
   log_.add(Entry::What::begin, static_cast<std::uint64_t>(::getpid()));
-  locks_.emplace(task_.nodes, client_options(task_));
 }
 
 std::optional<Held> Holder::acquire(const std::string& resource, const LockOptions& options,
                                     const Call& call) {
-  if (task_.mistake == Mistake::only_reachable_count) {
-    const auto answering = nodes();
-    if (answering.empty()) return std::nullopt;
-    locks_.emplace(answering, client_options(task_));
-  }
   return call_and_note(resource, options, call, options.shared ? "shared" : "");
 }
 
@@ -79,7 +52,7 @@ std::optional<Held> Holder::call_and_note(const std::string& resource, LockOptio
   options.ttl = ttl;
   options.on_lost = [this, number](Loss why) { log_.add(Entry::What::lost, number, to_string(why)); };
   log_.add(Entry::What::call, number, resource);
-  LockResult result = call(*locks_, options);
+  LockResult result = call(locks_, options);
   if (!result) {
     log_.add(Entry::What::fail, number, result.code().message());
     return std::nullopt;
@@ -91,10 +64,6 @@ std::optional<Held> Holder::call_and_note(const std::string& resource, LockOptio
                std::string{how});
   if (number % 64 == 1) note_descriptors();
   return held;
-}
-
-std::vector<std::string> Holder::nodes() const {
-  return task_.mistake == Mistake::only_reachable_count ? reachable(task_.nodes) : task_.nodes;
 }
 
 void Holder::work(Held& held, milliseconds length) {
@@ -123,21 +92,11 @@ void Holder::extend(Held& held) {
 void Holder::release(Held held) {
   log_.add(Entry::What::end, held.number);
   held.lease.release();
-  if (task_.mistake == Mistake::blind_delete) delete_blindly(held.lease.resource());
 }
 
 std::optional<Handover> Holder::orphan(Held held) {
   log_.add(Entry::What::end, held.number);
   return held.lease.orphan();
-}
-
-void Holder::delete_blindly(const std::string& resource) {
-  for (const std::string& node : task_.nodes) {
-    try {
-      testing::RawClient{port_of(node)}.del(resource);
-    } catch (const std::runtime_error&) {  // it does not answer
-    }
-  }
 }
 
 void Holder::rest(milliseconds most) {

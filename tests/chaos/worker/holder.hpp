@@ -56,9 +56,6 @@ class Holder {
   /// Waits for a time that is drawn up to `most`.
   void rest(milliseconds most);
 
-  /// The nodes for the next call: all of them, unless that is the mistake to be made.
-  [[nodiscard]] std::vector<std::string> nodes() const;
-
   [[nodiscard]] bool stopped() const { return stop_.stop_requested(); }
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   [[nodiscard]] milliseconds draw(milliseconds least, milliseconds most);
@@ -70,14 +67,13 @@ class Holder {
   std::optional<Held> call_and_note(const std::string& resource, LockOptions options, const Call& call,
                                     std::string_view how);
   void note_extension(Held&);
-  void delete_blindly(const std::string& resource);
   void note_descriptors();
 
   const Task& task_;
   std::stop_token stop_;
   simulation::Random random_;
   Log log_;
-  std::optional<Redlock> locks_;
+  Redlock locks_;
   std::uint64_t calls_ = 0;
   Clock::time_point noted_;  // the deadline that the log has
 };

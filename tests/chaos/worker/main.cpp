@@ -2,13 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <string>
 
 #include "chaos/worker/task.hpp"
 
 int main(int argc, char** argv) try {
-  using redlock::chaos::Mistake;
   CLI::App app{"A client process of redlock-chaos", "chaos-client"};
   redlock::chaos::Task task;
   int role = 0;
@@ -23,14 +21,9 @@ int main(int argc, char** argv) try {
   app.add_option("--node", task.nodes);
   app.add_flag("--no-guard", no_guard);
   app.add_flag("--no-tokens", no_tokens);
-  const std::map<std::string, Mistake> mistakes{{"only-reachable-count", Mistake::only_reachable_count},
-                                                {"blind-delete", Mistake::blind_delete},
-                                                {"marker-without-run-id", Mistake::marker_without_run_id}};
-  app.add_option("--mutant", task.mistake)->transform(CLI::CheckedTransformer(mistakes));
   CLI11_PARSE(app, argc, argv);
   task.role = static_cast<redlock::chaos::Role>(role);
-  // Whoever asks only some of the nodes cannot have the guard, which knows how many there are.
-  task.is_guarded = !no_guard && task.mistake != Mistake::only_reachable_count;
+  task.is_guarded = !no_guard;
   task.uses_tokens = !no_tokens;
   task.own = argv[0];
   perform(task);

@@ -49,22 +49,33 @@ void hold_long(Holder& holder) {
   holder.rest(1500ms);
 }
 
-/// Reads, thinks, and writes what it has made of what it has read, as late as that may be.
-void change_stores(Holder& holder, SharedStores& stores, const Task& task) {
+/// Reads, thinks, and writes what it has made of what it has read, as late as that may be: some do not look at the deadline.
+void change_stores(Holder& holder, Held& held, SharedStores& stores) {
+  try {
+    const FencingToken token = held.lease.fencing_token();
+    const SharedStores::Seen seen = stores.read(token);
+    holder.work(held, holder.draw(0ms, holder.chance(40) ? ttl * 3 : ttl / 3));
+    stores.write_unfenced(seen);
+    stores.write_fenced(token, seen);
+  } catch (const StaleToken&) {  // it was paused, and another one has the lock
+  }
+}
+
+/// The same with a store that checks no token. So it keeps its deadline, and is not late although it may get no processor for a
+/// while.
+void change_unfenced_store(Holder& holder, Held& held, SharedStores& stores) {
+  const SharedStores::Seen seen = stores.read({});
+  holder.work(held, holder.draw(0ms, ttl * 2 / 3));
+  stores.write_unfenced_before(held.lease.deadline() - ttl / 4, seen);
+}
+
+void hold_and_change(Holder& holder, SharedStores& stores, const Task& task) {
   auto held =
       holder.acquire("till", {.renewal = Renewal::none}, [&](Redlock& locks, const LockOptions& options) {
         return locks.try_lock_for("till", holder.patience(2s), options, holder.stop());
       });
   if (held) {
-    try {
-      const FencingToken token = task.uses_tokens ? held->lease.fencing_token() : FencingToken{};
-      const SharedStores::Seen seen = stores.read(token);
-      // Some do not look at the deadline.
-      holder.work(*held, holder.draw(0ms, holder.chance(40) ? ttl * 3 : ttl / 3));
-      stores.write_unfenced(seen);
-      if (token) stores.write_fenced(token, seen);
-    } catch (const StaleToken&) {  // it was paused, and another one has the lock
-    }
+    task.uses_tokens ? change_stores(holder, *held, stores) : change_unfenced_store(holder, *held, stores);
     holder.release(std::move(*held));
   }
   holder.rest(200ms);
@@ -147,7 +158,7 @@ void run_command(Holder& holder, const Task& task, std::uint64_t number) {
                                  .group = ::getpgrp()};
   const auto add = [&](const std::string& word) { launch.arguments.push_back(word); };
   if (!task.is_guarded) add("--restart-guard"), add("off");
-  for (const std::string& node : holder.nodes()) add("--node"), add(node);
+  for (const std::string& node : task.nodes) add("--node"), add(node);
   for (const char* word : {"job", "--"}) add(word);
   for (const std::string& word : {task.own, "--role=" + std::to_string(static_cast<int>(Role::command)),
                                   "--log=" + task.log, "--seed=" + std::to_string(number)})
@@ -200,7 +211,7 @@ void repeat(const Task& task, const std::stop_token& stop) {
         hold_long(holder);
         break;
       case Role::fenced:
-        change_stores(holder, *stores, task);
+        hold_and_change(holder, *stores, task);
         break;
       case Role::waiting:
         stand_in_line(holder);

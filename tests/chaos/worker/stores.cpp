@@ -41,11 +41,23 @@ void SharedStores::write_unfenced(const Seen& seen) {
   run("UPDATE unfenced SET value = " + std::to_string(seen.unfenced + 1));
 }
 
+bool SharedStores::write_unfenced_before(Clock::time_point latest, const Seen& seen) {
+  run("BEGIN IMMEDIATE");
+  const bool is_in_time = Clock::now() < latest;
+  if (is_in_time) write_unfenced(seen);
+  run("COMMIT");
+  return is_in_time;
+}
+
 void SharedStores::write_fenced(FencingToken token, const Seen& seen) {
   table_.write(key, std::to_string(seen.fenced + 1), token);
 }
 
 std::int64_t SharedStores::written_fenced() { return std::stoll(table_.find(key).value_or("0")); }
+
+std::int64_t SharedStores::written_unfenced() {
+  return number("SELECT value FROM unfenced") + lost_unfenced();
+}
 
 void SharedStores::run(const std::string& statement) {
   char* said = nullptr;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fenced_table.hpp"
+#include "redlock/clock.hpp"
 
 namespace redlock::chaos {
 
@@ -23,12 +24,16 @@ class SharedStores {
   /// Throws StaleToken if the holder is too late.
   [[nodiscard]] Seen read(FencingToken token);
   void write_unfenced(const Seen&);
+  /// Writes only before `latest`: looks at the clock when nobody else can write any more. Returns whether it has written.
+  bool write_unfenced_before(Clock::time_point latest, const Seen&);
   /// Throws StaleToken if the holder is too late.
   void write_fenced(FencingToken token, const Seen&);
 
   [[nodiscard]] std::int64_t lost_fenced() { return number("SELECT fenced FROM lost"); }
   [[nodiscard]] std::int64_t lost_unfenced() { return number("SELECT unfenced FROM lost"); }
   [[nodiscard]] std::int64_t written_fenced();
+  /// Including those that were lost.
+  [[nodiscard]] std::int64_t written_unfenced();
 
  private:
   void run(const std::string& statement);

@@ -21,19 +21,10 @@ enum class Role : std::uint8_t {
   command,  // is what `redlock run` runs
 };
 
-/// Mistakes of the simulator's mutants that an application can make.
-enum class Mistake : std::uint8_t {
-  none,
-  only_reachable_count,   // the client is given those nodes only that answer
-  blind_delete,           // the key is deleted, whoever owns it
-  marker_without_run_id,  // nodes count as durable, and are not
-};
-
 struct Task {
   Role role = Role::plain;
-  Mistake mistake = Mistake::none;
   bool is_guarded = true;
-  bool uses_tokens = true;  // for the store that checks them
+  bool uses_tokens = true;  // for the store that checks them; without, writes are before the deadline only
   std::uint64_t seed = 1;
   std::string log;       // where it writes what happens
   std::string folder;    // of files that clients share: the stores, and locks that are handed over
