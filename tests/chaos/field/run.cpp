@@ -38,7 +38,7 @@ std::vector<Action> actions_of(const Plan& plan) {
 }
 
 CrewOrders orders_of(const RunOptions& options, const Nodes& nodes) {
-  CrewOrders orders{.roles = roles(options.is_full_load),
+  CrewOrders orders{.roles = roles(options),
                     .program = options.program,
                     .tool = options.tool,
                     .clock_library = options.clock_library,
@@ -87,12 +87,15 @@ Plan plan_of(const RunOptions& options, const std::vector<Role>& roles) {
 
 }  // namespace
 
-std::vector<Role> roles(bool is_full_load) {
+std::vector<Role> roles(const RunOptions& options) {
   std::vector<Role> all{Role::plain,   Role::plain,   Role::renewed, Role::fenced,
                         Role::fenced,  Role::waiting, Role::waiting, Role::waiting,
                         Role::giving,  Role::taking,  Role::running, Role::running,
                         Role::reading, Role::reading, Role::reading, Role::reading};
-  if (is_full_load) all.insert(all.end(), loading_clients, Role::loading);
+  if (options.control != Control::none)
+    for (Role& role : all)
+      if (role == Role::plain || role == Role::renewed) role = Role::fenced;
+  if (options.is_full_load) all.insert(all.end(), loading_clients, Role::loading);
   return all;
 }
 
@@ -102,7 +105,7 @@ class Run {
  public:
   explicit Run(const RunOptions& options)
       : options_{options},
-        roles_{roles(options.is_full_load)},
+        roles_{roles(options)},
         plan_{plan_of(options, roles_)},
         nodes_{options.nodes, options.folder, options.clock_library},
         log_{options.folder + "/faults"} {

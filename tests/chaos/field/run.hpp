@@ -12,9 +12,6 @@
 
 namespace redlock::chaos {
 
-/// Sixteen clients in all roles; at full load also four that lock without a pause.
-[[nodiscard]] std::vector<Role> roles(bool is_full_load);
-
 /// A run with a store without tokens, whose writers keep their deadlines, as far as a process can: none of them is stopped.
 enum class Control : std::uint8_t {
   none,
@@ -39,6 +36,9 @@ struct RunOptions {
   std::string clock_library;
   std::string folder;  // for the logs
 };
+
+/// Sixteen clients in all roles; at full load also four that lock without a pause. In a control more of them write to the store.
+[[nodiscard]] std::vector<Role> roles(const RunOptions&);
 
 struct Outcome {
   Plan plan;

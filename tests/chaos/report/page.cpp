@@ -57,7 +57,7 @@ struct Bar {
 class Bars {
  public:
   Bars(const RunOptions& options, const Outcome& outcome)
-      : nodes_{options.nodes}, roles_{roles(options.is_full_load)}, outcome_{outcome} {
+      : nodes_{options.nodes}, roles_{roles(options)}, outcome_{outcome} {
     add_faults();
     for (const auto& log : outcome.logs) add_holds(log);
   }

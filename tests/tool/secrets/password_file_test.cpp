@@ -65,6 +65,25 @@ TEST_CASE("every_command_takes_the_password_from_a_file") {
              contains("the password file /none is missing"));
 }
 
+TEST_CASE("each_node_may_have_a_password_of_its_own_in_a_file") {
+  const TempFolder folder;
+  const LocalNodes one{1, {.password = "first"}};
+  const LocalNodes other{1, {.password = "second"}};
+  const auto url = [](const LocalNodes& nodes) { return "127.0.0.1:" + std::to_string(nodes.port(0)); };
+  folder.write("127.0.0.1-" + std::to_string(one.port(0)), "first\n");
+  folder.write("127.0.0.1-" + std::to_string(other.port(0)), "second\n");
+  const std::string file = folder.path().string() + "/%h-%p";
+  CHECK_THAT(run_tool({"nodes", "--node", url(one), "--node", url(other), "--password-file", file}).output,
+             contains("2 of 2 nodes vote"));
+  // A redlock inside reads the same files.
+  Program outer{tool({"run", "--password-file", file, "r", "--", "sh", "-c",
+                      REDLOCK_TOOL " check \"$REDLOCK_SEQUENCER\""}),
+                {"REDLOCK_NODES=" + url(one) + ',' + url(other)}};
+  CHECK(outer.wait().code == 0);
+  CHECK_THAT(run_tool({"status", "--node", url(one), "--password-file", "/a/%q", "r"}).errors,
+             contains("the password file /a/%q has a '%'; allowed: %h"));
+}
+
 TEST_CASE("the_file_may_have_the_password_of_the_default_user") {
   const Fixture f;
   const std::string url = "redis://127.0.0.1:" + std::to_string(f.nodes.port(0));
