@@ -35,18 +35,24 @@ struct LimitedUser {
   LimitedUser(const LimitedUser&) = delete;
   LimitedUser& operator=(const LimitedUser&) = delete;
 
-  /// The servers remember no lock, line, script or refusal.
-  void allow(const Rules& rules) {
+  /// These rights only. The servers forget what they have refused.
+  void give(const Rules& rules) {
     Rules command{"ACL", "SETUSER", "app", "reset", "on", ">secret"};
     command.insert(command.end(), rules.begin(), rules.end());
     for (RawClient& client : servers) {
       REQUIRE(client.command(command) == "OK");
+      REQUIRE(client.command({"ACL", "LOG", "RESET"}) == "OK");
+    }
+  }
+  /// The same, and the servers forget all locks, lines, scripts and connections of the user as well.
+  void allow(const Rules& rules) {
+    for (RawClient& client : servers) {
       client.command({"CLIENT", "KILL", "USER", "app"});
       client.command({"SCRIPT", "FLUSH"});
       for (const std::string& key : client.keys())
         if (!key.starts_with("redlock:node") && !key.starts_with("redlock:quarantine")) client.del(key);
-      REQUIRE(client.command({"ACL", "LOG", "RESET"}) == "OK");
     }
+    give(rules);
   }
   /// What the servers have refused; empty if nothing.
   std::string refusals() {

@@ -151,7 +151,7 @@ bool ask_for_locks(LimitedUser& f) {
 bool renew_and_be_robbed(LimitedUser& f) {
   Redlock locks = f.client();
   Redlock robber = f.client();
-  const LockOptions options{.ttl = 2s, .fencing = false, .order = Order::none};
+  const LockOptions options{.ttl = 4s, .fencing = false, .order = Order::none};
   auto lease = locks.try_lock("r", options);
   if (!lease) return false;
   const redlock::Clock::time_point first = lease->deadline();
