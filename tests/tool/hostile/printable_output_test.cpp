@@ -4,6 +4,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +18,7 @@
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/network/proxy.hpp"
+#include "support/temp_folder.hpp"
 #include "tool/deployment.hpp"
 #include "tool/program.hpp"
 
@@ -30,8 +33,11 @@ bool is_plain(char byte) { return byte == '\n' || (byte >= ' ' && byte <= '~'); 
 std::vector<std::vector<std::string>> calls_about(const std::string& sequencer, const std::string& own) {
   return {{"nodes"},
           {"nodes", "--json"},
+          {"nodes", "--resource", "r"},
+          {"nodes", "--json", "--resource", "r"},
           {"nodes", "--wait", "--timeout", "2s"},
           {"nodes", "init"},
+          {"nodes", "set", "--max-ttl", "90s"},
           {"status", "r"},
           {"status", "--json", "r"},
           {"list"},
@@ -43,16 +49,19 @@ std::vector<std::vector<std::string>> calls_about(const std::string& sequencer, 
           {"revoke", "r", escapes},
           {"release", "--force", "--yes", own}};
 }
-/// Those that go on until they are terminated.
-const std::vector<std::vector<std::string>> watching_calls{{"run", "r", "--", "true"},
-                                                           {"run", "--shared", "r", "--", "true"},
-                                                           {"run", "--seats", "1", "r", "--", "true"},
-                                                           {"run", "r", "another", "--", "true"},
-                                                           {"elect", "r", "--", "true"},
-                                                           {"watch", "r"},
-                                                           {"watch", "--json", "r"},
-                                                           {"leader", "--watch", "cron"},
-                                                           {"leader", "--watch", "--json", "cron"}};
+/// Those that go on until they are terminated. `metrics`: a file that one of them writes.
+std::vector<std::vector<std::string>> watching_calls(const std::string& metrics) {
+  return {{"run", "r", "--", "true"},
+          {"run", "--shared", "r", "--", "true"},
+          {"run", "--seats", "1", "r", "--", "true"},
+          {"run", "--metrics", metrics, "r", "--", "true"},
+          {"run", "r", "another", "--", "true"},
+          {"elect", "r", "--", "true"},
+          {"watch", "r"},
+          {"watch", "--json", "r"},
+          {"leader", "--watch", "cron"},
+          {"leader", "--watch", "--json", "cron"}};
+}
 
 /// The command, and what tells it from the other calls: options, a subcommand, a second lock.
 std::string name_of(const std::vector<std::string>& words) {
@@ -70,6 +79,11 @@ bool has_said_enough(const Program& program) {
     return begin != std::string::npos && messages.find('\n', begin) != std::string::npos;
   };
   return program.output().ends_with('\n') || says("waiting for r: ") || says("waiting for another: ");
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file{path};
+  return {std::istreambuf_iterator<char>{file}, {}};
 }
 
 /// What this call of that name has written until its end, which may only be printable. A call that goes on is terminated
@@ -96,7 +110,9 @@ std::map<std::string, std::string> texts_of_calls(const std::vector<std::string>
   constexpr std::size_t at_once = 6;
   std::vector<std::vector<std::string>> calls = calls_about(sequencer, own);
   const std::size_t first_that_goes_on = calls.size();
-  calls.insert(calls.end(), watching_calls.begin(), watching_calls.end());
+  const TempFolder folder;
+  const std::string metrics = folder.path() / "metrics";
+  for (std::vector<std::string>& call : watching_calls(metrics)) calls.push_back(std::move(call));
   std::map<std::string, std::string> texts;
   for (std::size_t begin = 0; begin < calls.size(); begin += at_once) {
     const std::size_t end = std::min(begin + at_once, calls.size());
@@ -109,6 +125,10 @@ std::map<std::string, std::string> texts_of_calls(const std::vector<std::string>
     }
   }
   CHECK(texts.size() == calls.size());
+  const std::string written = read_file(metrics);
+  INFO(written);
+  CHECK_THAT(written, contains("\nredlock_node_ready{resource=\"r\",node=\""));
+  CHECK(std::ranges::all_of(written, is_plain));
   return texts;
 }
 
