@@ -83,8 +83,10 @@ int TlsTransport::keep(SSL* ssl, SSL_SESSION* session) noexcept {
 /// OpenSSL calls this for each alert, among other things. SSL_get_error would tell the end from an error as well, but only if
 /// no other code of the thread has left an error behind; to look for those takes as long as all else here together.
 void TlsTransport::note(const SSL* ssl, int event, int alert) noexcept {
-  if (event == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY)
-    static_cast<TlsTransport*>(SSL_get_app_data(ssl))->has_been_closed_ = true;
+  auto& transport = *static_cast<TlsTransport*>(SSL_get_app_data(ssl));
+  const int what = alert & 0xff;
+  if (event == SSL_CB_READ_ALERT && what == SSL_AD_CLOSE_NOTIFY) transport.has_been_closed_ = true;
+  if (event == SSL_CB_WRITE_ALERT && what == SSL_AD_NO_RENEGOTIATION) transport.has_declined_ = true;
 }
 
 /// OpenSSL calls this for each certificate of the chain, and with what is wrong with it.
@@ -231,7 +233,7 @@ bool TlsTransport::decrypt(char* bytes, std::size_t size, std::size_t& decrypted
     }
     if (is_starved_) return true;
     fail(has_been_closed_ ? core::Trouble{NodeStatus::connection_lost, "the server closed the connection"}
-                          : trouble_of_tls(refusal_));
+                          : trouble_of_tls(refusal_, has_declined_));
     return false;
   } while (decrypted < size && SSL_has_pending(ssl_.get()) == 1);
   return true;

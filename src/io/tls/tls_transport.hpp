@@ -74,6 +74,7 @@ class TlsTransport final : public PlainTransport {
   std::string name_;
   std::string refusal_;           // why the certificate is not accepted
   bool has_been_closed_ = false;  // by the alert that ends TLS
+  bool has_declined_ = false;     // another handshake, which the server wants
   bool has_broken_output_ = false;
   bool is_ending_ = false;
 };

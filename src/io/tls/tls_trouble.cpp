@@ -149,13 +149,17 @@ std::string refusal_of(X509_STORE_CTX* chain, const std::string& name) {
   }
 }
 
-core::Trouble trouble_of_tls(const std::string& refusal) {
+core::Trouble trouble_of_tls(const std::string& refusal, bool has_declined) {
   if (!refusal.empty()) {
     ERR_clear_error();
     return {NodeStatus::tls_failed, refusal};
   }
   const unsigned long error = take_newest_error();
-  const char* const alert = ERR_GET_LIB(error) == ERR_LIB_SSL ? alert_text(ERR_GET_REASON(error)) : nullptr;
+  const int reason = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
+  if (has_declined && reason == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE)
+    return {NodeStatus::tls_failed,
+            "the server ended the connection because it may not renegotiate: switch renegotiation off there"};
+  const char* const alert = alert_text(reason);
   return {NodeStatus::tls_failed, alert ? alert : "TLS: " + text_of_error(error)};
 }
 
