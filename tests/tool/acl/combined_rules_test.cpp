@@ -65,7 +65,7 @@ void share_under_all_rules(LimitedUser& f) {
   const redlock::Clock::time_point begin = second.deadline();
   CHECK(eventually([&] { return second.deadline() > begin; }));
   Redlock asking = f.client();
-  const std::vector<NodeReport> reports = asking.revoke("s");
+  asking.revoke("s");
   CHECK(redlock::reader_count_in(asking.inspect("s")) == 2);
   CHECK(eventually([&] { return asked == 2; }));
   WaitingLine line{f.nodes, f.key("s")};
