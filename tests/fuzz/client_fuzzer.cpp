@@ -1,5 +1,5 @@
 // For any replies, messages, lost connections, calls and times: a client grants only what a majority granted, does little for
-// each event, uses little memory, reports to its observer what has happened, and ends everything.
+// each event and each byte, uses little memory, reports to its observer what has happened, and ends everything.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +15,9 @@
 
 #include "fuzz/choices.hpp"
 #include "fuzz/client/checking_observer.hpp"
+#include "fuzz/client/limits.hpp"
 #include "fuzz/client/live_memory.hpp"
+#include "fuzz/client/work.hpp"
 #include "fuzz/finding.hpp"
 #include "fuzz/server_answers.hpp"
 #include "io/reader.hpp"
@@ -35,14 +37,6 @@ using redlock::NodeStatus;
 class FuzzedClient {
  public:
   static constexpr std::size_t nodes = 3;
-  /// Six handshakes, and the commands of four calls and four inspections.
-  static constexpr std::size_t most_sent_for_an_event = 80'000;
-  /// After NOSCRIPT, a whole script; after an answer that ends an attempt, its releases and the next attempts.
-  static constexpr std::size_t most_sent_for_a_reply = 6'000;
-  /// About twice what was measured, with the address sanitizer: 148 kB in thousands of inputs, of which 60 kB were the longest
-  /// reply and its copies, and 80 kB the handshakes. Inputs of 1000 bytes and more took up to 40 bytes for each of theirs.
-  static constexpr std::size_t most_memory = 300'000;
-  static constexpr std::size_t most_memory_for_a_byte = 80;
 
   explicit FuzzedClient(Choices& choices)
       : choices_{choices},
@@ -57,7 +51,8 @@ class FuzzedClient {
   /// Lets one thing happen, and whatever follows from it.
   void step() {
     ++now_step_;
-    sent_ = replies_ = 0;
+    replies_ = 0;
+    const Work before = Work::so_far();
     switch (choices_.below(14)) {
       case 0:
         pass_time();
@@ -95,8 +90,8 @@ class FuzzedClient {
         break;
     }
     settle();
-    must(sent_ <= most_sent_for_an_event + most_sent_for_a_reply * replies_,
-         "an event makes a client send little");
+    (Work::so_far() - before)
+        .must_be_within(most_for_an_event + replies_ * most_for_a_reply, Work::During::event);
     check_memory();
   }
 
@@ -113,6 +108,7 @@ class FuzzedClient {
     const core::Time over = now_ + std::chrono::seconds{6};
     for (int steps = 0; engine_.timer() <= over; ++steps) {
       must(steps < 5'000, "a client without servers does little");
+      ++Work::so_far().timers;
       now_ = std::max(now_, engine_.timer());
       engine_.on_time(now_);
       settle();
@@ -123,6 +119,7 @@ class FuzzedClient {
     must(observer_.standing() == 0, "the end of every call in line is reported");
     must(observer_.acquired() == taken_, "every lock that was acquired is reported, and no other one");
     check_memory();
+    (Work::so_far() - at_first_).must_be_within(most_at_all + bytes_ * most_for_a_byte, Work::During::life);
   }
 
  private:
@@ -262,6 +259,7 @@ class FuzzedClient {
     now_ += std::chrono::milliseconds{spans.at(choices_.below(spans.size()))};
     for (int rounds = 0; engine_.timer() <= now_; ++rounds) {
       must(rounds < 50, "a timer that is due is not due again at once");
+      ++Work::so_far().timers;
       engine_.on_time(now_);
       settle();
     }
@@ -277,7 +275,11 @@ class FuzzedClient {
     for (std::size_t line = 0; line < connections_.size(); ++line)
       for (std::size_t count = 0; count <= (choice >> 5); ++count)
         if ((everywhere || line == choice / 2 % (2 * nodes)) && !connections_[line].asked.empty())
-          answer(line, servers_[line % nodes].answer(first_asked(line), agrees, now_));
+          answer(line, answer_of_server(line, agrees));
+  }
+  [[nodiscard]] core::Reply answer_of_server(std::size_t line, bool agrees) {
+    const UncountedWork here;
+    return servers_[line % nodes].answer(first_asked(line), agrees, now_);
   }
   [[nodiscard]] std::vector<std::string> first_asked(std::size_t line) const {
     std::string_view bytes{connections_[line].asked.front()};
@@ -333,18 +335,21 @@ class FuzzedClient {
         if (session.take_closing()) close(connection);
         if (session.take_dial()) dial(line);
       }
-      std::string_view unsent = session.unsent();
-      sent_ += unsent.size();
-      std::vector<std::string_view> words;
-      while (!unsent.empty()) {
-        const std::string_view from = unsent;
-        core::take_command(unsent, words);
-        connection.asked.emplace_back(from.substr(0, from.size() - unsent.size()));
-      }
+      Work::so_far().sent += session.unsent().size();
+      take_commands(session.unsent(), connection);
       session.sent(session.unsent().size());
       must(connection.asked.size() < 100 + 20 * now_step_, "each call sends a bounded number of commands");
     }
     return is_changed;
+  }
+  static void take_commands(std::string_view bytes, Connection& connection) {
+    const UncountedWork here;
+    std::vector<std::string_view> words;
+    while (!bytes.empty()) {
+      const std::string_view from = bytes;
+      core::take_command(bytes, words);
+      connection.asked.emplace_back(from.substr(0, from.size() - bytes.size()));
+    }
   }
   void dial(std::size_t line) {
     Connection& connection = connections_[line];
@@ -356,6 +361,7 @@ class FuzzedClient {
 
   Choices& choices_;
   const LiveMemory memory_;
+  const Work at_first_{Work::so_far()};
   const std::size_t bytes_;  // that there were to choose from
   const std::size_t options_;
   CheckingObserver<nodes> observer_{key()};
@@ -369,7 +375,6 @@ class FuzzedClient {
   std::array<std::uint64_t, nodes> said_yes_at_{};
   core::Time now_{std::chrono::hours{1}};
   std::uint64_t now_step_ = 1;
-  std::size_t sent_ = 0;     // bytes, in this step
   std::size_t replies_ = 0;  // to the client, in this step
   std::size_t drawn_ = 0;
   std::size_t taken_ = 0;  // locks

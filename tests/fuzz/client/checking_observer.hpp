@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fuzz/client/work.hpp"
 #include "fuzz/finding.hpp"
 #include "redlock/error.hpp"
 #include "redlock/metrics/observer.hpp"
@@ -26,12 +27,14 @@ class CheckingObserver final : public Observer {
   explicit CheckingObserver(std::string key) : key_{std::move(key)} {}
 
   void attempted(const Attempt& event) override {
+    ++Work::so_far().events;
     check_lock(event.resource, event.kind, event.took);
     must(!event.holder || event.failure == Errc::held, "only a lock that is held has a holder");
     if (event.holder) check_holder(*event.holder);
     acquired_ += event.failure ? 0 : 1;
   }
   void lined_up(const Line& event) override {
+    ++Work::so_far().events;
     check_lock(event.resource, event.kind, event.waited);
     const bool has_place = event.step == LineStep::entered || event.step == LineStep::waiting;
     must(has_place == (event.position > 0), "a call has a place as long as it stands in line");
@@ -43,11 +46,13 @@ class CheckingObserver final : public Observer {
     --standing_;
   }
   void extended(const Extension& event) override {
+    ++Work::so_far().events;
     check_lock(event.resource, event.kind, event.took);
     must(event.state != State::released, "an extension ends with a lease that is held, in doubt or lost");
     must(!event.late || *event.late >= Clock::duration{}, "no renewal is early");
   }
   void node_changed(const Node& event) override {
+    ++Work::so_far().events;
     constexpr std::string_view prefix = "node ";
     must(event.node.size() == prefix.size() + 1 && event.node.starts_with(prefix), "a node has its name");
     const auto number = static_cast<std::size_t>(event.node.back() - '0');

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "fuzz/client/work.hpp"
+
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define REDLOCK_COUNTS_MALLOC
@@ -20,6 +22,9 @@ std::atomic<std::ptrdiff_t> live_bytes = 0;
 std::atomic<std::ptrdiff_t> peak_bytes = 0;
 
 void add(std::size_t bytes) noexcept {
+  redlock::testing::Work& work = redlock::testing::Work::so_far();
+  ++work.allocations;
+  work.allocated += bytes;
   const std::ptrdiff_t now = live_bytes += static_cast<std::ptrdiff_t>(bytes);
   if (now > peak_bytes) peak_bytes = now;
 }
