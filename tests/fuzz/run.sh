@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs missing packages, builds the fuzzers and runs them, as many at a time as there are processors:
+# Installs missing packages, builds the fuzzers and runs them, two at a time for each processor:
 #
 #   tests/fuzz/run.sh [SECONDS]   each for so long (30)
 #   tests/fuzz/run.sh --merge     adds to tests/fuzz/corpus/ what earlier runs have found, if it reaches code that nothing there
@@ -16,7 +16,7 @@ case ${1:-} in
   --merge) task=merge ;;
   ?*) seconds=$1 ;;
 esac
-least=$((seconds * 2))  # runs with new inputs: about a tenth of what the slowest makes, if it has a processor for itself
+least=$seconds  # runs with new inputs: about a tenth of what the slowest makes with half a processor
 
 .ci/install clang libclang-rt-dev make cmake libhiredis-dev libssl-dev libcli11-dev nlohmann-json3-dev
 subjects=(client endpoint environment listener marker metrics tls tool vote)
@@ -57,7 +57,7 @@ merge() {
 export -f run fuzz merge
 
 mkdir -p build-fuzz/findings "${subjects[@]/#/build-fuzz/corpus/}"
-printf '%s\n' "${subjects[@]}" | xargs -P "$(nproc)" -I SUBJECT bash -euc "$task SUBJECT"
+printf '%s\n' "${subjects[@]}" | xargs -P $((2 * $(nproc))) -I SUBJECT bash -euc "$task SUBJECT"
 
 outcome=0
 for subject in "${subjects[@]}"; do
