@@ -248,7 +248,8 @@ class Pursuit : public Operation, public Waiter, private SeatSearch::Caller {
     const std::optional<Tally> refused = std::exchange(flag_refused_, std::nullopt);
     if (!refused || !shows_rights(ended.failure())) return;
     outbox.lines()->ignore_flag(*refused, now);
-    stay_.refused(call_.claim.key, now, outbox.observer());
+    const Claim& claim = is_only_attempt() ? ended.claim() : call_.claim;
+    stay_.refused(claim.key, now, outbox.observer());
   }
 
   void end(Time now, Outbox& outbox) {
