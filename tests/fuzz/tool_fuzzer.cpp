@@ -114,9 +114,10 @@ std::vector<std::string> words_in(std::string_view text) {
 bool keeps_secret(std::string word) {
   const std::size_t begin = word.find("://");
   const std::size_t end = word.rfind('@');
-  if (begin != word.npos && end != word.npos && begin + 3 < end) word.erase(begin + 3, end - begin - 3);
+  const bool is_url = begin != word.npos && end != word.npos && begin + 3 < end;
+  if (is_url) word.erase(begin + 3, end - begin - 3);
   if (word.find_first_of(" \t\n") == word.npos) {
-    if (end != word.npos && word.find(':') < word.rfind('@')) word.erase(0, word.rfind('@'));
+    if (!is_url && end != word.npos && word.find(':') < end) word.erase(0, end);
     if (const std::size_t name = word.find("password="); name != word.npos) word.erase(name + 9);
   }
   return word.find(secret) == word.npos;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "redlock/core/engine/engine.hpp"
 #include "redlock/core/lock/pursuit.hpp"
+#include "redlock/metrics/observer.hpp"
 #include "support/catch.hpp"
 #include "unit/support/engine_harness.hpp"
 #include "unit/support/standing_client.hpp"
@@ -93,6 +95,13 @@ Asked answer_user_until(EngineHarness& harness, bool has_rights, Time now, Time 
   }
   return sum;
 }
+
+/// Notes the lock and the step of each event of a line.
+class LineObserver final : public redlock::Observer {
+ public:
+  void lined_up(const Line& event) override { events.emplace_back(event.resource, event.step); }
+  std::vector<std::pair<std::string, LineStep>> events;
+};
 
 using Namer = std::function<std::string(int denial)>;
 
@@ -206,6 +215,20 @@ TEST_CASE("a_call_that_was_refused_in_line_stands_there_a_minute_later_if_it_has
   const Asked allowed = answer_user_until(harness, true, harness.engine.timer(), at(130s));
   CHECK(allowed.with_flag > 0);
   CHECK(harness.engine.lines()->waited_for() == 1);
+}
+
+TEST_CASE("an_observer_is_told_of_which_lock_a_call_may_not_read_the_flag") {
+  const auto attempts = GENERATE(Pursuit::Attempts::one, Pursuit::Attempts::until_time);
+  LineObserver observer;
+  EngineHarness harness{3, std::nullopt, &observer};
+  harness.make_ready(at(0ms));
+  Pursuit::Call call = fair_call();
+  call.attempts = attempts;
+  call.is_fair = false;
+  const std::string key = call.claim.key;
+  harness.engine.submit(Ref<Operation>{new Pursuit{std::move(call), 3}}, at(0ms));
+  for (int round = 0; round < 4; ++round) answer_user(harness, false, at(1ms));
+  CHECK(observer.events == std::vector{std::pair{key, redlock::Observer::LineStep::refused}});
 }
 
 TEST_CASE("a_gate_that_says_forever_that_others_come_first_is_found_out") {
